@@ -247,20 +247,13 @@ def add_eval(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--retry", action="store_true", help="ask failed questions again")
     parser.add_argument("--no-closed-book", action="store_true", help="leave out the closed-book row")
     parser.add_argument(
-        "--baseline",
-        choices=list(METHODS),
-        default="bm25",
-        metavar="READER",
-        help="the reader to compare with (bm25)",
+        "--baseline", choices=list(METHODS), default="bm25", metavar="READER", help="the reader to compare with (bm25)"
     )
     parser.add_argument("--judge", metavar="MODEL", help="a model that rates answers (LR-1 and LR-2)")
     parser.add_argument("--memories", metavar="DIR", type=Path, help="memory folder shared between runs (DIR/memories)")
     parser.add_argument("--reading", choices=["single-pass", "careful"], help="how memories are built (single-pass)")
     parser.add_argument(
-        "--pages",
-        choices=["chosen", "uniform"],
-        default="chosen",
-        help="pages at pause points, or of equal length",
+        "--pages", choices=["chosen", "uniform"], default="chosen", help="pages at pause points, or of equal length"
     )
     parser.add_argument(
         "--page-size",
@@ -334,9 +327,7 @@ def add_reading(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveG
 def add_focus(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
     """What the gists keep. Returns the group of options that set the task, so that a command can add another."""
     parser.add_argument(
-        "--preset",
-        metavar="NAME",
-        help="what gists keep: fiction, meeting, paper, manual, code, your own, or auto",
+        "--preset", metavar="NAME", help="what gists keep: fiction, meeting, paper, manual, code, your own, or auto"
     )
     tasks = parser.add_mutually_exclusive_group()
     tasks.add_argument("--task", metavar="TEXT", help="focus the gists on what you are looking for")

@@ -170,10 +170,7 @@ def _rows(found: _Findings) -> list[tuple[str, str]]:
         rows += [
             ("weights in use", info.weights),
             ("device", info.device),
-            (
-                "window",
-                f"{info.context_tokens:,} tokens · KV cache {header.kv_bytes_per_token / 1024:.1f} KiB a token",
-            ),
+            ("window", f"{info.context_tokens:,} tokens · KV cache {header.kv_bytes_per_token / 1024:.1f} KiB a token"),
             *(_placement_rows(info.placement, has_card=bool(library and library.gpus)) if info.placement else []),
             ("check", found.check.line if found.check else f"not yet: gistread models check {header.path.stem}"),
         ]
@@ -228,12 +225,7 @@ def _document(found: _Findings) -> Json:
     return {
         "gistread": __version__,
         "library": library and {**asdict(library), "gpu_support": library.has_gpu_support},
-        "machine": {
-            "cores": found.cores,
-            "memory_free": found.memory_free,
-            "load": found.load,
-            "gpu": found.gpu,
-        },
+        "machine": {"cores": found.cores, "memory_free": found.memory_free, "load": found.load, "gpu": found.gpu},
         "model": header
         and {
             "name": header.name,

@@ -106,11 +106,7 @@ def _metric_document(metric: Metric) -> dict[str, object]:
 
 def _task_lines(task: Task, columns: int) -> Iterator[str]:
     yield from _hanging(f"{task.name}: ", task.summary, columns)
-    facts = {
-        "from": f"{task.source} ({task.licence})",
-        "format": task.file_format,
-        "metrics": ", ".join(task.metrics),
-    }
+    facts = {"from": f"{task.source} ({task.licence})", "format": task.file_format, "metrics": ", ".join(task.metrics)}
     for label, fact in facts.items():
         yield from _hanging(f"  {label:{_LABEL_COLUMNS}}", fact, columns)
 

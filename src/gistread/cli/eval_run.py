@@ -96,12 +96,7 @@ def run_task(arguments: argparse.Namespace) -> Path:
 
 
 async def _run(
-    arguments: argparse.Namespace,
-    config: Config,
-    task: Task,
-    readers: tuple[str, ...],
-    models: _Models,
-    folder: Path,
+    arguments: argparse.Namespace, config: Config, task: Task, readers: tuple[str, ...], models: _Models, folder: Path
 ) -> None:
     with ProgressLine() as line:
         line.show(f"reading {arguments.data}")

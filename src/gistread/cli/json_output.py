@@ -41,12 +41,7 @@ def index_document(memory: GistMemory, info: EngineInfo, *, resumed_pages: int, 
     book = memory.book
     usage = sum((entry.usage for entry in memory.entries), NO_USAGE)
     return {
-        "book": {
-            "sha256": book.sha256,
-            "title": book.title,
-            "words": book.words,
-            "paragraphs": len(book.paragraphs),
-        },
+        "book": {"sha256": book.sha256, "title": book.title, "words": book.words, "paragraphs": len(book.paragraphs)},
         "model": {"name": info.name, "fingerprint": info.fingerprint},
         **_focus(memory.focus),
         "pages": len(memory.entries),

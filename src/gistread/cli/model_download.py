@@ -121,11 +121,7 @@ async def _download(plan: Plan, folder: Path, network: Network) -> FetchedModel:
 
 def _checksum_text(got: FetchedModel) -> str:
     sums = got.sha256[0] if len(got.sha256) == 1 else f"of {len(got.sha256)} files"
-    checked = {
-        "catalogue": "matches the catalogue",
-        "hub": "matches the hub",
-        "": "nothing to compare it with",
-    }
+    checked = {"catalogue": "matches the catalogue", "hub": "matches the hub", "": "nothing to compare it with"}
     return f"SHA-256 {sums}: {checked[got.checksum_source]}."
 
 

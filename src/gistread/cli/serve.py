@@ -14,8 +14,7 @@ from gistread.errors import ExitStatus, UsageError
 def run(arguments: argparse.Namespace) -> ExitStatus:
     if find_spec("textual_serve") is None:
         raise UsageError(
-            "`gistread serve` needs textual-serve, which is not installed.",
-            "python3 -m pip install 'gistread[serve]'",
+            "`gistread serve` needs textual-serve, which is not installed.", "python3 -m pip install 'gistread[serve]'"
         )
     from gistread.tui.serving import is_loopback, serve
 

@@ -50,10 +50,7 @@ def build_graph(facts: tuple[Fact, ...], language: str = "") -> Mapping[str, Ele
             beside[node].update(other for other in nodes if other != node)
     return {
         key: Element(
-            key,
-            _usual_form(written[key]),
-            tuple(facts_of[key]),
-            tuple(other for other, _ in beside[key].most_common()),
+            key, _usual_form(written[key]), tuple(facts_of[key]), tuple(other for other, _ in beside[key].most_common())
         )
         for key in facts_of
     }

@@ -160,9 +160,7 @@ class SinglePass:
         """Two attempts at the gist with the same prompt, so that the second costs no evaluation."""
         text = self._book.text[page.start : page.end].strip()
         filled = self._gist.fill(
-            start=self._window.label_at(page.start),
-            end=self._window.label_at(page.end),
-            words=wanted_words(page.words),
+            start=self._window.label_at(page.start), end=self._window.label_at(page.end), words=wanted_words(page.words)
         )
         prompt = self._prompt(page.end, filled)
         room_tokens = gist_tokens(page.words, await self._engine.count(text))

@@ -15,11 +15,7 @@ from gistread.errors import EngineError, UsageError
 from gistread.memory.model import PageSize, PageSizes
 
 PAGE_SIZES: Mapping[str, PageSize] = MappingProxyType(
-    {
-        "quality": PageSize(280, 600),
-        "script": PageSize(600, 1000),
-        "novel": PageSize(500, 3000),
-    }
+    {"quality": PageSize(280, 600), "script": PageSize(600, 1000), "novel": PageSize(500, 3000)}
 )
 """ReadAgent, Table 10, smallest pages first."""
 

@@ -34,10 +34,7 @@ _KEY = ("book", "fingerprint", "min_words", "max_words", "prompts", "reading", "
 """Header fields that identify a memory."""
 _BOOK_KEY_LENGTH = 16
 
-_PROMPTS = {
-    ReadingMode.CAREFUL: (*pagination.PROMPTS, *gisting.PROMPTS),
-    ReadingMode.SINGLE_PASS: single_pass.PROMPTS,
-}
+_PROMPTS = {ReadingMode.CAREFUL: (*pagination.PROMPTS, *gisting.PROMPTS), ReadingMode.SINGLE_PASS: single_pass.PROMPTS}
 """The prompts that decide what a memory says; other wording makes another memory."""
 
 _REREAD_NOTICE = "The end of this book's memory was damaged; those pages are read again."
