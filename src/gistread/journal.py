@@ -12,7 +12,6 @@ import zlib
 from collections.abc import Iterable
 from io import FileIO
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote, unquote_to_bytes
 
@@ -188,9 +187,7 @@ class Journal:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def _remove_damage(self, independent: bool) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gistread.book.open import open_book
-from gistread.cli.argument_types import Bound, BoundUnit
+from gistread.cli.argument_types import Bound
 from gistread.cli.ask import offset_of
 from gistread.cli.model_check import check_results
 from gistread.errors import ExitStatus, UsageError
@@ -109,12 +109,12 @@ def test_nothing_past_the_bound_reaches_the_model(run: Run, indexed: Path, engin
 def test_the_bound_means_what_was_typed(indexed: Path) -> None:
     memory = memory_of(indexed)
     length = len(memory.book.text)
-    assert offset_of(Bound(BoundUnit.OFFSET, 100), memory) == 100
-    assert offset_of(Bound(BoundUnit.OFFSET, 10**9), memory) == length
-    assert offset_of(Bound(BoundUnit.PERCENT, 50), memory) == length // 2
-    assert offset_of(Bound(BoundUnit.PAGE, 2), memory) == memory.entry(2).page.end
+    assert offset_of(Bound("offset", 100), memory) == 100
+    assert offset_of(Bound("offset", 10**9), memory) == length
+    assert offset_of(Bound("percent", 50), memory) == length // 2
+    assert offset_of(Bound("page", 2), memory) == memory.entry(2).page.end
     with pytest.raises(UsageError):
-        offset_of(Bound(BoundUnit.PAGE, 1000), memory)
+        offset_of(Bound("page", 1000), memory)
 
 
 def test_the_question_is_kept_with_the_persons_own(run: Run, indexed: Path) -> None:

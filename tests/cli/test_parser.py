@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.cli.argument_types import Bound, BoundUnit
+from gistread.cli.argument_types import Bound
 from gistread.cli.parser import parse
 from gistread.errors import ExitStatus
 from tests.cli.conftest import Run
@@ -34,11 +34,11 @@ def test_a_first_word_is_a_command_or_a_book(words: list[str], command: str, boo
 @pytest.mark.parametrize(
     ("text", "bound"),
     [
-        ("12000", Bound(BoundUnit.OFFSET, 12000)),
-        ("0", Bound(BoundUnit.OFFSET, 0)),
-        ("40%", Bound(BoundUnit.PERCENT, 40)),
-        ("12.5%", Bound(BoundUnit.PERCENT, 12.5)),
-        ("page:12", Bound(BoundUnit.PAGE, 12)),
+        ("12000", Bound("offset", 12000)),
+        ("0", Bound("offset", 0)),
+        ("40%", Bound("percent", 40)),
+        ("12.5%", Bound("percent", 12.5)),
+        ("page:12", Bound("page", 12)),
     ],
 )
 def test_upto_takes_an_offset_a_share_or_a_page(text: str, bound: Bound) -> None:

@@ -34,10 +34,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(words: list[str]) -> int:
     status: int
     try:
-        arguments = parse(words)
+        arguments = _with_adapter(parse(words))
         prepare_streams(quiet=getattr(arguments, "quiet", False))
-        if getattr(arguments, "adapter", None):
-            _add_adapter(arguments)
         status = importlib.import_module(f"gistread.cli.{arguments.module}").run(arguments)
     except SystemExit as end:  # argparse, after --help and --version
         status = int(end.code or 0)
@@ -53,14 +51,17 @@ def _run(words: list[str]) -> int:
     return status
 
 
-def _add_adapter(arguments: argparse.Namespace) -> None:
+def _with_adapter(arguments: argparse.Namespace) -> argparse.Namespace:
     """Name the model of the command line, or of the settings, with the adapter of `--adapter`."""
+    if not getattr(arguments, "adapter", None):
+        return arguments
     from gistread.config import load_config
     from gistread.engine.models import with_adapter
     from gistread.paths import default_paths
 
     spec = arguments.model or load_config(default_paths().config_file).model
-    arguments.model = with_adapter(spec, str(arguments.adapter.expanduser().absolute()))
+    named = with_adapter(spec, str(arguments.adapter.expanduser().absolute()))
+    return argparse.Namespace(**{**vars(arguments), "model": named})
 
 
 def _report(words: list[str], message: str, hint: str, status: ExitStatus) -> ExitStatus:

@@ -2,23 +2,15 @@
 
 import argparse
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import Enum
+from typing import Literal, NamedTuple
 
 from gistread.readers.registry import METHODS
 
 
-class BoundUnit(Enum):
-    OFFSET = "offset"
-    PERCENT = "percent"
-    PAGE = "page"
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
+class Bound(NamedTuple):
     """How much of the book an answer may use: the value of `--upto`."""
 
-    unit: BoundUnit
+    unit: Literal["offset", "percent", "page"]
     value: float
 
 
@@ -69,15 +61,15 @@ def page_numbers(text: str) -> tuple[int, ...]:
 
 
 def bound(text: str) -> Bound:
-    unit, number = BoundUnit.OFFSET, text
-    if text.startswith("page:"):
-        unit, number = BoundUnit.PAGE, text.removeprefix("page:")
-    elif text.endswith("%"):
-        unit, number = BoundUnit.PERCENT, text.removesuffix("%")
     try:
-        value = float(number) if unit is BoundUnit.PERCENT else int(number)
+        if text.endswith("%"):
+            found = Bound("percent", float(text.removesuffix("%")))
+        elif text.startswith("page:"):
+            found = Bound("page", int(text.removeprefix("page:")))
+        else:
+            found = Bound("offset", int(text))
     except ValueError:
-        value = -1
-    if not value >= (1 if unit is BoundUnit.PAGE else 0) or (unit is BoundUnit.PERCENT and value > 100):
+        found = Bound("offset", -1)
+    if not found.value >= (found.unit == "page") or (found.unit == "percent" and found.value > 100):
         raise argparse.ArgumentTypeError(f"{text!r} is not a place in a book such as 5000, 40% or page:12")
-    return Bound(unit, value)
+    return found

@@ -34,48 +34,43 @@ def add_index(parser: argparse.ArgumentParser) -> None:
 
 
 def add_ask(parser: argparse.ArgumentParser) -> None:
+    option = parser.add_argument
     add_book(parser)
-    parser.add_argument("question", metavar="QUESTION")
+    option("question", metavar="QUESTION")
     add_model(parser)
     add_asking_model(parser)
     add_embedding_model(parser)
-    parser.add_argument("--reader", choices=list(METHODS), help="the method; see below")
-    parser.add_argument("--max-pages", type=count(0), metavar="N", help="most pages to look up (5)")
-    parser.add_argument("--expand", type=page_numbers, default=(), metavar="3,7", help="pages to open first")
-    parser.add_argument(
-        "--choice", metavar="TEXT", action="append", default=[], help="an answer to choose from; give at least two"
-    )
-    parser.add_argument(
+    option("--reader", choices=list(METHODS), help="the method; see below")
+    option("--max-pages", type=count(0), metavar="N", help="most pages to look up (5)")
+    option("--expand", type=page_numbers, default=(), metavar="3,7", help="pages to open first")
+    option("--choice", metavar="TEXT", action="append", default=[], help="an answer to choose from; give at least two")
+    option(
         "--upto",
         type=bound,
         metavar="PLACE",
         help="use the book only up to here: an offset, a percentage such as 40%%, or page:N",
     )
-    parser.add_argument("--index", action="store_true", help="read the book to its end first")
+    option("--index", action="store_true", help="read the book to its end first")
     add_reading(parser).add_argument("--for-question", action="store_true", help="use gists written for this question")
     add_formats(parser, events=True)
 
 
 def add_pages(parser: argparse.ArgumentParser) -> None:
+    option = parser.add_argument
     add_book(parser)
-    parser.add_argument(
-        "-m", "--model", metavar="NAME", help="the memory of this model (default: the one with most pages)"
-    )
+    option("-m", "--model", metavar="NAME", help="the memory of this model (default: the one with most pages)")
     add_focus(parser)
-    parser.add_argument("--list", action="store_true", help="list all memories of the book instead")
+    option("--list", action="store_true", help="list all memories of the book instead")
     add_formats(parser)
 
 
 def add_books(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "words", metavar="WORDS", nargs="*", help="show only books with these words in title, author or file name"
-    )
+    option = parser.add_argument
+    option("words", metavar="WORDS", nargs="*", help="show only books with these words in title, author or file name")
     orders = ["last-read", "title", "author", "progress"]
-    parser.add_argument("--sort", choices=orders, default=orders[0], help="sort order (last-read)")
-    parser.add_argument(
-        "--add", metavar="PATH", action="append", default=[], help="add a book, or every book in a folder"
-    )
-    parser.add_argument(
+    option("--sort", choices=orders, default=orders[0], help="sort order (last-read)")
+    option("--add", metavar="PATH", action="append", default=[], help="add a book, or every book in a folder")
+    option(
         "--remove",
         metavar="BOOK",
         action="append",
@@ -86,12 +81,11 @@ def add_books(parser: argparse.ArgumentParser) -> None:
 
 
 def add_series(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="the series file, such as barsetshire.series")
-    parser.add_argument(
-        "books", metavar="BOOK", nargs="*", help="its volumes in order; without them the series is shown"
-    )
-    parser.add_argument("--title", metavar="TITLE", help="title of the series (default: the file name)")
-    parser.add_argument(
+    option = parser.add_argument
+    option("file", metavar="FILE", help="the series file, such as barsetshire.series")
+    option("books", metavar="BOOK", nargs="*", help="its volumes in order; without them the series is shown")
+    option("--title", metavar="TITLE", help="title of the series (default: the file name)")
+    option(
         "--author",
         metavar="NAME",
         action="append",
@@ -105,17 +99,19 @@ def add_series(parser: argparse.ArgumentParser) -> None:
 
 
 def add_search(parser: argparse.ArgumentParser) -> None:
+    option = parser.add_argument
     add_book(parser)
-    parser.add_argument("words", metavar="WORDS", nargs="+", help="the words to find")
+    option("words", metavar="WORDS", nargs="+", help="the words to find")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--regex", action="store_true", help="treat WORDS as a regular expression")
     how.add_argument("--ranked", action="store_true", help="rank passages about WORDS, in any inflection")
     how.add_argument("--whole-words", action="store_true", help="match whole words only")
-    parser.add_argument("--limit", type=count(1), metavar="N", help="show at most N hits")
+    option("--limit", type=count(1), metavar="N", help="show at most N hits")
     add_formats(parser)
 
 
 def add_export(parser: argparse.ArgumentParser) -> None:
+    option = parser.add_argument
     add_book(parser)
     formats = parser.add_mutually_exclusive_group()
     formats.add_argument(
@@ -124,10 +120,8 @@ def add_export(parser: argparse.ArgumentParser) -> None:
         help="md: marks, notes, questions and gists (default); json: the same for programs; txt: the book's text",
     )
     formats.add_argument("--json", action="store_true", help="one JSON document on standard output")
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", type=Path, help="write to this file; its suffix may give the format"
-    )
-    parser.add_argument("-f", "--force", action="store_true", help="overwrite an existing file")
+    option("-o", "--output", metavar="FILE", type=Path, help="write to this file; its suffix may give the format")
+    option("-f", "--force", action="store_true", help="overwrite an existing file")
 
 
 def add_keys(parser: argparse.ArgumentParser) -> None:
@@ -143,14 +137,13 @@ def add_completion(parser: argparse.ArgumentParser) -> None:
 
 
 def add_serve(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("book", metavar="BOOK", nargs="?", help="the book to open (default: the library)")
+    option = parser.add_argument
+    option("book", metavar="BOOK", nargs="?", help="the book to open (default: the library)")
     add_model(parser)
     add_asking_model(parser)
     add_embedding_model(parser)
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1: this machine only)")
-    parser.add_argument(
-        "--port", type=port, default=8000, metavar="N", help="port to listen on (8000; 0: any free port)"
-    )
+    option("--host", default="127.0.0.1", help="address to listen on (127.0.0.1: this machine only)")
+    option("--port", type=port, default=8000, metavar="N", help="port to listen on (8000; 0: any free port)")
 
 
 def add_models(parser: argparse.ArgumentParser) -> None:
@@ -204,71 +197,68 @@ def add_models(parser: argparse.ArgumentParser) -> None:
 
 
 def add_eval(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
+    option = parser.add_argument
+    option(
         "task",
         metavar="TASK",
         choices=[*TASKS, "list", "report"],
         help=f"{', '.join(TASKS)}; `list`: all tasks and where to get their data; `report`: the results table of runs",
     )
-    parser.add_argument("dirs", metavar="DIR", nargs="*", type=Path, help="run folders for `report`")
-    parser.add_argument("--data", metavar="FILE", type=Path, help="the task's data file or folder")
-    parser.add_argument("--readers", type=readers, default=_EVAL_READERS, metavar="A,B", help="readers, or `all`")
+    option("dirs", metavar="DIR", nargs="*", type=Path, help="run folders for `report`")
+    option("--data", metavar="FILE", type=Path, help="the task's data file or folder")
+    option("--readers", type=readers, default=_EVAL_READERS, metavar="A,B", help="readers, or `all`")
     add_model(parser)
     add_asking_model(parser)
     add_embedding_model(parser)
-    parser.add_argument("-o", "--out", metavar="DIR", type=Path, help="run folder, also for resuming (eval-TASK)")
-    parser.add_argument(
+    option("-o", "--out", metavar="DIR", type=Path, help="run folder, also for resuming (eval-TASK)")
+    option(
         "--limit",
         type=count(0),
         default=50,
         metavar="N",
         help="number of questions, spread over the texts (50; 0: all)",
     )
-    parser.add_argument("--documents", type=count(0), default=0, metavar="N", help="most texts (0: all)")
-    parser.add_argument("--seed", type=count(0), default=0, metavar="N", help="selects questions and texts (0)")
-    parser.add_argument(
+    option("--documents", type=count(0), default=0, metavar="N", help="most texts (0: all)")
+    option("--seed", type=count(0), default=0, metavar="N", help="selects questions and texts (0)")
+    option(
         "--budget-tokens",
         type=count(0),
         default=0,
         metavar="N",
         help="tokens of context for an answer, equal for all readers (0: no limit)",
     )
-    parser.add_argument("--max-pages", type=count(0), metavar="N", help="most look-ups (5)")
-    parser.add_argument(
-        "--timeout", type=count(0), default=1800, metavar="S", help="seconds per question (1800; 0: no limit)"
-    )
-    parser.add_argument(
+    option("--max-pages", type=count(0), metavar="N", help="most look-ups (5)")
+    option("--timeout", type=count(0), default=1800, metavar="S", help="seconds per question (1800; 0: no limit)")
+    option(
         "--at-once",
         type=count(1),
         default=0,
         metavar="N",
         help="concurrent questions (1; on a server: as many as it gains from)",
     )
-    parser.add_argument("--retry", action="store_true", help="ask failed questions again")
-    parser.add_argument("--no-closed-book", action="store_true", help="leave out the closed-book row")
-    parser.add_argument(
+    option("--retry", action="store_true", help="ask failed questions again")
+    option("--no-closed-book", action="store_true", help="leave out the closed-book row")
+    option(
         "--baseline", choices=list(METHODS), default="bm25", metavar="READER", help="the reader to compare with (bm25)"
     )
-    parser.add_argument("--judge", metavar="MODEL", help="a model that rates answers (LR-1 and LR-2)")
-    parser.add_argument("--memories", metavar="DIR", type=Path, help="memory folder shared between runs (DIR/memories)")
-    parser.add_argument("--reading", choices=["single-pass", "careful"], help="how memories are built (single-pass)")
-    parser.add_argument(
-        "--pages", choices=["chosen", "uniform"], default="chosen", help="pages at pause points, or of equal length"
-    )
-    parser.add_argument(
+    option("--judge", metavar="MODEL", help="a model that rates answers (LR-1 and LR-2)")
+    option("--memories", metavar="DIR", type=Path, help="memory folder shared between runs (DIR/memories)")
+    option("--reading", choices=["single-pass", "careful"], help="how memories are built (single-pass)")
+    option("--pages", choices=["chosen", "uniform"], default="chosen", help="pages at pause points, or of equal length")
+    option(
         "--page-size",
         default="",
         metavar="WORDS",
         help="quality, script, novel, a maximum such as 600, or a range such as 280-600",
     )
-    parser.add_argument("--no-guard", action="store_true", help="keep gists without checking them")
-    parser.add_argument("--preset", metavar="NAME", help="preset for the gists (default: the task's)")
-    parser.add_argument("--task", dest="gist_task", default="", metavar="TEXT", help="focus the gists on this")
-    parser.add_argument("--lengths", type=numbers(100), metavar="N,N", help="needle: text lengths in tokens")
-    parser.add_argument("--depths", type=shares, metavar="P,P", help="needle: positions in percent")
-    parser.add_argument("--needles", type=count(1), metavar="N", help="needle: questions per length and position")
-    parser.add_argument("--split", default="", metavar="NAME", help="data split: train, valid, test …")
-    parser.add_argument("--haystack", metavar="FILE", type=Path, help="needle: a book to hide them in")
+    option("--no-guard", action="store_true", help="keep gists without checking them")
+    option("--preset", metavar="NAME", help="preset for the gists (default: the task's)")
+    option("--task", dest="gist_task", default="", metavar="TEXT", help="focus the gists on this")
+    option("--lengths", type=numbers(100), metavar="N,N", help="needle: text lengths in tokens")
+    option("--depths", type=shares, metavar="P,P", help="needle: positions in percent")
+    option("--needles", type=count(1), metavar="N", help="needle: questions per length and position")
+    option("--split", default="", metavar="NAME", help="data split: train, valid, test …")
+    option("--haystack", metavar="FILE", type=Path, help="needle: a book to hide them in")
     add_formats(parser)
     add_quiet(parser)
 
@@ -293,11 +283,10 @@ def add_book(parser: argparse.ArgumentParser, *, optional: bool = False) -> None
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "-m", "--model", metavar="MODEL", help="path or name of a GGUF model, a server address, or `starter`"
-    )
+    option = parser.add_argument
+    option("-m", "--model", metavar="MODEL", help="path or name of a GGUF model, a server address, or `starter`")
     add_adapter(parser)
-    parser.add_argument("--context", type=count(256), metavar="N", help="context length in tokens")
+    option("--context", type=count(256), metavar="N", help="context length in tokens")
 
 
 def add_adapter(parser: argparse.ArgumentParser) -> None:
@@ -313,14 +302,15 @@ def add_embedding_model(parser: argparse.ArgumentParser) -> None:
 
 
 def add_reading(parser: argparse.ArgumentParser) -> argparse._MutuallyExclusiveGroup:
-    parser.add_argument(
+    option = parser.add_argument
+    option(
         "--reading",
         choices=["single-pass", "careful"],
         help="single-pass: evaluate each token of the book once (default); careful: the papers' two passes",
     )
     tasks = add_focus(parser)
-    parser.add_argument("--min-words", type=count(1), metavar="N", help="fewest words of a page")
-    parser.add_argument("--max-words", type=count(2), metavar="N", help="most words of a page")
+    option("--min-words", type=count(1), metavar="N", help="fewest words of a page")
+    option("--max-words", type=count(2), metavar="N", help="most words of a page")
     return tasks
 
 

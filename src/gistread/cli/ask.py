@@ -4,11 +4,11 @@ import argparse
 import sys
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gistread.book.model import Book
-from gistread.cli.argument_types import Bound, BoundUnit
+from gistread.cli.argument_types import Bound
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json, ask_document, reader_document, step_document
 from gistread.cli.loading import choose_embedding_model
@@ -43,24 +43,6 @@ from gistread.session.answer import saved_question
 from gistread.user_data import UserData, mark_unsupported
 
 
-@dataclass(frozen=True, slots=True)
-class _Options:
-    """The command line, read and checked."""
-
-    question: str
-    reader: str
-    choices: tuple[str, ...]
-    pinned: tuple[int, ...]
-    until: Bound | None
-    model: str | None
-    asking_model: str | None
-    embedding_model: Path | None
-    memory: MemoryQuery
-    index: bool
-    json: bool
-    events: bool
-
-
 def run(arguments: argparse.Namespace) -> ExitStatus:
     if not arguments.question.strip():
         raise UsageError("The question is empty.", 'Example: gistread ask BOOK "Who is Justine?"')
@@ -71,83 +53,69 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         raise UsageError(f"Unknown reader {reader!r} in config.toml.", f"Use one of {', '.join(METHODS)}.")
     check_preset(config)
     check_models(arguments)
-    options = _Options(
-        arguments.question,
-        reader,
-        tuple(arguments.choice),
-        arguments.expand,
-        arguments.upto,
-        arguments.model,
-        arguments.asking_model,
-        choose_embedding_model(arguments.embedding_model, config, [reader]),
-        memory_query(arguments),
-        arguments.index,
-        arguments.json,
-        arguments.events,
-    )
+    embedding_model = choose_embedding_model(arguments.embedding_model, config, [reader])
+    query = memory_query(arguments)
     book = open_named(arguments.book)
-    header = None if options.index else _choose_memory(book, config, options)
-    run_until_interrupted(_ask(book, config, options, header))
+    config = replace(config, reader=reader)
+    header = None if arguments.index else _choose_memory(book, config, query, arguments)
+    run_until_interrupted(_ask(book, config, query.task, arguments, header, embedding_model))
     return ExitStatus.DONE
 
 
-def _choose_memory(book: Book, config: Config, options: _Options) -> MemoryHeader | None:
+def _choose_memory(
+    book: Book, config: Config, query: MemoryQuery, arguments: argparse.Namespace
+) -> MemoryHeader | None:
     """The memory to ask over; None if there is none and the reader needs none. Raises GistreadError."""
     headers = memory_store().find(book)
-    if not METHODS[options.reader].needs_memory and not any(header.pages for header in headers):
+    if not METHODS[config.reader].needs_memory and not any(header.pages for header in headers):
         return None
     fingerprint = ""
     if config.asking_model:  # The other model is the one that has read.
         try:
-            fingerprint = fingerprint_of(find_source(options.model or config.model))
+            fingerprint = fingerprint_of(find_source(arguments.model or config.model))
         except EngineError:
-            if options.model:
+            if arguments.model:
                 raise
-        if options.model and options.asking_model and fingerprint:
-            headers = memories_by(fingerprint, options.model, headers)
-    header = find_memory(headers, options.memory, prefer=fingerprint)
+        if arguments.model and arguments.asking_model and fingerprint:
+            headers = memories_by(fingerprint, arguments.model, headers)
+    header = find_memory(headers, query, prefer=fingerprint)
     if header.focus != DEFAULT_FOCUS:
         say(f"The book was read {header.focus.description}.")
     return header
 
 
-async def _ask(book: Book, config: Config, options: _Options, header: MemoryHeader | None) -> None:
+async def _ask(
+    book: Book,
+    config: Config,
+    task: str,
+    arguments: argparse.Namespace,
+    header: MemoryHeader | None,
+    embedding_model: Path | None,
+) -> None:
     with ProgressLine() as line:
-        session = new_session(
-            book,
-            config,
-            line,
-            model=options.model,
-            asking_model=options.asking_model,
-            reader=options.reader,
-            task=options.memory.task,
-            embedding_model=options.embedding_model,
-        )
-        async with session:
-            if options.index:
-                await read_to_end(session, line, options.memory.book, events=options.events)
+        async with new_session(book, config, line, arguments, task, embedding_model) as session:
+            if arguments.index:
+                await read_to_end(session, line, arguments.book, events=arguments.events)
                 if session.activity.asking_model:
                     await session.unload_model()  # One model at a time uses the whole machine.
             elif header is not None:
                 await session.use_memory(header)
             memory = session.memory or GistMemory(book, PAGE_SIZES["quality"], "")
-            pinned = _existing(options.pinned, memory)
-            until = None if options.until is None else offset_of(options.until, memory)
-            events = session.stream_answer(options.question, pinned=pinned, until=until, choices=options.choices)
+            pinned = _existing(arguments.expand, memory)
+            until = None if arguments.upto is None else offset_of(arguments.upto, memory)
+            choices = tuple(arguments.choice)
+            events = session.stream_answer(arguments.question, pinned=pinned, until=until, choices=choices)
             async with aclosing(events):
-                reader, steps, answered = await _show_events(events, book, options, line)
+                reader, steps, answered = await _show_events(events, book, config.reader, arguments, line)
             info = session.asking_info
             assert info is not None
             if until is not None:
                 memory = memory.until(until)
-            if options.json:
+            if arguments.json:
                 write_json(ask_document(reader, info, memory, steps, answered))
+            made_by = memory.model_name if memory.entries else ""
             question = saved_question(
-                options.question,
-                answered,
-                reader=options.reader,
-                model=info.name,
-                memory=memory.model_name if memory.entries else "",
+                arguments.question, answered, reader=config.reader, model=info.name, memory=made_by
             )
             try:
                 UserData(default_paths().books).add_question(book.sha256, question)
@@ -159,11 +127,11 @@ def offset_of(bound: Bound, memory: GistMemory) -> int:
     """The offset that `--upto` means. Raises UsageError for a page that has not been read."""
     length = len(memory.book.text)
     match bound.unit:
-        case BoundUnit.OFFSET:
+        case "offset":
             return min(int(bound.value), length)
-        case BoundUnit.PERCENT:
+        case "percent":
             return int(length * bound.value / 100)
-        case BoundUnit.PAGE:
+        case "page":
             (number,) = _existing((int(bound.value),), memory)
             return memory.entry(number).page.end
 
@@ -179,18 +147,18 @@ def _existing(numbers: tuple[int, ...], memory: GistMemory) -> set[int]:
 
 
 async def _show_events(
-    events: AsyncIterator[ReaderEvent], book: Book, options: _Options, line: ProgressLine
+    events: AsyncIterator[ReaderEvent], book: Book, reader: str, arguments: argparse.Namespace, line: ProgressLine
 ) -> tuple[str, list[Json], Answered]:
-    """Print events as the options say; return the reader's name, the steps and the answer."""
-    reader = options.reader
+    """Print events as the arguments say; return the reader's name, the steps and the answer."""
+    as_json = arguments.json or arguments.events
     steps: list[Json] = []
     answered: Answered | None = None
     members = reported = 0
-    answer = _StreamedAnswer(live=not (options.json or options.events) and sys.stdout.isatty())
+    answer = _StreamedAnswer(live=not as_json and sys.stdout.isatty())
     async for event in events:
         if step := step_document(event):
             steps.append(step)
-        if options.events:
+        if arguments.events:
             write_json(reader_document(event))
         if text := describe(event):
             line.say(text)
@@ -215,7 +183,7 @@ async def _show_events(
                 answered = event
     line.clear()
     assert answered is not None, "a reader ends with Answered"
-    if not (options.json or options.events):
+    if not as_json:
         answer.finish(answered, book)
     return reader, steps, answered
 
@@ -238,7 +206,6 @@ class _StreamedAnswer:
             self._streamed.clear()
 
     def finish(self, answered: Answered, book: Book) -> None:
-        """Print the answer unless it has been streamed, then its citations."""
         streamed = "".join(self._streamed)
         if streamed:
             write("")

@@ -118,7 +118,6 @@ def _metric_lines(metric: Metric, columns: int) -> list[str]:
 
 
 def _hanging(head: str, text: str, columns: int) -> list[str]:
-    """Lines of text after its head, indented by the head's width."""
     behind = " " * len(head)
     return textwrap.wrap(
         text, columns, initial_indent=head, subsequent_indent=behind, break_long_words=False, break_on_hyphens=False
@@ -127,8 +126,6 @@ def _hanging(head: str, text: str, columns: int) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A run on disk."""
-
     folder: Path
     settings: RunSettings
     asked: tuple[AnsweredQuestion, ...]
@@ -139,7 +136,6 @@ class _Run:
 
 
 def _read_run(folder: Path) -> _Run:
-    """Raises UsageError if the folder has no run, or no answers yet."""
     settings = read_settings(folder)
     asked = list(read_outcomes(folder / FILE_NAME).values()) if (folder / FILE_NAME).exists() else []
     if not asked:
@@ -184,7 +180,6 @@ Rows = dict[str, list[AnsweredQuestion]]
 
 
 def _of_one(run: _Run, baseline: str) -> tuple[Rows, dict[str, str]]:
-    """Rows by reader, and the baseline of each."""
     asked = by_reader(run.asked)
     rows = {name: asked[name] for name in METHODS if name in asked}
     return rows, {name: baseline for name in rows if name != baseline and baseline in rows}
@@ -234,7 +229,6 @@ def _markdown(runs: Sequence[_Run], table: Table) -> str:
 
 
 def _parts(table: Table) -> list[list[list[str]]]:
-    """Scores, differences, costs."""
     found = [figures(table, table.metrics)] if table.metrics else []
     if any(row.against for row in table.rows):
         found.append(differences(table))

@@ -213,7 +213,6 @@ def _settings(
 
 
 async def _rate(folder: Path, judge: Engine, line: ProgressLine) -> None:
-    """Let the judge rate the answers that it has not rated yet."""
     answers = list(read_outcomes(folder / FILE_NAME).values())
     async with aclosing(rate_all(folder, answers, judge)) as rating:
         async for done, total in rating:
@@ -240,7 +239,6 @@ class _RunProgress:
         self._update_estimate()
 
     async def follow(self, store: MemoryStore) -> None:
-        """Run the plan and show its progress. Raises as `run`."""
         self._say_plan()
         unwatches = [engine.watch(lambda _: self._line.show(self._text())) for engine in (self._engine, self._asking)]
         try:

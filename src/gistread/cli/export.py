@@ -67,7 +67,6 @@ def _user_data(book: Book, name: str) -> Export:
 
 
 def _memory(book: Book) -> GistMemory | None:
-    """The memory that has read furthest, or None."""
     store = memory_store()
     try:
         headers = [header for header in store.find(book) if header.pages]

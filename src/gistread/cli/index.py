@@ -5,7 +5,7 @@ import asyncio
 import shlex
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from gistread.book.model import Book
@@ -28,30 +28,13 @@ from gistread.session.session import Session
 from gistread.units import format_duration
 
 
-@dataclass(frozen=True, slots=True)
-class _Options:
-    book: str
-    """As typed."""
-    model: str | None
-    task: str
-    artifacts: tuple[Artifact, ...]
-    embedding_model: Path | None
-    events: bool
-
-
 def run(arguments: argparse.Namespace) -> ExitStatus:
     config = replace(settings(arguments), asking_model="")  # No questions are asked.
     check_preset(config)
     check_models(arguments)
-    options = _Options(
-        arguments.book,
-        arguments.model,
-        task_of(arguments),
-        _artifacts(arguments.readers, vectors=bool(arguments.embedding_model)),
-        choose_embedding_model(arguments.embedding_model, config, arguments.readers),
-        arguments.events,
-    )
-    document = run_until_interrupted(_index(open_named(options.book), config, options))
+    task = task_of(arguments)
+    embedding_model = choose_embedding_model(arguments.embedding_model, config, arguments.readers)
+    document = run_until_interrupted(_index(open_named(arguments.book), config, task, embedding_model, arguments))
     if arguments.json:
         write_json(document)
     elif arguments.events:
@@ -59,37 +42,34 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     return ExitStatus.DONE
 
 
-async def _index(book: Book, config: Config, options: _Options) -> Json:
+async def _index(
+    book: Book, config: Config, task: str, embedding_model: Path | None, arguments: argparse.Namespace
+) -> Json:
+    artifacts = _artifacts(arguments.readers, vectors=bool(arguments.embedding_model))
     with ProgressLine() as line:
-        session = new_session(
-            book, config, line, model=options.model, task=options.task, embedding_model=options.embedding_model
-        )
-        async with session:
+        async with new_session(book, config, line, arguments, task, embedding_model) as session:
 
             async def say_estimates() -> None:
                 memory, models = _opened(session)
-                for artifact in options.artifacts:
+                for artifact in artifacts:
                     work = await artifact.remaining(memory, models)
                     if not work.needless:
                         line.say(f"{artifact.name.capitalize()}: {_estimate(work, models.engine.info)}.")
 
             began = time.monotonic()
-            resumed_pages = await read_to_end(session, line, options.book, events=options.events, on_open=say_estimates)
+            resumed_pages = await read_to_end(
+                session, line, arguments.book, events=arguments.events, on_open=say_estimates
+            )
             memory, models = _opened(session)
             line.say(_summary(memory, resumed_pages, time.monotonic() - began))
-            document = index_document(
-                memory,
-                models.engine.info,
-                resumed_pages=resumed_pages,
-                book_tokens=await _count_tokens(book, models.engine),
-            )
-            if options.artifacts:
-                document["needs"] = await _build(memory, models, options, line)
+            tokens = await _count_tokens(book, models.engine)
+            document = index_document(memory, models.engine.info, resumed_pages=resumed_pages, book_tokens=tokens)
+            if artifacts:
+                document["needs"] = await _build(artifacts, memory, models, arguments, line)
             return document
 
 
 def _opened(session: Session) -> tuple[GistMemory, ArtifactModels]:
-    """The session's memory, and the models that artifacts of it are built with."""
     assert session.memory is not None
     assert session.engine is not None
     return session.memory, ArtifactModels(session.engine, session.embedder)
@@ -116,20 +96,21 @@ def _summary(memory: GistMemory, resumed_pages: int, seconds: float) -> str:
 
 
 def _artifacts(readers: Sequence[str], *, vectors: bool) -> tuple[Artifact, ...]:
-    """The artifacts that these readers use; `vectors` adds those for an embedding model."""
     names = dict.fromkeys(name for reader in readers for name in METHODS[reader].artifacts)
     if vectors:
         names.setdefault(VECTORS)
     return tuple(ARTIFACTS[name] for name in names)
 
 
-async def _build(memory: GistMemory, models: ArtifactModels, options: _Options, line: ProgressLine) -> Json:
-    """Build what is missing; figures by the artifact's name.
-
-    Raises EngineError, or InterruptError on cancellation: finished parts are saved.
-    """
+async def _build(
+    artifacts: Sequence[Artifact],
+    memory: GistMemory,
+    models: ArtifactModels,
+    arguments: argparse.Namespace,
+    line: ProgressLine,
+) -> Json:
     document: Json = {}
-    for artifact in options.artifacts:
+    for artifact in artifacts:
         work = await artifact.remaining(memory, models)
         if work.needless:
             continue
@@ -137,7 +118,7 @@ async def _build(memory: GistMemory, models: ArtifactModels, options: _Options, 
         if work.complete:
             line.say(f"{artifact.name.capitalize()}: {_estimate(work, models.engine.info)}.")
         else:
-            await _build_one(artifact, work, memory, models, options, line)
+            await _build_one(artifact, work, memory, models, arguments, line)
         built, seconds = work.total - work.done, 0.0 if work.complete else round(time.monotonic() - began, 3)
         document[artifact.name] = {"total": work.total, "made": built, "seconds": seconds}
     return document
@@ -148,7 +129,7 @@ async def _build_one(
     work: RemainingWork,
     memory: GistMemory,
     models: ArtifactModels,
-    options: _Options,
+    arguments: argparse.Namespace,
     line: ProgressLine,
 ) -> None:
     done, began = work.done, time.monotonic()
@@ -158,12 +139,12 @@ async def _build_one(
             seconds_each = (time.monotonic() - began) / max(1, done - work.done)
             left_s = seconds_each * max(0, current.total - done)
             line.show(artifact_line(artifact.name, done, current.total, left_s))
-            if options.events:
+            if arguments.events:
                 write_json(artifact_document(artifact.name, done, current.total))
     except asyncio.CancelledError:
         raise InterruptError(
             f"Stopped after {done} of {work.total} {artifact.name}; they are saved.",
-            f"Run `gistread index {shlex.quote(options.book)}` with the same --for to resume.",
+            f"Run `gistread index {shlex.quote(arguments.book)}` with the same --for to resume.",
         ) from None
     finally:
         line.clear()

@@ -4,7 +4,7 @@ Offsets count characters of the book's normalised text; pages count from 1.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -62,11 +62,11 @@ def ask_document(reader: str, model: EngineInfo, memory: GistMemory, steps: Sequ
         "quoted": answered.quoted,
         "statements": [asdict(statement) for statement in answered.statements],
         "citations": [asdict(citation) for citation in answered.citations],
-        "lookups": list(answered.lookups),
-        "steps": list(steps),
+        "lookups": answered.lookups,
+        "steps": steps,
         "compression_rate": _rate(answered.compression_rate),
         "context_tokens": answered.context_tokens,
-        "seen": [list(place) for place in answered.seen],
+        "seen": answered.seen,
         "reader": reader,
         "model": {"name": model.name, "fingerprint": model.fingerprint},
         "memory": {"model": memory.model_name, **_focus(memory.focus)} if memory.entries else None,
@@ -77,24 +77,8 @@ def ask_document(reader: str, model: EngineInfo, memory: GistMemory, steps: Sequ
 def step_document(event: ReaderEvent) -> Json | None:
     """The step of an answer, or None if the event is not a step."""
     match event:
-        case Walked(level=level, first=first, last=last):
-            return {"action": "walk", "level": level, "first": first, "last": last}
-        case TurnedBack(level=level, first=first, last=last):
-            return {"action": "turn_back", "level": level, "first": first, "last": last}
-        case Shown(places=places):
-            return {"action": "show", "places": [list(place) for place in places]}
-        case Planned():
-            return {"action": "plan", **asdict(event)}
-        case Visited():
-            return {"action": "visit", **asdict(event)}
-        case MembersAsked():
-            return {"action": "ask_members", **asdict(event)}
-        case Reported():
-            return {"action": "report", **asdict(event)}
-        case Agreed():
-            return {"action": "agree", **asdict(event)}
-        case Shared():
-            return {"action": "share", **asdict(event)}
+        case _ if action := _STEPS.get(type(event)):
+            return {"action": action, **asdict(event)}
         case LookedUp(page=page, reason=reason):
             return {"action": "look_up", "page": page, "reason": reason, **_on(event.path)}
         case Expanded(page=page, by=OpenedBy.PERSON):
@@ -103,9 +87,22 @@ def step_document(event: ReaderEvent) -> Json | None:
             return {"action": "unfit", "page": page, "shown": round(shown, 3)}
         case Noted(text=text, start=start, end=end):
             return {"action": "note", "text": text, "start": start, "end": end, **_on(event.path)}
-        case Stopped(reason=reason):
-            return {"action": "stop", "reason": reason}
     return None
+
+
+_STEPS: Mapping[type, str] = {
+    Walked: "walk",
+    TurnedBack: "turn_back",
+    Shown: "show",
+    Planned: "plan",
+    Visited: "visit",
+    MembersAsked: "ask_members",
+    Reported: "report",
+    Agreed: "agree",
+    Shared: "share",
+    Stopped: "stop",
+}
+"""The events that become steps with all their fields."""
 
 
 def _on(path: int) -> Json:

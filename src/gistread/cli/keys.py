@@ -59,7 +59,6 @@ def _table(commands: Sequence["Command"], keymap: Mapping[str, str]) -> Iterator
 
 
 def _toml(commands: Sequence["Command"], keymap: Mapping[str, str]) -> Iterator[str]:
-    """Lines for config.toml; defaults are commented out."""
     yield "[keys]"
     for scope, group in groupby(commands, key=lambda command: command.scope):
         yield f"# {scope}"

@@ -103,7 +103,6 @@ def _check_results() -> FileCheckResults:
 
 
 def _existing(folder: Path) -> Path:
-    """The absolute path. Raises UsageError unless it is a folder."""
     folder = folder.expanduser().absolute()
     if not folder.is_dir():
         raise UsageError(f"{folder} is not a folder.", "--folder needs a folder with GGUF files.")
@@ -201,8 +200,6 @@ def _find_text_model(spec: str) -> Path:
 
 
 class _Role(NamedTuple):
-    """What a model is used for."""
-
     setting: str
     find: Callable[[str], Path]
     """Raises EngineError if the model does not exist or cannot take this role."""

@@ -5,6 +5,7 @@ Text of books and models may contain control characters; none of them reaches a 
 
 import contextlib
 import io
+import json
 import re
 import shutil
 import sys
@@ -70,7 +71,8 @@ def write_json(document: Any) -> None:
     try:
         line = orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:  # A file name may have bytes that are not UTF-8.
-        line = orjson.dumps(_without_surrogates(document), option=orjson.OPT_APPEND_NEWLINE)
+        text = json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
+        line = _SURROGATE.sub("\ufffd", text).encode()
     write_bytes(line)
 
 
@@ -95,14 +97,6 @@ def _output_errors() -> Iterator[None]:
         raise OutputError("") from error
     except OSError as error:
         raise OutputError(f"Cannot write to standard output: {error.strerror}.") from error
-
-
-def _without_surrogates(value: Any) -> Any:
-    if isinstance(value, str):
-        return value if value.isascii() else _SURROGATE.sub("\ufffd", value)
-    if isinstance(value, dict):
-        return {_without_surrogates(key): _without_surrogates(one) for key, one in value.items()}
-    return [_without_surrogates(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def say(text: str) -> None:

@@ -103,7 +103,6 @@ def _command_first(argv: Sequence[str]) -> Sequence[str]:
 
 
 def _options(parser: argparse.ArgumentParser) -> set[str]:
-    """The options of a parser and its subparsers."""
     names: set[str] = set()
     for action in parser._actions:
         names.update(action.option_strings)

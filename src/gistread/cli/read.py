@@ -50,7 +50,6 @@ def _sample(config: Config, model: str) -> ExitStatus:
 
 
 def _last_book() -> Path:
-    """The book read last. Raises BookError if there is none or its file cannot be found."""
     from gistread.library.catalogue import Catalogue
     from gistread.library.entries import list_entries
     from gistread.library.finding import find_moved
@@ -84,7 +83,6 @@ def _check_terminal(*, piped: bool) -> None:
 
 
 def _read_keys_from_terminal() -> None:
-    """Replace standard input, which was the book, by the terminal."""
     try:
         terminal = os.open(os.ctermid(), os.O_RDONLY)
     except (OSError, AttributeError):

@@ -54,7 +54,6 @@ def _text(book: Book, hit: Json) -> str:
 
 
 def _context(book: Book, start: int, end: int) -> tuple[str, str]:
-    """Text before and after a hit, within its paragraphs and in whole words."""
     text = book.text
     first = book.paragraphs[book.paragraph_index(start)].start if book.paragraphs else 0
     last = book.paragraphs[book.paragraph_index(max(start, end - 1))].end if book.paragraphs else len(text)

@@ -40,7 +40,6 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
 
 def _write(path: Path, arguments: argparse.Namespace) -> Book:
-    """Write the series file once every volume has been opened. Raises GistreadError."""
     if path.exists() and not (arguments.add or arguments.force):
         raise UsageError(f"{path} exists already.", "Use --add to add volumes, or --force to overwrite it.")
     volumes = [Path(book) for book in arguments.books]

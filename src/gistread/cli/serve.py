@@ -28,7 +28,6 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
 
 def _screen_command(arguments: argparse.Namespace) -> list[str]:
-    """The command that each browser page runs. Raises UsageError, BookError."""
     options = {
         "--model": arguments.model,
         "--asking-model": arguments.asking_model,

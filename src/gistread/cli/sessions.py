@@ -1,10 +1,10 @@
 """Sessions for `index` and `ask`: their progress and messages go to standard error."""
 
+import argparse
 import asyncio
 import shlex
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import replace
 from pathlib import Path
 
 from gistread.book.model import Book
@@ -31,14 +31,11 @@ def new_session(
     book: Book,
     config: Config,
     line: ProgressLine,
-    *,
-    model: str | None,
-    asking_model: str | None = None,
-    reader: str = "",
-    task: str = "",
-    embedding_model: Path | None = None,
+    arguments: argparse.Namespace,
+    task: str,
+    embedding_model: Path | None,
 ) -> Session:
-    """A session that shows its activity on the line. Models are named as typed, None for those of the settings."""
+    """A session with the models of the command line, else of the settings; it shows its activity on the line."""
 
     def on_event(event: SessionEvent) -> None:
         match event:
@@ -54,11 +51,10 @@ def new_session(
 
     session = Session(
         book,
-        model or "",
-        asking_model=asking_model or "",
-        reader=reader,
+        arguments.model or "",
+        asking_model=getattr(arguments, "asking_model", None) or "",
         task=task,
-        config=replace(config, reader=reader),
+        config=config,
         listener=on_event,
         embedder=new_embedder(embedding_model, line) if embedding_model else None,
     )

@@ -158,8 +158,6 @@ def places_for(plan: Plan, engine: Engine) -> ConcurrencyLimit:
 
 
 class _Run:
-    """The state of a run: several texts at once, each with its questions."""
-
     def __init__(self, plan: Plan, engine: Engine, asking: Engine, store: MemoryStore, outcomes: OutcomeFile) -> None:
         self._plan = plan
         self._engine = engine
@@ -172,7 +170,6 @@ class _Run:
         """Engine failures in a row."""
 
     async def work(self, tell: Tell[RunEvent]) -> None:
-        """Ask all questions without an outcome."""
         waiting = iter(_by_document(self._plan.todo(self._outcomes.known)))
         async with asyncio.TaskGroup() as tasks:
             self._begin_texts(waiting, tell, tasks)
@@ -180,7 +177,6 @@ class _Run:
     def _begin_texts(
         self, waiting: Iterator[tuple[Document, list[Todo]]], tell: Tell[RunEvent], tasks: asyncio.TaskGroup
     ) -> None:
-        """Start as many texts as questions may run at once."""
         while self._texts < self._places.capacity:
             self._texts += 1
             tasks.create_task(self._ask_texts(waiting, tell, tasks))
@@ -283,7 +279,6 @@ class _Text:
         return gists + _TAG_TOKENS * len(entries) + options.max_pages * page > room
 
     async def _read(self) -> AsyncGenerator[MemoryProgress, None]:
-        """Read the document to its end, resuming its memory."""
         document, config, info = self._document, self._plan.config, self._engine.info
         size = _size(document, self._engine, config)
         request = MemoryRequest(info.name, info.fingerprint, size, config.method, config.focus(document))
@@ -300,7 +295,6 @@ class _Text:
 
 
 def _scored(task: Task, question: Question, outcome: Outcome, memory: GistMemory) -> Outcome:
-    """The outcome with the applicable metrics of its task."""
     opens = METHODS[outcome.reader].uses_memory
     pages = tuple((entry.page.start, entry.page.end) for entry in memory.entries) if opens else ()
     return replace(outcome, scores=scores(Case(question, outcome, pages), (*task.metrics, *COSTS)))

@@ -70,7 +70,6 @@ def tabulate(
 
 
 def _values(asked: Iterable[AnsweredQuestion]) -> dict[str, dict[Key, float]]:
-    """Values by metric and question."""
     values: dict[str, dict[Key, float]] = {}
     for one in asked:
         for name, value in one.outcome.scores:
@@ -173,7 +172,6 @@ def _verdict(one: Estimate, name: str) -> str:
 
 
 def _places(name: str, value: float) -> int:
-    """Useful digits after the point."""
     if METRICS[name].unit == "tokens" or not math.isfinite(value):
         return 0
     return 1 if METRICS[name].unit == "%" or abs(value) < 100 else 0
@@ -194,7 +192,6 @@ def text(cells: Cells, columns: int) -> str:
 
 
 def _parts(widths: Sequence[int], columns: int) -> list[list[int]]:
-    """The columns of each block, beside the first."""
     parts: list[list[int]] = [[]]
     used = widths[0]
     for index in range(1, len(widths)):

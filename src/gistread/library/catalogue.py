@@ -109,7 +109,6 @@ def _contents(records: Iterable[Record], path: Path) -> CatalogueContents:
 
 
 def _merge(before: BookFile | None, now: BookFile) -> BookFile:
-    """Keep what reading the file revealed."""
     if before is None or not before.sha256:
         return now
     if now.sha256:

@@ -104,7 +104,6 @@ def _zipped(path: Path, stream: BinaryIO) -> BookFile | None:
 
 
 def _epub(path: Path, archive: Archive) -> BookFile:
-    """Raises ArchiveError, BookError."""
     from gistread.book.formats.epub.package import PackageError, encrypted_paths, read_package
 
     try:

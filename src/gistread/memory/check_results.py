@@ -146,7 +146,6 @@ def _file_of(path: Path | None) -> tuple[str, int, int]:
 
 
 def _entry(shape: Any) -> _Entry:
-    """Parse an entry. Raises ValueError, TypeError or KeyError."""
     told = shape["verdict"]
     verdict = CheckResult(**{**told, "worth": Worth(told["worth"]), "faults": tuple(map(str, told["faults"]))})
     if not all(isinstance(count, int) for count in (verdict.chosen, verdict.choices, verdict.gists, verdict.passages)):

@@ -111,7 +111,6 @@ def _key(text: str) -> str:
 
 
 def _known(memory: GistMemory, entry: MemoryEntry) -> list[Fact] | None:
-    """The facts of a page, whichever model extracted them; None if there are none yet."""
     match memory.derived.at(entry.page.start).get(_KIND, _key(memory.text_of(entry.page))):
         case {"facts": list(lines)}:
             return [Fact(entry.page.number, fact, tuple(elements)) for fact, elements in lines]
@@ -119,7 +118,6 @@ def _known(memory: GistMemory, entry: MemoryEntry) -> list[Fact] | None:
 
 
 async def _extract(memory: GistMemory, entry: MemoryEntry, engine: Engine, priority: Priority) -> Usage:
-    """Store the facts of a page, unless they are there already."""
     if _known(memory, entry) is not None:
         return NO_USAGE
     text = memory.text_of(entry.page)

@@ -62,8 +62,6 @@ def _usual_form(forms: Counter[str]) -> str:
 
 
 class _Keys:
-    """Normalised keys of elements."""
-
     def __init__(self, language: str) -> None:
         self._terms = Terms(language)
 
@@ -75,7 +73,6 @@ class _Keys:
 
 
 def _merged(counts: Mapping[str, int]) -> dict[str, str]:
-    """Maps each key to the one it is merged into."""
     ends: dict[str, list[str]] = defaultdict(list)
     for key in counts:
         first, _, last = key.rpartition(" ")

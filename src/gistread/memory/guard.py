@@ -306,7 +306,6 @@ def _tokens(text: str) -> list[str]:
 
 
 def _runs(text: str, length: int) -> set[tuple[str, ...]]:
-    """Every run of `length` consecutive words."""
     words = _tokens(text)
     return {tuple(words[at : at + length]) for at in range(len(words) - length + 1)}
 
@@ -339,7 +338,6 @@ _KANA_AND_HAN = {"CJK": "HAN", "HIRAGANA": "HAN", "KATAKANA": "HAN"}
 
 
 def _scripts(text: str) -> Counter[str]:
-    """Number of letters by script."""
     counts: Counter[str] = Counter()
     for character, number in Counter(text).items():
         if character.isalpha():

@@ -93,7 +93,6 @@ def _priority(node: Node, weights: Sequence[float]) -> tuple[float, int, int, in
 
 
 def _finer(node: Node, segment: Segment) -> list[tuple[Node, Segment]]:
-    """The next finer segments; empty if there are none."""
     if segment.line:
         return [(node, _whole(node))]
     closer = _whole if all(not child.children for child in node.children) else _line

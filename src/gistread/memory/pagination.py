@@ -155,7 +155,6 @@ async def next_page(
 
 
 async def _needed_tokens(book: Book, passage: Passage, prompt: Prompt, engine: Engine) -> int:
-    """Tokens to paginate the passage and to gist a page of it."""
     tokens = await engine.measure(prompt)
     words = count_words(book.text[passage.start : passage.end])
     return tokens + gist_tokens(words, tokens)

@@ -100,8 +100,6 @@ def sections(book: Book) -> Iterator[tuple[int, int]]:
 
 
 class _Reading:
-    """One reading of a book, with all its tasks."""
-
     def __init__(
         self, writer: MemoryWriter, engine: Engine, priority: Priority, emit: Callable[[ReadingEvent], None]
     ) -> None:
@@ -130,7 +128,6 @@ class _Reading:
             raise group.exceptions[0] from None
 
     def _start_chapters(self, waiting: Iterator[tuple[int, int]], tasks: asyncio.TaskGroup) -> None:
-        """Read as many chapters at once as the engine can use now."""
         info = self._engine.info
         requests = _REMOTE_REQUESTS_PER_CHAPTER if info.is_remote else _REQUESTS_PER_CHAPTER
         while self._chapters < max(1, info.parallel // requests):

@@ -235,7 +235,6 @@ def _refuse_later_version(path: Path) -> None:
 
 
 def _read_header(path: Path, book: Book) -> MemoryHeader | None:
-    """The header of a memory file; None if it is unreadable or of another book."""
     try:
         records, _ = journal.read_records(path)
         modified_s = path.stat().st_mtime

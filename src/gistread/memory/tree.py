@@ -170,7 +170,6 @@ def _known(memory: GistMemory, pages: PageRange, text: str) -> Gist | None:
 
 @lru_cache(maxsize=4096)
 def _stand_in(text: str, task: str) -> Gist:
-    """Sentences of the text, as long as a summary would be."""
     own = extract(text, merged_words(count_words(text)), task)
     return Gist(own, count_words(own), GistSource.EXTRACTIVE)
 
@@ -178,7 +177,6 @@ def _stand_in(text: str, task: str) -> Gist:
 async def _summary(
     memory: GistMemory, pages: PageRange, text: str, engine: Engine, priority: Priority
 ) -> tuple[Gist, Usage]:
-    """The stored summary of this text, or a new one."""
     if (known := _known(memory, pages, text)) is not None:
         return known, NO_USAGE
     wanted = min(merged_words(count_words(text)), _most_words(engine.info.context_tokens))

@@ -105,8 +105,6 @@ async def query_vector(question: str, embedder: Embedder) -> _Matrix:
 
 
 class _PageTexts:
-    """The passages of a page, and its record."""
-
     def __init__(self, entry: MemoryEntry, memory: GistMemory, fingerprint: str) -> None:
         page = entry.page
         self.number = page.number
@@ -132,7 +130,6 @@ class _PageTexts:
 
 
 def _batches(pages: list[_PageTexts]) -> list[list[_PageTexts]]:
-    """Neighbouring pages together, up to the size of a batch."""
     batches: list[list[_PageTexts]] = []
     texts = 0
     for page in pages:

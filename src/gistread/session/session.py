@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
 from contextlib import aclosing, contextmanager
 from functools import partial
-from types import TracebackType
 from typing import Self
 
 from gistread.book.model import Book
@@ -94,9 +93,7 @@ class Session:
             raise
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *exception: object) -> None:
         await self.close()
 
     # Reading and asking

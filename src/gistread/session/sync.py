@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Iterable, Iterator
-from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from gistread.book.model import Book
@@ -24,7 +23,6 @@ class SyncSession:
         self._runner = asyncio.Runner()
 
     def __enter__(self) -> Self:
-        """Raises EngineError where there is no such model."""
         try:
             self._run(self._session.__aenter__())
         except BaseException:
@@ -32,9 +30,7 @@ class SyncSession:
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         try:
             self._run(self._session.close())
         finally:

@@ -88,7 +88,6 @@ def _form(name: str) -> str:
 
 
 def _asked_for(question: str) -> str:
-    """The kind that a question asks for, or empty."""
     if _WHO.match(question):
         return "person"
     if _WHERE.match(question):

@@ -135,6 +135,5 @@ def _tokens(passage: Passage, count: Count) -> int:
 
 
 def _once(passages: Iterable[Passage]) -> list[Passage]:
-    """Each text once, without support marks."""
     found = {passage.text: replace(passage, support=()) for passage in passages if passage.text.strip()}
     return list(found.values())

@@ -146,7 +146,6 @@ def _needles(problems: Sequence[Problem], seed: int) -> Iterator[Needle]:
 
 
 def _pools(entities: Iterable[Entity]) -> dict[str, list[str]]:
-    """The names of each kind, in order."""
     pools: dict[str, set[str]] = defaultdict(set)
     for one in entities:
         pools[one.kind].add(one.name)
@@ -154,7 +153,6 @@ def _pools(entities: Iterable[Entity]) -> dict[str, list[str]]:
 
 
 def _entity(problem: Problem) -> Entity | None:
-    """The entity of the first answer that names one."""
     text = "\n".join(passage.text for passage in problem.supporting)
     return next(filter(None, (entity(answer, problem.question, text) for answer in problem.answers)), None)
 

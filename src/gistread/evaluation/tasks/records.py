@@ -205,7 +205,6 @@ def table_records(path: Path) -> list[Record]:
 
 
 def _is_whole(text: bytes) -> bool:
-    """Whether the first line is a complete JSON object."""
     if not text.startswith(b"{"):
         return False
     try:
@@ -258,7 +257,6 @@ def _parsed(path: Path) -> dict[str, Any] | list[Any]:
 
 
 def _refuse_other(path: Path) -> None:
-    """Refuse what is not a regular text file."""
     if not path.exists():
         raise task_error(f"No such file: {path}")
     if path.is_dir():
