@@ -204,14 +204,7 @@ def _said(
     text: str, key: Hashable, style: str, hanging: str = "", spans: tuple[Span, ...] = (), *, above: int = 0
 ) -> Block:
     return Block(
-        text,
-        key=key,
-        style=style,
-        indent=_INDENT,
-        hanging=hanging,
-        max_width=_WIDTH,
-        spans=spans,
-        blank_before=above,
+        text, key=key, style=style, indent=_INDENT, hanging=hanging, max_width=_WIDTH, spans=spans, blank_before=above
     )
 
 

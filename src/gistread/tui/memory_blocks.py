@@ -239,11 +239,7 @@ def rest_blocks(memory: GistMemory, view: View) -> list[Block]:
         span = f"{read + 1} to about {last}" if last > read + 1 else f"{read + 1}"
         blocks.append(
             Block(
-                f"{span} … not read yet",
-                key=("rest", read + 1),
-                style="muted",
-                indent=1,
-                tail="← you" if ahead else "",
+                f"{span} … not read yet", key=("rest", read + 1), style="muted", indent=1, tail="← you" if ahead else ""
             )
         )
     return blocks

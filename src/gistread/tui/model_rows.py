@@ -73,10 +73,7 @@ class Section:
 _WITHOUT = {
     Role.READING: ("Read without a model", "Nothing is summarised; questions need a model of their own."),
     Role.ASKING: ("The model that reads", "It answers questions, too."),
-    Role.EMBEDDING: (
-        "The only one there is",
-        "Where there is one here; else nothing is found by meaning.",
-    ),
+    Role.EMBEDDING: ("The only one there is", "Where there is one here; else nothing is found by meaning."),
 }
 
 

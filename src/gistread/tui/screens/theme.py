@@ -83,10 +83,7 @@ def _ground(palette: Palette) -> str:
 
 def _book() -> tuple[Block, ...]:
     stressed, linked = _PROSE.index("keep a promise") - 13, _PROSE.index("the log")
-    spans = (
-        Span(stressed, stressed + len("as you would"), "emphasis"),
-        Span(linked, linked + len("the log"), "link"),
-    )
+    spans = (Span(stressed, stressed + len("as you would"), "emphasis"), Span(linked, linked + len("the log"), "link"))
     return (
         Block("IV. The Keeper", style="heading", level=2, align="center", blank_before=0),
         Block(_PROSE, start=0, spans=spans),
