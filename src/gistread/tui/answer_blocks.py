@@ -22,7 +22,7 @@ from gistread.readers.events import (
     Unfit,
 )
 from gistread.readers.text import describe_segments, describe_unfit, unsupported
-from gistread.tui.text.document import Block, Span
+from gistread.tui.text import Block, Span
 from gistread.tui.work.lines import Goal, Places, ToPage, WorkLine, bar
 from gistread.tui.work.whole import Work
 from gistread.user_data import mark_unsupported
@@ -30,11 +30,9 @@ from gistread.user_data import mark_unsupported
 _PAGE_NUMBER = re.compile(r"\[(\d+)\]")
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
 
-_WIDTH = 92
-"""Maximum columns of an answer: a little more than of the book."""
+_WIDTH = 92  # maximum columns of an answer: a little more than of the book
 _INDENT = 3
-_STEP = 2
-"""Indent of a step under its parent."""
+_STEP = 2  # indent of a step under its parent
 
 STOPPED = {
     StopReason.ENOUGH: "enough",
@@ -87,7 +85,6 @@ class Exchange:
 
     @property
     def shows_work(self) -> bool:
-        """Whether every step is shown."""
         return bool(self.work) and (self.running if self.unfolded is None else self.unfolded)
 
 
@@ -209,7 +206,6 @@ def _said(
 
 
 def _add_work(exchange: Exchange, number: int, places: Places, drawn: Drawn) -> None:
-    """A summary line and, if unfolded, every step."""
     shown = exchange.shows_work
     head = _said(exchange.work.summary(places), ("work", number), "step", "▾" if shown else "▸")
     drawn.add(head, Unfold())
@@ -218,7 +214,6 @@ def _add_work(exchange: Exchange, number: int, places: Places, drawn: Drawn) -> 
 
 
 def line_key(number: int, line: object) -> Hashable:
-    """Key of the block for a step of the `number`th exchange."""
     return "line", number, line
 
 

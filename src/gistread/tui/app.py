@@ -32,7 +32,7 @@ from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.services import AppServices
 from gistread.tui.settings import Settings
 from gistread.tui.terminal_order import asked_to_leave_order
-from gistread.tui.text.cells import clean
+from gistread.tui.text import clean
 from gistread.user_data import UserData
 
 if TYPE_CHECKING:
@@ -72,8 +72,7 @@ class GistreadApp(App[None]):
         super().__init__()
         self.paths = paths
         self.settings = Settings(replace(config, model=model or config.model), paths.config_file, self._warn)
-        self._downloads: ModelDownloads | None = None
-        """None until the person looks at models."""
+        self._downloads: ModelDownloads | None = None  # None until the person looks at models
         self.failure: GistreadError | None = None
         """Why the app ended, if the book that was named cannot be opened."""
         self._first = book
@@ -260,7 +259,6 @@ class GistreadApp(App[None]):
             self.push_screen(LibraryScreen(Books(self.paths), self.services.keymap), self._open_from_library)
 
     async def _open_from_library(self, path: str | None) -> None:
-        """Open the chosen book instead of the current one. With neither, quit."""
         current = self.reading
         if path is None:
             if current is None:

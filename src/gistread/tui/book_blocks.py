@@ -8,25 +8,21 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 from gistread.book.model import Book, Paragraph, ParagraphKind, Style
-from gistread.tui.text.document import Block, Span
+from gistread.tui.text import Block, Span
 from gistread.tui.text.hyphenation import Foreign
 from gistread.tui.text.scripts import can_shift
 
 FIRST_INDENT = 2
-_PARTED = {ParagraphKind.TEXT, ParagraphKind.QUOTE, ParagraphKind.LIST, ParagraphKind.NOTE}
-"""Hyphenated and justified."""
-_PARAGRAPHS = (ParagraphKind.TEXT, ParagraphKind.QUOTE)
-"""Separated by indents, if the person prefers that."""
+_PARTED = {ParagraphKind.TEXT, ParagraphKind.QUOTE, ParagraphKind.LIST, ParagraphKind.NOTE}  # hyphenated and justified
+_PARAGRAPHS = (ParagraphKind.TEXT, ParagraphKind.QUOTE)  # separated by indents, if the person prefers that
 _NUMBER_LEVEL, _LONGEST_NUMBER = 2, 8
 """A chapter's heading of so few characters is a number, and is set as one of this level."""
-_LOWEST_CENTRED = 3
-"""Lowest level of headings that are centred; lower ones are left-aligned."""
+_LOWEST_CENTRED = 3  # lowest level of headings that are centred; lower ones are left-aligned
 _MARKER = re.compile(
     r"(?:[•◦▪‣*†‡–-]|\[\d{1,4}\]|\d{1,4}|\(?(?:\d{1,4}|[ivxlcdm]{1,7}|[a-z])[.)])[ \t]+", re.IGNORECASE
 )
 _TURNOVER = 4
-_STYLES = {Style.CODE: "inline-code"}
-"""Styles with another name in `text`; code blocks are `code`."""
+_STYLES = {Style.CODE: "inline-code"}  # styles with another name in `text`; code blocks are `code`
 
 
 class PageStyle(NamedTuple):
@@ -128,7 +124,6 @@ def _link_spans(book: Book, start: int, end: int) -> Iterator[Span]:
 
 
 def _foreign_parts(book: Book) -> dict[int, tuple[Foreign, ...]]:
-    """Parts in another language than the book's, by paragraph index."""
     parts: dict[int, tuple[Foreign, ...]] = {}
     for one in book.language_spans:
         index = book.paragraph_index(one.start)

@@ -240,8 +240,7 @@ COMMANDS: tuple[Command, ...] = (
     ),
 )
 BY_ID: Mapping[str, Command] = {command.id: command for command in COMMANDS}
-_OWN_KEYS = (Scope.SELECTING, Scope.LIBRARY)
-"""Scopes whose keys take precedence over all others while they are active."""
+_OWN_KEYS = (Scope.SELECTING, Scope.LIBRARY)  # scopes whose keys take precedence over all others while they are active
 
 
 def bindings(*scopes: Scope) -> list[BindingType]:
@@ -303,7 +302,6 @@ _KEY_LABELS = {
 
 
 def display_key(key: str) -> str:
-    """Textual's name of a key, for people."""
     if len(key) == 1:
         return key
     parts = key.split("+")
@@ -320,7 +318,6 @@ def help_lines(keymap: Mapping[str, str]) -> Iterable[tuple[Scope, str, str, str
 
 
 def _is_key(key: str) -> bool:
-    """Whether Textual could ever report this key."""
     from textual.keys import KEY_NAME_REPLACEMENTS, Keys, _character_to_key
 
     *modifiers, name = key.split("+") if key != "+" else [key]

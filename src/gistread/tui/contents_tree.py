@@ -8,14 +8,11 @@ from gistread.book.model import Book
 from gistread.book.normalise import count_words
 from gistread.search.tokens import folded as without_diacritics
 
-_ALL_OPEN = 60
-"""A book with more chapters starts folded, except for the current part."""
+_ALL_OPEN = 60  # a book with more chapters starts folded, except for the current part
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A line of the tree."""
-
     index: int
     """Of the chapter."""
     depth: int
@@ -26,8 +23,6 @@ class Node:
 
 @dataclass
 class ContentsTree:
-    """The tree of one book."""
-
     book: Book
     folded: set[int] = field(default_factory=set)
 

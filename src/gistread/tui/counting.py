@@ -8,8 +8,7 @@ class Count:
 
     def __init__(self) -> None:
         self.typed = ""
-        self._due = False
-        """Another key has followed: its command takes the number now or never."""
+        self._due = False  # another key has followed: its command takes the number now or never
 
     def add(self, character: str | None) -> bool:
         """Add a key; returns whether it is part of the number, which does not begin with 0."""

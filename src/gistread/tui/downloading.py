@@ -32,12 +32,10 @@ class Download:
     number: int = 1
     """Of the file being downloaded."""
     problem: str = ""
-    """Why it failed, in words."""
     got: FetchedModel | None = None
 
     @property
     def words(self) -> str:
-        """One line."""
         match self.phase:
             case DownloadPhase.RUNNING:
                 if self.progress is None:

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 MOST_PIXELS = 50_000_000
 """Maximum size of a picture; an A3 scan at 300 dpi has 17 million."""
-_KEPT_PIXELS = 2400, 1800
-"""Maximum size after unpacking: no terminal shows more."""
+_KEPT_PIXELS = 2400, 1800  # maximum size after unpacking: no terminal shows more
 _USUAL_CELL = 10, 20
 # Formats that Pillow reads by itself; some others would start programs.
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "ICO", "JPEG2000", "AVIF")
@@ -45,8 +44,6 @@ class DrawingError(GistreadError):
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An unpacked picture."""
-
     pixels: "Pixels"
     """At most `_KEPT_PIXELS`, opaque."""
     width: int

@@ -7,16 +7,14 @@ from rich.cells import cell_len, set_cell_size
 from gistread.library.model import LibraryEntry
 from gistread.library.text import percent, progress_bar, relative_time
 from gistread.memory.progress import BookProgress
-from gistread.tui.text.cells import clean
+from gistread.tui.text import clean
 
 ONE_LINE = 100
 """Columns from which a book takes one line."""
-_MARGIN = 2
-"""Columns for the cursor at the left."""
+_MARGIN = 2  # columns for the cursor at the left
 _GAP = 2
 _BAR = 10
-_MOST_TITLE, _MOST_AUTHOR = 72, 40
-"""Maximum columns, so that rows can be followed on a very wide screen."""
+_MOST_TITLE, _MOST_AUTHOR = 72, 40  # maximum columns, so that rows can be followed on a very wide screen
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +44,6 @@ _COLUMNS = (
 
 
 def heading(width: int) -> str:
-    """Column titles."""
     title, author, columns = _widths(width)
     cells = [_fit("Title", title), _fit("Author", author), *(_fit(c.title, c.columns) for c in columns)]
     return " " * _MARGIN + (" " * _GAP).join(cells)
@@ -126,7 +123,6 @@ def _two_lines(entry: LibraryEntry, now_s: float, width: int) -> tuple[tuple[Cel
 
 
 def _widths(width: int) -> tuple[int, int, tuple[_Column, ...]]:
-    """Widths of title and author, and the other columns that fit."""
     shown = tuple(column for column in _COLUMNS if width >= column.from_columns)
     room = width - _MARGIN - sum(column.columns + _GAP for column in shown) - _GAP
     author = min(_MOST_AUTHOR, room * 2 // 5)

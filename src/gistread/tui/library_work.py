@@ -17,8 +17,7 @@ from gistread.paths import Paths
 from gistread.reading_speed import ReadingSpeedFile
 from gistread.user_data import UserData
 
-_FEW = 3
-"""Up to so many books, the sample is offered too."""
+_FEW = 3  # up to so many books, the sample is offered too
 
 
 class Books:

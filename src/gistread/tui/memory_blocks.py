@@ -9,7 +9,7 @@ from gistread.memory.model import GistMemory, GistSource, MemoryEntry, Page
 from gistread.memory.outline import chapter_of
 from gistread.readers.events import OpenedBy
 from gistread.tui.book_blocks import inline_spans, turnover
-from gistread.tui.text.document import Block, Span
+from gistread.tui.text import Block, Span
 
 if TYPE_CHECKING:
     from gistread.memory.tree import Node
@@ -35,7 +35,6 @@ class Zoom(StrEnum):
         return self in (Zoom.BOOK, Zoom.VOLUME, Zoom.CHAPTER)
 
     def said(self, book: Book) -> str:
-        """The label of this level."""
         return "series" if self is Zoom.BOOK and book.volumes else self.value
 
     def step(self, by: int, book: Book) -> "Zoom":
@@ -145,7 +144,6 @@ def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View) -> list[Blo
 
 
 def _title_block(memory: GistMemory, entry: MemoryEntry, view: View) -> Block:
-    """The page that stands in front of a volume."""
     number = entry.page.number
     here = "← you" if number == view.here else ""
     return Block(

@@ -44,8 +44,7 @@ class ModelDownloads:
         self._catalogue: Catalogue | None = None
         self._problem = ""
         self._machine: Machine | None = None
-        self._begun: list[UnfinishedDownload] = []
-        """By earlier runs, or by another process."""
+        self._begun: list[UnfinishedDownload] = []  # by earlier runs, or by another process
         self.downloads = Downloads(services.paths.models, self._changed)
         self.on_downloaded: Callable[[Path], None] | None = None
         """Called with the first file of a downloaded model; set by the screen that shows models."""
@@ -199,7 +198,6 @@ class ModelDownloads:
         return rows
 
     def _changed(self) -> None:
-        """The download started, paused, failed or finished."""
         state = self.downloads.state
         if self.downloads.running and self._timer is None:
             self._timer = self._app.set_interval(1.0, self._redraw)

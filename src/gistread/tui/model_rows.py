@@ -56,7 +56,6 @@ class ModelRow:
     found_by: str = ""
     """More words that the filter matches."""
     refusal: str = ""
-    """Why it cannot be chosen; empty if it can."""
 
     @property
     def enabled(self) -> bool:

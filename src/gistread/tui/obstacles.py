@@ -6,7 +6,6 @@ from gistread.session.events import Obstacle
 
 
 def obstacle_message(obstacle: Obstacle, key_hint: Callable[[str], str]) -> str:
-    """What is missing, and the key to press."""
     match obstacle:
         case Obstacle.NO_MODEL:
             return f"No model is loaded. Press {key_hint('choose-model')} to choose one."

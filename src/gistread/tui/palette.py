@@ -66,7 +66,6 @@ class Palette:
     title: str
     dark: bool
     colors: Mapping[str, str]
-    """Colour of every role in `ROLES`."""
 
     @property
     def terminal(self) -> bool:
@@ -158,7 +157,6 @@ def contrast(first: str, second: str) -> float:
 
 
 def _highlight(role: str, ground: str, text: str) -> str:
-    """The strongest tint of the background with readable text."""
     if not (ground.startswith("#") and text.startswith("#")):
         return _TERMINAL_HIGHLIGHTS[role]
     for strength in range(45, 5, -5):
@@ -185,5 +183,4 @@ def _luminance(color: str) -> float:
 
 
 def _css(color: str) -> str:
-    """A colour in Textual's syntax."""
     return color if color.startswith("#") else "ansi_" + color.replace("-", "_")

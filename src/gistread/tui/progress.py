@@ -14,12 +14,9 @@ from gistread.errors import StorageError
 from gistread.reading_speed import ReadingSpeedFile, SpeedSample, estimate_speed
 from gistread.units import format_duration
 
-_SAMPLE_WORDS = 80
-"""Minimum words of a sample: single rows measure the thumb."""
-_NUMBER_CHARACTERS = 7
-"""Chapter titles up to this length are hardly more than a number."""
-_AWAY_S = 300.0
-"""A longer pause is not reading."""
+_SAMPLE_WORDS = 80  # minimum words of a sample: single rows measure the thumb
+_NUMBER_CHARACTERS = 7  # chapter titles up to this length are hardly more than a number
+_AWAY_S = 300.0  # a longer pause is not reading
 
 
 class Meter:
@@ -28,8 +25,7 @@ class Meter:
     def __init__(self, words_per_character: float, now: Callable[[], float] = time.monotonic) -> None:
         self._words_per_character = words_per_character
         self._now = now
-        self._begun: tuple[int, float] | None = None
-        """Offset and time at which uninterrupted reading began."""
+        self._begun: tuple[int, float] | None = None  # offset and time at which uninterrupted reading began
         self._last = 0, 0.0
         self._view_end = 0
         self.samples: list[SpeedSample] = []

@@ -28,7 +28,6 @@ class Settings:
             self._writer = asyncio.create_task(self._write(), name="save settings")
 
     async def close(self) -> None:
-        """Wait until everything has been written."""
         if self._writer is not None:
             await asyncio.shield(self._writer)
 

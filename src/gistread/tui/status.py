@@ -18,7 +18,6 @@ class Status:
 
 
 def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
-    """What the model is doing; its name comes last."""
     state = activity.engine
     if state is None and activity.asking_model and activity.asking is AskingState.IDLE:
         return Status((f"no reading model: {model_key} chooses one", f"{activity.asking_model} answers"), "○")

@@ -56,7 +56,6 @@ def _read_folder(folder: Path, earlier: Mapping[str, Palette], problems: list[st
     found: dict[str, Palette] = {}
 
     def resolve(name: str, extending: tuple[str, ...]) -> Palette:
-        """Raises ValueError with a message for the person."""
         if name in found:
             return found[name]
         _, table = tables[name]

@@ -17,8 +17,7 @@ from gistread.book.model import Book, ParagraphKind
 from gistread.tui.commands import COMMANDS, Command, Scope, key_names
 from gistread.tui.marking import steps
 from gistread.tui.marking.steps import Range
-from gistread.tui.text import selecting
-from gistread.tui.text.widget import LongText
+from gistread.tui.text import LongText, selecting
 
 
 class Unit(StrEnum):
@@ -62,10 +61,6 @@ _AT: dict[Unit, Callable[[Book, int], Range]] = {
     Unit.SENTENCE: steps.sentence_at,
     Unit.PARAGRAPH: steps.paragraph_at,
 }
-
-
-_WHOLE = (Unit.SENTENCE, Unit.PARAGRAPH)
-"""The first step selects the whole unit at the caret."""
 
 
 _NO_PROSE = (ParagraphKind.HEADING, ParagraphKind.BREAK, ParagraphKind.IMAGE)
@@ -137,7 +132,6 @@ class Selecting(LongText):
         self.post_message(self.CaretMoved())
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """A click ends selecting by keyboard."""
         if self.caret is not None:
             self.caret = None
             self.post_message(self.CaretMoved())
@@ -151,7 +145,6 @@ class Selecting(LongText):
             await self.app.run_action(command.action, self)
 
     def _command_of(self, key: str) -> Command | None:
-        """The selecting command of a key, if it applies now."""
         if self.book is None:
             return None
         for command in COMMANDS:
@@ -163,7 +156,6 @@ class Selecting(LongText):
         return None
 
     def action_caret(self, unit: str, direction: str) -> None:
-        """Move the caret, or extend the selection."""
         self._step(Unit(unit), forward=direction == "next", extend=False)
 
     def action_extend(self, unit: str, direction: str) -> None:

@@ -8,8 +8,7 @@ from textual.content import Content
 from textual.style import Style
 from textual.widgets import Static
 
-_ACTION = "gistread-choice"
-"""Not `@click`, which Textual draws as a link."""
+_ACTION = "gistread-choice"  # not `@click`, which Textual draws as a link
 
 
 class Choice(NamedTuple):
@@ -33,7 +32,6 @@ class Choices(Static):
         self.show(self._choices)
 
     def show(self, choices: Sequence[Choice]) -> None:
-        """Replace the choices."""
         parts = [
             Content.assemble((choice.key, "bold $gr-accent"), (f"\u00a0{choice.word}", "$gr-muted")).stylize(
                 Style.from_meta({_ACTION: choice.action})

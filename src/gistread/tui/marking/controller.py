@@ -21,14 +21,13 @@ from gistread.tui.marking.sync import POLL_S, MarkSync
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.mark_layers import Layer
 from gistread.tui.reading.navigation import Navigation
-from gistread.tui.text.messages import Clicked
+from gistread.tui.text import Clicked
 
 if TYPE_CHECKING:
     from gistread.exporting import Export
 
 
-_MUCH = 70_000
-"""Characters above which a terminal may refuse to copy (OSC 52 has no limit of its own)."""
+_MUCH = 70_000  # characters above which a terminal may refuse to copy (OSC 52 has no limit of its own)
 
 
 class MarkController:
@@ -270,7 +269,6 @@ class MarkController:
         return sorted((mark for mark in self.marks if mark.letter and not mark.lost), key=lambda mark: mark.letter)
 
     def _passages(self) -> list[Mark]:
-        """Highlights and notes."""
         return [mark for mark in self.marks if _is_passage(mark)]
 
     # The list, the dictionary, export

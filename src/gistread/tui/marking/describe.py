@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from gistread.book.model import Book
 from gistread.marking.model import Color, Mark, MarkKind
-from gistread.tui.text.marks import Mark as TextMark
+from gistread.tui.text import Mark as TextMark
 
 NOTE_SIGN, BOOKMARK_SIGN = "✎", "⚑"
 COLOR_SIGNS = {Color.YELLOW: "●", Color.GREEN: "■", Color.BLUE: "▲", Color.RED: "◆"}
@@ -64,7 +64,6 @@ def name_of(mark: Mark) -> str:
 
 
 def title_of(mark: Mark, book: Book) -> str:
-    """Sign, name and place on one line."""
     signs = sign_of(mark)
     if mark.kind is MarkKind.HIGHLIGHT and mark.note:
         signs += COLOR_SIGNS[color_of(mark)]
@@ -72,7 +71,6 @@ def title_of(mark: Mark, book: Book) -> str:
 
 
 def where(mark: Mark, book: Book) -> str:
-    """Share of the book and chapter."""
     if mark.lost:
         return "not found in this version of the text"
     share = f"{mark.start / max(1, len(book.text)):.0%}"

@@ -16,7 +16,7 @@ from gistread.errors import GistreadError
 from gistread.export_files import ExistsError, write_document
 from gistread.exporting import Export, ExportFormat, export_file_name, format_for, render_export
 from gistread.tui.marking.choices import Choice, Choices
-from gistread.tui.text.cells import clean
+from gistread.tui.text import clean
 
 _HELP = "Markdown (.md) and JSON (.json) hold marks, notes, questions and gists; .txt is the text of the book."
 
@@ -50,7 +50,6 @@ class ExportScreen(ModalScreen[Path | None]):
             )
 
     def _free(self, form: ExportFormat) -> Path:
-        """An unused file name."""
         path = self._folder / export_file_name(self._book_title, form)
         number = 2
         while path.exists():
@@ -59,7 +58,6 @@ class ExportScreen(ModalScreen[Path | None]):
         return path
 
     def action_form(self, step: int) -> None:
-        """Switch to the next format."""
         typed = self.query_one("#export-path", Input)
         forms = list(ExportFormat)
         path = Path(typed.value)

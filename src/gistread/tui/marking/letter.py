@@ -15,7 +15,7 @@ from textual.widgets.option_list import Option
 from gistread.book.model import Book
 from gistread.marking.model import Mark
 from gistread.tui.marking.describe import where, words_of
-from gistread.tui.text.cells import clean
+from gistread.tui.text import clean
 
 BACK = "'"
 
@@ -56,7 +56,6 @@ class LetterScreen(ModalScreen[str | None]):
             yield options
 
     def on_key(self, event: events.Key) -> None:
-        """Accept any letter."""
         character = event.character or ""
         if len(character) == 1 and (character.isalpha() or (self._back and character == BACK)):
             event.stop()

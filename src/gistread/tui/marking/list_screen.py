@@ -17,7 +17,7 @@ from gistread.tui.marking.choices import Choice, Choices
 from gistread.tui.marking.describe import matches, title_of, words_of
 from gistread.tui.marking.sync import MarkSync
 from gistread.tui.screens.listing import ListPanel
-from gistread.tui.text.cells import clean
+from gistread.tui.text import clean
 
 _CHOICES = (
     Choice("⏎", "go there", "go"),
@@ -121,7 +121,6 @@ class MarksScreen(ListPanel):
         self.action_go()
 
     def on_key(self, event: events.Key) -> None:
-        """In the filter, the arrows move through the list."""
         typing = self.query_one("#filter", Input)
         if not typing.has_focus:
             return

@@ -11,9 +11,7 @@ from textual.widgets import Static
 from gistread.dictionary import DictionaryError, Lookup, look_up
 from gistread.tui.commands import Scope, bindings
 from gistread.tui.marking.choices import Choice, Choices
-from gistread.tui.text.cells import clean
-from gistread.tui.text.document import Block
-from gistread.tui.text.widget import LongText
+from gistread.tui.text import Block, LongText, clean
 
 
 class LookupText(LongText):

@@ -12,7 +12,7 @@ from gistread.book.model import Book
 from gistread.marking.model import Mark, MarkKind
 from gistread.tui.marking.choices import Choice, Choices
 from gistread.tui.marking.describe import title_of, words_of
-from gistread.tui.text.cells import clean
+from gistread.tui.text import clean
 
 
 class MarkScreen(ModalScreen[str | None]):

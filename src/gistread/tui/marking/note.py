@@ -11,7 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static, TextArea
 
 from gistread.tui.marking.choices import Choice, Choices
-from gistread.tui.text.cells import clean
+from gistread.tui.text import clean
 
 _CHOICES = (Choice("Ctrl+S", "save", "save"), Choice("Esc", "leave", "leave"))
 _ASKING = (
@@ -69,7 +69,6 @@ class NoteScreen(ModalScreen[str | None]):
         self.dismiss(self.draft.strip())
 
     def action_leave(self) -> None:
-        """Close, after a confirmation if the note was edited."""
         if not self.changed or self._asking:
             self.dismiss(None)
             return

@@ -51,7 +51,6 @@ class ReadingContext:
 
     @property
     def place(self) -> int:
-        """Offset in the book of the first character in view."""
         return self.book_pane.place
 
     def take_count(self) -> int:

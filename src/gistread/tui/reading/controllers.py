@@ -19,7 +19,7 @@ from gistread.tui.reading.search import SearchController
 from gistread.tui.reading.session_listener import SessionListener
 from gistread.tui.reading.source_follower import SourceFollower
 from gistread.tui.reading.typography import Typography
-from gistread.tui.text.messages import Clicked
+from gistread.tui.text import Clicked
 
 
 @dataclass(frozen=True, slots=True)

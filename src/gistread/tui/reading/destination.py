@@ -28,7 +28,6 @@ class Destination:
 
     offset: int
     words: str
-    """The place as it is shown to the person."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import os
 
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.navigation import Navigation
-from gistread.tui.text.messages import Clicked
+from gistread.tui.text import Clicked
 
 
 class ImageViewer:

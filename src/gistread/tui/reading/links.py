@@ -10,8 +10,7 @@ from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.mark_layers import Layer
 from gistread.tui.reading.navigation import Navigation
 from gistread.tui.reading.note_blocks import NotePath, note_blocks, note_key, shown_links
-from gistread.tui.text.marks import Mark
-from gistread.tui.text.messages import Clicked
+from gistread.tui.text import Clicked, Mark
 
 _OPENABLE = frozenset({"http", "https", "mailto"})
 """Schemes handed to the system's browser. Other addresses, files above all, are only copied."""
@@ -24,8 +23,7 @@ class LinkController:
         self._pane = context.book_pane
         self._navigation = navigation
         self._chosen: tuple[NotePath, int] | None = None
-        self._open_notes: dict[NotePath, int] = {}
-        """Open notes, and the place that was shown when each was opened."""
+        self._open_notes: dict[NotePath, int] = {}  # open notes, and the place that was shown when each was opened
 
     # Choosing
 
@@ -52,7 +50,6 @@ class LinkController:
         self._choose(links[at])
 
     def _choose(self, chosen: tuple[NotePath, int] | None) -> None:
-        """Mark the link that `follow_chosen` follows."""
         before, self._chosen = self._chosen, chosen
         for one in (before, chosen):
             if one is not None and one[0] in self._notes():
@@ -167,7 +164,6 @@ class LinkController:
         return bool(notes)
 
     def _redraw_note(self, path: NotePath) -> None:
-        """Draw a note whose chosen link changed."""
         inside = self._chosen is not None and self._chosen[0] == path
         blocks = note_blocks(self._book, path, self._chosen[1] if inside and self._chosen else None)
         for index, block in zip(self._pane.blocks_of(note_key(path)), blocks, strict=True):

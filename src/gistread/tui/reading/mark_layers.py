@@ -6,8 +6,7 @@ The only place that gives panes their marks. Each controller sets its own layer.
 from collections.abc import Iterable
 from enum import IntEnum
 
-from gistread.tui.text.marks import Mark
-from gistread.tui.text.widget import LongText
+from gistread.tui.text import LongText, Mark
 
 
 class Layer(IntEnum):
@@ -26,8 +25,6 @@ class Layer(IntEnum):
 
 
 class MarkLayers:
-    """The marks of panes that show the same book."""
-
     def __init__(self, *panes: LongText) -> None:
         self._panes = panes
         self._layers: dict[Layer, tuple[Mark, ...]] = {}

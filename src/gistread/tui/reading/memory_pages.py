@@ -3,7 +3,7 @@
 from gistread.tui.layout import Pane
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.navigation import Navigation
-from gistread.tui.text.messages import Clicked
+from gistread.tui.text import Clicked
 from gistread.tui.widgets.memory_pane import MemoryPane
 
 
@@ -12,8 +12,7 @@ class MemoryPages:
         self._context = context
         self._navigation = navigation
         self._memory_stays = False
-        self._walking = False
-        """The book scrolls because the person walks through the memory: one step for the way back."""
+        self._walking = False  # the book scrolls because the person walks through the memory: one step for the way back
 
     @property
     def following(self) -> bool:

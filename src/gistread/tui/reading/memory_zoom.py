@@ -9,7 +9,7 @@ from gistread.tui.layout import Pane
 from gistread.tui.memory_blocks import Zoom, levels_of
 from gistread.tui.obstacles import obstacle_message
 from gistread.tui.reading.context import ReadingContext
-from gistread.tui.text.messages import Clicked
+from gistread.tui.text import Clicked
 from gistread.units import format_duration
 
 if TYPE_CHECKING:

@@ -77,7 +77,6 @@ class Navigation:
         self.show(paragraph_step(self._book, self._context.place, step))
 
     def contents(self) -> None:
-        """Show the tree of chapters, folded as it was left."""
         from gistread.tui.screens.contents import ContentsScreen
 
         context = self._context

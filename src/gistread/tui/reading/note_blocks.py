@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gistread.book.model import Book
 from gistread.tui.book_blocks import inline_spans
-from gistread.tui.text.document import Block
+from gistread.tui.text import Block
 
 NotePath = tuple[int, ...]
 _RAIL = "┊ "
@@ -22,7 +22,6 @@ def links_in(book: Book, start: int, end: int) -> list[int]:
 
 
 def note_key(path: NotePath) -> tuple[str, NotePath]:
-    """The key of a note's blocks."""
     return "note", path
 
 

@@ -10,8 +10,7 @@ from gistread.tui.widgets.question_input import QuestionInput
 
 FOCUS_MODE = "-focus-mode"
 _ANSWERS = "-answers"
-_USUAL_HEIGHT, _LARGEST_HEIGHT = 0.28, 0.46
-"""Of the answers pane, as a share of the screen's height."""
+_USUAL_HEIGHT, _LARGEST_HEIGHT = 0.28, 0.46  # of the answers pane, as a share of the screen's height
 
 
 class PaneSwitcher:

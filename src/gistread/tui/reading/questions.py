@@ -16,10 +16,8 @@ class QuestionController:
     def __init__(self, context: ReadingContext, pages: MemoryPages) -> None:
         self._context = context
         self._pages = pages
-        self._deltas: list[AnswerDelta] = []
-        """Parts of the answer that have not been drawn."""
-        self._reason = ""
-        """Why the agent looks something up."""
+        self._deltas: list[AnswerDelta] = []  # parts of the answer that have not been drawn
+        self._reason = ""  # why the agent looks something up
         self._put = events.QuestionStarted("", "")
         self.opened_pages: list[int] = []
         """Opened by the agent for the last question."""
@@ -27,7 +25,6 @@ class QuestionController:
     # What the person does
 
     def ask(self) -> None:
-        """Focus the question line."""
         session = self._context.session
         obstacle = session.question_obstacle() if session is not None else None
         if obstacle is None or obstacle is Obstacle.BUSY:
@@ -36,14 +33,12 @@ class QuestionController:
             self._context.warn(obstacle_message(obstacle, self._context.key_hint))
 
     def toggle_answers(self) -> None:
-        """Show or hide the answers."""
         if self._context.answers_pane.exchanges or self._context.panes.narrow:
             self._context.panes.toggle_answers()
         else:
             self._context.warn(f"No questions yet. Press {self._context.key_hint('ask')} to ask.")
 
     def asked(self, event: QuestionInput.Asked) -> None:
-        """A question was typed."""
         context, session = self._context, self._context.session
         if session is None:
             context.warn("The book is still being opened.")
@@ -86,7 +81,6 @@ class QuestionController:
         self._context.panes.fit_answers()
 
     def on_put(self, event: events.QuestionStarted) -> None:
-        """The model and the memory that answer are known."""
         self._put = event
         self._context.answers_pane.put(put_to(event.model, event.memory))
 
@@ -119,7 +113,6 @@ class QuestionController:
         self._context.panes.unseen_answer = self._context.panes.current is not Pane.ANSWERS
 
     def flush(self) -> None:
-        """Draw the parts of the answer that have come since the last time."""
         if self._deltas:
             self._context.answers_pane.hear(*self._deltas)
             self._deltas.clear()

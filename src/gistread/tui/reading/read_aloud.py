@@ -8,10 +8,9 @@ from gistread.errors import GistreadError
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.mark_layers import Layer
 from gistread.tui.reading.speech import Speaker, find_voice, sentences
-from gistread.tui.text.marks import Mark
+from gistread.tui.text import Mark
 
-_TOP = 0.15
-"""Where on the screen a sentence is put that was out of view, from 0 to 1."""
+_TOP = 0.15  # where on the screen a sentence is put that was out of view, from 0 to 1
 
 
 class ReadAloud:
@@ -19,8 +18,7 @@ class ReadAloud:
         self._context = context
         self._worker: Worker[None] | None = None
         self._end = 0
-        self._resume_at: int | None = None
-        """While paused: the sentence to resume with."""
+        self._resume_at: int | None = None  # while paused: the sentence to resume with
 
     @property
     def running(self) -> bool:

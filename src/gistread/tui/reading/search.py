@@ -15,13 +15,11 @@ from gistread.tui.layout import Pane
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.mark_layers import Layer
 from gistread.tui.reading.navigation import Navigation
-from gistread.tui.text.marks import Mark
+from gistread.tui.text import Mark
 
 _GROUP = "search"
-_AROUND = 20_000
-"""Characters before and after the screen whose hits are marked: a letter can have 300,000 hits."""
-_HIT_TOP = 0.3
-"""Where on the screen a hit is shown that was out of view, from 0 to 1."""
+_AROUND = 20_000  # characters before and after the screen whose hits are marked: a letter can have 300,000 hits
+_HIT_TOP = 0.3  # where on the screen a hit is shown that was out of view, from 0 to 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +167,6 @@ class SearchController:
         self._say(self._position())
 
     def _position(self) -> str:
-        """Such as "3 of 41"."""
         count = f"{len(self.hits):,}"
         if self._current is None:
             return f"{count} hits" if len(self.hits) else "no hits"

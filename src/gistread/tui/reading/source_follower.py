@@ -7,7 +7,7 @@ from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.mark_layers import Layer
 from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.reading.navigation import Navigation
-from gistread.tui.text.marks import Mark
+from gistread.tui.text import Mark
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.work.lines import ToPage, ToPlace
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.sentences import sentence_spans
 from gistread.errors import GistreadError
-from gistread.tui.text.cells import clean
+from gistread.tui.text import clean
 
 TEXT, LANGUAGE = "{text}", "{language}"
 _POWERSHELL = (
@@ -28,8 +28,7 @@ _POWERSHELL = (
 )
 _SILENT_RUN = 4
 _LEAST_CHARACTERS = 20
-_FASTEST_S = 0.002
-"""Minimum time per character: speech takes 20 to 80 ms, so a faster command has said nothing."""
+_FASTEST_S = 0.002  # minimum time per character: speech takes 20 to 80 ms, so a faster command has said nothing
 _LANGUAGE = re.compile(r"[A-Za-z]{2,8}")
 
 

@@ -14,7 +14,7 @@ from gistread.tui.reading.controllers import Controllers
 from gistread.tui.reading.pane_switcher import PaneSwitcher
 from gistread.tui.services import AppServices
 from gistread.tui.status import Status, status_of
-from gistread.tui.text.cells import clean
+from gistread.tui.text import clean
 from gistread.tui.widgets.lines import Choices, HeaderLine, KeyLine, Line, StatusLine, fitted
 
 _FOUND = (("next-hit", "next"), ("previous-hit", "previous"), ("all-hits", "all hits"), ("cancel", "clear"))

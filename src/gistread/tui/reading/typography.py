@@ -4,12 +4,11 @@ from gistread.config import Value
 from gistread.tui.layout import Pane
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.pane_switcher import FOCUS_MODE
+from gistread.tui.text import LongText
 from gistread.tui.text.columns import least_width
-from gistread.tui.text.widget import LongText
 from gistread.tui.widgets.typography_panel import LEAST_TEXT_WIDTH, MOST_TEXT_WIDTH, TypographyPanel
 
-_STEP = 4
-"""Columns by which a key makes the text wider."""
+_STEP = 4  # columns by which a key makes the text wider
 
 
 class Typography:

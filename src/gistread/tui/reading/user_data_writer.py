@@ -20,8 +20,6 @@ REST_S = 1.0
 
 
 class UserDataWriter:
-    """Writes what is saved about one open book."""
-
     def __init__(
         self, user_data: UserData, catalogue: Catalogue, book: Book, path: Path | None, warn: Callable[[str], None]
     ) -> None:
@@ -68,7 +66,6 @@ class UserDataWriter:
         self._write(lambda: self._user_data.add_question(self._book.sha256, question))
 
     async def close(self) -> None:
-        """Write everything that has not been written."""
         if self._timer is not None:
             self._timer.cancel()
             self._write_place()

@@ -5,7 +5,6 @@ from gistread.tui.screens.listing import ListScreen, Row
 
 
 def said_of(added: AddResult) -> str:
-    """The result in one line."""
     parts = [f"{added.new} {'book' if added.new == 1 else 'books'} added"]
     if added.known:
         parts.append(f"{added.known} known already")

@@ -11,13 +11,9 @@ from textual.widgets import Input, Static
 
 from gistread.tui.contents_tree import ContentsTree, Node
 from gistread.tui.progress import reading_time
-from gistread.tui.text.cells import clean
-from gistread.tui.text.document import Block
-from gistread.tui.text.messages import Clicked
-from gistread.tui.text.widget import LongText
+from gistread.tui.text import Block, Clicked, LongText, clean
 
-_STEP = 2
-"""Indent of a chapter under its parent, in cells."""
+_STEP = 2  # indent of a chapter under its parent, in cells
 
 
 class ContentsScreen(ModalScreen[int | None]):
@@ -160,12 +156,10 @@ class ContentsScreen(ModalScreen[int | None]):
     # Choosing
 
     def on_click(self, event: events.Click) -> None:
-        """Close on a click outside the panel."""
         if not self.query_one(".panel").region.contains_point(event.screen_offset):
             self.dismiss(None)
 
     def action_leave(self) -> None:
-        """Clear the filter first, then close."""
         line = self.query_one("#contents-filter", Input)
         if line.value:
             line.value = ""

@@ -13,8 +13,7 @@ from textual.widgets import Input, Static
 
 from gistread.tui.commands import BY_ID, Scope, display_key, help_lines
 from gistread.tui.layout import Pane
-from gistread.tui.text.document import Block, Span
-from gistread.tui.text.widget import LongText
+from gistread.tui.text import Block, LongText, Span
 
 _INTRODUCTION = (
     "The model reads the book page by page and keeps a gist of each: that is the memory beside the book. "
@@ -105,7 +104,6 @@ class HelpScreen(ModalScreen[None]):
         self.query_one(LongText).can_focus = False
 
     def on_click(self, event: events.Click) -> None:
-        """A click outside the panel closes it."""
         if event.widget is self:
             self.dismiss()
 

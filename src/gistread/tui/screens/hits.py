@@ -17,14 +17,11 @@ from textual.widgets import Input, Static
 from gistread.book.model import Book
 from gistread.errors import GistreadError
 from gistread.search.book_search import BookSearch, SearchCancelled, SearchHits, SearchMode
-from gistread.tui.text.document import Block, Span
-from gistread.tui.text.messages import Clicked
-from gistread.tui.text.widget import LongText
+from gistread.tui.text import Block, Clicked, LongText, Span
 
 MOST = 1000
 """Maximum hits in the list."""
-_BEFORE, _AFTER = 70, 110
-"""Characters of context: two rows of a list 88 cells wide."""
+_BEFORE, _AFTER = 70, 110  # characters of context: two rows of a list 88 cells wide
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +123,6 @@ class HitsScreen(ModalScreen[Chosen | None]):
     # Choosing
 
     def on_click(self, event: events.Click) -> None:
-        """Close on a click outside the panel."""
         if not self.query_one(".panel").region.contains_point(event.screen_offset):
             self.dismiss(None)
 

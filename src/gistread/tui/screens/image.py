@@ -15,7 +15,7 @@ from gistread.book.images import read_image
 from gistread.book.model import Book, Image
 from gistread.errors import GistreadError
 from gistread.tui.drawing import Picture, Way, unpack, widget_for
-from gistread.tui.text.cells import clean
+from gistread.tui.text import clean
 from gistread.tui.widgets.lines import Line
 
 

@@ -41,8 +41,6 @@ class _Asked(Enum):
 
 
 class FilterInput(Input):
-    """The arrows move in the list below."""
-
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down", "screen.library_move('line_down')", show=False),
         Binding("up", "screen.library_move('line_up')", show=False),
@@ -64,14 +62,11 @@ class LibraryScreen(Screen[str | None]):
         self._entries: list[LibraryEntry] = []
         self._order = Order.LAST_READ
         self._asked = _Asked.OPEN
-        self._removed: list[LibraryEntry] = []
-        """Removed in this session, for undo."""
-        self._adding = ""
-        """Progress of adding a folder; empty if none."""
+        self._removed: list[LibraryEntry] = []  # removed in this session, for undo
+        self._adding = ""  # progress of adding a folder; empty if none
         self._stop_adding = False
         self._opening = False
-        self._series: Path | None = None
-        """The series last added to."""
+        self._series: Path | None = None  # the series last added to
 
     # Layout
 
@@ -130,7 +125,6 @@ class LibraryScreen(Screen[str | None]):
         self._show_lines()
 
     def _show_lines(self) -> None:
-        """Redraw the lines around the list."""
         shown, all_books = self._list.count, sum(entry.was_opened or bool(entry.digest) for entry in self._entries)
         begun = sum(entry.was_opened and not entry.finished for entry in self._entries)
         if self._adding:

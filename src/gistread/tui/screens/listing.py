@@ -13,7 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from gistread.tui.text.cells import clean
+from gistread.tui.text import clean
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,6 @@ class ListScreen(ListPanel):
         return option.id or "" if option else ""
 
     def say(self, note: str) -> None:
-        """Show these words above the list."""
         said = self.query_one("#note", Static)
         said.update(note)
         said.display = bool(note)

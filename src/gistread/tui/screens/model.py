@@ -25,14 +25,12 @@ from gistread.engine.this_machine import free_for_models
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.tui.model_downloads import FETCH, MORE, ModelDownloads
 from gistread.tui.model_rows import NO_MODEL, TITLES, ModelChoice, ModelRow, Role, Section, matching, sections, without
-from gistread.tui.text.cells import clean
+from gistread.tui.text import clean
 from gistread.tui.widgets.lines import Choices
 from gistread.units import format_size
 
-_DETAIL_LINES = 6
-"""With a model loaded: a fixed height, so that the list does not move."""
-_REDRAW_S = 0.1
-"""How often the list is redrawn while models are found."""
+_DETAIL_LINES = 6  # with a model loaded: a fixed height, so that the list does not move
+_REDRAW_S = 0.1  # how often the list is redrawn while models are found
 
 
 class ModelScreen(ModalScreen[ModelChoice | None]):
@@ -67,16 +65,12 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
         self._found: list[ModelFile] = []
         self._starter: Path | None = None
         self._free_bytes = 0
-        self._drawn: object = None
-        """What the list was last drawn from."""
-        self._whole = False
-        """Whether every download is listed, not only the recommended one."""
-        self._wanted = ""
-        """Row to highlight as soon as it is listed: a model that was just downloaded."""
+        self._drawn: object = None  # what the list was last drawn from
+        self._whole = False  # whether every download is listed, not only the recommended one
+        self._wanted = ""  # row to highlight as soon as it is listed: a model that was just downloaded
         self._searching = True
         self._stop = threading.Event()
-        self._moved = False
-        """Whether the person has moved the highlight: until then it stays on the current model."""
+        self._moved = False  # whether the person has moved the highlight: until then it stays on the current model
         self._rows: dict[str, ModelRow] = {}
         self._results = results
         self._loaded = loaded
@@ -111,7 +105,6 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
         self._downloads.on_downloaded = None
 
     def _on_downloaded(self, path: Path) -> None:
-        """List the new model and highlight it."""
         self._wanted = str(path)
         if not self._searching:
             self.run_worker(self._find(again=True))
@@ -153,7 +146,6 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
     # Drawing
 
     def _sections(self) -> list[Section]:
-        """Every choice, in the order shown."""
         current = self._chosen.get(self._role, "")
         there = sections(list(self._found), self._free_bytes, current, self._starter, self._role, self._checked)
         downloads = self._download_section
@@ -283,7 +275,6 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
             self.dismiss(ModelChoice(self._role, "" if row == NO_MODEL else row))
 
     async def _fetch(self, row: str) -> None:
-        """Ask about a download, and show its progress."""
         await self._downloads.choose(row.removeprefix(FETCH))
         if self.is_mounted and self._downloads.downloads.running:
             self.query_one("#model-filter", Input).value = ""
@@ -293,7 +284,6 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
                 self._options.highlighted = self._options.get_option_index(row)
 
     def action_step_role(self, step: int) -> None:
-        """Choose a model for another role."""
         roles = list(Role)
         self.action_role(roles[(roles.index(self._role) + step) % len(roles)])
 
@@ -340,7 +330,6 @@ def _is_place(typed: str) -> bool:
 
 
 def _content(row: ModelRow) -> Content:
-    """The name, and details below it."""
     mark = "● " if row.is_current else ""
     style = "bold" if row.is_current else "" if row.enabled else "$gr-muted"
     name = Content.styled(f"{mark}{clean(row.name)}", style)

@@ -33,7 +33,7 @@ from gistread.tui.reading.pane_switcher import PaneSwitcher
 from gistread.tui.reading.status_lines import StatusLines
 from gistread.tui.reading.user_data_writer import UserDataWriter
 from gistread.tui.services import AppServices
-from gistread.tui.text.messages import Clicked, OffsetChanged
+from gistread.tui.text import Clicked, OffsetChanged
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
 from gistread.tui.widgets.lines import Choices, HeaderLine, KeyLine, Line, Rule, StatusLine
@@ -58,8 +58,7 @@ class ReadingScreen(Screen[None]):
         self._source = book
         self._services = services
         self._path = book if isinstance(book, Path) else path
-        self._left = threading.Event()
-        """Set if the person leaves before the book is open."""
+        self._left = threading.Event()  # set if the person leaves before the book is open
         self.controllers: Controllers | None = None
         """None until the book is open."""
         self.unsaved = ""
@@ -117,7 +116,6 @@ class ReadingScreen(Screen[None]):
         self.call_after_refresh(self.redraw_lines)
 
     def redraw_lines(self) -> None:
-        """Redraw the lines around the panes."""
         self.panes.fit_answers()
         self.lines.show(self.controllers)
 

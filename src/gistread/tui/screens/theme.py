@@ -9,9 +9,7 @@ from textual.widgets import OptionList, Static
 
 from gistread.tui.palette import HIGHLIGHTS, Palette
 from gistread.tui.screens.listing import ListScreen, Row
-from gistread.tui.text.document import Block, Span
-from gistread.tui.text.marks import Mark
-from gistread.tui.text.widget import LongText
+from gistread.tui.text import Block, LongText, Mark, Span
 from gistread.tui.widgets.lines import Line, fitted
 
 SAMPLE_COLUMNS = 72

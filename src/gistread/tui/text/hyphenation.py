@@ -15,13 +15,11 @@ Breaker = Callable[[str, int, int], int]
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 _LEAST_LETTERS = 6
-_LEFT, _RIGHT = 3, 3
-"""Minimum letters before and after a hyphen."""
+_LEFT, _RIGHT = 3, 3  # minimum letters before and after a hyphen
 _PASSAGE = 60
 """Minimum characters of a passage in another language that is hyphenated: loading a dictionary takes longer than
 laying out a book."""
-_LONGEST = 64
-"""Maximum letters of a word after the edge of a row."""
+_LONGEST = 64  # maximum letters of a word after the edge of a row
 _JOINTS = frozenset("-‐‑_@/\\&=")
 _NOUNS_ARE_CAPITAL = "de"
 

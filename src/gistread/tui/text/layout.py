@@ -15,14 +15,10 @@ from gistread.tui.text.document import Block
 from gistread.tui.text.hyphenation import breaker
 from gistread.tui.text.wrap import Hyphens, is_ideographic, wrap
 
-_LEAST_TEXT = 12
-"""Cells that rail and indent leave to the text, if there are as many."""
-_WIDEST_GAP = 2
-"""Maximum average cells added to a space; a row with few words stays ragged instead."""
-_NARROW = 46
-"""Cells below which words are hyphenated even in ragged text."""
-_SLACK = 12
-"""A row may be left empty by one of so many parts before a word is hyphenated."""
+_LEAST_TEXT = 12  # cells that rail and indent leave to the text, if there are as many
+_WIDEST_GAP = 2  # maximum average cells added to a space; a row with few words stays ragged instead
+_NARROW = 46  # cells below which words are hyphenated even in ragged text
+_SLACK = 12  # a row may be left empty by one of so many parts before a word is hyphenated
 _GAP = re.compile(r"(?<=[^ ]) +(?=[^ ])")
 
 
@@ -50,11 +46,9 @@ class Layout:
     width: int
     """Cells of the whole row."""
     left: int
-    """Cells of rail and indent."""
     first: int
     """Additional cells before the first row of text."""
     turnover: int
-    """Additional cells before a row that continues a line."""
     tail_apart: bool
     """Whether the tail has a row of its own."""
     options: LayoutOptions = PLAIN
@@ -67,7 +61,6 @@ class Layout:
 
     @property
     def above(self) -> int:
-        """Empty rows above the text."""
         return self.block.blank_before + self.options.spacing
 
     @property
@@ -157,7 +150,6 @@ class Layout:
 
 
 def text_cells(block: Block, width: int, left: int) -> int:
-    """Maximum cells of a row of the block's text."""
     room = max(1, width - left)
     return min(room, block.max_width) if block.max_width > 0 else room
 

@@ -15,7 +15,6 @@ class About(Message, namespace="long_text"):
 
     @property
     def control(self) -> Widget:
-        """The widget that sent it."""
         return self.long_text
 
 

@@ -14,8 +14,7 @@ from gistread.tui.text.scripts import TABLES, can_shift
 from gistread.tui.text.setting import set_row
 from gistread.tui.text.stylesheet import PREFIX, STYLES
 
-_LOWEST_LEVEL = 4
-"""Lower headings look like this level."""
+_LOWEST_LEVEL = 4  # lower headings look like this level
 
 
 class Palette:

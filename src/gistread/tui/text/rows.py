@@ -18,8 +18,7 @@ from gistread.tui.text.layout import PLAIN, Layout, LayoutOptions, lay_out
 
 _NO_OFFSET = -1
 _LAYOUTS_KEPT = 512
-_COSTLY = 20_000
-"""Characters above which a block's layout is cached even when its rows are only counted."""
+_COSTLY = 20_000  # characters above which a block's layout is cached even when its rows are only counted
 
 
 class RowPlace(NamedTuple):

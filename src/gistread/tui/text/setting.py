@@ -13,8 +13,7 @@ from gistread.tui.text.cells import cell_len, index_at
 from gistread.tui.text.layout import Layout
 
 HYPHEN = "-"
-_LONGEST_ORDERED = 20_000
-"""Characters above which a paragraph is ordered row by row instead of as a whole."""
+_LONGEST_ORDERED = 20_000  # characters above which a paragraph is ordered row by row instead of as a whole
 
 
 class Run(NamedTuple):
@@ -81,7 +80,6 @@ def _justified(text: str, start: int, end: int, spare: int, from_right: bool) ->
 
 
 def _columns(layout: Layout, start: int, end: int) -> Iterator[Run]:
-    """A line of a table, each cell padded to its column."""
     text, at, behind = layout.shown, start, 0
     for width, (first, last) in zip(layout.columns, tables.cells_of(text, start, end), strict=False):
         spare = abs(width) - cell_len(text[first:last])
@@ -95,7 +93,6 @@ def _columns(layout: Layout, start: int, end: int) -> Iterator[Run]:
 
 
 def _ordered(runs: list[Run], text: str, start: int, end: int, base: int) -> list[Run]:
-    """The runs in visual order."""
     if len(text) <= _LONGEST_ORDERED:
         levels, before = bidi.levels_of(text, base), 0
     else:

@@ -12,8 +12,7 @@ SEPARATOR = " | "
 DRAWN_SEPARATOR = " │ "
 RECORD_INDENT = 2
 _FIGURE = re.compile(r"[-+−–]?[$€£¥]?\s?\d[\d\s.,:/]*(?:\s?[%‰°]|[a-z]{1,2})?|[-–—]?")
-_MOST_LINES = 2_000
-"""Longer tables are shown as records: measuring them would take too long."""
+_MOST_LINES = 2_000  # longer tables are shown as records: measuring them would take too long
 
 
 def cells_of(text: str, start: int, end: int) -> list[tuple[int, int]]:

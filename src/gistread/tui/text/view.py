@@ -49,16 +49,12 @@ class TextView(ScrollView, inherit_bindings=False):
     ) -> None:
         super().__init__(name=name, id=id, classes=classes, disabled=disabled)
         self._index = RowIndex(source, 0)
-        self._anchor = _BEGINNING
-        """The place a person scrolled to, for the top row: exact after any number of resizes."""
+        self._anchor = _BEGINNING  # the place a person scrolled to, for the top row: exact after any number of resizes
         self._columns = Columns()
-        self._fitted: tuple[object, ...] = ()
-        """What the rows were last fitted to."""
-        self._fitted_height = 0
-        """Height of the widget, in rows, at the last fit."""
+        self._fitted: tuple[object, ...] = ()  # what the rows were last fitted to
+        self._fitted_height = 0  # height of the widget, in rows, at the last fit
         self._settling = False
-        self._later: Callable[[], object] | None = None
-        """Scrolling to be done once there is a size."""
+        self._later: Callable[[], object] | None = None  # scrolling to be done once there is a size
         self._announced: int | None = None
         self._announcing = False
 
@@ -141,7 +137,6 @@ class TextView(ScrollView, inherit_bindings=False):
 
     @property
     def column_count(self) -> int:
-        """Columns side by side."""
         return self._columns.count
 
     # Position

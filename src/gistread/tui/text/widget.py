@@ -261,7 +261,6 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         return [*line, before_text(sign, palette.block("sign"), at), before_text(" " * after, palette.ground, at)]
 
     def _marked(self, block: Block) -> list[Span]:
-        """Marks on a block, as spans of its text."""
         spans: list[Span] = []
         if (start := block.start) is not None and self.marks:
             marks = self._mark_index.between(start, start + len(block.text))
@@ -278,7 +277,6 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
     # The mouse
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Remember where, to distinguish a click from a selection."""
         self._pressed = event.screen_offset
 
     def on_click(self, event: events.Click) -> None:

@@ -11,9 +11,7 @@ from textual.message import Message
 from gistread.readers.events import ReaderEvent
 from gistread.tui.answer_blocks import Drawn, Exchange, Leads, Unfold, exchange_blocks, heard, line_key
 from gistread.tui.commands import Scope, bindings
-from gistread.tui.text.document import Block
-from gistread.tui.text.messages import Clicked
-from gistread.tui.text.widget import LongText
+from gistread.tui.text import Block, Clicked, LongText
 from gistread.tui.work.lines import Places
 
 
@@ -38,19 +36,16 @@ class AnswersPane(LongText):
         self._blocks: list[Block] = []
         self._goals: dict[Hashable, Leads] = {}
         self._last_start = 0
-        self._left_at = -1
-        """Row of the last automatic scroll; elsewhere, the person has scrolled."""
+        self._left_at = -1  # row of the last automatic scroll; elsewhere, the person has scrolled
 
     # What is asked and answered
 
     def show_exchanges(self, exchanges: list[Exchange]) -> None:
-        """Replace all exchanges."""
         self.exchanges = list(exchanges)
         self._draw_all()
         self._scroll_to_newest()
 
     def begin(self, question: str) -> None:
-        """Add a question at the end."""
         self.exchanges.append(Exchange(question, running=True))
         self._draw_all()
         self.set_cursor(("question", len(self.exchanges) - 1), scroll=False)
@@ -146,7 +141,6 @@ class AnswersPane(LongText):
         return self.has_focus and super()._is_current(index)
 
     def action_line_down(self, count: int = 1) -> None:
-        """Move to the next line; scroll through one that is longer than the pane."""
         for _ in range(count):
             if self._beyond(below=True):
                 super().action_line_down()
@@ -154,7 +148,6 @@ class AnswersPane(LongText):
                 self.move_cursor(1)
 
     def action_line_up(self, count: int = 1) -> None:
-        """Move to the previous line."""
         for _ in range(count):
             if self._beyond(below=False):
                 super().action_line_up()
@@ -185,7 +178,6 @@ class AnswersPane(LongText):
         return True
 
     def on_long_text_clicked(self, event: Clicked) -> None:
-        """Follow the clicked link, or else the line, unless it is an answer."""
         kind = event.block_key[0] if isinstance(event.block_key, tuple) else ""
         goal = event.link if isinstance(event.link, Leads) else None
         if goal is None and kind != "answer":

@@ -32,8 +32,7 @@ class BookPane(Selecting):
         self._page_style = PageStyle()
         self.set_typography(config)
         self.count = Count()
-        self._half_page = 0
-        """Rows of half a page, if the person typed a number; 0: half of the height."""
+        self._half_page = 0  # rows of half a page, if the person typed a number; 0: half of the height
 
     @property
     def place(self) -> int:
@@ -70,7 +69,6 @@ class BookPane(Selecting):
         return len(self._index)
 
     def blocks_of(self, key: Hashable) -> range:
-        """Indices of the blocks with this key."""
         found = self._index.find_key(key)
         return range(0) if found is None else range(*self._index.run_of(found))
 

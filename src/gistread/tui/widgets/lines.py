@@ -12,12 +12,10 @@ from textual.widgets import Static
 from gistread.tui.commands import COMMANDS, Command, keys_of
 from gistread.tui.progress import fitting
 from gistread.tui.status import Status
-from gistread.tui.text.cells import clean
+from gistread.tui.text import clean
 
-_ACTION = "gistread-action"
-"""Not `@click`, which Textual draws as a link."""
-_GAP = 2
-"""Minimum columns between the parts of the header."""
+_ACTION = "gistread-action"  # not `@click`, which Textual draws as a link
+_GAP = 2  # minimum columns between the parts of the header
 
 _COUNTED = (
     ("cancel", "drop it"),
@@ -47,7 +45,6 @@ class Line(Static):
 
     @property
     def room(self) -> int:
-        """Columns for text."""
         return max(0, self.size.width - 2)
 
 
@@ -78,8 +75,6 @@ class HeaderLine(Line):
 
 
 class StatusLine(Line):
-    """What the model is doing."""
-
     def show_status(self, status: Status, note: str = "") -> None:
         """`note`: shown at the right end."""
         room = self.room - (cell_len(note) + 3 if note else 0)

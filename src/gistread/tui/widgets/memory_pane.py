@@ -23,8 +23,7 @@ from gistread.tui.memory_blocks import (
     part_blocks,
     rest_blocks,
 )
-from gistread.tui.text.document import Block
-from gistread.tui.text.widget import LongText
+from gistread.tui.text import Block, LongText
 
 if TYPE_CHECKING:
     from gistread.memory.tree import Node
@@ -52,8 +51,7 @@ class MemoryPane(LongText):
         self.view = View()
         self._sizes: list[int] = []
         self._rest: list[Block] = []
-        self._parts: Sequence[Node] = ()
-        """Nodes shown when zoomed out."""
+        self._parts: Sequence[Node] = ()  # nodes shown when zoomed out
         self._lead: list[Block] = []
 
     # What is known
@@ -173,7 +171,6 @@ class MemoryPane(LongText):
     # Drawing
 
     def _draw(self, *, keep_position: bool = False) -> None:
-        """Redraw everything."""
         memory = self.memory
         if memory is None:
             self._sizes, self._rest = [], empty_blocks(self.view)
@@ -188,7 +185,6 @@ class MemoryPane(LongText):
         self.show([*self._lead, *(block for item in items for block in item), *self._rest], keep_position=keep_position)
 
     def _part_of(self, number: int) -> int:
-        """Index of a page's part."""
         return max(0, bisect_right(self._parts, number, key=lambda part: part.first) - 1)
 
     def _key_of(self, number: int) -> tuple[str, int]:

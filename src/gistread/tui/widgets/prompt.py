@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from gistread.tui.text.cells import clean
+from gistread.tui.text import clean
 
 
 class PromptClient(Protocol):
@@ -101,13 +101,11 @@ class Prompt(Vertical):
         self.display = False
 
     def say(self, note: str, *, problem: bool = False) -> None:
-        """Show a few words after what is typed."""
         line = self.query_one("#prompt-note", Static)
         line.set_class(problem, "-problem")
         line.update(clean(note))
 
     def choose_from(self, rows: Sequence[str]) -> None:
-        """Offer these choices, the first one highlighted."""
         choices = self.query_one("#prompt-choices", OptionList)
         choices.clear_options()
         choices.add_options([Option(Content(clean(row))) for row in rows])

@@ -16,8 +16,7 @@ from textual.widget import Widget
 from gistread.config import Config, Value
 
 LEAST_TEXT_WIDTH, MOST_TEXT_WIDTH = 20, 200
-_SIDE_BY_SIDE = 74
-"""Minimum width of the panel for two columns."""
+_SIDE_BY_SIDE = 74  # minimum width of the panel for two columns
 _NAME_CELLS = 16
 _VALUE_CELLS = 18
 _ROW = "setting"
@@ -84,7 +83,6 @@ class TypographyPanel(Widget, can_focus=True):
         self._config = config
 
     def show_config(self, config: Config) -> None:
-        """Show these settings."""
         self._config = config
         self.refresh()
 
@@ -146,7 +144,6 @@ class TypographyPanel(Widget, can_focus=True):
         self._choose(setting, values[at])
 
     def action_default(self) -> None:
-        """Restore the default."""
         setting = SETTINGS[self.current]
         self._choose(setting, getattr(Config(), setting.key))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gistread.book.model import Book
 from gistread.memory.model import GistMemory
-from gistread.tui.text.document import Span
+from gistread.tui.text import Span
 
 _MAP_CELLS = 50
 _PAGES_LISTED = 10

@@ -40,11 +40,9 @@ class Notebook:
 
     @property
     def current(self) -> tuple[object, ...]:
-        """Key of the line that changed last."""
         return ("progress",)
 
     def summary(self) -> str:
-        """One line."""
         notes = sum(bool(part.note) for part in self.parts)
         of = f" of {self.total}" if self.read < self.total else ""
         return f"{self.read}{of} {'part' if self.read == 1 and not of else 'parts'} read · {counted(notes, 'note')}"

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from gistread.readers.events import Shown
 from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, counted
 
-_LISTED = 60
-"""Maximum places listed."""
+_LISTED = 60  # maximum places listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,11 +20,9 @@ class Passages:
 
     @property
     def current(self) -> tuple[object, ...]:
-        """Key of the line that changed last."""
         return ("places",)
 
     def summary(self, places: Places) -> str:
-        """One line."""
         share = places.share(self.places)
         if not self.places:
             return "no passages given to the model"

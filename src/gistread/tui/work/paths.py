@@ -65,7 +65,6 @@ class Paths:
         return self
 
     def summary(self) -> str:
-        """One line."""
         notes = sum(len(trail.notes) for trail in self.trails.values())
         pages = len({page for trail in self.trails.values() for page in trail.read})
         said = [counted(len(self.trails), "path"), counted(notes, "note"), f"{counted(pages, 'page')} read"]

@@ -39,7 +39,6 @@ class Team:
     rounds: tuple[Round, ...] = ()
     over: bool = False
     current: tuple[object, ...] = ("members", 1)
-    """Key of the line that changed last."""
 
     @classmethod
     def of(cls, formed: TeamFormed) -> "Team":
@@ -66,7 +65,6 @@ class Team:
         return self
 
     def summary(self) -> str:
-        """One line."""
         said = [counted(len(self.parts), "member")]
         if self.rounds:
             telling = {report.member for one in self.rounds for report in one.telling}
@@ -118,7 +116,6 @@ class Team:
             yield WorkLine(("shared", number, index), said.text, "⇄", goal=self._goal(shared.kept), spans=said.spans)
 
     def _members(self, one: Round) -> Linked:
-        """A sign for each member, linked to its chunk."""
         said = Linked().add(f"members 1–{len(self.parts)}  " if len(self.parts) > 1 else "member 1  ")
         for member, (start, end) in enumerate(self.parts, start=1):
             report = one.reports.get(member)

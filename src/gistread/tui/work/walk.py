@@ -4,20 +4,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from gistread.readers.events import Branched, ReaderEvent, Stopped, TreeBranch, TurnedBack, Unfit, Walked
-from gistread.tui.text.document import Span
+from gistread.tui.text import Span
 from gistread.tui.work.lines import Places, ToPage, WorkLine, counted, pages_words, ranges_words, short
 
 Node = tuple[int, int, int]
 """Level, first and last page."""
 _TOP: Node = (-1, 0, 0)
-_SUMMARY = 54
-"""Characters of a summary that are shown."""
+_SUMMARY = 54  # characters of a summary that are shown
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The state of a walk."""
-
     parts: dict[Node, tuple[TreeBranch, ...]] = field(default_factory=dict)
     """The branches of each visited node."""
     path: tuple[Node, ...] = (_TOP,)
@@ -47,11 +44,9 @@ class Walk:
 
     @property
     def current(self) -> Node:
-        """Key of the line that changed last."""
         return self.path[-1]
 
     def summary(self) -> str:
-        """One line."""
         pages = sum(node[0] == 0 and self.unfit.get(node[1], 1.0) > 0 for node in self.walked)
         left = sum(node[0] > 0 for node in self.left)
         way = " ▸ ".join(pages_words(first, last) for _, first, last in self.path[1:])
@@ -90,7 +85,6 @@ class Walk:
         return WorkLine(key, text, sign, depth, ToPage(part.first), spans=spans)
 
     def _state(self, key: Node) -> tuple[str, str]:
-        """Sign and words for the result of a branch."""
         is_page = key[0] == 0
         shown = self.unfit.get(key[1], 1.0) if is_page else 1.0
         if not shown:

@@ -92,12 +92,10 @@ class Work:
         return isinstance(self.section, Notebook)
 
     def summary(self, places: Places) -> str:
-        """One line."""
         said = [self.section.summary()] if self.section else []
         return " · ".join([*said, *([self.passages.summary(places)] if self.passages else [])])
 
     def lines(self, places: Places) -> list[WorkLine]:
-        """Every step."""
         lines = self.section.lines(places) if self.section else []
         if self.passages is not None:
             lines += self.passages.lines(places)
