@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
-from gistread.tui.contents_tree import ContentsTree
-from gistread.tui.screens.contents import ContentsScreen
+from gistread.tui.screens.contents import ContentsScreen, ContentsTree
 from tests.tui.books import small_book
 from tests.tui.scripted import app_on, lines, opened, text_of, until
 

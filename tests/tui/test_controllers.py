@@ -63,7 +63,7 @@ async def test_a_defect_while_reading_aloud_ends_the_reading(tmp_path: Path, mon
     def broken(setting: str) -> None:
         raise RuntimeError("a defect")
 
-    monkeypatch.setattr("gistread.tui.reading.read_aloud.find_voice", broken)
+    monkeypatch.setattr("gistread.tui.reading.speech.find_voice", broken)
 
     async def read_aloud() -> None:
         app = app_on(small_book(), tmp_path)

@@ -3,9 +3,9 @@
 import pytest
 
 from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
-from gistread.tui.counting import Count
 from gistread.tui.reading.destination import chapter_step, destinations_of, paragraph_step
-from gistread.tui.reading.jumps import JumpList
+from gistread.tui.reading.navigation import JumpList
+from gistread.tui.widgets.book_pane import Count
 
 TITLES = (
     ("Book One", 1),

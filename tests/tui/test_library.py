@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from gistread.library.model import LibraryEntry
-from gistread.tui.library_rows import heading, lines
 from gistread.tui.screens.library import LibraryScreen
 from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.text.cells import cell_len
+from gistread.tui.widgets.book_list import heading, lines
 from tests.tui.books import small_book
 from tests.tui.library import SIZE, entries, library_of, read_first
 from tests.tui.scripted import app_on, opened, text_of, until

@@ -7,7 +7,7 @@ from pathlib import Path
 from gistread.engine.protocol import EngineInfo, Rates
 from gistread.memory.estimate import RemainingWork
 from gistread.session import events
-from gistread.tui.artifact_rows import need_words
+from gistread.tui.screens.reader import need_words
 from tests.session.test_artifacts import FACTS, GRAPHREADER, LONGAGENT, extractions, parts_read, says
 from tests.tui.books import long_book
 from tests.tui.scripted import SteppedEngine, app_on, opened, text_of, until

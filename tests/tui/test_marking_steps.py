@@ -1,7 +1,7 @@
 """Words, sentences and paragraphs as steps of the caret: none is skipped, and the ends hold."""
 
 from gistread.book.model import Book, Chapter, Paragraph
-from gistread.tui.marking import steps
+from gistread.tui.marking import caret as steps
 from tests.tui.books import small_book
 
 BOOK = small_book()

@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 from gistread.book.model import Book, Chapter, Paragraph
 from gistread.search.book_search import SearchMode
 from gistread.tui.layout import Pane
-from gistread.tui.reading.mark_layers import Layer
+from gistread.tui.reading.context import Layer
 from gistread.tui.screens.hits import HitsScreen
 from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.widgets.prompt import Prompt

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gistread.config import Config, Value, load_config
-from gistread.tui import settings as module
-from gistread.tui.settings import Settings
+from gistread.tui import services as module
+from gistread.tui.services import Settings
 
 
 async def test_no_change_is_lost_however_slow_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

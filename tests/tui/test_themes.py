@@ -8,7 +8,8 @@ from rich.style import Style
 from textual.app import App
 
 from gistread.config import Config, load_config
-from gistread.tui.palette import (
+from gistread.tui.screens.theme import ThemeScreen
+from gistread.tui.themes import (
     GROUND_ROLES,
     HIGHLIGHTS,
     MARK_ROLES,
@@ -17,9 +18,9 @@ from gistread.tui.palette import (
     TEXT_ROLES,
     Palette,
     contrast,
+    packaged_themes,
+    read_themes,
 )
-from gistread.tui.screens.theme import ThemeScreen
-from gistread.tui.themes import packaged_themes, read_themes
 from tests.tui.books import small_book
 from tests.tui.scripted import app_on, opened, paths_in, text_of, until
 

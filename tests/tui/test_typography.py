@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 
 from gistread.config import Config, load_config
-from gistread.tui.terminal_order import reorders
+from gistread.tui.text.bidi import reorders
 from gistread.tui.widgets.typography_panel import SETTINGS, TypographyPanel
 from tests.tui.books import long_book
 from tests.tui.scripted import app_on, lines, opened, until

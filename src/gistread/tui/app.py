@@ -25,14 +25,13 @@ from gistread.book.model import Book
 from gistread.config import Config
 from gistread.errors import GistreadError, UsageError
 from gistread.paths import Paths
-from gistread.tui import commands, palette, themes
+from gistread.tui import commands, themes
 from gistread.tui.commands import COMMANDS, Scope
 from gistread.tui.defects import DefectError, log, log_to
 from gistread.tui.screens.reading import ReadingScreen
-from gistread.tui.services import AppServices
-from gistread.tui.settings import Settings
-from gistread.tui.terminal_order import asked_to_leave_order
+from gistread.tui.services import AppServices, Settings
 from gistread.tui.text import clean
+from gistread.tui.text.bidi import asked_to_leave_order
 from gistread.user_data import UserData
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ class GistreadApp(App[None]):
         )
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        return palette.variable_defaults()
+        return themes.variable_defaults()
 
     def on_mount(self) -> None:
         self._end_by_signal()

@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple
 
 from gistread.book.model import Book, Paragraph, ParagraphKind, Style
 from gistread.tui.text import Block, Span
+from gistread.tui.text.cells import can_shift
 from gistread.tui.text.hyphenation import Foreign
-from gistread.tui.text.scripts import can_shift
 
 FIRST_INDENT = 2
 _PARTED = {ParagraphKind.TEXT, ParagraphKind.QUOTE, ParagraphKind.LIST, ParagraphKind.NOTE}  # hyphenated and justified

@@ -1,18 +1,51 @@
-"""What screens use of the application, so that none of them imports it."""
+"""What screens use of the application, so that none of them imports it; settings are written in the background."""
 
+import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gistread.config import Config
+from gistread.config import Config, Value, save_setting
 from gistread.errors import GistreadError
 from gistread.paths import Paths
 from gistread.tui.commands import key_hint, with_keys
-from gistread.tui.settings import Settings
 from gistread.user_data import UserData
 
 if TYPE_CHECKING:
     from gistread.engine.protocol import Embedder, Engine
+
+
+class Settings:
+    """Writes one change after another, so that none can overwrite the one before it."""
+
+    def __init__(self, config: Config, file: Path, warn: Callable[[str], None]) -> None:
+        """`config` may differ from the file: only what `set` changes is written."""
+        self.config = config
+        self._file = file
+        self._warn = warn
+        self._unwritten: dict[str, Value] = {}
+        self._writer: asyncio.Task[None] | None = None
+
+    def set(self, key: str, value: Value) -> None:
+        """Change a setting now and in the file. A file that cannot be written is a warning."""
+        self.config = replace(self.config, **{key: value})  # type: ignore[arg-type]  # `save_setting` checks it
+        self._unwritten[key] = value
+        if self._writer is None or self._writer.done():
+            self._writer = asyncio.create_task(self._write(), name="save settings")
+
+    async def close(self) -> None:
+        if self._writer is not None:
+            await asyncio.shield(self._writer)
+
+    async def _write(self) -> None:
+        while self._unwritten:
+            key = next(iter(self._unwritten))
+            value = self._unwritten.pop(key)
+            try:
+                await asyncio.to_thread(save_setting, self._file, key, value)
+            except GistreadError as error:
+                self._warn(str(error))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Marks over the text: which lie on top, their signs in the margin, and selecting by the book's offsets."""
 
-from gistread.tui.reading.mark_layers import Layer, MarkLayers
+from gistread.tui.reading.context import Layer, MarkLayers
 from gistread.tui.text import Block, LongText
-from gistread.tui.text.marks import Mark, MarkIndex
+from gistread.tui.text.document import Mark, MarkIndex
 from tests.tui.text.scene import Book, Screen, row, screen, settle
 
 

@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from gistread.tui.text.document import Block
+from gistread.tui.text.document import Block, Mark, MarkIndex
 from gistread.tui.text.layout import LayoutOptions, lay_out
-from gistread.tui.text.marks import Mark, MarkIndex
 from gistread.tui.text.rows import RowIndex, RowPlace
 
 BLOCKS = st.builds(

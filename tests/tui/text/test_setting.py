@@ -11,8 +11,8 @@ from rich.cells import cell_len
 from gistread.tui.text import bidi
 from gistread.tui.text.document import Block
 from gistread.tui.text.layout import Layout, LayoutOptions, lay_out
-from gistread.tui.text.pointing import character_at, offset_below
 from gistread.tui.text.rows import RowIndex
+from gistread.tui.text.selecting import character_at, offset_below
 from gistread.tui.text.setting import offset_at, set_row
 
 PROSE = (

@@ -14,12 +14,10 @@ from gistread.errors import GistreadError, StorageError
 from gistread.marking.model import Color, Mark, MarkKind, new_mark, with_changes
 from gistread.marking.store import MarkStore
 from gistread.marking.text_quote import quote_at
-from gistread.tui.marking.caret import Unit
+from gistread.tui.marking.caret import Unit, whole_words
 from gistread.tui.marking.describe import COLOR_SIGNS, mark_at, name_of, text_marks, title_of, words_of
-from gistread.tui.marking.steps import whole_words
 from gistread.tui.marking.sync import POLL_S, MarkSync
-from gistread.tui.reading.context import ReadingContext
-from gistread.tui.reading.mark_layers import Layer
+from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.navigation import Navigation
 from gistread.tui.text import Clicked
 

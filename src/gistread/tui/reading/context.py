@@ -1,7 +1,8 @@
 """What the controllers of one open book share."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
+from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -9,10 +10,10 @@ from textual.screen import Screen
 
 from gistread.book.model import Book
 from gistread.tui.progress import Progress
-from gistread.tui.reading.mark_layers import MarkLayers
 from gistread.tui.reading.pane_switcher import PaneSwitcher
 from gistread.tui.reading.user_data_writer import UserDataWriter
 from gistread.tui.services import AppServices
+from gistread.tui.text import LongText, Mark
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
 from gistread.tui.widgets.memory_pane import MemoryPane
@@ -21,6 +22,41 @@ from gistread.tui.widgets.question_input import QuestionInput
 
 if TYPE_CHECKING:
     from gistread.session.session import Session
+
+
+class Layer(IntEnum):
+    """From bottom to top."""
+
+    HIGHLIGHTS = 1
+    """The person's own marks."""
+    SPOKEN = 2
+    """The sentence being read aloud."""
+    LINKS = 3
+    """The chosen link."""
+    CITED = 4
+    """The source of an answer that was followed."""
+    HITS = 5
+    CURRENT_HIT = 6
+
+
+class MarkLayers:
+    def __init__(self, *panes: LongText) -> None:
+        self._panes = panes
+        self._layers: dict[Layer, tuple[Mark, ...]] = {}
+
+    def set(self, layer: Layer, marks: Iterable[Mark] = ()) -> None:
+        """Replace the marks of a layer."""
+        wanted = tuple(marks)
+        if wanted == self._layers.get(layer, ()):
+            return
+        self._layers[layer] = wanted
+        shown = tuple(mark for one in sorted(self._layers) for mark in self._layers[one])
+        for pane in self._panes:
+            pane.marks = shown
+
+    def of(self, layer: Layer) -> tuple[Mark, ...]:
+        return self._layers.get(layer, ())
+
 
 Result = TypeVar("Result")
 

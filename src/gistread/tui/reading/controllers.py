@@ -2,24 +2,86 @@
 
 from dataclasses import dataclass
 
+from gistread.session import events
 from gistread.tui.layout import Pane
 from gistread.tui.marking.controller import MarkController
 from gistread.tui.reading.context import ReadingContext
-from gistread.tui.reading.count_keys import CountKeys
 from gistread.tui.reading.image_viewer import ImageViewer
 from gistread.tui.reading.links import LinkController
-from gistread.tui.reading.memory_pages import MemoryPages
+from gistread.tui.reading.memory_pages import MemoryPages, MemoryZoom
 from gistread.tui.reading.memory_picker import MemoryPicker
-from gistread.tui.reading.memory_zoom import MemoryZoom
 from gistread.tui.reading.navigation import GoTo, Navigation
 from gistread.tui.reading.pane_switcher import PaneSwitcher
 from gistread.tui.reading.questions import QuestionController
-from gistread.tui.reading.read_aloud import ReadAloud
 from gistread.tui.reading.search import SearchController
-from gistread.tui.reading.session_listener import SessionListener
-from gistread.tui.reading.source_follower import SourceFollower
+from gistread.tui.reading.source_follower import CountKeys, SourceFollower
+from gistread.tui.reading.speech import ReadAloud
 from gistread.tui.reading.typography import Typography
 from gistread.tui.text import Clicked
+from gistread.tui.work.lines import Places
+
+REDRAW_S = 0.1
+
+
+class SessionListener:
+    def __init__(
+        self, context: ReadingContext, questions: QuestionController, zoom: MemoryZoom, pages: MemoryPages
+    ) -> None:
+        self._context = context
+        self._questions = questions
+        self._zoom = zoom
+        self._pages = pages
+        self._due = False
+
+    def on_event(self, event: events.SessionEvent) -> None:
+        """Called in the event loop; quick."""
+        context, pane = self._context, self._context.memory_pane
+        match event:
+            case events.MemoryOpened(memory=memory):
+                pane.show_memory(memory)
+                context.answers_pane.places = Places(len(memory.book.text), memory, memory.book)
+                pane.set_here(context.place, scroll=self._pages.following)
+                self._zoom.redraw()
+            case events.PageStarted(page=page):
+                pane.set_progress(begun=page, reading=True)
+            case events.PageRead(entry=entry):
+                pane.add(entry)
+                pane.set_here(context.place, scroll=False)
+                self._zoom.memory_grew()
+            case events.ArtifactGrown():
+                self._zoom.memory_grew()
+            case events.QuestionAsked(question=question):
+                self._questions.on_asked(question)
+            case events.QuestionStarted():
+                self._questions.on_put(event)
+            case events.QuestionProgress(event=reader_event):
+                self._questions.on_reader_event(reader_event)
+            case events.QuestionEnded(problem=problem):
+                self._questions.on_ended(problem)
+            case events.Notice(text=text, is_problem=is_problem):
+                context.screen.notify(text, severity="error" if is_problem else "information", timeout=8)
+            case events.Crashed(error=error):
+                context.screen.call_later(_raise, error)
+        self._redraw_soon()
+
+    def _redraw_soon(self) -> None:
+        if not self._due:
+            self._due = True
+            self._context.screen.set_timer(REDRAW_S, self._redraw)
+
+    def _redraw(self) -> None:
+        self._due = False
+        self._questions.flush()
+        session = self._context.session
+        if session is not None:
+            running = session.activity.reading is events.ReadingState.RUNNING
+            self._context.memory_pane.set_progress(begun=session.activity.page, reading=running)
+        self._context.refresh()
+
+
+def _raise(error: Exception) -> None:
+    """Raise where Textual handles it; in the session's task nobody would see it."""
+    raise error
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,7 @@ from typing import Any
 from gistread.errors import GistreadError
 from gistread.search.book_search import BookSearch, SearchCancelled, SearchHits, SearchMode
 from gistread.tui.layout import Pane
-from gistread.tui.reading.context import ReadingContext
-from gistread.tui.reading.mark_layers import Layer
+from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.navigation import Navigation
 from gistread.tui.text import Mark
 

@@ -21,10 +21,9 @@ from gistread.library.memories import furthest_reader
 from gistread.library.model import LibraryEntry, absolute, is_file, is_folder
 from gistread.library.series import proposed_series
 from gistread.tui.commands import Scope, bindings, key_hint
-from gistread.tui.library_rows import ONE_LINE, about, heading
 from gistread.tui.library_work import Books
 from gistread.tui.screens.added import FailedScreen, said_of
-from gistread.tui.widgets.book_list import BookList
+from gistread.tui.widgets.book_list import ONE_LINE, BookList, about, heading
 from gistread.tui.widgets.lines import HeaderLine, KeyLine, Line, Rule, fitted
 from gistread.tui.widgets.path_input import PathInput
 

@@ -2,13 +2,33 @@
 
 from typing import TYPE_CHECKING
 
+from gistread.engine.protocol import EngineInfo
+from gistread.memory.estimate import RemainingWork
 from gistread.readers.registry import DEFAULT_READER, METHODS, Method
-from gistread.tui.artifact_rows import need_words
 from gistread.tui.screens.listing import ListScreen, Row
+from gistread.units import format_duration
 
 if TYPE_CHECKING:
     from gistread.memory.estimate import RemainingWork
     from gistread.session.session import Session
+
+
+def need_words(name: str, left: RemainingWork | None, info: EngineInfo | None) -> str:
+    """`needs facts: about 12 min`, `facts are ready`, `facts: 12 of 46 ready, about 8 min more`.
+
+    `left` None: not known yet. Empty where it is not needed.
+    """
+    if left is not None and left.needless:
+        return ""
+    if left is None or (not left.total and not left.done):
+        return f"needs {name}"
+    if left.complete:
+        return f"{name} are ready"
+    seconds = left.seconds(info) if info is not None else None
+    time = "" if seconds is None else f"about {format_duration(seconds)}"
+    if left.done:
+        return f"{name}: {left.done} of {left.total} ready" + (f", {time} more" if time else "")
+    return f"needs {name}" + (f": {time}" if time else "")
 
 
 class ReaderScreen(ListScreen):

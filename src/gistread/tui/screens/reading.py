@@ -26,9 +26,8 @@ from gistread.tui.layout import HEADER_ROWS, KEY_LINE_ROWS, Pane
 from gistread.tui.marking.caret import Selecting
 from gistread.tui.opening import earlier_questions, make_session, read_book, saved_zoom
 from gistread.tui.progress import Progress
-from gistread.tui.reading.context import ReadingContext
+from gistread.tui.reading.context import MarkLayers, ReadingContext
 from gistread.tui.reading.controllers import Controllers, make_controllers
-from gistread.tui.reading.mark_layers import MarkLayers
 from gistread.tui.reading.pane_switcher import PaneSwitcher
 from gistread.tui.reading.status_lines import StatusLines
 from gistread.tui.reading.user_data_writer import UserDataWriter

@@ -7,9 +7,9 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.widgets import OptionList, Static
 
-from gistread.tui.palette import HIGHLIGHTS, Palette
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.text import Block, LongText, Mark, Span
+from gistread.tui.themes import HIGHLIGHTS, Palette
 from gistread.tui.widgets.lines import Line, fitted
 
 SAMPLE_COLUMNS = 72

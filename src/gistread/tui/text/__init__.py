@@ -5,9 +5,7 @@
 """
 
 from gistread.tui.text.cells import clean
-from gistread.tui.text.document import Block, Span
-from gistread.tui.text.marks import Mark
-from gistread.tui.text.messages import Clicked, OffsetChanged
+from gistread.tui.text.document import Block, Clicked, Mark, OffsetChanged, Span
 from gistread.tui.text.widget import LongText
 
 __all__ = ["Block", "Clicked", "LongText", "Mark", "OffsetChanged", "Span", "clean"]

@@ -1,11 +1,18 @@
-"""The Unicode Bidirectional Algorithm (UAX #9), without embeddings, overrides and isolates.
+"""The Unicode Bidirectional Algorithm (UAX #9), and whether gistread or the terminal applies it.
 
-`cells.clean` removes those. Joining Arabic letters is left to the terminal's font.
+Embeddings, overrides and isolates are removed by `cells.clean`. Joining Arabic letters is left to the terminal's font.
+A few terminals order every line themselves, across panes: those that can be told not to are (ECMA-48, bidirectional
+support mode); the others are left to it.
 """
 
 import re
+import sys
 import unicodedata
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import lru_cache
+
+from gistread.config import Bidi
 
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
 _PAIRS = "()[]{}<>«»‹›⁅⁆⁽⁾₍₎≤≥⟨⟩⟪⟫⦅⦆〈〉《》「」『』【】〔〕〖〗（）［］｛｝＜＞"
@@ -165,3 +172,29 @@ def _neutral(kinds: list[str], outer: str) -> None:
             after = _direction(kinds[end]) if end < len(kinds) else outer
             kinds[index:end] = [before if before == after else outer] * (end - index)
         index = end + 1
+
+
+_AS_IT_STANDS, _BY_ITSELF = "\x1b[8l", "\x1b[8h"
+
+
+def reorders(bidi: Bidi, environ: Mapping[str, str]) -> bool:
+    """Whether gistread orders the text."""
+    if bidi != "auto":
+        return bidi == "on"
+    stubborn = "KONSOLE_VERSION" in environ or "MLTERM" in environ or environ.get("TERM_PROGRAM") == "Apple_Terminal"
+    return not stubborn
+
+
+@contextmanager
+def asked_to_leave_order(bidi: Bidi, environ: Mapping[str, str]) -> Iterator[None]:
+    """Tell the terminal not to order text while the program runs. Others ignore it."""
+    if not reorders(bidi, environ) or "VTE_VERSION" not in environ:
+        yield
+        return
+    sys.__stdout__.write(_AS_IT_STANDS)  # type: ignore[union-attr]  # there is a terminal
+    sys.__stdout__.flush()  # type: ignore[union-attr]
+    try:
+        yield
+    finally:
+        sys.__stdout__.write(_BY_ITSELF)  # type: ignore[union-attr]
+        sys.__stdout__.flush()  # type: ignore[union-attr]

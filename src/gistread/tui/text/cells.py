@@ -1,4 +1,4 @@
-"""Cell widths of characters, and removal of those that must not reach the terminal.
+"""Cell widths of characters, removal of those that must not reach the terminal, raised and lowered characters.
 
 Widths are Rich's, with which Textual measures every strip.
 """
@@ -128,3 +128,15 @@ def index_at(text: str, cell: int) -> int:
             return position
         position = after
     return position
+
+
+_RAISED = str.maketrans("0123456789+-−=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿⁱ")
+_LOWERED = str.maketrans("0123456789+-−=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")
+TABLES = {"superscript": _RAISED, "subscript": _LOWERED}
+"""Translation table by style."""
+
+
+def can_shift(text: str, style: str) -> bool:
+    """Whether every character of the text can be raised (style `superscript`) or lowered (`subscript`)."""
+    table = TABLES.get(style)
+    return table is not None and bool(text) and all(ord(character) in table for character in text)

@@ -1,8 +1,12 @@
-"""The blocks of a long text: paragraphs, labels, gists, messages. Styles are named; the theme defines them."""
+"""The blocks of a long text, the marks over it, and its messages. Styles are named; the theme defines them."""
 
-from collections.abc import Hashable
+from bisect import bisect_left
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
+
+from textual.message import Message
+from textual.widget import Widget
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,3 +74,73 @@ class Countable(Protocol):
     def bare(self, index: int, /) -> Block:
         """The block without its spans."""
         ...
+
+
+class Mark(NamedTuple):
+    """`Book.text[start:end]`, drawn in `style` (a component style of `LongText`)."""
+
+    start: int
+    end: int
+    style: str = "mark"
+    sign: str = ""
+    """One cell, drawn in the margin of the row where the mark begins."""
+
+
+class MarkIndex:
+    """Finds the marks of a range among thousands."""
+
+    def __init__(self, marks: Iterable[Mark] = ()) -> None:
+        given = ((mark.start, order, mark) for order, mark in enumerate(marks) if mark.end > mark.start)
+        self._marks = sorted(given, key=lambda one: one[0])
+        self._starts = [start for start, _, _ in self._marks]
+        self._longest = max((mark.end - mark.start for _, _, mark in self._marks), default=0)
+
+    def between(self, start: int, end: int) -> list[Mark]:
+        """Marks that overlap `[start, end)`, in the order given; the last is drawn on top."""
+        first = bisect_left(self._starts, start - self._longest + 1)
+        last = bisect_left(self._starts, end)
+        found = [(order, mark) for _, order, mark in self._marks[first:last] if mark.end > start]
+        return [mark for _, mark in sorted(found, key=lambda one: one[0])]
+
+
+class About(Message, namespace="long_text"):
+    """Base of the messages: `@on` can select by the widget that sent them."""
+
+    def __init__(self, long_text: Widget) -> None:
+        super().__init__()
+        self.long_text = long_text
+
+    @property
+    def control(self) -> Widget:
+        return self.long_text
+
+
+class OffsetChanged(About, namespace="long_text"):
+    """Another character of the book is the first in view. At most one per refresh."""
+
+    def __init__(self, long_text: Widget, offset: int) -> None:
+        super().__init__(long_text)
+        self.offset = offset
+
+
+class Clicked(About, namespace="long_text"):
+    """A block was clicked once, without selecting."""
+
+    def __init__(
+        self,
+        long_text: Widget,
+        block_key: Hashable,
+        index: int,
+        offset_in_block: int | None,
+        book_offset: int | None,
+        link: Hashable | None,
+    ) -> None:
+        super().__init__(long_text)
+        self.block_key = block_key
+        self.index = index
+        self.offset_in_block = offset_in_block
+        """The character under the mouse; None on a label, a tail or the empty rest of a row."""
+        self.book_offset = book_offset
+        """The same in the book; None where that is not the book's text."""
+        self.link = link
+        """`Span.link` of the topmost span there that has one."""

@@ -7,10 +7,9 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.widget import Widget
 
-from gistread.tui.text.cells import cell_len, clean, crop
+from gistread.tui.text.cells import TABLES, can_shift, cell_len, clean, crop
 from gistread.tui.text.document import Span
 from gistread.tui.text.layout import Layout, label_of
-from gistread.tui.text.scripts import TABLES, can_shift
 from gistread.tui.text.setting import set_row
 from gistread.tui.text.stylesheet import PREFIX, STYLES
 

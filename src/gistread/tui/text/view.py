@@ -10,9 +10,9 @@ from textual.reactive import reactive, var
 from textual.scroll_view import ScrollView
 from textual.selection import Selection
 
-from gistread.tui.text import messages, pointing, selecting
+from gistread.tui.text import selecting
 from gistread.tui.text.columns import Columns, fit_columns
-from gistread.tui.text.document import Block, BlockSource
+from gistread.tui.text.document import Block, BlockSource, OffsetChanged
 from gistread.tui.text.layout import LayoutOptions
 from gistread.tui.text.rows import RowIndex, RowPlace
 
@@ -208,7 +208,7 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def offset_below(self, offset: int, rows: int) -> int | None:
         """The book's character so many rows below the one at `offset` (negative: above), if any."""
-        return pointing.offset_below(self._index, offset, rows) if self._ready else None
+        return selecting.offset_below(self._index, offset, rows) if self._ready else None
 
     # Scrolling, in rows
 
@@ -264,7 +264,7 @@ class TextView(ScrollView, inherit_bindings=False):
         offset = self.reading_offset
         if offset is not None and offset != self._announced:
             self._announced = offset
-            self.post_message(messages.OffsetChanged(self, offset))
+            self.post_message(OffsetChanged(self, offset))
 
     # Layout
 

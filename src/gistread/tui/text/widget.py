@@ -14,13 +14,12 @@ from textual.reactive import reactive
 from textual.selection import Selection
 from textual.strip import Strip
 
-from gistread.tui.text import messages, selecting
+from gistread.tui.text import selecting
 from gistread.tui.text.cells import clean, crop
-from gistread.tui.text.document import Block, BlockSource, Span
+from gistread.tui.text.document import Block, BlockSource, Clicked, Mark, MarkIndex, OffsetChanged, Span
 from gistread.tui.text.layout import Layout
-from gistread.tui.text.marks import Mark, MarkIndex
 from gistread.tui.text.paint import Palette, before_text, located, paint_row
-from gistread.tui.text.pointing import character_at
+from gistread.tui.text.selecting import character_at
 from gistread.tui.text.stylesheet import DEFAULT_CSS, PREFIX, STYLES
 from gistread.tui.text.view import TextView
 
@@ -34,8 +33,8 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
     COMPONENT_CLASSES: ClassVar[set[str]] = {PREFIX + name for name in STYLES}
     DEFAULT_CSS = DEFAULT_CSS
 
-    OffsetChanged = messages.OffsetChanged
-    Clicked = messages.Clicked
+    OffsetChanged = OffsetChanged
+    Clicked = Clicked
 
     cursor: reactive[bool] = reactive(False, init=False)
     """Whether there is a block cursor: one block, or a run of blocks with one key, is marked at its left."""
@@ -309,4 +308,4 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         if self.cursor and block.key is not None:
             self.set_cursor(block.key, scroll=False)
         book_offset = None if offset is None or block.start is None else block.start + offset
-        self.post_message(messages.Clicked(self, block.key, index, offset, book_offset, link))
+        self.post_message(Clicked(self, block.key, index, offset, book_offset, link))

@@ -1,4 +1,4 @@
-"""The book pane: long text with this program's keys, and what a book adds."""
+"""The book pane: long text with this program's keys and the number typed before a command (`12j`, `40%`, `3]`)."""
 
 import os
 from collections.abc import Hashable
@@ -9,9 +9,42 @@ from gistread.book.model import Book
 from gistread.config import Config
 from gistread.tui.book_blocks import BookBlocks, PageStyle
 from gistread.tui.commands import Scope, bindings
-from gistread.tui.counting import Count
 from gistread.tui.marking.caret import Selecting
-from gistread.tui.terminal_order import reorders
+from gistread.tui.text.bidi import reorders
+
+_MOST_DIGITS = 7
+
+
+class Count:
+    """The next command takes the digits, or drops them."""
+
+    def __init__(self) -> None:
+        self.typed = ""
+        self._due = False  # another key has followed: its command takes the number now or never
+
+    def add(self, character: str | None) -> bool:
+        """Add a key; returns whether it is part of the number, which does not begin with 0."""
+        if self._due:
+            self.drop()
+        if character is not None and character.isascii() and character.isdigit() and (self.typed or character != "0"):
+            self.typed = (self.typed + character)[:_MOST_DIGITS]
+            return True
+        self._due = bool(self.typed)
+        return False
+
+    def take(self) -> int | None:
+        """Take the number away; None without one."""
+        number = int(self.typed) if self.typed else None
+        self.drop()
+        return number
+
+    def drop(self) -> None:
+        self.typed, self._due = "", False
+
+    @property
+    def pending(self) -> str:
+        """The digits that wait for a command."""
+        return "" if self._due else self.typed
 
 
 class BookPane(Selecting):
