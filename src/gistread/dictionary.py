@@ -115,7 +115,6 @@ async def look_up(lookup: Lookup, *, limit_s: float = LIMIT_S) -> str:
 
 
 async def _read(stream: asyncio.StreamReader) -> bytes:
-    """All of a stream up to the limit."""
     output = bytearray()
     while len(output) < LIMIT_BYTES and (more := await stream.read(LIMIT_BYTES - len(output))):
         output += more
@@ -123,7 +122,6 @@ async def _read(stream: asyncio.StreamReader) -> bytes:
 
 
 def _end(process: asyncio.subprocess.Process) -> None:
-    """Kill the program and its children."""
     if process.returncode is not None:
         return
     with contextlib.suppress(ProcessLookupError, PermissionError):

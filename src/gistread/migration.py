@@ -23,7 +23,6 @@ class MigratedData:
     title: str
     marks: int
     lost: int
-    """Marks whose words are not in the text."""
     questions: int
 
 

@@ -1,7 +1,7 @@
 """Assembles a `Book` from paragraphs, chapter starts and inline marks. Every format ends here."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gistread.book import inline
 from gistread.book.inline import InlineMark
@@ -37,31 +37,22 @@ ResolveLink = Callable[[InlineMark], LinkTarget | None]
 """Finds the target of a link; None if it leads out of the book."""
 
 
-@dataclass(frozen=True, slots=True)
-class _ChapterMark:
-    title: str
-    start: int
-    level: int
-
-
 class BookBuilder:
     """Collects paragraphs and chapters. Offsets are final as soon as they are returned."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
         self._paragraphs: list[Paragraph] = []
-        self._marks: list[_ChapterMark] = []
+        self._starts: list[ChapterStart] = []
+        """With offsets as `index`."""
         self._inline: list[tuple[int, int, InlineMark]] = []
         """(start, end, mark) of every inline mark."""
-        self._length = 0
-
-    @property
-    def characters(self) -> int:
-        return self._length
+        self.characters = 0
+        """Length of the text so far."""
 
     @property
     def next_start(self) -> int:
-        return self._length + 2 if self._parts else 0
+        return self.characters + 2 if self._parts else 0
 
     def add(
         self,
@@ -77,18 +68,7 @@ class BookBuilder:
         With `marks`, the text contains `inline.opening(i)` and `inline.closing(i)` around the words of `marks[i]`.
         Returns False for empty text and for a scene break right after another.
         """
-        return self.add_clean(clean(text), kind, level, lines=lines, marks=marks)
-
-    def add_clean(
-        self,
-        text: str,
-        kind: ParagraphKind = ParagraphKind.TEXT,
-        level: int = 0,
-        *,
-        lines: bool = False,
-        marks: Sequence[InlineMark] = (),
-    ) -> bool:
-        """`add` for text already cleaned by `normalise.clean`."""
+        text = clean(text)
         if marks:
             text = inline.attach_marks(text)
         keeps = lines or kind in _KEEPS_LINES
@@ -101,24 +81,23 @@ class BookBuilder:
         if kind is ParagraphKind.BREAK and (not self._paragraphs or self._paragraphs[-1].kind is ParagraphKind.BREAK):
             return False
         start = self.next_start
-        self._length = start + len(text)
+        self.characters = start + len(text)
         self._parts.append(text)
         self._inline += [(start + first, start + last, marks[index]) for index, first, last in found]
-        self._paragraphs.append(Paragraph(start, self._length, kind, level))
+        self._paragraphs.append(Paragraph(start, self.characters, kind, level))
         return True
 
     def chapter(self, title: str, level: int = 1) -> None:
         """Start a chapter at the next paragraph."""
         start = self.next_start
         title = one_line(clean(title))
-        before = self._marks[-1] if self._marks else None
-        if before is None or before.start != start:
-            self._marks.append(_ChapterMark(title, start, level))
-        elif not before.title or before.title == title:
-            self._marks[-1] = _ChapterMark(title, start, min(level, before.level))
-        elif title:
+        before = self._starts[-1] if self._starts else None
+        if before is None or before.index != start:
+            self._starts.append(ChapterStart(start, title, level))
+        elif title or not before.title:
             # A part and its first chapter that start together share one entry.
-            self._marks[-1] = _ChapterMark(f"{before.title}: {title}", start, min(level, before.level))
+            both = ": ".join(filter(None, dict.fromkeys((before.title, title))))
+            self._starts[-1] = ChapterStart(start, both, min(level, before.level))
 
     def build(
         self,
@@ -155,18 +134,14 @@ class BookBuilder:
         )
 
     def _chapters(self, text: str, title: str) -> tuple[Chapter, ...]:
-        marks = [mark for mark in self._marks if mark.start < len(text)]
-        if not marks:
-            return (Chapter(title, 0, len(text)),)
-        first = marks[0]
-        if first.start > 0:
-            if count_words(text[: first.start]) > _FRONT_MATTER_WORDS:
-                marks.insert(0, _ChapterMark(title, 0, 1))
-            else:
-                marks[0] = _ChapterMark(first.title, 0, first.level)
-        ends = [mark.start for mark in marks[1:]] + [len(text)]
+        starts = [start for start in self._starts if start.index < len(text)] or [ChapterStart(0, title, 1)]
+        if count_words(text[: starts[0].index]) > _FRONT_MATTER_WORDS:
+            starts.insert(0, ChapterStart(0, title, 1))
+        starts[0] = replace(starts[0], index=0)
+        ends = [*(start.index for start in starts[1:]), len(text)]
         return tuple(
-            Chapter(mark.title or title, mark.start, end, mark.level) for mark, end in zip(marks, ends, strict=True)
+            Chapter(start.title or title, start.index, end, start.level)
+            for start, end in zip(starts, ends, strict=True)
         )
 
 

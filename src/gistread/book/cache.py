@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import io
 import os
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,21 @@ from gistread.atomic_write import replace_file
 from gistread.book.model import Book, Chapter, Image, LanguageSpan, Link, Paragraph, ParagraphKind, Span, Style
 from gistread.book.open import Cancelled, never, open_book_or_series, read_book
 
-EXTRACTION_VERSION = 4
+EXTRACTION_VERSION = 5
 """Raise this whenever a file would yield another text, other paragraphs or other chapters."""
 
 _MAX_BOOKS = 40
 _SUFFIX = ".book"
 _DIGEST_BYTES = hashlib.sha256().digest_size
-_KINDS = tuple(ParagraphKind)
-_STYLES = tuple(Style)
+_RANGES: dict[str, type] = {
+    "paragraphs": Paragraph,
+    "chapters": Chapter,
+    "spans": Span,
+    "links": Link,
+    "images": Image,
+    "language_spans": LanguageSpan,
+}
+"""The fields of a book that are sequences of ranges."""
 
 
 def open_cached(source: Path, directory: Path, cancelled: Cancelled = never) -> Book:
@@ -69,7 +77,7 @@ def _load(entry: Path) -> Book | None:
         if hashlib.sha256(data[_DIGEST_BYTES:]).digest() != data[:_DIGEST_BYTES]:
             return None
         book = _from_record(orjson.loads(data[_DIGEST_BYTES:]))
-    except (OSError, ValueError, TypeError, IndexError):
+    except (OSError, ValueError, TypeError):
         return None
     with contextlib.suppress(OSError):
         os.utime(entry)
@@ -91,48 +99,23 @@ def _evict_old(directory: Path) -> None:
             path.unlink()
 
 
-def _to_record(book: Book) -> list[Any]:
-    """The fields in order; paragraphs as four columns, which JSON loads much faster than objects."""
-    return [
-        book.text,
-        book.title,
-        book.authors,
-        book.language,
-        book.source_format,
-        book.notices,
-        [
-            [paragraph.start for paragraph in book.paragraphs],
-            [paragraph.end for paragraph in book.paragraphs],
-            [_KINDS.index(paragraph.kind) for paragraph in book.paragraphs],
-            [paragraph.level for paragraph in book.paragraphs],
-        ],
-        [[chapter.title, chapter.start, chapter.end, chapter.level] for chapter in book.chapters],
-        [[span.start, span.end, _STYLES.index(span.style)] for span in book.spans],
-        [[link.start, link.end, link.target, link.target_end, link.address] for link in book.links],
-        [[image.start, image.end, image.source] for image in book.images],
-        [[words.start, words.end, words.language] for words in book.language_spans],
-        book.identifiers,
-        book.cover,
-    ]
+def _to_record(book: Book) -> dict[str, Any]:
+    """The fields; ranges as columns, which JSON loads much faster than objects."""
+    record = {each.name: getattr(book, each.name) for each in fields(book)}
+    for name, kind in _RANGES.items():
+        record[name] = [[getattr(one, each.name) for one in record[name]] for each in fields(kind)]
+    return record
 
 
-def _from_record(record: list[Any]) -> Book:
-    text, title, authors, language, source_format, notices, columns, chapters, *inside = record
-    spans, links, images, language_spans, identifiers, cover = inside
-    starts, ends, kinds, levels = columns
-    return Book(
-        text=text,
-        title=title,
-        paragraphs=tuple(map(Paragraph, starts, ends, [_KINDS[kind] for kind in kinds], levels)),
-        chapters=tuple(Chapter(*chapter) for chapter in chapters),
-        authors=tuple(authors),
-        language=language,
-        source_format=source_format,
-        notices=tuple(notices),
-        spans=tuple(Span(start, end, _STYLES[style]) for start, end, style in spans),
-        links=tuple(Link(*link) for link in links),
-        images=tuple(Image(*image) for image in images),
-        language_spans=tuple(LanguageSpan(*words) for words in language_spans),
-        identifiers=tuple(identifiers),
-        cover=cover,
-    )
+def _from_record(record: dict[str, Any]) -> Book:
+    for name, values in record.items():
+        if (kind := _RANGES.get(name)) is not None:
+            enums = {"kind": ParagraphKind, "style": Style}
+            columns = (
+                map(enums[each.name], column) if each.name in enums else column
+                for each, column in zip(fields(kind), values, strict=True)
+            )
+            record[name] = tuple(map(kind, *columns))
+        elif isinstance(values, list):
+            record[name] = tuple(values)
+    return Book(**record)

@@ -70,14 +70,12 @@ def _from_fictionbook(data: bytes, source: str) -> bytes:
 
 
 def _from_page(stream: BinaryIO, name: str, source: str) -> str:
-    """The `data:` URL of a picture inside a page; empty for a picture beside it."""
     from gistread.book.formats.html import embedded_picture, is_embedded  # imports lxml
 
     return embedded_picture(read_limited(stream, name), source) if is_embedded(source) else ""
 
 
 def _from_folder(book: Path, source: str) -> bytes:
-    """A file in the book's folder or below it."""
     if _SCHEME.match(source) or source.startswith("//"):
         raise BookError(f"The picture lies outside the book: {source}", "gistread does not download pictures.")
     folder = book.resolve().parent

@@ -10,10 +10,11 @@ line (verse, tables); no other control characters.
 import hashlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from typing import Protocol, TypeVar
+from itertools import islice
+from typing import TypeVar
 
 from gistread.book.normalise import count_words
 
@@ -94,7 +95,6 @@ class Paragraph:
     end: int
     kind: ParagraphKind = ParagraphKind.TEXT
     level: int = 0
-    """Heading level from 1, or depth of a list item or quotation; otherwise 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +113,11 @@ class Volume:
 
     title: str
     heading: int
-    """Offset of that heading."""
     start: int
     end: int
+
+
+_Range = TypeVar("_Range", Span, Image, Paragraph)
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,6 @@ class Book:
     title: str
     paragraphs: tuple[Paragraph, ...]
     chapters: tuple[Chapter, ...]
-    """At least one; together they cover the whole text."""
     authors: tuple[str, ...] = ()
     language: str = ""
     """BCP 47; empty if unknown."""
@@ -139,17 +140,9 @@ class Book:
     images: tuple[Image, ...] = ()
     language_spans: tuple[LanguageSpan, ...] = ()
     identifiers: tuple[str, ...] = ()
-    """Such as `isbn:9780140439182` or `urn:uuid:…`."""
     cover: str = ""
-    """As `Image.source`."""
     volumes: tuple[Volume, ...] = ()
     """The books of a series; empty for a single book."""
-    _paragraph_starts: list[int] = field(init=False, repr=False, compare=False)
-    _chapter_starts: list[int] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_paragraph_starts", [p.start for p in self.paragraphs])
-        object.__setattr__(self, "_chapter_starts", [c.start for c in self.chapters])
 
     @cached_property
     def sha256(self) -> str:
@@ -162,22 +155,31 @@ class Book:
 
     def spans_between(self, start: int, end: int) -> Iterator[Span]:
         """Spans that overlap `[start, end)`."""
-        return _overlapping(self.spans, self._paragraph_start(start), start, end)
+        return self._overlapping(self.spans, start, end)
 
     def images_between(self, start: int, end: int) -> Iterator[Image]:
         """Images that overlap `[start, end)`."""
-        return _overlapping(self.images, self._paragraph_start(start), start, end)
+        return self._overlapping(self.images, start, end)
 
-    def _paragraph_start(self, offset: int) -> int:
-        """Inline ranges never cross the end of their paragraph."""
-        return self.paragraphs[self.paragraph_index(offset)].start if self.paragraphs else 0
+    def paragraphs_between(self, start: int, end: int) -> Iterator[Paragraph]:
+        """Paragraphs that overlap `[start, end)`."""
+        return self._overlapping(self.paragraphs, start, end)
+
+    def _overlapping(self, ranges: Sequence[_Range], start: int, end: int) -> Iterator[_Range]:
+        """Ranges that overlap `[start, end)`; none of them crosses the end of its paragraph."""
+        first = self.paragraphs[self.paragraph_index(start)].start if self.paragraphs else 0
+        for one in islice(ranges, bisect_left(ranges, first, key=lambda one: one.start), None):
+            if one.start >= end:
+                return
+            if one.end > start:
+                yield one
 
     def paragraph_index(self, offset: int) -> int:
         """Index of the paragraph at `offset`, or the last one that starts before it."""
-        return max(0, bisect_right(self._paragraph_starts, offset) - 1)
+        return max(0, bisect_right(self.paragraphs, offset, key=lambda paragraph: paragraph.start) - 1)
 
     def chapter_index(self, offset: int) -> int:
-        return max(0, bisect_right(self._chapter_starts, offset) - 1)
+        return max(0, bisect_right(self.chapters, offset, key=lambda chapter: chapter.start) - 1)
 
     @cached_property
     def volume_books(self) -> tuple["Book", ...]:
@@ -207,33 +209,3 @@ class Book:
         """Title of the chapter at `offset`, prefixed with that of its volume."""
         titles = (self.volume_title(offset), self.chapters[self.chapter_index(offset)].title)
         return " · ".join(dict.fromkeys(title for title in titles if title))
-
-    def paragraphs_between(self, start: int, end: int) -> Iterator[Paragraph]:
-        """Paragraphs that overlap `[start, end)`."""
-        for index in range(self.paragraph_index(start), len(self.paragraphs)):
-            paragraph = self.paragraphs[index]
-            if paragraph.start >= end:
-                return
-            if paragraph.end > start:
-                yield paragraph
-
-
-class _Ranged(Protocol):
-    @property
-    def start(self) -> int: ...
-
-    @property
-    def end(self) -> int: ...
-
-
-_R = TypeVar("_R", bound=_Ranged)
-
-
-def _overlapping(ranges: Sequence[_R], first: int, start: int, end: int) -> Iterator[_R]:
-    """Ranges that overlap `[start, end)`; none of them starts before `first`."""
-    for index in range(bisect_left(ranges, first, key=lambda one: one.start), len(ranges)):
-        one = ranges[index]
-        if one.start >= end:
-            return
-        if one.end > start:
-            yield one

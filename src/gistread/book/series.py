@@ -34,7 +34,6 @@ class SeriesFile:
     authors: tuple[str, ...]
     """Empty: use those of the volumes."""
     volumes: tuple[str, ...]
-    """Paths as written in the file."""
 
 
 def is_series(stream: BinaryIO, name: str) -> bool:
@@ -206,7 +205,6 @@ def _volumes(books: Sequence[Book]) -> tuple[Volume, ...]:
 
 
 def _language(books: Sequence[Book]) -> str:
-    """The language of most of the text."""
     characters: Counter[str] = Counter()
     for book in books:
         characters[book.language] += len(book.text) if book.language else 0

@@ -12,7 +12,6 @@ from pathlib import PurePath
 from gistread.book.formats.archive import Archive, ArchiveError
 
 SUPPORTED_FORMATS = "plain text, EPUB, PDF, HTML, Markdown, FB2 and DOCX"
-"""Supported formats, for messages."""
 
 
 class ReadableFormat(Enum):
@@ -20,14 +19,12 @@ class ReadableFormat(Enum):
     MARKDOWN = auto()
     HTML = auto()
     MHTML = auto()
-    """A web page saved as one file."""
     FB2 = auto()
     EPUB = auto()
     PDF = auto()
     DOCX = auto()
     ZIPPED_FB2 = auto()
     SERIES = auto()
-    """A list of books; see `series.py`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +42,6 @@ class UnsupportedFormat:
 
     name: str
     advice: str = ""
-    """What to do instead of choosing another format."""
 
 
 FileType = ReadableFormat | ConvertibleFormat | UnsupportedFormat
@@ -229,5 +225,4 @@ def is_fb2_name(name: str) -> bool:
 
 
 def _is_macos_metadata(name: str) -> bool:
-    """Files that macOS adds to archives."""
     return name.lower().startswith("__macosx/")

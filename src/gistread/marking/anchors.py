@@ -199,7 +199,6 @@ class _Words:
 
     normal: list[str]
     starts: list[int]
-    """Offsets in the text."""
     ends: list[int]
     positions: list[int]
     """Where each word starts in `letters`, and the end of the last."""

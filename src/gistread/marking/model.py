@@ -33,10 +33,8 @@ class Mark:
     kind: MarkKind
     place: TextQuote
     color: Color | None = None
-    """Of a highlight."""
     note: str = ""
     letter: str = ""
-    """Of a letter mark."""
     made_at: float = 0.0
     """Seconds since the epoch; likewise `changed_at`."""
     changed_at: float = 0.0

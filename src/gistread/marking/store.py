@@ -116,7 +116,6 @@ def _valid_records(records: Iterable[Record], file: Path) -> list[Record]:
 
 
 def _versions(records: Iterable[Record]) -> dict[str, Record]:
-    """The latest record of each id."""
     latest: dict[str, Record] = {}
     for record in records:
         before = latest.get(record["id"])

@@ -31,7 +31,6 @@ def quote_at(text: str, start: int, end: int | None = None) -> TextQuote:
 
 
 def _end_of_words(text: str, start: int) -> int:
-    """End of the last whole word that fits."""
     words = text[start : start + _HERE]
     if start + _HERE < len(text):
         cut = max(words.rfind(" "), words.rfind("\n"))

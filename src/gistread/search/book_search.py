@@ -14,7 +14,6 @@ from gistread.search.pattern import find_pattern
 from gistread.search.ranked import Ranker
 
 MAX_RANKED_HITS = 100
-"""Most hits of a ranked search."""
 _POLL_EVERY = 2048
 
 
@@ -138,7 +137,6 @@ class BookSearch:
 
 
 def _best_sentence(text: str, places: Sequence[tuple[int, int, str]]) -> tuple[int, int]:
-    """The sentence with the most distinct terms, the first of equals. `places`: (start, end, term)."""
     firsts = [first for first, _, _ in places]
     best, most = (0, len(text)), 0
     for start, end in sentence_spans(text):

@@ -110,7 +110,6 @@ def _letters() -> dict[str, str]:
 
 
 def _exact_pattern(tokens: list[str], *, match_case: bool, whole_words: bool) -> re.Pattern[str]:
-    """Pattern that `words` match in the original text."""
     body = "".join(_token_pattern(token) for token in tokens)
     if whole_words:
         # Punctuation at an edge has no word boundary.

@@ -64,13 +64,11 @@ class Relevance:
         return Scores(tuple(alone), tuple(spread(alone, self._middles)))
 
     def _ranked(self, words: str) -> list[float]:
-        """Scores without stop words."""
         return self._ranker.scores(" ".join(word for word in self._terms.words(words) if word not in self._asking))
 
 
 @lru_cache(1)
 def _middles(passages: tuple[str, ...]) -> tuple[float, ...]:
-    """Word offset of the middle of each passage."""
     sizes = [count_words(passage) for passage in passages]
     return tuple(end - size / 2 for end, size in zip(accumulate(sizes), sizes, strict=True))
 

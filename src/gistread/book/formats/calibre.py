@@ -92,7 +92,6 @@ def _private_directory() -> Iterator[Path]:
 
 
 def _run(command: list[str], directory: Path, description: str, cancelled: Callable[[], bool]) -> None:
-    """Run the converter to its end. Raises BookError if it produces no book."""
     log = directory / "said"
     environment = {**os.environ, "TMPDIR": str(directory), "CALIBRE_TEMP_DIR": str(directory)}
     with log.open("wb") as output:
@@ -131,7 +130,6 @@ def _wait(process: subprocess.Popen[bytes], description: str, cancelled: Callabl
 
 
 def _terminate(process: subprocess.Popen[bytes]) -> None:
-    """End the converter and its children."""
     if process.poll() is not None:
         return
     with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -90,7 +90,6 @@ def _decode_leniently(data: bytes, encoding: str) -> Decoded:
 
 
 def _decode_strictly(data: bytes, name: str) -> Decoded | None:
-    """`data` in the encoding a header declares, if that exists and fits."""
     try:
         codec = codecs.lookup(name).name
     except LookupError:

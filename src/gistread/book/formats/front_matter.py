@@ -37,7 +37,6 @@ def split_front_matter(text: str) -> tuple[str, Metadata]:
 
 
 def _yaml(block: str) -> Mapping[str, object]:
-    """The mapping in a YAML block, all scalars as text; empty if it is none."""
     try:
         found = yaml.load(block, Loader=yaml.BaseLoader)
     except (yaml.YAMLError, RecursionError):

@@ -199,7 +199,6 @@ def _named(index: int, text: str) -> Candidate | None:
 
 
 def _numeral(index: int, text: str) -> Candidate | None:
-    """IV, 4., Four, IV. A title: headings only if they form a sequence."""
     match = _BARE.match(text)
     if match:
         number = parse_number(match[1])
@@ -279,4 +278,3 @@ SMALL_WORDS = word_set(
     """a an and as at but by for from in into is its nor of off on or out over the to up upon with without
     de des du la le les et en un une der die das und von zu im am del los las el y o di il e da do dos em na no"""
 )
-"""Words that titles leave uncapitalised."""

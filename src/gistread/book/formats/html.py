@@ -82,7 +82,6 @@ def embedded_picture(data: bytes, source: str) -> str:
 
 
 def _embedded(root: etree._Element) -> list[etree._Element]:
-    """Pictures stored in the page itself; `Image.source` gives their number."""
     return [
         element
         for element in root.iter()
@@ -112,7 +111,6 @@ def read_mhtml(data: bytes, name: str) -> Book:
 
 
 def _page(message: Message) -> Message | None:
-    """The first HTML part, which is the page; those of frames follow it."""
     for number, part in enumerate(message.walk()):
         if part.get_content_type() in ("text/html", "application/xhtml+xml"):
             return part

@@ -33,7 +33,6 @@ _NEVER = frozenset(("html", "body", "main", "article", "img", "br", "hr", "td", 
 _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 
 _SHARE_OF_PAGE = 0.3
-"""An element with a larger share of the page is its text."""
 _MOST_WORDS_OF_CONSENT = 600
 _PROSE_WORDS = 40
 """A paragraph with this many words outside links is prose."""
@@ -43,8 +42,6 @@ _SHARE_OF_LINKS = 1 / 3
 
 @dataclass(slots=True)
 class _Measure:
-    """Contents of an element and its descendants."""
-
     words: int = 0
     linked: int = 0
     heading: bool = False
@@ -114,7 +111,6 @@ def _is_boilerplate(element: etree._Element, measure: _Measure, words_of_page: i
 
 
 def _is_permalink(element: etree._Element, classes: frozenset[str]) -> bool:
-    """Whether a link is the permalink sign beside a heading."""
     if not (element.get("href") or "").startswith("#"):
         return False
     text = plain_text(element)

@@ -38,7 +38,6 @@ def metadata_of(root: etree._Element) -> Metadata:
 
 
 def _gutenberg_header(root: etree._Element) -> GutenbergText:
-    """Metadata of a Project Gutenberg header."""
     header = next((element for element in root.iter() if element.get("id") == "pg-header"), None)
     if header is None:
         return GutenbergText("")
@@ -48,7 +47,6 @@ def _gutenberg_header(root: etree._Element) -> GutenbergText:
 
 
 def _meta(root: etree._Element) -> dict[str, list[str]]:
-    """Contents of the <meta> elements by name."""
     found: dict[str, list[str]] = {}
     for element in root.iter():
         if local_name(element) == "meta":
@@ -60,7 +58,6 @@ def _meta(root: etree._Element) -> dict[str, list[str]]:
 
 
 def _first_present(meta: dict[str, list[str]], keys: Iterable[str]) -> list[str]:
-    """Values of the first of these keys that is present."""
     return next((meta[key] for key in keys if key in meta), [])
 
 

@@ -36,7 +36,6 @@ class Heading:
 class Outline:
     headings: tuple[Heading, ...]
     title: str = ""
-    """The text's own title, if a Markdown heading gives it."""
 
 
 # Headings closer together than this are contents entries.
@@ -94,7 +93,6 @@ def _without_names_of_chapters(found: list[Candidate]) -> list[Candidate]:
 
 
 def _between(a: Candidate, b: Candidate, sizes: list[int]) -> int:
-    """Characters of text between two headings."""
     return sizes[b.index] - sizes[a.index + 1]
 
 

@@ -58,9 +58,9 @@ def _add_blocks(builder: BookBuilder, found: list[TextBlock], shape: Outline) ->
             level = heading.level
         text = _without_emphasis(block.text)
         if index < heading_until:
-            builder.add_clean(text.strip().lstrip("#").strip("=\n "), ParagraphKind.HEADING, level)
+            builder.add(text.strip().lstrip("#").strip("=\n "), ParagraphKind.HEADING, level)
         else:
-            builder.add_clean(text if block.keeps_lines else _DASH_AT_LINE_END.sub(r"\1", text), block.kind)
+            builder.add(text if block.keeps_lines else _DASH_AT_LINE_END.sub(r"\1", text), block.kind)
 
 
 def _without_emphasis(text: str) -> str:

@@ -60,8 +60,6 @@ _WIDTH_OF_FEW_LINES = 0.8
 
 @dataclass(frozen=True, slots=True)
 class _Wrapping:
-    """How the lines of a file were wrapped."""
-
     layout: TextLayout
     width: int
     in_bytes: bool
@@ -211,7 +209,6 @@ def _kind_of_group(group: list[str], setting: _Wrapping) -> ParagraphKind:
 
 
 def _kind_of_lines(group: Sequence[str]) -> ParagraphKind:
-    """Kind of lines that the author ended: items, rows, otherwise verse."""
     if _is_marked(group):
         return ParagraphKind.LIST
     if sum(bool(_COLUMNS.search(line.strip())) for line in group) >= max(2, len(group) * 0.6):

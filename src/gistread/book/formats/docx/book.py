@@ -70,7 +70,6 @@ def _styled_title(root: etree._Element, writer: BodyWriter) -> str:
 
 
 def _language(metadata: Metadata, state: RunState) -> str:
-    """The language of most runs if plausible, otherwise that of the properties."""
     counts = {language: count for language, count in state.characters.items() if language}
     most = max(counts, key=lambda language: counts[language], default="")
     for language in (most, metadata.language):

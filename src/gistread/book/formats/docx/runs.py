@@ -34,15 +34,12 @@ class NoteReference:
 
     kind: str
     number: str
-    """Id in the notes part."""
     label: str
     """The number or sign in the text."""
 
 
 @dataclass(slots=True)
 class _Field:
-    """A field: its instruction, then its result."""
-
     instruction: str = ""
     has_result: bool = False
     around: "tuple[RunWriter, etree._Element] | None" = None
@@ -59,7 +56,6 @@ class RunState:
     counts: dict[str, int] = field(default_factory=dict)
     """Notes so far, by kind."""
     characters: dict[str, int] = field(default_factory=dict)
-    """Letters by language of their runs."""
     sample: list[str] = field(default_factory=list)
     places: list[str] = field(default_factory=list)
     """Bookmarks between paragraphs, which belong to the next one."""
@@ -80,7 +76,6 @@ class RunWriter:
     target: etree._Element
     state: RunState
     boxes: list[etree._Element] = field(default_factory=list)
-    """Text boxes anchored in this paragraph (`txbxContent`)."""
     _leaf: etree._Element | None = None
     _leaf_key: tuple[object, ...] = ()
     _custom_reference: tuple[etree._Element, str, str] | None = None
@@ -148,7 +143,6 @@ class RunWriter:
         self._inside(element, _href(attribute(element, "instr") or ""))
 
     def _alternatives(self, element: etree._Element) -> None:
-        """Write the first of several alternatives, which is the best."""
         for inner in element:
             if local_name(inner) in ("choice", "fallback"):
                 for each in inner:
@@ -303,7 +297,6 @@ class RunWriter:
         self._leaf = None
 
     def _picture(self, element: etree._Element) -> None:
-        """Write a drawing: its pictures, rules and text boxes."""
         words = next(
             filter(None, (attribute(e, key) for e in _drawn(element, "docpr") for key in ("descr", "title"))), ""
         )
@@ -342,7 +335,6 @@ def _drawn(element: etree._Element, *names: str) -> Iterator[etree._Element]:
 
 
 def _href(instruction: str) -> str:
-    """Target of a field; empty if it is no link."""
     match = _LINK_FIELD.match(instruction)
     if match:
         place = _LINK_PLACE.search(instruction)

@@ -68,7 +68,6 @@ class RunFormat:
 class ParagraphStyle:
     role: StyleRole = StyleRole.TEXT
     level: int = 0
-    """Of a heading, from 1."""
     numbering: tuple[str, int] | None = None
     """List id, and level from 0."""
 
@@ -77,9 +76,7 @@ class ParagraphStyle:
 class Styles:
     paragraphs: Mapping[str, ParagraphStyle] = field(default_factory=dict)
     looks: Mapping[str, RunFormat] = field(default_factory=dict)
-    """Of character styles."""
     language: str = ""
-    """Default language."""
 
 
 def attribute(element: etree._Element | None, name: str = "val") -> str | None:

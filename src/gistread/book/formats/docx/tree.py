@@ -33,7 +33,6 @@ class BodyWriter:
     has_title: bool = False
     """A paragraph has the title style, so headings move one level down."""
     unread: int = 0
-    """Number of embedded documents that are not read."""
     _lists: list[etree._Element] = field(default_factory=list)
     """Open lists, the outermost first."""
     _joined: etree._Element | None = None
@@ -98,7 +97,6 @@ class BodyWriter:
             self._box(box)
 
     def _styled(self, draft: etree._Element, style: ParagraphStyle, marker: "tuple[str, int] | None") -> None:
-        """Write a finished paragraph according to its style."""
         role = style.role
         empty = not len(draft) and not (draft.text or "").strip() and not (marker and role is StyleRole.HEADING)
         if empty or (not plain_text(draft) and not any(local_name(e) == "img" for e in draft.iter()) and not marker):
@@ -129,7 +127,6 @@ class BodyWriter:
         return 1 if style.role is StyleRole.TITLE else min(style.level + self.has_title, _DEEPEST_HEADING)
 
     def _add(self, element: etree._Element) -> None:
-        """Append a block that is not a list item; it ends open lists."""
         if element.get("class") != _EMPTY:
             self._lists.clear()
         self.target.append(element)
@@ -198,7 +195,6 @@ class BodyWriter:
             self._within(element, "div")
 
     def _within(self, element: etree._Element, tag: str) -> None:
-        """Write the blocks of an element into a new element `tag`."""
         outer, lists = self.target, self._lists
         self.target, self._lists = etree.SubElement(outer, tag), []
         self.write(element)

@@ -78,14 +78,11 @@ def anchor_in_document(path: str, href: str) -> DocumentAnchor | None:
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """A link to a place in the book."""
-
     path: str
     paragraph: int
     mark: int
     words: str
     around: str
-    """Text of its paragraph."""
     start: int
     end: int
     """Offsets of its words in that text."""
@@ -218,12 +215,10 @@ class _Linker:
         return self._leads_back(link, note) or self._has_its_number(link, note)
 
     def _follows(self, link: _Link) -> bool:
-        """Whether the link leads forward."""
         target = link.target
         return (self._order[target.path], target.first) > (self._order[link.path], link.paragraph)
 
     def _leads_back(self, link: _Link, note: ParagraphRange) -> bool:
-        """Whether the note begins or ends with a link back to the referring paragraph."""
         return any(
             back.target == ParagraphRange(link.path, link.paragraph)
             and bool(back.fragment)
@@ -281,7 +276,6 @@ def _is_reference(link: _Link) -> bool:
 
 
 def _is_only_number(paragraphs: Sequence[ParsedParagraph]) -> bool:
-    """Whether there is nothing but a note's number."""
     return all(_REFERENCE.fullmatch(paragraph.words.strip()) for paragraph in paragraphs)
 
 

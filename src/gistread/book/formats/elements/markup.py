@@ -32,7 +32,6 @@ _VOID = frozenset(b"area base br col embed hr img image input link meta param so
 class Tree:
     root: etree._Element
     repaired: bool
-    """Not well-formed; parsed as a browser would."""
 
 
 def parse(data: bytes) -> Tree | None:

@@ -18,7 +18,6 @@ _DESCRIPTIONS = ("alt", "aria-label", "title")
 @dataclass(frozen=True, slots=True)
 class Picture:
     source: str
-    """Reference as written; empty for embedded data."""
     words: str
     """The author's description; empty for decoration."""
 

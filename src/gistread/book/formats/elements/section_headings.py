@@ -19,7 +19,6 @@ class HeadingParagraph:
     """A heading in the document."""
 
     index: int
-    """Of its paragraph."""
     text: str
     size: int
     """1 is the largest."""
@@ -119,7 +118,6 @@ def _sizes_that_stand_alone(runs: list[list[HeadingParagraph]]) -> frozenset[int
 def _groups(
     run: list[HeadingParagraph], found: Mapping[int, Candidate | None], alone: frozenset[int]
 ) -> list[list[HeadingParagraph]]:
-    """Split a run into chapter headings, each with its title parts."""
     groups = [[run[0]]]
     for one in run[1:]:
         before = groups[-1][0]
@@ -163,7 +161,6 @@ def _keys(firsts: list[HeadingParagraph], found: Mapping[int, Candidate | None])
 
 
 def _title(group: list[HeadingParagraph]) -> str:
-    """Number and title in one line."""
     parts = [one_line(one.text) for one in group]
     text = join_title(parts)
     return text if len(text) <= _LONGEST_TITLE else parts[0][:_LONGEST_TITLE]

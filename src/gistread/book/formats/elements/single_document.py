@@ -94,7 +94,6 @@ def _locate(path: str, href: str) -> DocumentAnchor | None:
 
 
 def _without_frame(document: XhtmlDocument, framed: BookBounds) -> XhtmlDocument:
-    """The document without a publisher's header and footer."""
     first, end = framed.first, framed.end
     if (first, end) == (0, len(document.paragraphs)):
         return document
@@ -124,14 +123,12 @@ def _chapters(
 
 
 def _chapters_by_words(paragraphs: Sequence[ParsedParagraph]) -> Iterator[ChapterStart]:
-    """Chapters by the words of paragraphs, if no heading is marked."""
     blocks = [TextBlock(tuple(paragraph.words.split("\n")), paragraph.kind, 2) for paragraph in paragraphs]
     for heading in outline(blocks).headings:
         yield ChapterStart(heading.index, heading.title, heading.level)
 
 
 def _notes(paragraphs: Sequence[ParsedParagraph]) -> Iterator[ChapterStart]:
-    """Notes at the end without a heading of their own, which are not part of the last chapter."""
     first = len(paragraphs)
     while first and paragraphs[first - 1].kind in (ParagraphKind.NOTE, ParagraphKind.BREAK):
         first -= 1

@@ -66,7 +66,6 @@ class XhtmlDocument:
     """By id: index of the paragraph it stands in or before; may equal the number of paragraphs."""
     title: str
     ends: dict[str, int] = field(default_factory=dict)
-    """By id of a block: index after its last paragraph."""
     notes: tuple[tuple[int, int], ...] = ()
     """Ranges of paragraphs of the declared notes."""
     language: str = ""
@@ -113,28 +112,23 @@ def _declared_language(root: etree._Element) -> str:
 
 @dataclass(slots=True)
 class _Walker:
-    """Walks one document and collects its paragraphs."""
-
     paragraphs: list[ParsedParagraph] = field(default_factory=list)
     anchors: dict[str, int] = field(default_factory=dict)
     ends: dict[str, int] = field(default_factory=dict)
     notes: list[tuple[int, int]] = field(default_factory=list)
     has_words: bool = False
     language: str = ""
-    """Of the current element."""
     sheet: StyleSheet = field(default_factory=dict)
     _ids: list[str] = field(default_factory=list)
     """Keys of `anchors` in order."""
     _collector: Collector = field(default_factory=Collector)
     _marker: str = ""
-    """Marker of the next paragraph in a list."""
     _captioned: list[InlineMark] | None = None
     """Inside a figure with a caption: its pictures without a description."""
     _in_cell: bool = False
     _depth: int = 0
 
     def element(self, element: etree._Element, context: Context) -> None:
-        """Process an element without its tail."""
         name = local_name(element)
         if not name or name in SKIPPED:
             return
@@ -180,7 +174,6 @@ class _Walker:
             self._end(element, types, first)
 
     def flush(self, context: Context) -> None:
-        """End the current paragraph."""
         if self._in_cell:
             self._collector.text(" ")
             return
@@ -199,7 +192,6 @@ class _Walker:
                 self._ids.append(value)
 
     def _end(self, element: etree._Element, types: frozenset[str], first: int) -> None:
-        """Record where a block ends."""
         last = len(self.paragraphs)
         if last > first:
             if is_note(element, types):

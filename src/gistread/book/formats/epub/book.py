@@ -39,8 +39,6 @@ _MOST_SHEETS = 20
 
 @dataclass(slots=True)
 class _Report:
-    """Files that could not be read or were repaired."""
-
     failed: list[str] = field(default_factory=list)
     repaired: list[str] = field(default_factory=list)
 
@@ -99,8 +97,6 @@ def read_epub(archive: Archive, name: str) -> Book:
 
 @dataclass(frozen=True, slots=True)
 class _ReferenceResolver:
-    """Resolves references inside an archive."""
-
     archive: Archive
 
     def place(self, path: str, href: str) -> DocumentAnchor | None:
@@ -116,8 +112,6 @@ class _ReferenceResolver:
 
 @dataclass(slots=True)
 class _SheetCache:
-    """The style sheets of an archive, each read once."""
-
     archive: Archive
     _read: dict[str, StyleSheet] = field(default_factory=dict)
     _together: dict[tuple[str, ...], StyleSheet] = field(default_factory=dict)

@@ -45,7 +45,6 @@ class ContentsEntry:
     path: str
     fragment: str
     level: int
-    """From 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,6 @@ class Package:
     identifiers: tuple[str, ...]
     """As `Book.identifiers`; the package's unique identifier first."""
     cover: str
-    """Path of the picture, or empty."""
     spine: tuple[str, ...]
     """Paths of the text files in reading order, possibly repeated."""
     contents: tuple[ContentsEntry, ...]

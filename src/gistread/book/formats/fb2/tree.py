@@ -42,7 +42,6 @@ _PARAGRAPHS_FOR_ONE_EMPTY_LINE = 6
 @dataclass(frozen=True, slots=True)
 class FictionBook:
     root: etree._Element
-    """XHTML."""
     sections: tuple[Section, ...]
     has_body: bool
 
@@ -241,7 +240,6 @@ def _prepend_label(note: etree._Element, label: str) -> None:
 
 
 def _title_line(title: etree._Element) -> str:
-    """Number and name of a title in one line."""
     return join_title([text for child in title if (text := plain_text(child))] or [plain_text(title)])
 
 

@@ -21,7 +21,6 @@ class PageLayout:
     """Sizes and distances in points."""
 
     size: float
-    """Of running text."""
     styles: frozenset[Style]
     """Of running text; usually none."""
     is_fixed: bool

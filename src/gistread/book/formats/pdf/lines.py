@@ -175,7 +175,6 @@ def _with_drop_caps(found: list[list[_Segment]]) -> list[list[_Segment]]:
 
 
 def _flows(segments: list[_Segment], gutter: float | None, depth: int) -> list[list[_Segment]]:
-    """Split segments into columns in reading order; what spans the gutter separates above from below."""
     x = _gutter(segments, gutter) if depth < 2 and len(segments) <= _MOST_SEGMENTS else None
     if x is None:
         return [segments]
@@ -213,7 +212,6 @@ def _flows(segments: list[_Segment], gutter: float | None, depth: int) -> list[l
 
 
 def _gutter(segments: list[_Segment], known: float | None) -> float | None:
-    """An x that few segments cross, with running text on both sides."""
     if len(segments) < 2:
         return None
     lefts = sorted(segment.left for segment in segments)
@@ -292,7 +290,6 @@ def is_lowered(line: Line, run: TextRun) -> bool:
 
 
 def _column(lines: list[Line]) -> Column:
-    """A column's edges: where most lines start and the longest end."""
     lefts = sorted(line.left for line in lines)
     rights = sorted(line.right for line in lines)
     return Column(tuple(lines), lefts[len(lefts) // 10], rights[-1 - len(rights) // 10])

@@ -103,7 +103,6 @@ class Page:
     runs: tuple[TextRun, ...]
     areas: tuple[LinkArea, ...] = ()
     turn: int = 0
-    """Quarter turns of its text on the sheet; positions are given as if it were upright."""
     has_pictures: bool = False
 
 
@@ -117,7 +116,6 @@ class PdfDocument:
     outline: tuple[OutlineEntry, ...] = ()
     pages: list[Page] = field(default_factory=list)
     unread: list[int] = field(default_factory=list)
-    """Indices of unreadable pages."""
     turns: dict[int, int] = field(default_factory=dict)
 
     def upright(self, place: PagePosition) -> PagePosition:

@@ -44,7 +44,6 @@ class Block:
     keeps_lines: bool = False
     first_indented: bool = False
     notes: list["Block"] = field(default_factory=list)
-    """Footnotes of a page break inside it."""
 
     @property
     def text(self) -> str:
@@ -94,7 +93,6 @@ def _is_body(line: Line, layout: PageLayout) -> bool:
 
 
 def _breaks_off(block: Block) -> bool:
-    """Whether a paragraph breaks off in the middle of a sentence."""
     text = block.lines[-1].text
     return text.endswith(HYPHEN) or not _SENTENCE_END.search(text)
 
@@ -116,7 +114,6 @@ def _is_float(block: Block) -> bool:
 
 
 def _continue_note(found: list[Block], notes: list[Block]) -> None:
-    """Continue a note from the page before, which has no label here."""
     for block in reversed(found[-6:]):
         if block.notes:
             block.notes[-1].lines += notes.pop(0).lines
@@ -297,7 +294,6 @@ def _is_close(above: Block, below: Block, layout: PageLayout) -> bool:
 
 
 def _merge_verse(found: list[Block], layout: PageLayout) -> Iterator[Block]:
-    """Join runs of short, indented, close lines into verse."""
     run: list[Block] = []
     for block in [*found, None]:
         if block and _may_be_verse(block) and (not run or _follows(run[-1], block, layout)):

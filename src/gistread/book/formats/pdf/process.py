@@ -94,7 +94,6 @@ def _run_worker(
     stop_at: float,
     cancelled: Callable[[], bool],
 ) -> int:
-    """Read from a page until the worker ends; returns the next page."""
     # -P: import nothing from the working directory.
     command = [sys.executable, "-P", "-m", _WORKER, str(first_page), str(_MEMORY_BYTES)]
     process = subprocess.Popen(command, stdin=file, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)

@@ -19,7 +19,6 @@ _ORDER = tuple(Style)
 _WORD = re.compile(r"\S+\s*")
 
 References = Callable[[Line, TextRun], str]
-"""The href of the note for a raised run, or empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +154,6 @@ def _joined(lines: list[list[StyledText]], words: WordCounts) -> list[StyledText
 
 
 def _without_hyphen(chunks: list[StyledText]) -> list[StyledText]:
-    """Replace unresolved hyphenation by hyphens."""
     return [StyledText(chunk.text.replace(HYPHEN, "-"), chunk.styles, chunk.href, chunk.is_note) for chunk in chunks]
 
 
