@@ -6,7 +6,7 @@ import zipfile
 import pytest
 
 from gistread.book import Book, ParagraphKind
-from gistread.book.formats.fb2.book import read_binary
+from gistread.book.formats.fb2 import read_binary
 from gistread.book.model import Style
 from gistread.book.open import open_bytes
 from gistread.errors import BookError

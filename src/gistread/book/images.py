@@ -61,7 +61,7 @@ def _from_archive(stream: BinaryIO, source: str) -> bytes:
 
 
 def _from_fictionbook(data: bytes, source: str) -> bytes:
-    from gistread.book.formats.fb2.book import read_binary  # imports lxml
+    from gistread.book.formats.fb2 import read_binary  # imports lxml
 
     found = read_binary(data, source)
     if found is None:

@@ -31,6 +31,8 @@ LIMIT_BYTES = 64 * 1024 * 1024
 _ARCHIVE_LIMIT_BYTES = 1024 * 1024 * 1024
 """For EPUB, DOCX and PDF, of which only the text is read."""
 
+_FRESH_COPY = "Get a fresh copy of the file."
+
 Cancelled = Callable[[], bool]
 """Polled during slow work: whether to give up."""
 
@@ -95,7 +97,7 @@ def open_file(source: Path) -> io.BufferedReader:
         return os.fdopen(descriptor, "rb")
     os.close(descriptor)
     if stat.S_ISDIR(mode):
-        raise _directory_error(source)
+        raise BookError(f"{source} is a directory, not a book.", "Choose a file inside it.")
     raise BookError(f"{source} is a pipe or a device, not a file.", "To read from a pipe, use - as the book.")
 
 
@@ -114,9 +116,7 @@ def read_book(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES, ca
             return _convert(stream, name, kind, cancelled)
         if kind is ReadableFormat.SERIES:
             raise BookError(f"{name} is a series that refers to other files.", "Open it by its path.")
-        largest = _ARCHIVE_LIMIT_BYTES if kind is ReadableFormat.PDF else limit_bytes
-        if stream.seek(0, 2) > largest:
-            raise _too_large_error(name, largest)
+        _check_size(stream, name, _ARCHIVE_LIMIT_BYTES if kind is ReadableFormat.PDF else limit_bytes)
         stream.seek(0)
         if kind is ReadableFormat.PDF:
             from gistread.book.formats.pdf.book import read_pdf
@@ -125,38 +125,26 @@ def read_book(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES, ca
         data = stream.read(limit_bytes)
     except OSError as error:
         raise BookError(f"{name} cannot be read: {error.strerror or error}.") from error
-    return _read_bytes(data, name, kind)
-
-
-def _read_bytes(data: bytes, name: str, kind: ReadableFormat) -> Book:
-    if kind is ReadableFormat.HTML:
-        from gistread.book.formats.html import read_html
-
-        return read_html(data, name)
-    if kind is ReadableFormat.MHTML:
-        from gistread.book.formats.html import read_mhtml
-
-        return read_mhtml(data, name)
-    if kind is ReadableFormat.MARKDOWN:
-        from gistread.book.formats.markdown import read_markdown
-
-        return read_markdown(data, name)
-    if kind is ReadableFormat.FB2:
-        from gistread.book.formats.fb2.book import read_fb2
-
-        return read_fb2(data, name)
-    from gistread.book.formats.text import read_text
-
-    return read_text(data, name)
+    match kind:
+        case ReadableFormat.HTML:
+            from gistread.book.formats.html import read_html as read
+        case ReadableFormat.MHTML:
+            from gistread.book.formats.html import read_mhtml as read
+        case ReadableFormat.MARKDOWN:
+            from gistread.book.formats.markdown import read_markdown as read
+        case ReadableFormat.FB2:
+            from gistread.book.formats.fb2 import read_fb2 as read
+        case _:
+            from gistread.book.formats.text import read_text as read
+    return read(data, name)
 
 
 def _read_zip(stream: BinaryIO, name: str, cancelled: Cancelled) -> Book:
-    if stream.seek(0, 2) > _ARCHIVE_LIMIT_BYTES:
-        raise _too_large_error(name, _ARCHIVE_LIMIT_BYTES)
+    _check_size(stream, name, _ARCHIVE_LIMIT_BYTES)
     try:
         archive = Archive(stream)
     except ArchiveError as error:
-        raise BookError(f"{name} cannot be read: {error}.", "Get a fresh copy of the file.") from error
+        raise BookError(f"{name} cannot be read: {error}.", _FRESH_COPY) from error
     kind = identify_zip(archive)
     if isinstance(kind, UnsupportedFormat):
         raise _unsupported_error(name, kind)
@@ -167,25 +155,20 @@ def _read_zip(stream: BinaryIO, name: str, cancelled: Cancelled) -> Book:
 
         return read_docx(archive, name)
     if kind is ReadableFormat.ZIPPED_FB2:
-        return _read_zipped(archive, name)
+        from gistread.book.formats.fb2 import read_fb2
+
+        inside = next(entry for entry in archive.names if is_fb2_name(entry))
+        try:
+            return read_fb2(archive.read(inside), name)
+        except ArchiveError as error:
+            raise BookError(f"{name} cannot be read: {inside} in it {error}.", _FRESH_COPY) from error
     from gistread.book.formats.epub.book import read_epub
 
     return read_epub(archive, name)
 
 
-def _read_zipped(archive: Archive, name: str) -> Book:
-    from gistread.book.formats.fb2.book import read_fb2
-
-    inside = next(entry for entry in archive.names if is_fb2_name(entry))
-    try:
-        return read_fb2(archive.read(inside), name)
-    except ArchiveError as error:
-        raise BookError(f"{name} cannot be read: {inside} in it {error}.", "Get a fresh copy of the file.") from error
-
-
 def _convert(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancelled: Cancelled) -> Book:
-    if stream.seek(0, 2) > _ARCHIVE_LIMIT_BYTES:
-        raise _too_large_error(name, _ARCHIVE_LIMIT_BYTES)
+    _check_size(stream, name, _ARCHIVE_LIMIT_BYTES)
     from gistread.book.formats.calibre import convert_to_epub
     from gistread.book.formats.epub.book import read_epub
 
@@ -197,8 +180,9 @@ def _convert(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancelled: Ca
     return replace(book, source_format=kind.suffix.removeprefix("."))
 
 
-def _directory_error(source: Path) -> BookError:
-    return BookError(f"{source} is a directory, not a book.", "Choose a file inside it.")
+def _check_size(stream: BinaryIO, name: str, limit_bytes: int) -> None:
+    if stream.seek(0, 2) > limit_bytes:
+        raise _too_large_error(name, limit_bytes)
 
 
 def _unsupported_error(name: str, kind: UnsupportedFormat) -> BookError:

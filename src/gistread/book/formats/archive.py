@@ -23,24 +23,11 @@ _ENCRYPTED = 0x1
 # EPUB and Office allow no others; Python unpacks bzip2 and LZMA without a limit on the output.
 _METHODS = frozenset((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
 
-_DAMAGE_ERRORS = (
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    OSError,
-    RuntimeError,
-    NotImplementedError,
-    ValueError,
-    OverflowError,
-)
+_DAMAGE_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, OverflowError)
 
 
 class ArchiveError(Exception):
     """The archive or an entry cannot be read; the message completes a sentence."""
-
-
-class MissingEntryError(ArchiveError):
-    pass
 
 
 class Archive:
@@ -58,7 +45,7 @@ class Archive:
             raise ArchiveError(f"its archive holds {len(entries):,} files, more than any book")
         self.names = tuple(info.filename for info in entries)
         self._entries = {info.filename: info for info in entries}
-        self._folded = {_fold_path(info.filename): info for info in reversed(entries)}
+        self._folded = {_fold_path(name): name for name in reversed(self.names)}
         self._read = 0
 
     def find(self, path: str) -> str | None:
@@ -67,16 +54,15 @@ class Archive:
             normal = normalise_path(name)
             if normal in self._entries:
                 return normal
-            info = self._folded.get(_fold_path(normal))
-            if info:
-                return info.filename
+            if _fold_path(normal) in self._folded:
+                return self._folded[_fold_path(normal)]
         return None
 
     def read(self, path: str, *, limit: int | None = None) -> bytes:
-        """Bytes of an entry. Raises MissingEntryError, or ArchiveError if it is damaged or larger than `limit`."""
+        """Bytes of an entry. Raises ArchiveError if it is missing, damaged or larger than `limit`."""
         name = self.find(path)
         if name is None:
-            raise MissingEntryError("is missing")
+            raise ArchiveError("is missing")
         info = self._entries[name]
         if info.flag_bits & _ENCRYPTED:
             raise ArchiveError("is locked with a password")

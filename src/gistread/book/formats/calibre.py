@@ -12,7 +12,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
@@ -49,8 +49,16 @@ def convert_to_epub(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancel
         raise BookError(
             f"{description}. gistread reads it through Calibre's {COMMAND}, which is not installed.", _INSTALL
         )
-    with _private_directory() as directory:
-        source = directory / f"book{_suffix(name, kind)}"
+    try:
+        temporary = tempfile.TemporaryDirectory(prefix="gistread-", ignore_cleanup_errors=True)
+    except OSError as error:
+        raise BookError(f"Cannot create a temporary directory: {error.strerror or error}.") from error
+    with temporary as path:
+        directory = Path(path)
+        # The converter goes by the suffix and tells kinds of Kindle books apart itself.
+        own = PurePath(name).suffix.lower()
+        suffix = own if kind.suffix == ".mobi" and own in _KINDLE_SUFFIXES else kind.suffix
+        source = directory / f"book{suffix}"
         target = directory / "book.epub"
         stream.seek(0)
         try:
@@ -64,12 +72,6 @@ def convert_to_epub(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancel
             ) from error
 
 
-def _suffix(name: str, kind: ConvertibleFormat) -> str:
-    """Suffix of the copy: the converter goes by it and tells kinds of Kindle books apart itself."""
-    own = PurePath(name).suffix.lower()
-    return own if kind.suffix == ".mobi" and own in _KINDLE_SUFFIXES else kind.suffix
-
-
 def _has_drm(stream: BinaryIO) -> bool:
     """Whether the first record of a Kindle book says that its text is encrypted."""
     head = stream.read(_FIRST_RECORD_AT + 4)
@@ -77,18 +79,6 @@ def _has_drm(stream: BinaryIO) -> bool:
         return False
     stream.seek(int.from_bytes(head[_FIRST_RECORD_AT:], "big") + _ENCRYPTION_AT)
     return int.from_bytes(stream.read(2), "big") in (1, 2)
-
-
-@contextlib.contextmanager
-def _private_directory() -> Iterator[Path]:
-    try:
-        directory = tempfile.mkdtemp(prefix="gistread-")
-    except OSError as error:
-        raise BookError(f"Cannot create a temporary directory: {error.strerror or error}.") from error
-    try:
-        yield Path(directory)
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _run(command: list[str], directory: Path, description: str, cancelled: Callable[[], bool]) -> None:
@@ -109,7 +99,9 @@ def _run(command: list[str], directory: Path, description: str, cancelled: Calla
         finally:
             _terminate(process)
     if process.returncode or not (directory / "book.epub").is_file():
-        reason = _reason(log.read_bytes(), directory)
+        # The last line of output, without the temporary path.
+        lines = log.read_text("utf-8", errors="replace").replace(f"{directory}{os.sep}", "").strip().splitlines()
+        reason = one_line(clean(lines[-1]))[:_LONGEST_REASON].rstrip(". ") if lines else ""
         if "drm" in reason.lower():
             raise BookError(f"{description} that is protected by DRM; it opens only in the shop's own reader.", NO_DRM)
         raise BookError(f"{description}; {COMMAND} could not convert it{f': {reason}' if reason else ''}.", _BY_HAND)
@@ -140,10 +132,3 @@ def _terminate(process: subprocess.Popen[bytes]) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-
-
-def _reason(log: bytes, directory: Path) -> str:
-    """The converter's last line of output, without the temporary path."""
-    lines = log.decode("utf-8", errors="replace").replace(f"{directory}{os.sep}", "").strip().splitlines()
-    text = one_line(clean(lines[-1])) if lines else ""
-    return text[:_LONGEST_REASON].rstrip(". ")

@@ -64,20 +64,26 @@ def decode(data: bytes) -> Decoded | None:
     wide = _unmarked_utf16(data)
     if wide:
         return _decode_leniently(data, wide)
-    if not _is_text(data):
+    # Single-byte or UTF-8 text has at most one control character in fifty bytes.
+    controls = len(data) - len(data.translate(None, _OTHER_CONTROLS))
+    if controls > max(2, len(data) * _MOST_CONTROLS):
         return None
-    try:
+    if _is_encoded(data, "utf-8"):
         return Decoded(data.decode("utf-8"), "utf-8")
-    except UnicodeDecodeError:
-        pass
     declared = _DECLARED.search(data[:_HEADER_BYTES])
-    if declared:
-        text = _decode_strictly(data, declared[1].decode("ascii").strip())
-        if text is not None:
-            return text
-    if _mostly_utf8(data):
-        return _decode_leniently(data, "utf-8")
-    return _guess(data)
+    codec = codec_of(declared[1].decode("ascii")) if declared else ""
+    if codec and _is_encoded(data, codec):
+        return Decoded(data.decode(codec), codec)
+    lenient = _decode_leniently(data, "utf-8")
+    if len(_MULTIBYTE.findall(data)) >= lenient.text.count("\ufffd") * _SOUND_FOR_ONE_BROKEN:
+        return lenient
+    sample = _sample_lines(data)
+    if _is_western(sample.decode("cp1252", errors="replace")):
+        return _decode_leniently(data, "cp1252")
+    from charset_normalizer import from_bytes  # imported here: most books are UTF-8 and need none of it
+
+    best = from_bytes(sample, enable_fallback=False).best()
+    return _decode_leniently(data, best.encoding if best else "cp1252")
 
 
 def _decode_leniently(data: bytes, encoding: str) -> Decoded:
@@ -89,19 +95,12 @@ def _decode_leniently(data: bytes, encoding: str) -> Decoded:
     return Decoded(text, encoding, replaced)
 
 
-def _decode_strictly(data: bytes, name: str) -> Decoded | None:
+def _is_encoded(data: bytes, codec: str) -> bool:
     try:
-        codec = codecs.lookup(name).name
-    except LookupError:
-        return None
-    if codec in ("ascii", "utf-8"):
-        return None
-    # ISO-8859-1 in files means cp1252; where they differ, ISO-8859-1 has only controls.
-    codec = "cp1252" if codec == "iso8859-1" else codec
-    try:
-        return Decoded(data.decode(codec), codec)
-    except (UnicodeDecodeError, LookupError):
-        return None
+        data.decode(codec)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _unmarked_utf16(data: bytes) -> str:
@@ -111,42 +110,16 @@ def _unmarked_utf16(data: bytes) -> str:
     if not pairs or len(data) % 2 or max(even, odd) < max(2, pairs * 0.01) or min(even, odd) > max(even, odd) * 0.02:
         return ""
     encoding = "utf-16-le" if odd > even else "utf-16-be"
-    try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError:
+    if not _is_encoded(data, encoding):
         return ""
+    text = data.decode(encoding)
     # In text, controls other than line ends and tabs are almost absent; random bytes have many.
     controls = sum(text.count(chr(code)) for code in range(32) if chr(code) not in "\t\n\r\f\x1a")
     return encoding if controls <= len(text) * 0.001 else ""
 
 
-def _is_text(data: bytes) -> bool:
-    """Whether single-byte or UTF-8 data is text: at most one control character in fifty bytes."""
-    controls = len(data) - len(data.translate(None, _OTHER_CONTROLS))
-    return controls <= max(2, len(data) * _MOST_CONTROLS)
-
-
-def _mostly_utf8(data: bytes) -> bool:
-    text = data.decode("utf-8", errors="replace")
-    broken = text.count("\ufffd")
-    return len(_MULTIBYTE.findall(data)) >= broken * _SOUND_FOR_ONE_BROKEN
-
-
-def _guess(data: bytes) -> Decoded | None:
-    sample = _sample_lines(data)
-    if _is_western(sample.decode("cp1252", errors="replace")):
-        return _decode_leniently(data, "cp1252")
-    from charset_normalizer import from_bytes  # imported here: most books are UTF-8 and need none of it
-
-    best = from_bytes(sample, enable_fallback=False).best()
-    return _decode_leniently(data, best.encoding) if best else _decode_leniently(data, "cp1252")
-
-
 def _is_western(text: str) -> bool:
-    """Whether the letters beyond ASCII are those of one western language.
-
-    charset-normalizer alone takes French in cp1252 for cp1250, which has other accents.
-    """
+    """Whether the letters fit one western language: charset-normalizer takes French in cp1252 for cp1250."""
     letters = [char for char in text if char > "\x7f" and char not in _PUNCTUATION]
     enough = len(letters) * _SHARE_OF_ONE_LANGUAGE
     return any(sum(char in alphabet for char in letters) >= enough for alphabet in _WESTERN)
@@ -202,7 +175,7 @@ def decode_declared(data: bytes, declaration: re.Pattern[bytes], head_bytes: int
     codec = codec_of(next(group for group in found.groups() if group).decode("ascii", "replace")) if found else ""
     if not codec or data.startswith(tuple(mark for mark, _ in _MARKS)) or b"\0" in head:
         return decode(data)
-    if codec.startswith(_SEVEN_BIT) if data.isascii() else not _is_utf8(data):
+    if codec.startswith(_SEVEN_BIT) if data.isascii() else not _is_encoded(data, "utf-8"):
         text = data.decode(codec, errors="replace")
         replaced = text.count("\ufffd")
         if replaced <= len(text) * _MOST_REPLACED:
@@ -228,11 +201,3 @@ def encoding_notices(decoded: Decoded) -> tuple[str, ...]:
         "1 unreadable character is" if decoded.replaced == 1 else f"{decoded.replaced} unreadable characters are"
     )
     return (f"{characters} shown as \ufffd (read as {decoded.encoding}).",)
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True

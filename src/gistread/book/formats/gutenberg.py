@@ -7,6 +7,7 @@ alone.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, takewhile
 
 from gistread.book.normalise import one_line
 
@@ -58,40 +59,17 @@ class GutenbergText:
     language: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class BookBounds:
-    """The paragraphs of a document that are the book, `[first, end)`, and the header's metadata."""
-
-    first: int
-    end: int
-    title: str = ""
-    authors: tuple[str, ...] = ()
-    language: str = ""
-
-
-def find_bounds(paragraphs: Sequence[str]) -> BookBounds:
-    """`strip_gutenberg` for a document already split into paragraphs; all of them if there is no header."""
-    first = _after_header(paragraphs)
-    if first is None:
-        return BookBounds(0, len(paragraphs))
+def find_bounds(paragraphs: Sequence[str]) -> tuple[int, int, GutenbergText]:
+    """`strip_gutenberg` for paragraphs: the range `[first, end)` of the book's own, and the header's metadata."""
+    sizes = accumulate(map(len, paragraphs), initial=0)
+    header = takewhile(lambda one: one[0] <= _HEADER_CHARACTERS, zip(sizes, paragraphs, strict=False))
+    first = next((number for number, (_, text) in enumerate(header, start=1) if _START.search(text)), len(paragraphs))
     while first < len(paragraphs) and _CREDIT.fullmatch(paragraphs[first]):
         first += 1
     end = next((n for n in range(first, len(paragraphs)) if _END.search(paragraphs[n])), len(paragraphs))
     if first == end:
-        return BookBounds(0, len(paragraphs))
-    header = strip_gutenberg("\n".join(paragraphs[:first]))
-    return BookBounds(first, end, header.title, header.authors, header.language)
-
-
-def _after_header(paragraphs: Sequence[str]) -> int | None:
-    seen = 0
-    for number, text in enumerate(paragraphs):
-        if _START.search(text):
-            return number + 1
-        seen += len(text)
-        if seen > _HEADER_CHARACTERS:
-            break
-    return None
+        return 0, len(paragraphs), GutenbergText("")
+    return first, end, strip_gutenberg("\n".join(paragraphs[:first]))
 
 
 def strip_gutenberg(text: str) -> GutenbergText:
@@ -102,10 +80,8 @@ def strip_gutenberg(text: str) -> GutenbergText:
         return GutenbergText(text)
     header = head[: start.start()] if start else head[:600]
     first = start.end() if start else 0
-    credit = _CREDIT.match(text, first)
-    while credit:
+    while credit := _CREDIT.match(text, first):
         first = credit.end()
-        credit = _CREDIT.match(text, first)
     end = _END.search(text, first)
     body = text[first : end.start() if end else len(text)]
     fields: dict[str, list[str]] = {}

@@ -15,7 +15,7 @@ from gistread.book.formats.elements.paragraphs import ParsedParagraph
 from gistread.book.formats.elements.section_headings import HeadingParagraph, find_chapters
 from gistread.book.formats.elements.semantics import BLOCKS
 from gistread.book.formats.elements.xhtml import XhtmlDocument, read_document
-from gistread.book.formats.gutenberg import BookBounds, find_bounds
+from gistread.book.formats.gutenberg import find_bounds
 from gistread.book.formats.outline import outline
 from gistread.book.formats.text_blocks import TextBlock
 from gistread.book.model import Book, ParagraphKind
@@ -61,8 +61,8 @@ def book_from_tree(
     """
     limit_depth(root)
     document = read_document(root, metadata.language)
-    framed = find_bounds([paragraph.words for paragraph in document.paragraphs])
-    document = _without_frame(document, framed)
+    first, end, framed = find_bounds([paragraph.words for paragraph in document.paragraphs])
+    document = _section(document, first, end)
     if not (document.paragraphs and document.has_words):
         raise BookError(f"{name} has no readable text.")
     title = framed.title or metadata.title
@@ -93,8 +93,7 @@ def _locate(path: str, href: str) -> DocumentAnchor | None:
     return anchor_in_document(path, separator + fragment) if not page or unquote(page) == path else None
 
 
-def _without_frame(document: XhtmlDocument, framed: BookBounds) -> XhtmlDocument:
-    first, end = framed.first, framed.end
+def _section(document: XhtmlDocument, first: int, end: int) -> XhtmlDocument:
     if (first, end) == (0, len(document.paragraphs)):
         return document
     return replace(

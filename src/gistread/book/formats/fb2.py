@@ -1,37 +1,101 @@
-"""Translates FictionBook 2 elements to XHTML; classes and `epub:type` express what XHTML lacks."""
+"""Reads FictionBook 2 (FB2), well-formed or nearly so, by translating it to XHTML.
 
+Classes and `epub:type` express what XHTML lacks.
+"""
+
+import base64
+import binascii
+import re
+from collections import Counter
 from dataclasses import dataclass, field
 
 from lxml import etree
 
-from gistread.book.formats.elements.markup import append_text, local_name, plain_text
+from gistread.book.formats.elements.markup import append_text, first_named, local_name, parse_xml, plain_text
 from gistread.book.formats.elements.semantics import EPUB_TYPE
-from gistread.book.formats.elements.single_document import Section
+from gistread.book.formats.elements.single_document import Metadata, Section, book_from_tree
+from gistread.book.formats.encoding import decode_declared, encoding_notices
 from gistread.book.formats.text_blocks import is_break
-from gistread.book.normalise import join_title
+from gistread.book.model import Book
+from gistread.book.normalise import join_title, language_tag
+from gistread.errors import BookError
+
+_DECLARATION = re.compile(rb"""<\?xml[^>]{0,200}?\bencoding\s*=\s*["']([\w.:-]+)""", re.IGNORECASE)
+# Pictures are most of the bytes; a parser would keep them all.
+_BINARY = re.compile(r"<(?:\w+:)?binary\b([^>]*)>([^<]*)</(?:\w+:)?binary\s*>", re.IGNORECASE)
+_BINARY_ID = re.compile(r"""\bid\s*=\s*["']([^"']*)["']""", re.IGNORECASE)
+
+
+def read_fb2(data: bytes, name: str) -> Book:
+    """The book in `data`; `name` is used in messages. Raises BookError."""
+    decoded = decode_declared(data, _DECLARATION)
+    tree = parse_xml(_BINARY.sub("", decoded.text)) if decoded else None
+    if decoded is None or tree is None:
+        raise BookError(f"{name} cannot be read: it is not a valid FictionBook.")
+    notices = list(encoding_notices(decoded))
+    if tree.repaired:
+        notices.append("The file is not well-formed XML; the readable parts were read.")
+    bodies = [element for element in tree.root if local_name(element) == "body"]
+    if not bodies:
+        notices.append("The file has no <body>; all its text was read.")
+    translator = _Translator(_keeps_empty_lines(tree.root))
+    target = etree.Element("body")
+    for number, body in enumerate(bodies or [tree.root]):
+        if (body.get("name") or "").lower() in _NOTE_BODIES or (number and _is_of_notes(body, tree.root)):
+            translator.notes(body, target)
+        else:
+            translator.body(body, target, first=not number)
+    metadata = _metadata(tree.root)
+    return book_from_tree(target, name, "fb2", metadata, sections=translator.sections, notices=notices)
+
+
+def read_binary(data: bytes, name: str) -> bytes | None:
+    """The picture named `name`; None if it is missing or damaged."""
+    decoded = decode_declared(data, _DECLARATION)
+    for match in _BINARY.finditer(decoded.text if decoded else ""):
+        named = _BINARY_ID.search(match[1])
+        if named and named[1] == name:
+            try:
+                return base64.b64decode("".join(match[2].split()), validate=False)
+            except (binascii.Error, ValueError):
+                return None
+    return None
+
+
+def _metadata(root: etree._Element) -> Metadata:
+    info = first_named(root, "title-info")
+    if info is None:
+        return Metadata()
+    isbn = _text(first_named(root, "publish-info"), "isbn").replace(" ", "")
+    own = _text(first_named(root, "document-info"), "id")
+    cover = first_named(info, "coverpage")
+    image = first_named(cover, "image") if cover is not None else None
+    return Metadata(
+        title=_text(info, "book-title"),
+        authors=tuple(dict.fromkeys(filter(None, (_person(e) for e in info if local_name(e) == "author")))),
+        language=language_tag(_text(info, "lang")),
+        identifiers=tuple(filter(None, (f"isbn:{isbn}" if isbn else "", own))),
+        cover=_href_of(image).removeprefix("#") if image is not None else "",
+    )
+
+
+def _person(author: etree._Element) -> str:
+    parts = [_text(author, part) for part in ("first-name", "middle-name", "last-name")]
+    return " ".join(filter(None, parts)) or _text(author, "nickname")
+
+
+def _text(root: etree._Element | None, name: str) -> str:
+    found = first_named(root, name) if root is not None else None
+    return plain_text(found) if found is not None else ""
+
 
 _NOTE_BODIES = frozenset(("notes", "note", "comments", "comment", "footnotes", "footnote", "endnotes"))
-_INLINE = {
-    "emphasis": "em",
-    "strong": "strong",
-    "strikethrough": "s",
-    "sub": "sub",
-    "sup": "sup",
-    "code": "code",
-    "style": "span",
+_TAGS = {
+    **{name: name for name in ("strong", "sub", "sup", "code", "p", "table", "tr", "td", "th")},
+    **{"emphasis": "em", "strikethrough": "s", "style": "span", "text-author": "p", "date": "p"},
+    **dict.fromkeys(("cite", "epigraph", "annotation"), "blockquote"),
 }
-_BLOCKS = {
-    "p": "p",
-    "cite": "blockquote",
-    "epigraph": "blockquote",
-    "annotation": "blockquote",
-    "table": "table",
-    "tr": "tr",
-    "td": "td",
-    "th": "th",
-    "text-author": "p",
-    "date": "p",
-}
+"""XHTML elements by name."""
 _UNDER_POEMS = frozenset(("text-author", "date"))
 _DEEPEST_HEADING = 6
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
@@ -39,27 +103,7 @@ _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _PARAGRAPHS_FOR_ONE_EMPTY_LINE = 6
 
 
-@dataclass(frozen=True, slots=True)
-class FictionBook:
-    root: etree._Element
-    sections: tuple[Section, ...]
-    has_body: bool
-
-
-def translate(root: etree._Element) -> FictionBook:
-    """Translate the bodies to one tree; every section with a title is a chapter."""
-    bodies = [element for element in root if local_name(element) == "body"]
-    translator = _Translator(_keeps_empty_lines(root))
-    target = etree.Element("body")
-    for number, body in enumerate(bodies or [root]):
-        if (body.get("name") or "").lower() in _NOTE_BODIES or (number and _is_of_notes(body, root)):
-            translator.notes(body, target)
-        else:
-            translator.body(body, target, first=not number)
-    return FictionBook(target, tuple(translator.sections), bool(bodies))
-
-
-def href_of(element: etree._Element) -> str:
+def _href_of(element: etree._Element) -> str:
     """The `href` of a link or picture, in any namespace."""
     return next(
         (str(value) for key, value in element.attrib.items() if str(key).rpartition("}")[2].endswith("href")), ""
@@ -67,22 +111,20 @@ def href_of(element: etree._Element) -> str:
 
 
 def _keeps_empty_lines(root: etree._Element) -> bool:
-    empty = paragraphs = 0
-    for element in root.iter():
-        name = local_name(element)
-        empty += name == "empty-line"
-        paragraphs += name == "p"
-    return empty * _PARAGRAPHS_FOR_ONE_EMPTY_LINE <= paragraphs
+    names = Counter(map(local_name, root.iter()))
+    return names["empty-line"] * _PARAGRAPHS_FOR_ONE_EMPTY_LINE <= names["p"]
 
 
 def _is_of_notes(body: etree._Element, root: etree._Element) -> bool:
     """Whether links of type "note" lead to a later body without a known name."""
-    wanted = {href_of(a).removeprefix("#") for a in root.iter() if local_name(a) == "a" and a.get("type") == "note"}
+    wanted = {_href_of(a).removeprefix("#") for a in root.iter() if local_name(a) == "a" and a.get("type") == "note"}
     return any(section.get("id") in wanted for section in body if local_name(section) == "section")
 
 
 @dataclass(slots=True)
 class _Translator:
+    """Translates bodies into one tree; every section with a title is a chapter."""
+
     keeps_empty_lines: bool
     sections: list[Section] = field(default_factory=list)
 
@@ -101,22 +143,16 @@ class _Translator:
         _copy_attributes(body, inner)
         self._chapter(body, inner, 1, otherwise="Notes")
         for child in body:
-            if local_name(child) == "title":
-                self._title(child, inner, 1)
-            elif local_name(child) == "section":
-                self._note(child, inner)
-            else:
-                self._element(child, inner, 1)
+            self._note(child, inner, 1)
 
-    def _note(self, section: etree._Element, target: etree._Element) -> None:
-        parts = [child for child in section if local_name(child) == "section"]
-        if parts and not section.get("id"):
+    def _note(self, section: etree._Element, target: etree._Element, depth: int) -> None:
+        if local_name(section) != "section":
+            self._element(section, target, depth)
+            return
+        if not section.get("id") and any(local_name(child) == "section" for child in section):
             # The notes of one chapter.
             for child in section:
-                if local_name(child) == "section":
-                    self._note(child, target)
-                else:
-                    self._element(child, target, 2)
+                self._note(child, target, 2)
             return
         note = etree.SubElement(target, "aside")
         note.set(EPUB_TYPE, "footnote")
@@ -150,7 +186,12 @@ class _Translator:
             self._chapter(element, inner, depth + 1)
             self._children(element, inner, depth + 1)
         elif name == "title":
-            self._title(element, target, depth)
+            # Each paragraph becomes a heading: a number, and a name below it.
+            for child in element:
+                if local_name(child) == "p":
+                    self._paragraph(child, target, f"h{min(max(depth, 1), _DEEPEST_HEADING)}", depth)
+                else:
+                    self._element(child, target, depth)
         elif name == "subtitle":
             is_heading = depth and not is_break(plain_text(element))
             self._paragraph(element, target, f"h{min(depth + 1, _DEEPEST_HEADING)}" if is_heading else "p", depth)
@@ -163,8 +204,8 @@ class _Translator:
             _picture(element, target)
         elif name == "a":
             self._link(element, target, depth)
-        elif name in _INLINE or name in _BLOCKS:
-            self._paragraph(element, target, _INLINE.get(name) or _BLOCKS[name], depth)
+        elif name in _TAGS:
+            self._paragraph(element, target, _TAGS[name], depth)
         elif name not in ("", "description", "stylesheet", "binary"):
             self._children(element, target, depth)
 
@@ -172,14 +213,6 @@ class _Translator:
         inner = etree.SubElement(target, tag)
         _copy_attributes(element, inner)
         self._children(element, inner, depth)
-
-    def _title(self, title: etree._Element, target: etree._Element, depth: int) -> None:
-        """Each paragraph of a title becomes a heading: a number, and a name below it."""
-        for child in title:
-            if local_name(child) == "p":
-                self._paragraph(child, target, f"h{min(max(depth, 1), _DEEPEST_HEADING)}", depth)
-            else:
-                self._element(child, target, depth)
 
     def _poem(self, poem: etree._Element, target: etree._Element, depth: int) -> None:
         inner = etree.SubElement(target, "div")
@@ -190,7 +223,7 @@ class _Translator:
             if name == "stanza":
                 self._stanza(child, inner, depth)
             elif name == "title":
-                self._title(child, inner, _DEEPEST_HEADING)
+                self._element(child, inner, _DEEPEST_HEADING)
             elif name == "v":
                 self._paragraph(child, inner, "div", depth)
             else:
@@ -199,7 +232,7 @@ class _Translator:
     def _stanza(self, stanza: etree._Element, target: etree._Element, depth: int) -> None:
         for child in stanza:
             if local_name(child) == "title":
-                self._title(child, target, _DEEPEST_HEADING)
+                self._element(child, target, _DEEPEST_HEADING)
             elif local_name(child) == "subtitle":
                 self._paragraph(child, target, "h6", depth)
         inner = etree.SubElement(target, "div")
@@ -210,7 +243,7 @@ class _Translator:
                 self._paragraph(child, inner, "div", depth)
 
     def _link(self, element: etree._Element, target: etree._Element, depth: int) -> None:
-        href = href_of(element)
+        href = _href_of(element)
         inner = etree.SubElement(target, "a")
         if href:
             inner.set("href", href)
@@ -251,7 +284,7 @@ def _is_scene_break(element: etree._Element) -> bool:
 
 def _picture(element: etree._Element, target: etree._Element) -> None:
     inner = etree.SubElement(target, "img")
-    inner.set("src", href_of(element).removeprefix("#"))
+    inner.set("src", _href_of(element).removeprefix("#"))
     words = element.get("alt") or element.get("title")
     if words:
         inner.set("alt", words)

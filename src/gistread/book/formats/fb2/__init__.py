@@ -1,1 +1,0 @@
-"""Reads FictionBook 2 (FB2)."""
