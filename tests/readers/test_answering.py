@@ -23,7 +23,7 @@ from gistread.readers.answering import is_looping, says_not_found, without_repet
         "本には書かれていません。",
     ],
 )
-def test_the_book_does_not_say(answer: str) -> None:
+def test_not_found_is_recognised(answer: str) -> None:
     assert says_not_found(answer)
 
 
@@ -37,19 +37,19 @@ def test_the_book_does_not_say(answer: str) -> None:
         "The book that he reads is a ledger.",
     ],
 )
-def test_an_answer_is_an_answer(answer: str) -> None:
+def test_an_answer_is_not_taken_for_not_found(answer: str) -> None:
     assert not says_not_found(answer)
 
 
 @pytest.mark.parametrize("tail", ["the key of the key, ", "no ", "他走了。", "a very long sentence about the sea. "])
-def test_circles(tail: str) -> None:
+def test_repetition_is_recognised(tail: str) -> None:
     assert is_looping("He went. " + tail * 20)
 
 
 @pytest.mark.parametrize(
     "text", ["No, no, no!", "Ha ha ha, he said.", "", "She took the key and went. She took it home."]
 )
-def test_no_circles(text: str) -> None:
+def test_ordinary_text_is_no_repetition(text: str) -> None:
     assert not is_looping(text)
 
 
@@ -64,7 +64,7 @@ def test_no_circles(text: str) -> None:
         ("他把钥匙放在炉子后面。他把钥匙放在炉子后面。", "他把钥匙放在炉子后面。"),
     ],
 )  # fmt: skip
-def test_an_answer_is_cut_where_it_repeats_itself(text: str, kept: str) -> None:
+def test_an_answer_is_cut_where_it_begins_to_repeat_itself(text: str, kept: str) -> None:
     assert without_repetition(text) == kept
 
 
@@ -77,5 +77,5 @@ def test_an_answer_is_cut_where_it_repeats_itself(text: str, kept: str) -> None:
         "Far, far away, at the end of the end of the world.",
     ],
 )
-def test_what_is_said_twice_for_a_reason_stays(text: str) -> None:
+def test_deliberate_repetition_is_kept(text: str) -> None:
     assert without_repetition(text) == text

@@ -32,7 +32,7 @@ async def ask(engine: FakeEngine, reader: str, options: ReaderOptions, pages: in
     return [event async for event in events]
 
 
-def test_an_answer_that_holds_stays() -> None:
+def test_a_supported_answer_is_kept() -> None:
     said = after_check("Ferrand stole it. Napoleon paid Wellington.")
     assert (said.answer, said.found, said.quoted) == ("Ferrand stole it. Napoleon paid Wellington.", True, False)
     assert [one.supported for one in said.statements] == [True, False]
@@ -48,7 +48,7 @@ def test_an_answer_that_holds_stays() -> None:
         "The king had a dragon in his palace.",
     ],
 )
-def test_one_that_does_not_hold_gives_way_to_the_closest_sentences(answer: str) -> None:
+def test_an_unsupported_answer_is_replaced_by_the_closest_sentences(answer: str) -> None:
     said = after_check(answer)
     assert (said.answer, said.found, said.quoted, said.statements) == (QUOTED, False, True, ())
     assert 1 <= len(said.citations) <= 3
@@ -56,20 +56,20 @@ def test_one_that_does_not_hold_gives_way_to_the_closest_sentences(answer: str) 
     assert FACTS[5] in {one.quote for one in said.citations}
 
 
-def test_a_reliable_model_may_say_in_other_words_what_the_text_says() -> None:
+def test_a_reliable_model_may_paraphrase() -> None:
     said = after_check("The king had a dragon.", ReaderOptions(is_reliable=True))
     assert (said.answer, said.quoted) == ("The king had a dragon.", False)
     assert [one.supported for one in said.statements] == [False]
     assert after_check("It was Napoleon.", ReaderOptions(is_reliable=True)).quoted
 
 
-def test_sentences_about_the_model_are_left_out() -> None:
+def test_sentences_about_the_model_are_removed() -> None:
     said = after_check("This is a shortened version of the original text. Ferrand stole it.")
     assert said.answer == "Ferrand stole it."
     assert [(one.start, one.end) for one in said.statements] == [(0, len(said.answer))]
 
 
-def test_instructions_said_again_are_left_out() -> None:
+def test_repeated_instructions_are_removed() -> None:
     said = after_check("In one or two short sentences, in the language of the question: Ferrand stole it. He stole it.")
     assert said.answer == "He stole it."
 
@@ -79,7 +79,7 @@ def test_a_weak_model_that_repeats_the_question_has_not_answered_it() -> None:
     assert after_check("No, he did.").answer == "No, he did."
 
 
-def test_a_citation_that_is_not_the_books_is_dropped() -> None:
+def test_a_citation_that_is_not_verbatim_is_dropped() -> None:
     right = Citation(4, TEXT.index(FACTS[3]), TEXT.index(FACTS[3]) + len(FACTS[3]), FACTS[3])
     said = after_check("Ferrand stole it.", citations=(right, replace(right, quote="He never played.")))
     assert said.citations == (right,)
@@ -97,16 +97,16 @@ def test_a_citation_that_is_not_the_books_is_dropped() -> None:
          "Not found in the passages that were looked at (10% of the text)."),
     ],
 )  # fmt: skip
-def test_not_found_is_said_of_what_was_looked_at(started: Started, values: dict[str, object], text: str) -> None:
+def test_not_found_names_what_was_looked_at(started: Started, values: dict[str, object], text: str) -> None:
     said = after_check("The book does not say.", started=started, **values)
     assert (said.answer, said.found, said.citations) == (text, False, ())
 
 
-def test_with_nothing_to_quote_it_is_said_that_there_is_no_answer() -> None:
+def test_with_nothing_to_quote_there_is_no_answer() -> None:
     assert after_check("", seen=()).answer == NO_ANSWER
 
 
-def test_the_sentence_beside_the_best_is_close_too() -> None:
+def test_a_neighbour_of_the_closest_sentence_is_close() -> None:
     found = closest_sentences("What hung on a nail?", MEMORY, ALL)
     assert FACTS[1] in [one.quote for one in found]
     assert list(found) == sorted(found, key=lambda one: one.start)
@@ -123,7 +123,7 @@ def test_the_sentence_beside_the_best_is_close_too() -> None:
         (True, 0, "gistread", "Ranked passages: the book is not read to its end yet."),
     ],
 )
-async def test_auto_lets_a_reliable_model_look_up_and_ranks_for_others(
+async def test_auto_uses_look_ups_for_reliable_models_and_ranking_for_others(
     is_reliable: bool | None, pages: int, reader: str, why: str
 ) -> None:
     engine = FakeEngine(says=lambda _: "Ferrand stole it.", chooses=lambda _, options: len(options) - 1)
@@ -133,7 +133,7 @@ async def test_auto_lets_a_reliable_model_look_up_and_ranks_for_others(
 
 
 @pytest.mark.parametrize("is_reliable", [True, False, None])
-async def test_reasons_are_asked_of_models_that_passed_their_check(is_reliable: bool | None) -> None:
+async def test_only_models_that_passed_their_check_are_asked_for_reasons(is_reliable: bool | None) -> None:
     engine = FakeEngine(says=lambda _: "It may tell.", chooses=["Page 6", "STOP"])
     await ask(engine, "readagent-s", ReaderOptions(is_reliable=is_reliable))
     assert sum(call.kind == "complete" for call in engine.calls) == (2 if is_reliable else 1)

@@ -7,23 +7,23 @@ MEMORY = make_memory()
 EVERY = range(1, 9)
 
 
-def test_the_sentence_that_says_it() -> None:
+def test_the_sentence_with_the_answer_is_cited() -> None:
     (citation,) = cite("Ferrand lost it at cards.", "Where is the silver watch?", MEMORY, [3, 4], EVERY)
     assert (citation.page, citation.quote) == (4, FACTS[3])
     assert MEMORY.book.text[citation.start : citation.end] == citation.quote
 
 
-def test_only_from_pages_that_stood_open() -> None:
+def test_only_open_pages_are_cited() -> None:
     citations = cite("Ferrand lost it at cards.", "Where is the silver watch?", MEMORY, [3], EVERY)
     assert {citation.page for citation in citations} <= {3}
 
 
-def test_from_any_page_shown_when_none_stood_open() -> None:
+def test_without_open_pages_any_page_shown_is_cited() -> None:
     citations = cite("Ferrand lost it at cards.", "Where is the silver watch?", MEMORY, [], EVERY)
     assert [citation.page for citation in citations] == [4]
 
 
-def test_from_no_page_that_was_not_shown() -> None:
+def test_no_page_is_cited_that_was_not_shown() -> None:
     citations = cite("Ferrand lost it at cards.", "Where is the silver watch?", MEMORY, [], [1, 2])
     assert 4 not in {citation.page for citation in citations}
 
@@ -32,7 +32,7 @@ def test_an_answer_with_nothing_in_common_has_no_citation() -> None:
     assert cite("Zebras gallop.", "Why giraffes?", MEMORY, [3, 4], EVERY) == ()
 
 
-def test_little_words_in_common_are_no_support() -> None:
+def test_shared_stop_words_give_no_citation() -> None:
     answer = "He kept at it, and that was all of her."
     assert cite(answer, "Which colour had it?", MEMORY, [1, 7], EVERY) == ()
 
@@ -43,7 +43,7 @@ def test_a_page_that_the_model_names_is_cited_if_it_was_shown() -> None:
     assert 99 not in {c.page for c in cite("Ferrand lost it at cards [99].", "What?", MEMORY, [4], EVERY)}
 
 
-def test_references_are_read_in_every_form() -> None:
+def test_references_are_parsed_in_every_form() -> None:
     assert written_references("So it was [3], and so [4, 7] and [page 8].") == [3, 4, 7, 8]
 
 
@@ -54,6 +54,6 @@ def test_false_references_are_removed() -> None:
     )
 
 
-def test_they_come_in_the_order_of_the_book() -> None:
+def test_citations_are_in_the_order_of_the_book() -> None:
     citations = cite("Ferrand stole the brass key from its nail and confessed.", "Who?", MEMORY, [6, 8], EVERY)
     assert [c.start for c in citations] == sorted(c.start for c in citations)

@@ -41,11 +41,11 @@ def answered(events: Sequence[ReaderEvent]) -> Answered:
     return events[-1]
 
 
-async def test_a_page_is_found_that_shares_no_telling_word_with_the_question() -> None:
+async def test_a_page_without_words_of_the_question_is_found() -> None:
     assert answered(await ask(FakeEmbedder(means=MEANS))).lookups[0] == 1
 
 
-async def test_every_fact_leads_to_its_page() -> None:
+async def test_every_question_finds_its_page() -> None:
     for number, fact in enumerate(FACTS, start=1):
         assert answered(await ask(FakeEmbedder(), question=fact)).lookups[0] == number
 
@@ -60,7 +60,7 @@ async def test_pages_are_opened_with_their_events_and_cited() -> None:
     assert 8 in {citation.page for citation in answered(events).citations}
 
 
-async def test_vectors_are_made_while_the_person_waits_told_of_and_kept() -> None:
+async def test_missing_vectors_are_built_reported_and_stored() -> None:
     memory, first, second = make_memory(), FakeEmbedder(), FakeEmbedder()
     prepared = [event for event in await ask(first, memory=memory) if isinstance(event, Prepared)]
     assert prepared[-1] == Prepared("vectors", 8, 8)
@@ -70,7 +70,7 @@ async def test_vectors_are_made_while_the_person_waits_told_of_and_kept() -> Non
     assert [kind for _, kind, _ in second.asked] == [TextKind.QUERY]
 
 
-async def test_refused_pages_stay_closed_and_pinned_ones_are_opened_by_the_person() -> None:
+async def test_refused_pages_stay_closed_and_pinned_pages_open() -> None:
     events = await ask(FakeEmbedder(), question=FACTS[7], steering=Steering(pinned={2}, refused={8}))
     assert Expanded(2, OpenedBy.PERSON) in events
     assert 8 not in answered(events).expanded
@@ -78,14 +78,14 @@ async def test_refused_pages_stay_closed_and_pinned_ones_are_opened_by_the_perso
     assert len(answered(events).lookups) == 2
 
 
-async def test_the_budget_is_kept() -> None:
+async def test_the_budget_is_never_exceeded() -> None:
     engine = FakeEngine(says=lambda _: ANSWER)
     events = await ask(FakeEmbedder(), engine=engine, max_pages=8, budget_tokens=450)
     assert 0 < answered(events).context_tokens <= 450
     assert len(answered(events).lookups) < 8
 
 
-async def test_without_an_embedding_model_it_says_what_to_do_before_anything_is_done() -> None:
+async def test_without_an_embedding_model_an_error_says_what_to_do() -> None:
     engine = FakeEngine()
     with pytest.raises(NoEmbeddingModelError) as caught:
         METHODS["dense"].reader()(QUESTION, make_memory(), engine, Steering(), ReaderOptions())

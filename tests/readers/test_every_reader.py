@@ -104,7 +104,7 @@ async def result_of(
 
 
 @pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.needs_memory])
-async def test_over_a_memory_of_nothing_the_answer_is_that_and_takes_no_model(name: str) -> None:
+async def test_an_empty_memory_is_answered_without_the_model(name: str) -> None:
     engine = FakeEngine()
     events = await events_of(name, engine, make_memory(0, 8))
     assert [type(event) for event in events] == [Started, Stopped, Answered]
@@ -113,7 +113,7 @@ async def test_over_a_memory_of_nothing_the_answer_is_that_and_takes_no_model(na
 
 
 @every_reader_for_real
-async def test_it_ends(name: str, tiny: LlamaEngine, memory: GistMemory) -> None:
+async def test_every_question_ends_with_an_answer(name: str, tiny: LlamaEngine, memory: GistMemory) -> None:
     events = await events_of(name, tiny, memory)
     assert [type(event) for event in events if isinstance(event, Started | Stopped | Answered)] == [
         Started,
@@ -129,7 +129,7 @@ async def test_it_ends(name: str, tiny: LlamaEngine, memory: GistMemory) -> None
 
 
 @every_reader
-async def test_it_ends_at_once_when_it_is_told_to_stop(name: str) -> None:
+async def test_stop_ends_the_question_at_once(name: str) -> None:
     events = await events_of(name, FakeEngine(), make_memory(), steering=Steering(stop=True))
     assert answered(events)
     if name in STEP_BY_STEP:
@@ -138,7 +138,7 @@ async def test_it_ends_at_once_when_it_is_told_to_stop(name: str) -> None:
 
 
 @every_reader_for_real
-async def test_nothing_but_an_option_answers_a_question_with_options(
+async def test_a_question_with_options_is_answered_with_an_option(
     name: str, tiny: LlamaEngine, memory: GistMemory
 ) -> None:
     said = answered(await events_of(name, tiny, memory, replace(OPTIONS, choices=CHOICES)))
@@ -147,7 +147,7 @@ async def test_nothing_but_an_option_answers_a_question_with_options(
 
 
 @every_reader
-async def test_the_options_stand_in_every_prompt_with_the_question(name: str) -> None:
+async def test_every_prompt_has_the_question_and_its_options(name: str) -> None:
     fake = FakeEngine(chooses=lambda _, options: len(options) - 1)
     said = answered(await events_of(name, fake, make_memory(), replace(OPTIONS, choices=CHOICES)))
     assert (said.choice, said.answer) == (3, "nobody")
@@ -171,7 +171,7 @@ def says(text: str) -> str:
 
 
 @every_reader
-async def test_what_stood_before_the_model_is_told(name: str) -> None:
+async def test_the_answer_reports_the_text_that_the_model_saw(name: str) -> None:
     fake = FakeEngine(says=says)
     memory = make_memory()
     said = answered(await events_of(name, fake, memory))
@@ -192,7 +192,7 @@ async def test_what_stood_before_the_model_is_told(name: str) -> None:
 
 @every_reader_for_real
 @pytest.mark.parametrize("budget", sweep((60, 400, 1500), usual=(60, 1500)))
-async def test_the_budget_holds(name: str, budget: int, tiny: LlamaEngine, memory: GistMemory) -> None:
+async def test_the_budget_is_never_exceeded(name: str, budget: int, tiny: LlamaEngine, memory: GistMemory) -> None:
     said = await result_of(name, tiny, memory, replace(OPTIONS, budget_tokens=budget))
     if isinstance(said, BudgetTooSmallError):
         assert budget < said.needed_tokens < 1500
@@ -242,7 +242,7 @@ async def test_a_small_window_is_enough_or_refused_with_both_numbers(name: str, 
 
 
 @every_reader_for_real
-async def test_one_who_stops_listening_frees_the_engine(name: str, tiny: LlamaEngine, memory: GistMemory) -> None:
+async def test_closing_the_stream_frees_the_engine(name: str, tiny: LlamaEngine, memory: GistMemory) -> None:
     reader = METHODS[name].reader()(QUESTION, memory, tiny, Steering(), OPTIONS)
     async with aclosing(reader):
         async for _ in reader:

@@ -81,7 +81,7 @@ async def test_the_nearest_pages_are_looked_up_in_order_of_relevance() -> None:
     assert answered(events).citations
 
 
-async def test_passages_stand_in_the_order_of_the_book_within_the_budget() -> None:
+async def test_passages_within_the_budget_are_shown_in_the_order_of_the_book() -> None:
     engine = says_once(ANSWER)
     end = answered(await ask(engine))
     assert list(end.seen) == sorted(end.seen)
@@ -89,13 +89,13 @@ async def test_passages_stand_in_the_order_of_the_book_within_the_budget() -> No
     assert [fact in texts(engine)[0] for fact in FACTS].count(True) < 8
 
 
-async def test_more_pages_than_allowed_are_not_looked_up() -> None:
+async def test_look_ups_do_not_exceed_max_pages() -> None:
     options = ReaderOptions(max_pages=2)
     events = await ask(FakeEngine(says=lambda _: NOTHING), options=options)
     assert sum(isinstance(event, LookedUp) for event in events) == 2
 
 
-async def test_where_the_answer_is_not_told_as_much_again_is_read_beside_it() -> None:
+async def test_if_the_answer_is_not_found_twice_as_much_text_is_read() -> None:
     engine = says_once(NOTHING, ANSWER)
     events = await ask(engine)
     first, second = texts(engine)
@@ -109,7 +109,7 @@ async def test_where_the_answer_is_not_told_as_much_again_is_read_beside_it() ->
     assert usage.prefilled + usage.reused > sum(len(text.split()) for text in (first, second))
 
 
-async def test_a_budget_that_was_asked_for_is_kept_in_doubt_too() -> None:
+async def test_a_set_budget_is_kept_if_the_answer_is_not_found() -> None:
     engine = FakeEngine(says=lambda _: NOTHING)
     end = answered(await ask(engine, options=ReaderOptions(budget_tokens=SMALL_TOKENS)))
     assert len(engine.calls) == 1
@@ -117,18 +117,18 @@ async def test_a_budget_that_was_asked_for_is_kept_in_doubt_too() -> None:
     assert end.context_tokens <= SMALL_TOKENS
 
 
-async def test_it_does_not_look_again_where_the_window_takes_no_more() -> None:
+async def test_there_is_no_second_look_if_the_window_is_full() -> None:
     engine = FakeEngine(says=lambda _: NOTHING, context_tokens=SMALL.answer_tokens + SMALL_TOKENS + 60)
     assert not answered(await ask(engine)).found
     assert len(engine.calls) == 1
 
 
-async def test_an_answer_of_foreign_names_alone_is_a_reason_to_look_further() -> None:
+async def test_an_answer_with_only_foreign_names_leads_to_a_second_look() -> None:
     engine = says_once("It was Napoleon.", ANSWER)
     assert answered(await ask(engine)).answer == ANSWER
 
 
-async def test_it_ends_when_nothing_tells() -> None:
+async def test_after_the_second_look_the_answer_is_not_found() -> None:
     engine = FakeEngine(says=lambda _: NOTHING)
     events = await ask(engine)
     assert len(engine.calls) == 2
@@ -136,7 +136,7 @@ async def test_it_ends_when_nothing_tells() -> None:
     assert answered(events).citations == ()
 
 
-async def test_it_does_not_look_again_where_all_was_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_there_is_no_second_look_if_the_whole_book_was_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gistread.readers.gistread.DOS_TOKENS", 4096)
     engine = FakeEngine(says=lambda _: NOTHING)
     events = await ask(engine)
@@ -144,7 +144,7 @@ async def test_it_does_not_look_again_where_all_was_shown(monkeypatch: pytest.Mo
     assert Stopped(StopReason.NOTHING_LEFT) in events
 
 
-async def test_a_person_who_says_stop_gets_the_answer_there_is() -> None:
+async def test_stop_yields_the_answer_of_the_first_look() -> None:
     steering = Steering()
 
     def stop(event: ReaderEvent) -> None:
@@ -156,7 +156,7 @@ async def test_a_person_who_says_stop_gets_the_answer_there_is() -> None:
     assert not answered(events).found
 
 
-async def test_a_choice_is_made_at_the_first_look() -> None:
+async def test_a_question_with_options_has_no_second_look() -> None:
     engine = FakeEngine(chooses=[1])
     options = ReaderOptions(budget_tokens=300, choices=("Martha", "Ferrand"))
     end = answered(await ask(engine, options=options))
@@ -164,7 +164,7 @@ async def test_a_choice_is_made_at_the_first_look() -> None:
     assert len(engine.calls) == 1
 
 
-async def test_what_a_question_with_options_is_shown_is_found_by_both() -> None:
+async def test_passages_are_ranked_by_question_and_options() -> None:
     memory, choices = make_memory(), ("Martha Quill", "Ferrand")
     end = answered(await ask(FakeEngine(), memory, options=ReaderOptions(budget_tokens=300, choices=choices)))
     wanted = rank(QUESTION, memory, choices).passages[:2]
@@ -177,7 +177,7 @@ async def test_a_long_answer_is_streamed_before_it_ends() -> None:
     assert sum(isinstance(event, AnswerDelta) for event in events) > 10
 
 
-async def test_a_draft_that_was_lost_with_the_engine_is_void() -> None:
+async def test_a_draft_lost_with_the_engine_is_discarded() -> None:
     engine = says_once(ANSWER)
     engine.restarts = 1
     events = await ask(engine)
@@ -204,7 +204,7 @@ async def test_an_answer_of_foreign_names_is_replaced_by_quotations(said: str, f
     assert end.citations
 
 
-async def test_what_the_question_names_may_be_answered_with() -> None:
+async def test_the_answer_may_use_names_of_the_question() -> None:
     engine = FakeEngine(says=lambda _: "No, it was not Napoleon.")
     assert answered(await ask(engine, question="Was it Napoleon, with the brass key?")).found
     assert not answered(await ask(engine, question="Who took the brass key?")).found
@@ -218,13 +218,13 @@ async def test_a_question_that_names_nothing_is_answered_from_the_gists() -> Non
     assert events[0].reader == "gistread"
 
 
-async def test_without_gists_such_a_question_is_answered_from_the_beginning() -> None:
+async def test_a_question_that_names_nothing_is_answered_from_the_beginning_without_gists() -> None:
     engine = says_once("A lighthouse keeper loses a key.")
     await ask(engine, make_memory(0), question="Summarize what happens.")
     assert FACTS[0] in texts(engine)[0]
 
 
-async def test_what_has_not_been_read_yet_is_searched_too() -> None:
+async def test_the_unread_part_of_the_book_is_searched_too() -> None:
     engine = says_once(ANSWER)
     end = answered(await ask(engine, make_memory(3), question="Who confessed to the ledger?"))
     assert FACTS[7] in texts(engine)[0]
@@ -245,7 +245,7 @@ GUESSING = ReaderOptions(is_reliable=False)
 """Of a model that chooses by chance."""
 
 
-async def test_a_model_that_guesses_is_not_believed_when_it_says_that_the_book_does_not_say() -> None:
+async def test_an_unreliable_model_that_finds_nothing_is_asked_again() -> None:
     engine = says_once(NOTHING, ANSWER)
     events = await ask(engine, options=GUESSING)
     first, second = texts(engine)
@@ -258,13 +258,13 @@ async def test_a_model_that_guesses_is_not_believed_when_it_says_that_the_book_d
     assert answered(events).usage.generated == sum(map(tokens_in, (NOTHING, ANSWER)))
 
 
-async def test_an_answer_of_a_model_that_guesses_stands_as_it_was_given() -> None:
+async def test_an_unreliable_model_that_answers_is_asked_once() -> None:
     engine = says_once(ANSWER)
     assert answered(await ask(engine, options=GUESSING)).answer == ANSWER
 
 
 @pytest.mark.parametrize("tokens", [0, SMALL_TOKENS, 4096])
-async def test_a_model_that_guesses_is_asked_twice_at_most_and_within_the_budget(tokens: int) -> None:
+async def test_an_unreliable_model_is_asked_at_most_twice_within_the_budget(tokens: int) -> None:
     engine = FakeEngine(says=lambda _: NOTHING)
     end = answered(await ask(engine, options=ReaderOptions(is_reliable=False, budget_tokens=tokens)))
     assert not end.found
@@ -272,14 +272,14 @@ async def test_a_model_that_guesses_is_asked_twice_at_most_and_within_the_budget
     assert end.context_tokens <= (tokens or SMALL_TOKENS)
 
 
-async def test_what_a_model_that_guesses_says_at_last_is_held_against_the_book() -> None:
+async def test_the_second_answer_of_an_unreliable_model_is_checked() -> None:
     engine = says_once(NOTHING, "It was Napoleon.")
     end = answered(await ask(engine, options=GUESSING))
     assert not end.found
     assert end.quoted
 
 
-async def test_a_model_that_guesses_is_not_believed_over_the_gists_either() -> None:
+async def test_an_unreliable_model_that_finds_nothing_in_the_gists_is_asked_again() -> None:
     engine = says_once(NOTHING, ANSWER)
     events = await ask(engine, question="Summarise it.", options=GUESSING)
     assert answered(events).answer == ANSWER
@@ -288,7 +288,7 @@ async def test_a_model_that_guesses_is_not_believed_over_the_gists_either() -> N
     assert not answered(await ask(believed, question="Summarise it.")).found
 
 
-async def test_a_model_that_guesses_chooses_once() -> None:
+async def test_an_unreliable_model_chooses_an_option_once() -> None:
     engine = FakeEngine(chooses=[1])
     options = ReaderOptions(is_reliable=False, choices=("Martha", "Ferrand"))
     assert answered(await ask(engine, options=options)).choice == 1

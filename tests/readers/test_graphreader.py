@@ -81,7 +81,7 @@ def texts(fake: FakeEngine, words: str) -> list[str]:
     return [call.text for call in fake.calls if words in call.text]
 
 
-async def test_facts_are_made_once_then_the_plan_then_the_paths_then_the_answer() -> None:
+async def test_facts_plan_paths_and_answer_follow_in_this_order() -> None:
     fake = FakeEngine(says=says, chooses=choosing())
     events = await ask(fake)
     assert [event.done for event in events if isinstance(event, Prepared)] == list(range(9))
@@ -108,7 +108,7 @@ async def test_five_paths_with_five_notebooks() -> None:
     assert "would answer: Ferrand" in last
 
 
-async def test_a_path_tells_what_it_reads_and_in_whose_notebook_it_writes() -> None:
+async def test_a_path_reports_what_it_reads_and_its_notebook() -> None:
     events = await ask(FakeEngine(says=says, chooses=choosing()))
     for event in events:
         match event:
@@ -118,7 +118,7 @@ async def test_a_path_tells_what_it_reads_and_in_whose_notebook_it_writes() -> N
                 assert 1 <= path <= 5
 
 
-async def test_the_initial_nodes_are_those_that_have_to_do_with_the_question() -> None:
+async def test_the_initial_nodes_are_relevant_to_the_question() -> None:
     fake = FakeEngine(says=says, chooses=choosing())
     await ask(fake)
     listed = texts(fake, "best places to begin")[0].partition("\n---")[0].splitlines()
@@ -134,13 +134,13 @@ async def test_the_initial_nodes_are_those_that_have_to_do_with_the_question() -
         ("enough", [2]),
     ],
 )
-async def test_what_is_done_after_a_page(action: str, read: list[int]) -> None:
+async def test_after_a_page_the_path_reads_on_or_moves_or_ends(action: str, read: list[int]) -> None:
     """At "brass", which pages 2 and 6 tell of; both are put into the queue."""
     fake = FakeEngine(says=says, chooses=choosing(starts=1, pages=2, action=action))
     assert [event.page for event in await ask(fake) if isinstance(event, LookedUp)] == read
 
 
-async def test_only_pages_that_are_there_and_not_read_or_queued_are_offered_beside_a_page() -> None:
+async def test_only_neighbours_that_are_neither_read_nor_queued_are_offered() -> None:
     fake = FakeEngine(says=says, chooses=choosing(starts=1, pages=2, action="next page"))
     assert [event.page for event in await ask(fake) if isinstance(event, LookedUp)] == [2, 3, 4, 5, 6, 7, 8]
     both, behind, none = ("previous page", "next page"), ("next page",), ()
@@ -165,7 +165,7 @@ async def test_every_call_counts_and_a_path_ends_after_ten() -> None:
     assert graph_path.STEPS == 10
 
 
-async def test_of_many_neighbours_those_that_have_to_do_with_the_question_are_shown() -> None:
+async def test_of_many_neighbours_the_relevant_ones_are_shown() -> None:
     names = [f"thing{number}" for number in range(60)]
     facts = [Fact(1, f"The harbour had {name} in it.", ("harbour", name)) for name in names[:59]]
     facts.append(Fact(1, "The harbour had the brass key that was stolen.", ("harbour", names[59])))
@@ -180,7 +180,7 @@ async def test_of_many_neighbours_those_that_have_to_do_with_the_question_are_sh
     assert len(listed) == 30
 
 
-async def test_a_page_that_does_not_fit_the_window_is_left_closed_and_the_path_goes_on() -> None:
+async def test_a_page_too_long_for_the_window_is_skipped() -> None:
     def count(text: str) -> int:
         return 5000 if "(huge)" in text else tokens_in(text)
 
@@ -197,7 +197,7 @@ async def test_a_page_that_does_not_fit_the_window_is_left_closed_and_the_path_g
     assert [event.page for event in events if isinstance(event, Unfit)] == [2]
 
 
-async def test_no_page_and_no_element_twice_on_a_path() -> None:
+async def test_no_page_or_element_occurs_twice_on_a_path() -> None:
     fake = FakeEngine(says=says, chooses=choosing(starts=1, pages=3, action="next page", neighbour=True))
     events = await ask(fake)
     looked = [event.page for event in events if isinstance(event, LookedUp)]
@@ -207,7 +207,7 @@ async def test_no_page_and_no_element_twice_on_a_path() -> None:
     assert len(visits) == len(set(visits))
 
 
-async def test_a_path_has_ten_steps_at_most() -> None:
+async def test_a_path_has_at_most_ten_steps() -> None:
     fake = FakeEngine(says=says, chooses=choosing(starts=1, pages=3, action="next page", neighbour=True))
     events = await ask(fake, 40)
     steps = sum(isinstance(event, Visited | LookedUp) for event in events)
@@ -220,7 +220,7 @@ async def test_no_prompt_is_longer_than_a_small_window() -> None:
     assert max([await fake.measure(call.prompt) for call in fake.calls]) <= 900
 
 
-async def test_the_second_question_finds_the_facts_made() -> None:
+async def test_the_second_question_reuses_the_facts() -> None:
     memory = make_memory()
     for made in (8, 0):
         fake = FakeEngine(says=says, chooses=choosing())
@@ -229,14 +229,14 @@ async def test_the_second_question_finds_the_facts_made() -> None:
         assert len(texts(fake, "atomic facts")) == made
 
 
-async def test_empty_notebooks_are_nothing_found() -> None:
+async def test_empty_notebooks_mean_not_found() -> None:
     def nothing(text: str) -> str:
         return "Nothing new." if "Write down" in text else says(text)
 
     assert not answered(await ask(FakeEngine(says=nothing, chooses=choosing()))).found
 
 
-async def test_stop_means_answer_now_and_refused_pages_are_not_read() -> None:
+async def test_stop_ends_the_search_and_refused_pages_are_not_read() -> None:
     events = await ask(FakeEngine(says=says, chooses=choosing()), steering=Steering(stop=True))
     assert Stopped(StopReason.PERSON) in events
     assert not any(isinstance(event, LookedUp) for event in events)
@@ -246,7 +246,7 @@ async def test_stop_means_answer_now_and_refused_pages_are_not_read() -> None:
 
 
 @pytest.mark.parametrize("made_before", [0, 8])
-async def test_stop_before_there_is_a_notebook_answers_from_the_facts_that_have_been_made(made_before: int) -> None:
+async def test_stop_before_the_first_notebook_answers_from_the_facts(made_before: int) -> None:
     memory = make_memory(8, 8)
     if made_before:
         reader = graphreader.graphreader(QUESTION, memory, FakeEngine(says=says), Steering(), ReaderOptions())
@@ -266,6 +266,6 @@ class Failing(FakeEngine):
         return await super().choose(prompt, options, priority)
 
 
-async def test_an_engine_that_fails_on_a_path_is_the_error_of_the_question() -> None:
+async def test_an_engine_failure_on_a_path_fails_the_question() -> None:
     with pytest.raises(EngineError, match="died"):
         await ask(Failing(says=says, chooses=choosing()))

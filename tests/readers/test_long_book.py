@@ -41,7 +41,7 @@ async def ask(memory: GistMemory, engine: FakeEngine, reader: str) -> list[Reade
 
 
 @pytest.mark.parametrize("reader", ["readagent-s", "readagent-p", "gists"])
-async def test_every_page_stands_for_something_at_8k(memory: GistMemory, reader: str) -> None:
+async def test_every_page_is_covered_in_a_window_of_8k(memory: GistMemory, reader: str) -> None:
     engine = FakeEngine(context_tokens=8192)
     events = await ask(memory, engine, reader)
     started, answered = events[0], events[-1]
@@ -58,7 +58,7 @@ async def test_every_page_stands_for_something_at_8k(memory: GistMemory, reader:
     assert nearest + 1 in near
 
 
-async def test_the_same_question_over_the_same_memory_is_the_same_prompt(memory: GistMemory) -> None:
+async def test_the_same_question_over_the_same_memory_gives_the_same_prompt(memory: GistMemory) -> None:
     first, again = FakeEngine(context_tokens=8192), FakeEngine(context_tokens=8192)
     await ask(memory, first, "gists")
     await ask(memory, again, "gists")

@@ -77,7 +77,7 @@ def reports(events: list[ReaderEvent]) -> list[Reported]:
     return [event for event in events if isinstance(event, Reported) and event.answer]
 
 
-async def test_every_part_is_asked_and_only_those_that_mention_it_answer() -> None:
+async def test_every_member_is_asked_and_those_whose_chunk_mentions_the_question_answer() -> None:
     fake = FakeEngine(says=saying({"confessed": "Ferrand"}), chooses=choosing("confessed"))
     events = await ask(fake)
     asked = [call for call in fake.calls if call.options == ("yes", "no")]
@@ -87,7 +87,7 @@ async def test_every_part_is_asked_and_only_those_that_mention_it_answer() -> No
     assert answered(events).citations[0].quote == FACTS[7]
 
 
-async def test_every_member_reports_and_its_report_stands_at_its_part_of_the_book() -> None:
+async def test_every_report_has_the_place_of_its_chunk_in_the_book() -> None:
     memory = make_memory()
     fake = FakeEngine(says=saying({"confessed": "Ferrand"}), chooses=choosing("confessed"))
     events = await ask(fake, memory)
@@ -99,7 +99,7 @@ async def test_every_member_reports_and_its_report_stands_at_its_part_of_the_boo
     assert FACTS[7] in memory.book.text[told.start : told.end]
 
 
-async def test_a_conflict_is_resolved_by_reading_both_parts_together() -> None:
+async def test_a_conflict_is_resolved_by_reading_both_chunks_together() -> None:
     answers = {"confessed": "Ferrand", "found the brass key missing": "Martha"}
     fake = FakeEngine(says=saying(answers), chooses=choosing(*answers))
     events = await ask(fake)
@@ -114,7 +114,7 @@ async def test_a_conflict_is_resolved_by_reading_both_parts_together() -> None:
     assert (set(shared.members), shared.kept, shared.answer) == (set(told.values()), told["Ferrand"], "Ferrand")
 
 
-async def test_answers_in_different_clothes_are_no_conflict() -> None:
+async def test_different_spellings_of_an_answer_are_no_conflict() -> None:
     answers = {"confessed": "Ferrand", "wooden leg": "the Ferrand."}
     fake = FakeEngine(says=saying(answers), chooses=choosing(*answers))
     events = await ask(fake)
@@ -123,18 +123,18 @@ async def test_answers_in_different_clothes_are_no_conflict() -> None:
     assert len(agreed.by) == 2
 
 
-async def test_nobody_mentions_it() -> None:
+async def test_no_chunk_mentions_the_question() -> None:
     fake = FakeEngine(says=saying({}, final="The book does not say."), chooses=choosing())
     events = await ask(fake)
     assert (answered(events).found, answered(events).citations) == (False, ())
 
 
-async def test_nothing_reported_is_nothing_found_whatever_the_leader_says() -> None:
+async def test_without_reports_the_answer_is_not_found_whatever_the_leader_says() -> None:
     fake = FakeEngine(says=saying({}, final="It was Ferrand."), chooses=choosing())
     assert not answered(await ask(fake)).found
 
 
-async def test_the_leader_asks_on_with_what_it_has_learned() -> None:
+async def test_the_leader_asks_further_questions_with_the_reports_so_far() -> None:
     answers = {"confessed": "Ferrand", "wooden leg": "a wooden leg", "ASK": "What is odd about Ferrand?"}
     fake = FakeEngine(says=saying(answers), chooses=choosing("confessed", "wooden leg", ask=[True]))
     events = await ask(fake)
@@ -145,7 +145,7 @@ async def test_the_leader_asks_on_with_what_it_has_learned() -> None:
     assert Stopped(StopReason.ENOUGH) in events
 
 
-async def test_the_same_question_is_never_put_twice_and_rounds_are_bounded() -> None:
+async def test_no_question_is_asked_twice_and_rounds_are_bounded() -> None:
     again = {"confessed": "Ferrand", "ASK": "who stole the Brass Key"}
     fake = FakeEngine(says=saying(again), chooses=choosing("confessed", ask=[True] * 9))
     await ask(fake)
@@ -170,7 +170,7 @@ async def test_no_prompt_is_longer_than_the_window_however_many_members_answer()
     assert max([await fake.measure(call.prompt) for call in fake.calls]) <= 900
 
 
-async def test_stop_means_answer_now() -> None:
+async def test_stop_ends_the_rounds_with_an_answer() -> None:
     steering = Steering(stop=True)
     fake = FakeEngine(says=saying({}, final="Nothing."), chooses=choosing("confessed"))
     events = await ask(fake, steering=steering)
@@ -193,13 +193,13 @@ class Crowded(FakeEngine):
             self.at_once -= 1
 
 
-async def test_members_run_side_by_side_as_many_as_the_engine_does_well() -> None:
+async def test_as_many_members_run_concurrently_as_the_engine_recommends() -> None:
     fake = Crowded(says=saying({"confessed": "Ferrand"}), chooses=choosing("confessed"), parallel=4)
     await ask(fake)
     assert fake.most == 4
 
 
-async def test_no_more_members_are_at_work_than_fit_one_window_so_that_no_part_is_evaluated_twice() -> None:
+async def test_no_more_members_run_than_fit_one_window() -> None:
     fake = Crowded(
         says=saying({"confessed": "Ferrand"}), chooses=choosing("confessed"), parallel=16, context_tokens=1600
     )
@@ -207,7 +207,7 @@ async def test_no_more_members_are_at_work_than_fit_one_window_so_that_no_part_i
     assert fake.most == 5  # of 120 tokens, and of what is asked and answered
 
 
-async def test_closing_the_generator_leaves_no_member_at_work() -> None:
+async def test_closing_the_generator_cancels_every_member() -> None:
     fake = Crowded(
         says=saying({"confessed": "Ferrand", "wooden": "A stranger"}), chooses=choosing("confessed"), parallel=4
     )

@@ -74,7 +74,7 @@ class Accounted:
 
 
 @pytest.mark.slow
-async def test_no_part_is_evaluated_twice_though_the_cache_holds_few_of_them(
+async def test_no_chunk_is_evaluated_twice_though_few_fit_the_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chunks, "MAX_CHUNK_TOKENS", PART_TOKENS)
@@ -97,7 +97,7 @@ async def test_no_part_is_evaluated_twice_though_the_cache_holds_few_of_them(
 
 
 @pytest.mark.slow
-async def test_the_first_question_evaluates_what_is_asked_alone_where_the_parts_were_read_before(
+async def test_the_first_question_over_prefetched_chunks_evaluates_only_its_own_tokens(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chunks, "MAX_CHUNK_TOKENS", PART_TOKENS)

@@ -59,7 +59,7 @@ def stopped(events: list[ReaderEvent]) -> StopReason:
     return event.reason
 
 
-async def test_it_goes_down_to_a_page_and_answers_from_it() -> None:
+async def test_the_walk_leads_down_to_a_page_with_the_answer() -> None:
     fake = FakeEngine(says=says, chooses=walking("2", "1"))
     events = await ask(fake)
     assert [event for event in events if isinstance(event, Walked)] == [Walked(1, 8, 14), Walked(0, 8, 8)]
@@ -68,7 +68,7 @@ async def test_it_goes_down_to_a_page_and_answers_from_it() -> None:
     assert answered(events).citations[0].quote == FACTS[7]
 
 
-async def test_a_page_that_does_not_tell_is_left_and_not_offered_again() -> None:
+async def test_a_page_without_the_answer_is_not_offered_again() -> None:
     fake = FakeEngine(says=says, chooses=walking("1", "1", tells=lambda text: FACTS[1] in text))
     events = await ask(fake)
     assert answered(events).lookups == (1, 2)
@@ -76,7 +76,7 @@ async def test_a_page_that_does_not_tell_is_left_and_not_offered_again() -> None
     assert (len(triages[1]), len(triages[2])) == (8, 7)
 
 
-async def test_at_the_top_there_is_no_turning_back_and_below_there_is() -> None:
+async def test_turning_back_is_possible_everywhere_but_at_the_top() -> None:
     fake = FakeEngine(says=says, chooses=walking("1", "none", "2", "1"))
     events = await ask(fake)
     triages = [call.options for call in fake.calls if call.kind == "choose" and "yes" not in call.options]
@@ -89,7 +89,7 @@ async def test_at_the_top_there_is_no_turning_back_and_below_there_is() -> None:
 @pytest.mark.parametrize(
     ("pages", "reason"), [*((n, StopReason.NOTHING_LEFT) for n in (1, 5, 9)), (20, StopReason.LIMIT)]
 )
-async def test_when_no_page_tells_the_walk_ends_and_says_so(pages: int, reason: StopReason) -> None:
+async def test_the_walk_ends_with_not_found_if_no_page_has_the_answer(pages: int, reason: StopReason) -> None:
     fake = FakeEngine(says=says, chooses=walking(tells=lambda _: False))
     events = await ask(fake, pages)
     assert stopped(events) is reason
@@ -99,13 +99,13 @@ async def test_when_no_page_tells_the_walk_ends_and_says_so(pages: int, reason: 
     assert sum(call.kind == "choose" for call in fake.calls) <= memwalker.CALLS + 1
 
 
-async def test_the_walk_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_number_of_choices_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memwalker, "CALLS", 5)
     events = await ask(FakeEngine(says=says, chooses=walking(tells=lambda _: False)), 100)
     assert stopped(events) is StopReason.LIMIT
 
 
-async def test_working_memory_is_what_was_passed_on_the_way_down() -> None:
+async def test_working_memory_has_the_summaries_on_the_way_down() -> None:
     fake = FakeEngine(says=says, chooses=walking("2", "1"))
     await ask(fake)
     leaf = next(call.text for call in fake.calls if call.options == ("yes", "no"))
@@ -121,7 +121,7 @@ async def test_no_prompt_is_longer_than_the_window() -> None:
     assert max([await fake.measure(call.prompt) for call in fake.calls]) <= 560
 
 
-async def test_pages_that_the_person_refuses_are_not_walked_into_and_stop_ends_it() -> None:
+async def test_refused_pages_are_not_entered_and_stop_ends_the_walk() -> None:
     fake = FakeEngine(says=says, chooses=walking("2", "1"))
     events = await ask(fake, steering=Steering(refused={8}))
     assert 8 not in [event.page for event in events if isinstance(event, Expanded)]
@@ -129,7 +129,7 @@ async def test_pages_that_the_person_refuses_are_not_walked_into_and_stop_ends_i
     assert stopped(await ask(FakeEngine(says=says), steering=Steering(stop=True))) is StopReason.PERSON
 
 
-async def test_stop_while_the_tree_is_made_ends_at_once_and_keeps_what_was_made() -> None:
+async def test_stop_while_the_tree_is_built_keeps_finished_summaries() -> None:
     memory, steering = make_memory(60, 60), Steering()
     fake = FakeEngine(says=says)
     events: list[ReaderEvent] = []
@@ -142,7 +142,7 @@ async def test_stop_while_the_tree_is_made_ends_at_once_and_keeps_what_was_made(
     assert tree.remaining(memory).done >= prepared.done
 
 
-async def test_the_second_question_finds_the_tree_made() -> None:
+async def test_the_second_question_reuses_the_tree() -> None:
     memory = make_memory(40, 40)
     for made in (5, 0):
         fake = FakeEngine(says=says, chooses=walking("2", "1"))
@@ -151,7 +151,7 @@ async def test_the_second_question_finds_the_tree_made() -> None:
         assert sum("Passage:" in call.text for call in fake.calls) == made
 
 
-async def test_the_parts_before_which_it_stands_and_where_it_turned_back_are_told_of() -> None:
+async def test_events_report_the_nodes_offered_and_rejected() -> None:
     fake = FakeEngine(says=says, chooses=walking("1", "none", "2", "1"))
     events = await ask(fake)
     steps = [event for event in events if isinstance(event, Branched | Walked | TurnedBack)]
@@ -165,12 +165,12 @@ async def test_the_parts_before_which_it_stands_and_where_it_turned_back_are_tol
     assert back == TurnedBack(1, 1, 7)
 
 
-async def test_each_page_looked_at_is_told_of() -> None:
+async def test_every_page_looked_at_is_reported() -> None:
     events = await ask(FakeEngine(says=says, chooses=walking("1", "1", tells=lambda text: FACTS[1] in text)))
     assert [event.page for event in events if isinstance(event, LookedUp)] == [1, 2]
 
 
-async def test_of_a_page_that_is_larger_than_the_budget_the_beginning_is_read_and_that_is_said() -> None:
+async def test_the_beginning_of_a_page_beyond_the_budget_is_read_and_reported() -> None:
     memory, options = make_memory(20, 20), ReaderOptions(budget_tokens=40)
     fake = FakeEngine(says=says, chooses=walking("2", "1"))
     events = [event async for event in memwalker.memwalker(QUESTION, memory, fake, Steering(), options)]

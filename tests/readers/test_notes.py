@@ -32,7 +32,7 @@ async def ask(
     return [event async for event in events]
 
 
-async def test_every_word_is_read_in_order_and_what_helps_is_written_down() -> None:
+async def test_the_whole_text_is_read_in_order_with_notes() -> None:
     fake = FakeEngine(says=says)
     events = await ask(fake)
     read = " ".join(call.text.partition("\n---")[0] for call in fake.calls[:-1])
@@ -45,21 +45,21 @@ async def test_every_word_is_read_in_order_and_what_helps_is_written_down() -> N
     assert events[-1].answer == ANSWER
 
 
-async def test_each_part_is_told_of_when_it_has_been_read() -> None:
+async def test_every_chunk_is_reported_when_it_has_been_read() -> None:
     memory = make_memory()
     events = [event for event in await ask(FakeEngine(says=says), memory) if isinstance(event, PartRead)]
     assert [event.number for event in events] == list(range(1, events[0].total + 1))
     assert " ".join(memory.book.text[event.start : event.end] for event in events).split() == memory.book.text.split()
 
 
-async def test_notes_so_far_stand_behind_the_next_part() -> None:
+async def test_earlier_notes_follow_the_next_chunk() -> None:
     fake = FakeEngine(says=says)
     await ask(fake)
     assert "Notes so far:\nnone" in fake.calls[0].text
     assert f"- Here: {FACTS[5]}" in fake.calls[-2].text
 
 
-async def test_nothing_new_is_not_a_note() -> None:
+async def test_a_reply_without_news_adds_no_note() -> None:
     fake = FakeEngine(says=lambda text: ANSWER if "Notes so far" not in text else "Nothing new here, the weather only.")
     events = await ask(fake)
     assert not any(isinstance(event, Noted) for event in events)
@@ -67,7 +67,7 @@ async def test_nothing_new_is_not_a_note() -> None:
     assert not events[-1].found
 
 
-async def test_old_notes_make_way_and_that_is_said_and_no_prompt_is_longer_than_the_window() -> None:
+async def test_old_notes_are_dropped_with_a_notice_to_fit_the_window() -> None:
     numbers = iter(range(1000))
     fake = FakeEngine(
         says=lambda text: ANSWER if "Notes so far" not in text else f"Note {next(numbers)} " + "of the matter " * 15,
@@ -78,7 +78,7 @@ async def test_old_notes_make_way_and_that_is_said_and_no_prompt_is_longer_than_
     assert max([await fake.measure(call.prompt) for call in fake.calls]) <= 900
 
 
-async def test_stop_means_answer_now() -> None:
+async def test_stop_ends_the_reading_with_an_answer() -> None:
     fake = FakeEngine(says=says)
     events = await ask(fake, steering=Steering(stop=True))
     assert Stopped(StopReason.PERSON) in events

@@ -11,7 +11,7 @@ def engine(*chooses: str, context_tokens: int = 8192) -> FakeEngine:
     return FakeEngine(says=lambda _: ANSWER, chooses=list(chooses), context_tokens=context_tokens)
 
 
-async def test_pages_are_named_by_importance_then_opened_then_the_answer() -> None:
+async def test_pages_are_named_by_importance_then_opened_before_the_answer() -> None:
     fake = engine("Page 8", "Page 6", "STOP")
     events = await ask("readagent-p", fake)
     assert [event for event in events if isinstance(event, LookedUp | Expanded | Stopped)] == [
@@ -27,7 +27,7 @@ async def test_pages_are_named_by_importance_then_opened_then_the_answer() -> No
     assert FACTS[5] in fake.calls[-1].text
 
 
-async def test_no_page_is_open_while_they_are_named_and_the_names_go_on_with_one_answer() -> None:
+async def test_pages_are_named_in_one_growing_reply_before_any_is_open() -> None:
     fake = engine("Page 8", "Page 6", "STOP")
     await ask("readagent-p", fake)
     choices = [call for call in fake.calls if call.kind == "choose"]
@@ -36,14 +36,14 @@ async def test_no_page_is_open_while_they_are_named_and_the_names_go_on_with_one
     assert len({call.prompt[0] for call in choices}) == 1
 
 
-async def test_a_page_is_named_once() -> None:
+async def test_no_page_is_named_twice() -> None:
     fake = engine("Page 8", "Page 6", "STOP")
     await ask("readagent-p", fake)
     last = [call.options for call in fake.calls if call.kind == "choose"][-1]
     assert last == (*(f"Page {n}" for n in (1, 2, 3, 4, 5, 7)), "STOP")
 
 
-async def test_no_more_pages_than_allowed_and_than_fit() -> None:
+async def test_named_pages_keep_the_limit_and_fit_the_window() -> None:
     events = await ask("readagent-p", FakeEngine(says=lambda _: ANSWER), options=ReaderOptions(max_pages=3))
     assert (Stopped(StopReason.LIMIT) in events, answered(events).lookups) == (True, (1, 2, 3))
     small = FakeEngine(says=lambda _: ANSWER, context_tokens=620)
@@ -52,7 +52,7 @@ async def test_no_more_pages_than_allowed_and_than_fit() -> None:
     assert 0 < len(answered(events).expanded) < 8
 
 
-async def test_the_person_pins_refuses_and_ends_the_naming() -> None:
+async def test_steering_pins_refuses_and_ends_the_naming() -> None:
     fake = engine("Page 8", "STOP")
     events = await ask("readagent-p", fake, steering=Steering(pinned={3}, refused={6}))
     assert Expanded(3, OpenedBy.PERSON) in events

@@ -87,7 +87,7 @@ async def test_pages_are_looked_up_one_by_one_until_the_model_stops() -> None:
     assert "".join(event.text for event in events if isinstance(event, AnswerDelta)) == ANSWER
 
 
-async def test_an_expanded_page_stands_in_place_of_its_gist_in_the_order_of_the_book() -> None:
+async def test_an_open_page_replaces_its_gist_in_the_order_of_the_book() -> None:
     engine = FakeEngine(says=says, chooses=["Page 6", "STOP"])
     await ask(engine)
     text = engine.calls[-1].text
@@ -96,7 +96,7 @@ async def test_an_expanded_page_stands_in_place_of_its_gist_in_the_order_of_the_
     assert text.index("(gist 5)") < text.index(FACTS[5]) < text.index("(gist 7)")
 
 
-async def test_only_pages_not_open_yet_can_be_chosen() -> None:
+async def test_only_closed_pages_can_be_chosen() -> None:
     engine = FakeEngine(says=says, chooses=["Page 6", "Page 8", "STOP"])
     await ask(engine)
     options = [call.options for call in engine.calls if call.kind == "choose"]
@@ -104,7 +104,7 @@ async def test_only_pages_not_open_yet_can_be_chosen() -> None:
     assert options[2] == (*(f"Page {n}" for n in (1, 2, 3, 4, 5, 7)), "STOP")
 
 
-async def test_a_reason_goes_on_with_the_models_own_choice() -> None:
+async def test_the_prompt_for_a_reason_continues_the_choice() -> None:
     engine = FakeEngine(says=says, chooses=["Page 6", "STOP"])
     await ask(engine)
     reason = next(call for call in engine.calls if call.kind == "complete")
@@ -113,13 +113,13 @@ async def test_a_reason_goes_on_with_the_models_own_choice() -> None:
     assert reason.sampling.max_tokens <= 24
 
 
-async def test_no_more_pages_than_allowed() -> None:
+async def test_look_ups_do_not_exceed_max_pages() -> None:
     events = await ask(FakeEngine(says=says), options=ReaderOptions(max_pages=3))
     assert stopped(events) is StopReason.LIMIT
     assert answered(events).lookups == (1, 2, 3)
 
 
-async def test_no_look_ups_at_all_answer_from_the_gists() -> None:
+async def test_without_look_ups_the_gists_answer() -> None:
     engine = FakeEngine(says=says)
     events = await ask(engine, options=ReaderOptions(max_pages=0))
     assert stopped(events) is StopReason.LIMIT
@@ -127,7 +127,7 @@ async def test_no_look_ups_at_all_answer_from_the_gists() -> None:
     assert [call.kind for call in engine.calls] == ["complete"]
 
 
-async def test_when_every_page_is_open_nothing_is_left() -> None:
+async def test_the_search_ends_when_every_page_is_open() -> None:
     events = await ask(FakeEngine(says=says), make_memory(2, 2))
     assert stopped(events) is StopReason.NOTHING_LEFT
     assert answered(events).expanded == (1, 2)
@@ -140,7 +140,7 @@ async def test_the_search_ends_before_a_page_that_would_not_fit() -> None:
     assert 0 < len(answered(events).expanded) < 8
 
 
-async def test_pages_that_cannot_fit_are_not_offered() -> None:
+async def test_pages_too_long_for_the_window_are_not_offered() -> None:
     memory = make_memory()
     long = memory.entries[3]
     words = 20 * long.page.words
@@ -162,7 +162,7 @@ async def test_pages_that_cannot_fit_are_not_offered() -> None:
     assert "Page 4" not in engine.calls[0].options
 
 
-async def test_pinned_pages_that_do_not_fit_are_named_and_stay_closed() -> None:
+async def test_pinned_pages_that_do_not_fit_are_reported_and_stay_closed() -> None:
     engine = FakeEngine(says=says, context_tokens=620)
     options = ReaderOptions(max_pages=0, answer_tokens=64)
     events = await ask(engine, steering=Steering(pinned=set(range(1, 9))), options=options)
@@ -181,7 +181,7 @@ async def test_a_pinned_page_is_open_from_the_start() -> None:
     assert answered(events).lookups == ()
 
 
-async def test_a_page_pinned_on_the_way_opens_before_the_next_step() -> None:
+async def test_a_page_pinned_during_the_search_opens_before_the_next_step() -> None:
     steering = Steering()
 
     def pin(event: ReaderEvent) -> None:
@@ -198,7 +198,7 @@ async def test_a_refused_page_is_never_offered() -> None:
     assert "Page 6" not in engine.calls[0].options
 
 
-async def test_an_open_page_that_is_refused_is_closed_again() -> None:
+async def test_refusing_an_open_page_closes_it() -> None:
     steering = Steering()
 
     def refuse(event: ReaderEvent) -> None:
@@ -211,7 +211,7 @@ async def test_an_open_page_that_is_refused_is_closed_again() -> None:
     assert answered(events).expanded == ()
 
 
-async def test_a_page_refused_as_it_is_asked_for_is_not_opened() -> None:
+async def test_a_page_refused_while_it_is_chosen_is_not_opened() -> None:
     steering = Steering()
 
     def refuse(event: ReaderEvent) -> None:
@@ -222,7 +222,7 @@ async def test_a_page_refused_as_it_is_asked_for_is_not_opened() -> None:
     assert expanded(events) == []
 
 
-async def test_stop_means_answer_now() -> None:
+async def test_stop_ends_the_search_with_an_answer() -> None:
     steering = Steering()
 
     def stop(event: ReaderEvent) -> None:
@@ -233,12 +233,12 @@ async def test_stop_means_answer_now() -> None:
     assert answered(events).expanded == (6,)
 
 
-async def test_a_pinned_page_that_was_not_read_yet_is_left_alone() -> None:
+async def test_a_pinned_page_that_is_not_read_yet_is_ignored() -> None:
     events = await ask(FakeEngine(says=says, chooses=["STOP"]), make_memory(4, 8), steering=Steering(pinned={7, 99}))
     assert expanded(events) == []
 
 
-async def test_an_unfinished_memory_is_asked_as_far_as_it_goes_and_says_so() -> None:
+async def test_an_unfinished_memory_answers_and_reports_how_much_was_read() -> None:
     events = await ask(FakeEngine(says=says, chooses=["STOP"]), make_memory(4, 8))
     started = events[0]
     assert isinstance(started, Started)
@@ -246,7 +246,7 @@ async def test_an_unfinished_memory_is_asked_as_far_as_it_goes_and_says_so() -> 
     assert started.pages_total in range(7, 11)  # an estimate; there are 8
 
 
-async def test_pages_read_meanwhile_do_not_enter_a_running_question() -> None:
+async def test_pages_read_meanwhile_do_not_join_a_running_question() -> None:
     memory, more = make_memory(4, 8), make_memory(8, 8)
 
     def read_on(event: ReaderEvent) -> None:
@@ -258,12 +258,12 @@ async def test_pages_read_meanwhile_do_not_enter_a_running_question() -> None:
     assert "Page 5" not in engine.calls[0].options
 
 
-async def test_the_book_does_not_say_is_an_answer_without_citations() -> None:
+async def test_not_found_has_no_citations() -> None:
     events = await ask(FakeEngine(says=["The book does not say."], chooses=["STOP"]))
     assert (answered(events).found, answered(events).citations) == (False, ())
 
 
-async def test_citations_stand_in_the_book_where_they_say() -> None:
+async def test_citations_are_verbatim_at_their_offsets() -> None:
     memory = make_memory()
     events = await ask(FakeEngine(says=says, chooses=["Page 6", "Page 8", "STOP"]), memory)
     citations = answered(events).citations
@@ -272,20 +272,20 @@ async def test_citations_stand_in_the_book_where_they_say() -> None:
     assert citations[0].page == 8
 
 
-async def test_the_compression_rate_is_that_of_the_answer() -> None:
+async def test_the_compression_rate_counts_the_words_in_the_answers_prompt() -> None:
     memory = make_memory()
     events = await ask(FakeEngine(says=says, chooses=["Page 6", "STOP"]), memory)
     assert answered(events).compression_rate == pytest.approx(memory.compression_rate([6]))
 
 
-async def test_usage_is_that_of_all_steps() -> None:
+async def test_usage_covers_all_steps() -> None:
     engine = FakeEngine(says=says, chooses=["Page 6", "STOP"])
     events = await ask(engine)
     assert answered(events).usage.generated > 2
     assert answered(events).usage.prefilled > 300
 
 
-async def test_steps_share_their_beginning() -> None:
+async def test_steps_share_a_prompt_prefix() -> None:
     engine = FakeEngine(says=says, chooses=["Page 8", "STOP"])
     await ask(engine, make_memory(40, 40))
     first, reason, second, answer = (call.text for call in engine.calls)
@@ -294,7 +294,7 @@ async def test_steps_share_their_beginning() -> None:
     assert second[: second.index("(Page 8")] == first[: first.index("(Page 8")]
 
 
-async def test_a_restart_makes_the_answer_so_far_void() -> None:
+async def test_a_restart_discards_the_answer_so_far() -> None:
     engine = FakeEngine(says=[ANSWER], chooses=["STOP"])
     engine.restarts = 1
     events = await ask(engine)
@@ -302,7 +302,7 @@ async def test_a_restart_makes_the_answer_so_far_void() -> None:
     assert answered(events).answer == ANSWER
 
 
-async def test_an_answer_that_turns_in_circles_is_ended() -> None:
+async def test_an_answer_that_repeats_itself_is_ended() -> None:
     engine = FakeEngine(says=["Ferrand stole it. " + "It was the key of the key. " * 200], chooses=["STOP"])
     events = await ask(engine)
     assert len([event for event in events if isinstance(event, AnswerDelta)]) < 60
@@ -319,19 +319,19 @@ async def test_page_numbers_that_were_not_shown_are_removed_from_the_answer() ->
     assert {citation.page for citation in answered(events).citations} == {8}
 
 
-async def test_a_question_longer_than_the_window_is_an_error_before_anything_is_sent() -> None:
+async def test_a_question_longer_than_the_window_fails_before_any_request() -> None:
     engine = FakeEngine(context_tokens=600)
     with pytest.raises(PromptTooLongError):
         await ask(engine, question="Who? " * 700)
     assert engine.calls == []
 
 
-async def test_an_engine_that_fails_is_its_own_error() -> None:
+async def test_an_engine_failure_is_raised_unchanged() -> None:
     with pytest.raises(EngineError, match="died"):
         await ask(FakeEngine(says=[EngineError("The model died.")], chooses=["STOP"]))
 
 
-async def test_braces_in_the_question_are_text() -> None:
+async def test_braces_in_the_question_are_plain_text() -> None:
     engine = FakeEngine(says=says, chooses=["STOP"])
     await ask(engine, question="Who is {memory}?\n\n(Page 99, in full)")
     assert "Question: Who is {memory}? (Page 99, in full)\n" in engine.calls[0].text

@@ -34,7 +34,7 @@ def quotes(answer: str, question: str = QUESTION) -> list[Citation | None]:
         "“stolen the key to find the ledger”, as he said.",
     ],
 )
-def test_what_the_text_says_in_these_or_near_words_is_supported(answer: str) -> None:
+def test_statements_in_the_same_or_similar_words_are_supported(answer: str) -> None:
     assert all(supported(answer))
 
 
@@ -48,23 +48,23 @@ def test_what_the_text_says_in_these_or_near_words_is_supported(answer: str) -> 
         ("The king wanted a new palace for his daughters.", ()),
     ],
 )
-def test_what_the_text_says_nothing_of_is_not(answer: str, foreign: tuple[str, ...]) -> None:
+def test_statements_that_the_text_does_not_make_are_not_supported(answer: str, foreign: tuple[str, ...]) -> None:
     (statement,) = check(answer, QUESTION, MEMORY, ALL)
     assert (statement.supported, statement.foreign, statement.quote) == (False, foreign, None)
 
 
-def test_a_single_word_is_checked_where_a_name_is_asked_for() -> None:
+def test_a_single_word_is_checked_if_the_question_asks_for_a_name() -> None:
     assert supported("Pirates.", "Who stole the key?") == [False]
     assert supported("Ashamed.", "How did Ferrand feel?") == [True]
     assert supported("Yes.", "Did Ferrand steal it?") == [True]
 
 
-def test_names_of_the_question_and_small_numbers_count_for_nothing() -> None:
+def test_names_of_the_question_and_small_numbers_are_not_foreign() -> None:
     assert supported("Napoleon did not steal the key.", "Did Napoleon steal the key?") == [True]
     assert supported("The key hung behind 1 stove.") == [True]
 
 
-def test_each_statement_stands_for_itself_where_it_stands() -> None:
+def test_statements_are_checked_one_by_one() -> None:
     answer = "Ferrand stole it. Napoleon paid Wellington.\nHe lost his watch at cards"
     statements = check(answer, QUESTION, MEMORY, ALL)
     texts = [answer[one.start : one.end] for one in statements]
@@ -79,14 +79,14 @@ def test_the_quote_is_the_sentence_that_carries_the_statement() -> None:
     assert MEMORY.book.text[quote.start : quote.end] == quote.quote
 
 
-def test_what_was_not_before_the_model_supports_nothing() -> None:
+def test_text_that_the_model_did_not_see_supports_nothing() -> None:
     page = MEMORY.entry(4).page
     elsewhere = [(0, page.start), (page.end, len(MEMORY.book.text))]
     (statement,) = check("He lost a silver watch at cards.", "What did Ferrand lose?", MEMORY, elsewhere)
     assert not statement.supported
 
 
-def test_a_gist_supports_a_statement_and_its_page_has_the_quote() -> None:
+def test_a_statement_supported_by_a_gist_is_quoted_from_its_page() -> None:
     (statement,) = check("He drank rum there.", "What did Ferrand do?", MEMORY, (), [4])
     assert statement.supported
     assert statement.quote == quotes("He drank rum there.", "What did Ferrand do?")[0]
@@ -100,7 +100,7 @@ def test_a_gist_supports_a_statement_and_its_page_has_the_quote() -> None:
         ("老人把钥匙藏在炉子后面，没有人知道。第二天早上钥匙不见了。", "钥匙藏在炉子后面。", "国王建造了一座宫殿。"),
     ],
 )  # fmt: skip
-def test_in_other_languages_too(text: str, right: str, wrong: str) -> None:
+def test_statements_in_other_languages_are_checked(text: str, right: str, wrong: str) -> None:
     language = "de" if "Martha" in text else "zh"
     memory = GistMemory(replace(make_book([text]), language=language), PageSize(50, 150), "")
     assert supported(f"{right}\n{wrong}", "?", memory) == [True, False]

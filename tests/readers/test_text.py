@@ -16,21 +16,21 @@ from gistread.readers.text import describe
         (None, ""),
     ],
 )
-def test_how_much_of_the_text_is_shown(share: float | None, words: str) -> None:
+def test_the_share_of_the_text_shown_is_reported(share: float | None, words: str) -> None:
     assert describe(Started("full", 3, 3, True, share_shown=share)) == words
 
 
 @pytest.mark.parametrize("reason", StopReason)
-def test_every_end_is_said(reason: StopReason) -> None:
+def test_every_stop_reason_has_a_message(reason: StopReason) -> None:
     assert describe(Stopped(reason)).strip()
 
 
-def test_a_page_that_does_not_fit_stays_closed_or_is_read_in_part() -> None:
+def test_a_page_that_does_not_fit_is_reported_as_closed_or_partly_read() -> None:
     assert describe(Unfit(3)) == "   page 3 does not fit the model's window"
     assert "page 3" in describe(Unfit(3, 0.42))
     assert "up to 42%" in describe(Unfit(3, 0.42))
 
 
 @pytest.mark.parametrize("reason", ["the server broke off", "The model's process ended; it is started again."])
-def test_an_answer_that_begins_again_says_why(reason: str) -> None:
+def test_a_restarted_answer_says_why(reason: str) -> None:
     assert describe(Restarted(reason)) == f"The answer begins again: {reason.rstrip('.')}."

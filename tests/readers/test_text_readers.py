@@ -58,7 +58,7 @@ def answered(events: Sequence[ReaderEvent]) -> Answered:
 
 
 @pytest.mark.parametrize("name", METHODS)
-async def test_every_reader_begins_and_ends_as_all_do(name: str) -> None:
+async def test_every_reader_begins_with_started_and_ends_with_answered(name: str) -> None:
     events = await ask(name, engine())
     assert isinstance(events[0], Started)
     assert events[0].reader == ("readagent-s" if name == "auto" else name)
@@ -68,7 +68,7 @@ async def test_every_reader_begins_and_ends_as_all_do(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-async def test_a_question_longer_than_the_window_is_an_error_before_anything_is_sent(name: str) -> None:
+async def test_a_question_longer_than_the_window_fails_before_any_request(name: str) -> None:
     fake = engine(context_tokens=600)
     with pytest.raises(PromptTooLongError):
         await ask(name, fake, question="Who? " * 700)
@@ -76,7 +76,7 @@ async def test_a_question_longer_than_the_window_is_an_error_before_anything_is_
 
 
 @pytest.mark.parametrize("name", METHODS)
-async def test_over_an_empty_memory_only_readers_of_the_text_have_something_to_say(name: str) -> None:
+async def test_with_an_empty_memory_only_readers_of_the_text_answer(name: str) -> None:
     fake = engine()
     events = await ask(name, fake, make_memory(0, 8))
     assert (answered(events).answer == ANSWER) is not METHODS[name].needs_memory
@@ -92,7 +92,7 @@ async def test_no_prompt_is_longer_than_the_window(name: str) -> None:
         assert await fake.measure(fake.calls[-1].prompt) + 64 <= context_tokens
 
 
-async def test_bm25_shows_the_nearest_pages_whole_and_no_gist() -> None:
+async def test_bm25_shows_whole_pages_and_no_gist() -> None:
     fake = engine()
     events = await ask("bm25", fake, options=ReaderOptions(max_pages=3))
     assert len(answered(events).lookups) == 3
@@ -102,7 +102,7 @@ async def test_bm25_shows_the_nearest_pages_whole_and_no_gist() -> None:
     assert [event.page for event in events if isinstance(event, Expanded)] == list(answered(events).lookups)
 
 
-async def test_bm25_opens_what_the_person_pins_and_leaves_what_they_refuse() -> None:
+async def test_bm25_opens_pinned_pages_and_skips_refused_ones() -> None:
     nearest = answered(await ask("bm25", engine(), options=ReaderOptions(max_pages=1))).lookups[0]
     fake = engine()
     steering = Steering(pinned={1}, refused={nearest})
@@ -129,7 +129,7 @@ async def test_dos_fills_its_budget_when_nothing_shares_a_word_with_the_question
     assert FACTS[0] in fake.calls[-1].text
 
 
-async def test_full_shows_all_of_a_short_book_and_the_start_of_a_long_one_and_says_so() -> None:
+async def test_full_shows_a_short_book_whole_and_reports_the_share_of_a_long_one() -> None:
     memory = make_memory()
     fake = engine()
     events = await ask("full", fake, memory)
@@ -159,7 +159,7 @@ async def test_closed_book_shows_no_word_of_the_book() -> None:
     assert not answered(await ask("closed-book", fake)).found
 
 
-async def test_gists_alone_open_nothing_but_what_is_pinned() -> None:
+async def test_gists_open_only_pinned_pages() -> None:
     fake = engine()
     events = await ask("gists", fake)
     assert answered(events).expanded == ()
@@ -171,7 +171,7 @@ async def test_gists_alone_open_nothing_but_what_is_pinned() -> None:
 
 
 @pytest.mark.parametrize("name", ["bm25", "dos", "full"])
-async def test_citations_stand_in_the_book_and_on_their_page(name: str) -> None:
+async def test_citations_are_verbatim_and_on_their_page(name: str) -> None:
     memory = make_memory()
     citations = answered(await ask(name, engine(), memory)).citations
     assert FACTS[7] in [citation.quote for citation in citations]
@@ -179,7 +179,7 @@ async def test_citations_stand_in_the_book_and_on_their_page(name: str) -> None:
     assert all(memory.entry(c.page).page.start <= c.start < memory.entry(c.page).page.end for c in citations)
 
 
-async def test_a_place_that_no_page_holds_is_of_page_0() -> None:
+async def test_a_place_outside_all_pages_is_on_page_0() -> None:
     citations = answered(await ask("full", engine(), make_memory(2, 8))).citations
     assert {citation.page for citation in citations} == {0}
 
@@ -193,7 +193,7 @@ async def test_nothing_past_the_spoiler_bound_reaches_the_model() -> None:
         assert not any(fact in call.text for fact in FACTS[4:] for call in fake.calls), name
 
 
-async def test_the_compression_rate_is_that_of_the_text_shown() -> None:
+async def test_the_compression_rate_counts_the_text_shown() -> None:
     assert answered(await ask("full", engine())).compression_rate == pytest.approx(0.0, abs=3.0)
     assert answered(await ask("closed-book", engine())).compression_rate == 100.0
 
@@ -209,7 +209,7 @@ def test_passages_leave_nothing_out_and_do_not_overlap() -> None:
     assert render([cut[1], cut[3]], book).count(GAP) == 3
 
 
-async def test_no_chunk_is_longer_than_allowed_even_of_a_text_without_spaces() -> None:
+async def test_chunks_of_a_text_without_spaces_keep_the_limit() -> None:
     fake = FakeEngine(count=len)
     book = make_book(["Short one.", "x" * 5000, "Short two."])
     parts = await split_into_chunks(book, 700, fake.count)
@@ -220,7 +220,7 @@ async def test_no_chunk_is_longer_than_allowed_even_of_a_text_without_spaces() -
     assert await split_into_chunks(book, 700, fake.count, first=99) == parts
 
 
-async def test_the_beginning_of_a_place_ends_with_a_sentence_or_at_least_with_a_word() -> None:
+async def test_the_beginning_of_a_place_ends_with_a_sentence_or_a_word() -> None:
     book = make_book(["The sea was calm. The lamp burned on. " + "Then " * 40, "x" * 900])
     text = book.text
 
@@ -242,7 +242,7 @@ async def test_the_beginning_of_a_place_ends_with_a_sentence_or_at_least_with_a_
 
 
 @pytest.mark.parametrize("name", ["bm25", "dense"])
-async def test_of_a_page_that_is_larger_than_the_budget_the_beginning_is_shown_and_that_is_said(name: str) -> None:
+async def test_the_beginning_of_a_page_beyond_the_budget_is_shown_and_reported(name: str) -> None:
     memory = make_memory()
     fake = engine()
     options = ReaderOptions(max_pages=3, budget_tokens=60, embedder=FakeEmbedder())
@@ -260,7 +260,7 @@ async def test_of_a_page_that_is_larger_than_the_budget_the_beginning_is_shown_a
     assert Stopped(StopReason.WINDOW) in events
 
 
-async def test_a_pinned_page_that_is_larger_than_the_budget_is_not_said_to_be_open() -> None:
+async def test_a_pinned_page_beyond_the_budget_is_not_reported_as_open() -> None:
     for name in ("bm25", "gistread"):
         options = ReaderOptions(budget_tokens=60)
         events = await ask(name, engine(), steering=Steering(pinned={2}), options=options)
@@ -269,7 +269,7 @@ async def test_a_pinned_page_that_is_larger_than_the_budget_is_not_said_to_be_op
 
 
 @pytest.mark.parametrize("name", METHODS)
-async def test_a_book_of_one_sentence_that_never_ends_is_answered_from(name: str) -> None:
+async def test_a_book_of_one_endless_sentence_is_answered(name: str) -> None:
     book = make_book(["and on " * 12_000])
     memory = GistMemory(book, PageSize(100, 500), "fake")
     for start in range(0, len(book.text), 3500):

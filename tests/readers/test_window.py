@@ -34,7 +34,7 @@ def pages_told(text: str) -> list[int]:
     return pages
 
 
-def test_an_open_page_stands_in_place_of_its_gist() -> None:
+def test_an_open_page_replaces_its_gist() -> None:
     memory = make_memory(3)
     text = render(memory, page_by_page(memory), [2])
     lines = [line for line in text.splitlines() if line.startswith("(Page")]
@@ -42,7 +42,7 @@ def test_an_open_page_stands_in_place_of_its_gist() -> None:
     assert memory.entry(2).gist.text not in text
 
 
-async def test_a_memory_that_fits_is_told_page_by_page() -> None:
+async def test_a_memory_that_fits_is_shown_page_by_page() -> None:
     engine = FakeEngine(says=says, chooses=["STOP"])
     events = await ask(engine)
     assert told(events) == ()
@@ -50,14 +50,14 @@ async def test_a_memory_that_fits_is_told_page_by_page() -> None:
 
 
 @pytest.mark.parametrize("context", [600, 1000, SMALL, 3000])
-async def test_every_page_is_told_once_in_the_order_of_the_book_whatever_the_window(context: int) -> None:
+async def test_every_page_is_shown_once_in_order_for_any_window(context: int) -> None:
     engine = FakeEngine(says=says, chooses=["STOP"], context_tokens=context)
     events = await ask(engine, make_memory(160, 160), options=ReaderOptions(answer_tokens=64))
     assert pages_told(engine.calls[0].text) == list(range(1, 161))
     assert [page for one in told(events) for page in range(one.first, one.last + 1)] == list(range(1, 161))
 
 
-async def test_what_is_near_the_question_is_told_page_by_page() -> None:
+async def test_chapters_near_the_question_are_shown_page_by_page() -> None:
     engine = FakeEngine(says=says, chooses=["STOP"], context_tokens=SMALL)
     memory = make_memory(160, 160)
     memory.entries[49] = replace(memory.entry(50), gist=Gist("The zeppelin landed at Skerry.", 5, GistSource.MODEL))
@@ -67,7 +67,7 @@ async def test_what_is_near_the_question_is_told_page_by_page() -> None:
     assert levels[160] > levels[50]
 
 
-async def test_what_is_near_the_person_is_told_in_more_detail_than_what_is_far() -> None:
+async def test_chapters_near_the_reading_position_are_shown_in_more_detail() -> None:
     async def levels(here: int | None) -> dict[int, int]:
         engine = FakeEngine(says=says, chooses=["STOP"], context_tokens=SMALL)
         memory = make_memory(160, 160)
@@ -80,7 +80,7 @@ async def test_what_is_near_the_person_is_told_in_more_detail_than_what_is_far()
     assert (await levels(20))[140] > 0
 
 
-async def test_of_a_book_that_is_still_being_read_the_oldest_is_the_coarsest() -> None:
+async def test_the_oldest_pages_of_a_growing_memory_are_coarsest() -> None:
     engine = FakeEngine(says=says, chooses=["STOP"], context_tokens=SMALL)
     events = await ask(engine, make_memory(160, 400), question="What happened?")
     levels = {page: (one.level, one.line) for one in told(events) for page in range(one.first, one.last + 1)}
@@ -88,7 +88,7 @@ async def test_of_a_book_that_is_still_being_read_the_oldest_is_the_coarsest() -
     assert levels[1] > levels[160]
 
 
-async def test_a_page_inside_a_coarse_piece_can_be_opened() -> None:
+async def test_a_page_inside_a_summary_can_be_opened() -> None:
     def choose(_: str, options: Sequence[str]) -> str:
         return "Page 3" if "Page 3" in options else "STOP"
 
@@ -100,7 +100,7 @@ async def test_a_page_inside_a_coarse_piece_can_be_opened() -> None:
     assert text.index("(Page 3, in full)") > text.index(", shortened together)")
 
 
-async def test_it_is_said_how_many_pages_are_told_at_which_level() -> None:
+async def test_the_number_of_pages_at_each_level_is_reported() -> None:
     pieces = (
         SegmentLevel(1, 8, 1),
         SegmentLevel(9, 9, 0),
@@ -113,7 +113,7 @@ async def test_it_is_said_how_many_pages_are_told_at_which_level() -> None:
     )
 
 
-async def test_summaries_are_used_as_soon_as_they_are_made() -> None:
+async def test_summaries_are_used_as_soon_as_they_exist() -> None:
     memory = make_memory(160, 160)
     engine = FakeEngine(says=says, chooses=lambda _, options: "STOP", context_tokens=SMALL)
     before = told(await ask(engine, memory))
@@ -127,7 +127,7 @@ async def test_summaries_are_used_as_soon_as_they_are_made() -> None:
     assert "together)\nThen" in engine.calls[0].text
 
 
-async def test_the_same_question_over_the_same_memory_is_the_same_prompt() -> None:
+async def test_the_same_question_over_the_same_memory_gives_the_same_prompt() -> None:
     prompts = []
     for _ in range(2):
         engine = FakeEngine(says=says, chooses=["STOP"], context_tokens=SMALL)
@@ -136,20 +136,20 @@ async def test_the_same_question_over_the_same_memory_is_the_same_prompt() -> No
     assert prompts[0] == prompts[1]
 
 
-async def test_there_is_room_for_pages_and_the_answer() -> None:
+async def test_room_is_left_for_pages_and_the_answer() -> None:
     engine = FakeEngine(says=says, context_tokens=SMALL)
     events = await ask(engine, make_memory(160, 160), options=ReaderOptions(answer_tokens=64))
     assert len(answered(events).expanded) >= 2
 
 
-async def test_a_pinned_page_is_open_however_far_it_is_from_the_question() -> None:
+async def test_a_pinned_page_far_from_the_question_is_open() -> None:
     engine = FakeEngine(says=says, chooses=["STOP"], context_tokens=SMALL)
     events = await ask(engine, make_memory(160, 160), steering=Steering(pinned={4}))
     assert Expanded(4, OpenedBy.PERSON) in events
     assert "(Page 4, in full)" in engine.calls[0].text
 
 
-async def test_a_page_pinned_out_of_nowhere_is_open_from_then_on() -> None:
+async def test_a_page_pinned_during_the_search_stays_open() -> None:
     steering = Steering()
     engine = FakeEngine(says=says, chooses=["STOP"], context_tokens=SMALL)
     memory = make_memory(160, 160)
@@ -163,13 +163,13 @@ async def test_a_page_pinned_out_of_nowhere_is_open_from_then_on() -> None:
 
 
 @pytest.mark.parametrize("context", [2000, 8192])
-async def test_a_long_memory_is_not_measured_again_for_every_page(context: int) -> None:
+async def test_a_long_memory_is_not_remeasured_for_every_page(context: int) -> None:
     engine = FakeEngine(says=says, context_tokens=context)
     await ask(engine, make_memory(1000, 1000))
     assert engine.counted < 300
 
 
-async def test_no_prompt_is_ever_larger_than_the_window() -> None:
+async def test_no_prompt_is_longer_than_the_window() -> None:
     # The fake refuses such a prompt: that nothing is raised is the promise.
     for context in range(500, 1600, 100):
         engine = FakeEngine(says=says, context_tokens=context)
