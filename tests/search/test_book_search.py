@@ -15,14 +15,14 @@ def texts(hits: SearchHits) -> list[str]:
     return [text[slice(*hits.span(index))] for index in range(len(hits))]
 
 
-def test_exact_hits_are_in_the_order_of_the_book_and_across_paragraphs() -> None:
+def test_exact_hits_are_in_order_and_may_cross_paragraphs() -> None:
     search = BookSearch(small_book())
     assert texts(search.find("under the stair", SearchMode.EXACT)) == ["under the stair"] * 2
     assert texts(search.find("once. she trimmed", SearchMode.EXACT)) == ["once.\n\nShe trimmed"]
     assert texts(search.find("lamp", SearchMode.EXACT, whole_words=True)) == ["Lamp", *["lamp"] * 4]
 
 
-def test_ranked_hits_are_sentences_with_their_words_and_the_best_is_first() -> None:
+def test_ranked_hits_are_sentences_best_first() -> None:
     search = BookSearch(small_book())
     hits = search.find("who relit the lamps with matches", SearchMode.RANKED)
     assert "wet matches" in texts(hits)[0]
@@ -33,7 +33,7 @@ def test_ranked_hits_are_sentences_with_their_words_and_the_best_is_first() -> N
         assert text[start:end] == text[start:end].strip() != ""
 
 
-def test_expressions_are_found_and_refused() -> None:
+def test_expressions_are_matched_or_refused() -> None:
     search = BookSearch(small_book())
     assert texts(search.find(r"\bT\w+s\b", SearchMode.REGEX)) == ["Tomas"] * 3
     with pytest.raises(PatternError):
@@ -41,18 +41,18 @@ def test_expressions_are_found_and_refused() -> None:
 
 
 @pytest.mark.parametrize("mode", list(SearchMode))
-def test_nothing_is_found_for_nothing(mode: SearchMode) -> None:
+def test_an_empty_query_has_no_hits(mode: SearchMode) -> None:
     search = BookSearch(small_book())
     assert len(search.find("   ", mode)) == 0
     assert len(search.find("zebra", mode)) == 0
 
 
-def test_a_search_nobody_waits_for_ends() -> None:
+def test_a_cancelled_search_ends() -> None:
     with pytest.raises(SearchCancelled):
         BookSearch(long_book()).find("the", SearchMode.EXACT, stopped=lambda: True)
 
 
-def test_hits_are_found_again_by_their_place() -> None:
+def test_a_hit_is_found_by_its_offset() -> None:
     hits = BookSearch(small_book()).find("tea", SearchMode.EXACT)
     assert len(hits) == 2
     assert [hits.index_at(at) for at in (0, hits.starts[0] + 1, hits.starts[1] + 1)] == [0, 1, 2]

@@ -38,18 +38,18 @@ def found(text: str, words: str, *, whole_words: bool = False) -> list[str]:
         ("well-known well--known well—known", "well-known", ["well-known", "well--known", "well—known"]),
     ],
 )
-def test_finds(text: str, words: str, expected: list[str]) -> None:
+def test_hits_are_found(text: str, words: str, expected: list[str]) -> None:
     assert found(text, words) == expected
 
 
-def test_whole_words_only_where_asked_for() -> None:
+def test_whole_words_are_matched_on_request() -> None:
     text = "art, party, Art. start"
     assert len(found(text, "art")) == 4
     assert found(text, "art", whole_words=True) == ["art", "Art"]
     assert found("He said “art”", '"art"', whole_words=True) == ["“art”"]
 
 
-def test_case_can_be_asked_for() -> None:
+def test_case_is_matched_on_request() -> None:
     folded = FoldedText("Rain, rain")
     assert list(folded.find("rain", match_case=True)) == [(6, 10)]
     assert list(folded.find("Rain", match_case=False)) == [(0, 4), (6, 10)]

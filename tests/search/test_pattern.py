@@ -25,12 +25,12 @@ def found(text: str, expression: str) -> list[str]:
         ("草枕を読む", r"\p{Han}+", ["草枕", "読"]),
     ],
 )
-def test_finds(text: str, expression: str, expected: list[str]) -> None:
+def test_hits_are_found(text: str, expression: str, expected: list[str]) -> None:
     assert found(text, expression) == expected
 
 
 @pytest.mark.parametrize("expression", ["[", "(", "a{2,1}", "*", "(?P<x", r"\p{Zork}", "(?<=", "(" * 400, "a" * 501])
-def test_what_is_no_expression_is_said_in_words(expression: str) -> None:
+def test_an_invalid_expression_is_explained(expression: str) -> None:
     with pytest.raises(PatternError) as caught:
         found("some text", expression)
     assert "\n" not in str(caught.value)
@@ -51,6 +51,6 @@ def test_what_is_no_expression_is_said_in_words(expression: str) -> None:
         "a{99999999999999999999}",
     ],
 )
-def test_no_expression_can_hang_the_program(expression: str) -> None:
+def test_a_slow_expression_is_stopped(expression: str) -> None:
     with contextlib.suppress(PatternError):
         list(find_pattern("a" * 60_000 + "c", expression, seconds=0.3))

@@ -28,11 +28,11 @@ PAGES = [
         ("Which bridge did the river sweep away?", 2),
     ],
 )
-def test_the_page_that_answers_comes_first(query: str, first: int) -> None:
+def test_the_page_with_the_answer_comes_first(query: str, first: int) -> None:
     assert Ranker(PAGES, "en").top(query, 2)[0] == first
 
 
-def test_only_pages_that_match_are_given_and_equals_keep_their_order() -> None:
+def test_only_matching_pages_are_returned_and_ties_keep_their_order() -> None:
     ranker = Ranker(["a cat", "a dog", "a cat", "a cat"], "en")
     assert ranker.top("cat", 10) == [0, 2, 3]
     assert ranker.top("cat", 2) == [0, 2]
@@ -40,7 +40,7 @@ def test_only_pages_that_match_are_given_and_equals_keep_their_order() -> None:
     assert ranker.top("unicorn", 3) == []
 
 
-def test_there_is_a_score_for_each_page_and_none_is_negative() -> None:
+def test_every_page_has_a_score_that_is_not_negative() -> None:
     scores = Ranker(PAGES, "en").scores("the bridge")
     assert len(scores) == len(PAGES)
     assert min(scores) >= 0
@@ -53,7 +53,7 @@ def test_a_word_in_every_page_never_lowers_a_score() -> None:
 
 
 @pytest.mark.parametrize("documents", [[], [""], ["", "  ", "…"]])
-def test_nothing_to_search_gives_nothing(documents: list[str]) -> None:
+def test_an_empty_text_gives_no_hits(documents: list[str]) -> None:
     ranker = Ranker(documents, "en")
     assert ranker.scores("rain") == [0.0] * len(documents)
     assert ranker.top("rain", 3) == []
@@ -77,12 +77,12 @@ def test_an_empty_question_matches_nothing(query: str) -> None:
         ("tlh", "jatlhpu' qaghwI'", "qaghwI'"),
     ],
 )
-def test_words_are_compared_as_the_language_forms_them(language: str, document: str, query: str) -> None:
+def test_words_are_compared_by_the_stems_of_their_language(language: str, document: str, query: str) -> None:
     assert Ranker(["nothing at all", document], language).top(query, 1) == [1]
 
 
 @pytest.mark.skipif(not (_DATA / "fairytaleqa").is_dir(), reason="needs ../shared/data/fairytaleqa")
-def test_the_section_with_the_answer_is_mostly_among_the_first_three() -> None:
+def test_the_section_with_the_answer_is_usually_among_the_first_three() -> None:
     questions = hits = 0
     for line in (_DATA / "fairytaleqa" / "fairytaleqa_dev.jsonl").read_text("utf-8").splitlines():
         tale = json.loads(line)
@@ -94,7 +94,7 @@ def test_the_section_with_the_answer_is_mostly_among_the_first_three() -> None:
     assert hits / questions > 0.78
 
 
-def test_the_ranking_of_a_book_that_is_asked_about_again_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_ranker_of_a_text_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
     monkeypatch.setattr(Ranker, "__init__", _noting(made))
     cached_ranker.cache_clear()
@@ -105,7 +105,7 @@ def test_the_ranking_of_a_book_that_is_asked_about_again_is_not_made_again(monke
     assert made == [len(PAGES)]
 
 
-def test_other_texts_and_other_languages_have_a_ranking_of_their_own_and_few_are_kept() -> None:
+def test_the_cache_of_rankers_is_small_and_keyed_by_text_and_language() -> None:
     cached_ranker.cache_clear()
     first = cached_ranker(tuple(PAGES), "")
     assert cached_ranker(tuple(PAGES), "de") is not first

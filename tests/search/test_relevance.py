@@ -18,7 +18,7 @@ def test_a_passage_with_the_words_comes_first() -> None:
     assert best([FILLING, KEEPER, FILLING], "Who kept the lighthouse?") == 1
 
 
-def test_words_that_only_ask_find_nothing() -> None:
+def test_question_words_find_nothing() -> None:
     scores = Relevance(["What did he say? Who was it, and why?", KEEPER]).scores("Why did Martha do what she did?")
     assert scores.alone[0] == 0.0
     assert scores.order[0] == 1
@@ -33,20 +33,20 @@ def test_words_that_only_ask_find_nothing() -> None:
         ("de-AT", "Wer?"),
     ],
 )
-def test_a_question_that_names_nothing_tells_nothing(language: str, question: str) -> None:
+def test_a_question_without_search_terms_has_no_matches(language: str, question: str) -> None:
     assert not Relevance(["Was er sagte, a dit il, what was said"], language).scores(question).has_matches
 
 
-def test_in_a_language_without_such_a_list_every_word_counts() -> None:
+def test_without_a_stop_word_list_every_word_counts() -> None:
     assert Relevance(["kdo to byl", "nikdo"], "cs").scores("kdo").has_matches
 
 
-def test_of_passages_with_the_same_words_the_one_in_good_company_comes_first() -> None:
+def test_relevant_neighbours_raise_a_passage() -> None:
     passages = [FILLING, KEEPER, FILLING, FILLING, FILLING, LODGER, KEEPER, f"Martha saw the leg. {FILLING}"]
     assert best(passages, "What did Martha of the lighthouse say to the man with the wooden leg?") in (5, 6, 7)
 
 
-def test_one_that_has_all_the_words_alone_is_among_the_first_two() -> None:
+def test_an_isolated_passage_with_all_the_words_is_among_the_first_two() -> None:
     alone = "Ferrand, Petrel, ledger and reef."
     crowd = [f"The reef and the ledger. {FILLING}"] * 4
     passages = [*crowd, *[FILLING] * 30, alone, *[FILLING] * 30]
@@ -54,7 +54,7 @@ def test_one_that_has_all_the_words_alone_is_among_the_first_two() -> None:
     assert passages.index(alone) in scores.order[:2]
 
 
-def test_what_shares_nothing_comes_last_and_in_order() -> None:
+def test_passages_without_shared_words_come_last_in_order() -> None:
     far = [f"{FILLING} {FILLING}"] * 20
     scores = Relevance([*far, KEEPER, *far]).scores("lighthouse")
     nothing = [index for index in range(41) if not scores.around[index]]
@@ -62,7 +62,7 @@ def test_what_shares_nothing_comes_last_and_in_order() -> None:
     assert sorted(scores.order) == list(range(41))
 
 
-def test_help_comes_from_both_sides_alike_and_fades() -> None:
+def test_help_from_neighbours_is_symmetric_and_fades_with_distance() -> None:
     found = spread([0.0, 0.0, 1.0, 0.0, 0.0, 0.0], [0, 100, 200, 300, 400, 200 + 4 * NEAR_WORDS])
     assert found[2] == 2.0
     assert found[1] == pytest.approx(found[3])
@@ -71,12 +71,12 @@ def test_help_comes_from_both_sides_alike_and_fades() -> None:
     assert found[5] == 0.0
 
 
-def test_nothing_is_near_in_no_text() -> None:
+def test_an_empty_text_has_no_scores() -> None:
     assert Relevance([]).scores("Who?").order == []
     assert not Relevance(["", " "]).scores("lighthouse").has_matches
 
 
-def test_choices_decide_between_what_is_equal_and_no_more() -> None:
+def test_options_only_decide_between_equal_passages() -> None:
     knave, queen = f"The tarts were stolen by the knave. {FILLING}", f"The tarts were baked by the queen. {FILLING}"
     relevance = Relevance([queen, knave])
     assert (
