@@ -43,7 +43,7 @@ def words_of(text: str) -> list[str]:
     return re.findall(r"\w+", text.casefold())
 
 
-def test_a_place_has_the_words_before_and_behind_it() -> None:
+def test_an_anchor_has_the_words_before_and_after_its_place() -> None:
     text = sample()
     place = quote_at(text, 500, 600)
     assert place.exact == text[500:600]
@@ -55,13 +55,13 @@ def test_a_place_has_the_words_before_and_behind_it() -> None:
 
 
 @pytest.mark.parametrize("repeats", [1, 2])
-def test_in_the_same_text_every_place_is_where_it_was(repeats: int) -> None:
+def test_in_the_same_text_every_place_is_unchanged(repeats: int) -> None:
     text = "\n\n".join([sample()] * repeats)
     for place in passages(text, 40):
         assert find_quote(place, SearchableText(text), len(text)) == (place.start, place.end)
 
 
-def test_a_word_that_stands_everywhere_is_told_by_what_stands_around_it() -> None:
+def test_a_frequent_word_is_found_by_its_context() -> None:
     text = sample()
     starts = [match.start() for match in re.finditer(r"\bthe\b", text)][5::9]
     longer = "A new preface, with the words of the editor.\n\n" + text
@@ -85,7 +85,7 @@ def test_other_dashes_quotes_and_spaces_make_no_difference() -> None:
         assert got == "".join(words_of(place.exact))
 
 
-def test_marks_around_the_words_stay_with_them() -> None:
+def test_punctuation_around_the_words_stays_with_them() -> None:
     text = "He stood up. “Who is there?” she said—and waited.  Nobody came, and the lamp burned on."
     start = text.index("“")
     place = quote_at(text, start, text.index(" she"))
@@ -95,7 +95,7 @@ def test_marks_around_the_words_stay_with_them() -> None:
     assert other[slice(*found)] == '"Who is there?"'
 
 
-def test_words_changed_here_and_there_lose_no_place() -> None:
+def test_scattered_changes_lose_no_place() -> None:
     text = sample()
     random.seed(4)
     other = re.sub(r"\b\w{5,}\b", lambda match: "something" if random.random() < 0.08 else match[0], text)
@@ -106,7 +106,7 @@ def test_words_changed_here_and_there_lose_no_place() -> None:
         assert share >= 0.6 * len(set(words_of(place.exact))), (place.exact, other[slice(*found)])
 
 
-def test_of_removed_paragraphs_the_places_are_lost_and_all_others_are_kept() -> None:
+def test_only_places_in_removed_paragraphs_are_lost() -> None:
     text = sample()
     paragraphs = text.split("\n\n")
     removed = {number for number in range(len(paragraphs)) if number % 5 == 2}
@@ -127,7 +127,7 @@ def test_of_removed_paragraphs_the_places_are_lost_and_all_others_are_kept() -> 
     assert kept > 40
 
 
-def test_a_changed_word_that_was_marked_alone_is_found_between_its_neighbours() -> None:
+def test_a_changed_word_is_found_between_its_neighbours() -> None:
     text = "The old keeper looked at the grey colour of the evening sea and went slowly up to the lamp."
     start = text.index("colour")
     other = "Preface.\n\n" + text.replace("colour", "color")
@@ -148,7 +148,7 @@ def test_a_passage_of_many_paragraphs_is_found_by_its_ends() -> None:
     assert abs(len(other[slice(*found)]) - len(place.exact)) < 400
 
 
-def test_a_text_without_spaces_between_words_is_anchored_too() -> None:
+def test_a_text_without_spaces_is_anchored_too() -> None:
     text = (
         "吾輩は猫である。名前はまだ無い。どこで生れたかとんと見当がつかぬ。何でも薄暗いじめじめした所でニャーニャー泣いていた事だけは記憶している。"
         * 2
@@ -162,7 +162,7 @@ def test_a_text_without_spaces_between_words_is_anchored_too() -> None:
     assert found[0] > 60
 
 
-def test_another_book_has_none_of_the_places() -> None:
+def test_no_place_is_found_in_another_book() -> None:
     text = sample()
     other = " ".join(sorted(words_of(text)))
     assert anchor_all(passages(text, 30), other, len(text)) == [None] * 30
@@ -187,7 +187,7 @@ def test_a_novel_in_another_edition_keeps_its_places() -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.text("ab c.\n—“", max_size=60), st.text("ab c.\n—“", max_size=60), st.integers(0, 60), st.integers(0, 60))
-def test_what_is_found_always_lies_inside_the_text(text: str, other: str, one: int, two: int) -> None:
+def test_every_place_found_is_inside_the_text(text: str, other: str, one: int, two: int) -> None:
     place = quote_at(text, min(one, two), max(one, two))
     found = find_quote(place, SearchableText(other), len(text))
     assert found is None or 0 <= found[0] < found[1] <= len(other)

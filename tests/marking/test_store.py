@@ -45,7 +45,7 @@ def test_a_book_without_marks_has_no_file(store: MarkStore, tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
-def test_keeps_every_kind_of_mark_by_place(store: MarkStore, tmp_path: Path) -> None:
+def test_every_kind_of_mark_is_stored_in_order_of_place(store: MarkStore, tmp_path: Path) -> None:
     marks = [
         highlight(300, "雪 “quoted”\nin two lines"),
         new_mark(MarkKind.BOOKMARK, quote_at(TEXT, 200)),
@@ -65,7 +65,7 @@ def test_a_letter_marks_one_place(store: MarkStore) -> None:
     assert [(mark.letter, mark.start) for mark in store.marks(BOOK)] == [("A", 7), ("a", 400)]
 
 
-def test_what_is_removed_can_be_brought_back(store: MarkStore) -> None:
+def test_a_removed_mark_can_be_restored(store: MarkStore) -> None:
     mark = store.put(BOOK, highlight(note="keep me"))
     removed = store.remove(BOOK, mark)
     assert store.marks(BOOK) == []
@@ -76,7 +76,7 @@ def test_what_is_removed_can_be_brought_back(store: MarkStore) -> None:
     assert back.note == "keep me"
 
 
-def test_the_clock_may_go_back_between_two_changes(store: MarkStore) -> None:
+def test_the_clock_may_go_backwards(store: MarkStore) -> None:
     mark = store.put(BOOK, replace(highlight(), changed_at=time.time() + 9999))
     store.put(BOOK, replace(mark, note="later", changed_at=5.0), mark)
     assert store.marks(BOOK)[0].note == "later"
@@ -84,7 +84,7 @@ def test_the_clock_may_go_back_between_two_changes(store: MarkStore) -> None:
     assert store.marks(BOOK) == []
 
 
-def test_notes_that_two_wrote_to_one_mark_are_both_kept(store: MarkStore) -> None:
+def test_concurrent_notes_on_one_mark_are_both_kept(store: MarkStore) -> None:
     first = store.put(BOOK, highlight(note="base"))
     store.put(BOOK, with_changes(first, note="from the left"), first)
     store.put(BOOK, with_changes(first, note="from the right"), first)
@@ -94,7 +94,7 @@ def test_notes_that_two_wrote_to_one_mark_are_both_kept(store: MarkStore) -> Non
     assert store.marks(BOOK)[0].note == "settled"
 
 
-def test_another_colour_does_not_undo_a_note_written_meanwhile(store: MarkStore) -> None:
+def test_a_new_colour_keeps_a_note_written_meanwhile(store: MarkStore) -> None:
     first = store.put(BOOK, highlight())
     store.put(BOOK, with_changes(first, note="written elsewhere"), first)
     store.put(BOOK, with_changes(first, color=Color.RED), first)
@@ -102,14 +102,14 @@ def test_another_colour_does_not_undo_a_note_written_meanwhile(store: MarkStore)
     assert (mark.note, mark.color) == ("written elsewhere", Color.RED)
 
 
-def test_undoing_a_removal_brings_back_what_another_wrote_before_it(store: MarkStore) -> None:
+def test_restoring_a_mark_keeps_the_note_of_another_program(store: MarkStore) -> None:
     first = store.put(BOOK, highlight())
     store.put(BOOK, with_changes(first, note="written elsewhere"), first)
     store.put(BOOK, store.remove(BOOK, first))
     assert store.marks(BOOK)[0].note == "written elsewhere"
 
 
-def test_many_changes_do_not_make_a_large_file(store: MarkStore, file: Path) -> None:
+def test_many_changes_keep_the_file_small(store: MarkStore, file: Path) -> None:
     mark = store.put(BOOK, highlight())
     other = store.put(BOOK, highlight(99))
     store.remove(BOOK, other)
@@ -128,7 +128,7 @@ def test_the_stamp_changes_with_every_write(store: MarkStore) -> None:
     assert store.stamp(BOOK) != before
 
 
-def test_a_damaged_line_costs_that_line_alone(store: MarkStore, file: Path) -> None:
+def test_a_damaged_line_loses_only_itself(store: MarkStore, file: Path) -> None:
     marks = [store.put(BOOK, highlight(start)) for start in (10, 40, 80)]
     lines = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(b"".join([*lines[:2], lines[2].replace(b"g", b"h"), *lines[3:]]) + b"torn")
@@ -138,7 +138,7 @@ def test_a_damaged_line_costs_that_line_alone(store: MarkStore, file: Path) -> N
     assert file.with_name(file.name + ".damaged").exists()
 
 
-def test_a_file_of_a_later_gistread_is_left_as_it_is(store: MarkStore, file: Path) -> None:
+def test_a_file_of_a_later_version_is_left_unchanged(store: MarkStore, file: Path) -> None:
     with Journal(file) as later:
         later.append({"kind": "marks", "version": 2}, {"kind": "cloud", "id": 5})
     before = file.read_bytes()
@@ -148,7 +148,7 @@ def test_a_file_of_a_later_gistread_is_left_as_it_is(store: MarkStore, file: Pat
     assert file.read_bytes() == before
 
 
-def test_records_that_no_gistread_wrote_are_passed_over(store: MarkStore, file: Path) -> None:
+def test_unknown_records_are_skipped(store: MarkStore, file: Path) -> None:
     mark = store.put(BOOK, highlight())
     strange = {**journal.read_records(file)[0][1], "id": "x", "kind": "cloud"}
     with Journal(file, independent=True) as one:
@@ -174,7 +174,7 @@ WRITER = textwrap.dedent(
 )
 
 
-def test_two_gistreads_with_one_book_lose_no_note_of_either(store: MarkStore) -> None:
+def test_two_programs_with_one_book_lose_no_note(store: MarkStore) -> None:
     command = [sys.executable, "-c", WRITER, str(store._directory), BOOK]
     running = [subprocess.Popen([*command, name, "40"], stdout=subprocess.DEVNULL) for name in ("left", "right")]
     assert [process.wait(timeout=120) for process in running] == [0, 0]
@@ -182,7 +182,7 @@ def test_two_gistreads_with_one_book_lose_no_note_of_either(store: MarkStore) ->
     assert notes == {f"{name} {number}" for name in ("left", "right") for number in range(40)}
 
 
-def test_a_kill_while_writing_loses_at_most_what_was_being_written(store: MarkStore) -> None:
+def test_a_kill_loses_at_most_the_record_being_written(store: MarkStore) -> None:
     for seconds in (0.02, 0.05, 0.08):
         command = [sys.executable, "-c", WRITER, str(store._directory), BOOK, f"run {seconds}", "100000"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -196,7 +196,7 @@ def test_a_kill_while_writing_loses_at_most_what_was_being_written(store: MarkSt
     assert mark in store.marks(BOOK)
 
 
-def test_a_full_disk_is_said_and_leaves_every_mark_as_it_was(store: MarkStore, file: Path) -> None:
+def test_a_full_disk_is_reported_and_keeps_every_mark(store: MarkStore, file: Path) -> None:
     kept = store.put(BOOK, highlight(note="kept"))
     before = file.read_bytes()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -214,7 +214,7 @@ def test_a_full_disk_is_said_and_leaves_every_mark_as_it_was(store: MarkStore, f
     assert store.put(BOOK, highlight(60)) in store.marks(BOOK)
 
 
-def test_a_read_only_folder_can_be_read_and_says_that_it_cannot_be_written(store: MarkStore, file: Path) -> None:
+def test_a_read_only_folder_can_be_read_but_not_written(store: MarkStore, file: Path) -> None:
     store.put(BOOK, highlight(note="kept"))
     script = (
         "import sys\nfrom pathlib import Path\nfrom gistread.errors import StorageError\n"
