@@ -20,7 +20,7 @@ def never() -> bool:
     return False
 
 
-def test_a_book_that_was_opened_is_listed_with_place_and_size(books: Books, text: Make) -> None:
+def test_an_opened_book_is_listed_with_position_and_size(books: Books, text: Make) -> None:
     path = text("tale.txt", "A Tale")
     books.open(path, position=1000)
     entry = books.entries[0]
@@ -30,7 +30,7 @@ def test_a_book_that_was_opened_is_listed_with_place_and_size(books: Books, text
     assert entry.was_opened
 
 
-def test_what_is_left_is_told_by_the_pace_of_this_person_in_that_language(books: Books, text: Make) -> None:
+def test_the_time_left_depends_on_the_users_pace_in_that_language(books: Books, text: Make) -> None:
     books.open(text("tale.txt", "A Tale"))
     words = books.entries[0].words_left
     slow, slower = (
@@ -40,9 +40,7 @@ def test_what_is_left_is_told_by_the_pace_of_this_person_in_that_language(books:
     assert (slow, slower) == ("4 min", "8 min")
 
 
-def test_books_that_were_added_and_never_opened_are_listed_as_such_and_become_the_same_book_when_opened(
-    books: Books, text: Make
-) -> None:
+def test_an_added_book_is_listed_as_unread_and_stays_one_entry_when_opened(books: Books, text: Make) -> None:
     path = text("tale.txt", "A Tale")
     add_folder(books.catalogue, path.parent, never)
     assert [(entry.title, entry.was_opened) for entry in books.entries] == [("A Tale", False)]
@@ -58,9 +56,7 @@ def test_the_same_book_in_two_files_is_one_entry(books: Books, text: Make) -> No
     assert sorted(books.titles) == ["A Tale", "Another"]
 
 
-def test_a_copy_in_a_folder_does_not_take_the_place_of_the_file_that_was_opened_but_a_moved_file_does(
-    books: Books, text: Make
-) -> None:
+def test_a_moved_file_replaces_the_opened_one_but_a_copy_does_not(books: Books, text: Make) -> None:
     path = text("tale.txt", "A Tale")
     books.open(path)
     copy = text("copies/tale.txt", "A Tale")
@@ -71,7 +67,7 @@ def test_a_copy_in_a_folder_does_not_take_the_place_of_the_file_that_was_opened_
     assert [(entry.path, entry.missing) for entry in books.entries] == [(copy, False)]
 
 
-def test_a_renamed_file_opened_again_is_the_same_book_at_the_same_place(books: Books, text: Make) -> None:
+def test_a_renamed_file_is_the_same_book_at_the_same_position(books: Books, text: Make) -> None:
     path = text("tale.txt", "A Tale")
     books.open(path, position=700)
     moved = path.rename(path.with_name("renamed.txt"))
@@ -80,7 +76,7 @@ def test_a_renamed_file_opened_again_is_the_same_book_at_the_same_place(books: B
 
 
 @pytest.mark.parametrize("place", ["renamed.txt", "deeper/tale.txt", "../elsewhere/tale.txt"])
-def test_a_file_that_moved_near_by_is_found(books: Books, text: Make, place: str) -> None:
+def test_a_file_moved_nearby_is_found(books: Books, text: Make, place: str) -> None:
     path = text("tale.txt", "A Tale")
     text("other.txt", "A Tale!")  # of nearly the same size
     books.open(path)
@@ -94,7 +90,7 @@ def test_a_file_that_moved_near_by_is_found(books: Books, text: Make, place: str
     assert found.path.samefile(target)
 
 
-def test_a_file_that_moved_into_a_folder_of_the_library_is_found_and_stays_found(books: Books, text: Make) -> None:
+def test_a_file_moved_into_a_library_folder_is_found_and_remembered(books: Books, text: Make) -> None:
     path = text("tale.txt", "A Tale")
     folder = text("far/away/from/it/shelf/other.txt").parent
     add_folder(books.catalogue, folder, never)
@@ -106,7 +102,7 @@ def test_a_file_that_moved_into_a_folder_of_the_library_is_found_and_stays_found
     assert [(entry.path, entry.missing) for entry in books.entries if entry.was_opened] == [(moved, False)]
 
 
-def test_a_file_that_is_gone_is_not_taken_for_another_one(books: Books, text: Make) -> None:
+def test_a_missing_file_is_not_confused_with_another(books: Books, text: Make) -> None:
     path = text("tale.txt", "A Tale")
     other = text("other.txt", "B Tale")
     books.open(path)
@@ -116,7 +112,7 @@ def test_a_file_that_is_gone_is_not_taken_for_another_one(books: Books, text: Ma
     assert not is_this_book(entry, other)
 
 
-def test_a_file_saved_anew_with_the_same_text_is_the_same_book(books: Books, text: Make) -> None:
+def test_a_file_saved_again_with_the_same_text_is_the_same_book(books: Books, text: Make) -> None:
     path = text("tale.txt", "A Tale")
     books.open(path)
     again = path.with_name("windows.txt")
@@ -124,13 +120,13 @@ def test_a_file_saved_anew_with_the_same_text_is_the_same_book(books: Books, tex
     assert is_this_book(books.entries[0], again)
 
 
-def test_a_file_that_was_changed_is_listed_once_as_what_it_is_now(books: Books, text: Make) -> None:
+def test_a_changed_file_is_listed_once_with_its_new_text(books: Books, text: Make) -> None:
     books.open(text("notes.txt", "Notes", "yesterday"))
     books.open(text("notes.txt", "Notes", "today"))
     assert books.titles == ["Notes"]
 
 
-def test_taking_a_book_out_keeps_its_file_and_place_and_can_be_undone(books: Books, text: Make) -> None:
+def test_removing_a_book_keeps_its_file_and_position_and_can_be_undone(books: Books, text: Make) -> None:
     path = text("tale.txt", "A Tale")
     sha256 = books.open(path, position=300)
     entry = books.entries[0]
@@ -142,9 +138,7 @@ def test_taking_a_book_out_keeps_its_file_and_place_and_can_be_undone(books: Boo
     assert books.titles == ["A Tale"]
 
 
-def test_what_was_taken_out_stays_out_with_its_folder_and_comes_back_by_itself_when_opened_or_added(
-    books: Books, text: Make
-) -> None:
+def test_a_removed_book_stays_out_until_it_is_opened_or_added(books: Books, text: Make) -> None:
     path = text("tale.txt", "A Tale")
     add_folder(books.catalogue, path.parent, never)
     books.catalogue.remove(books.entries[0].ids)
@@ -157,14 +151,14 @@ def test_what_was_taken_out_stays_out_with_its_folder_and_comes_back_by_itself_w
     assert books.titles == ["A Tale"]
 
 
-def test_two_gistreads_write_one_catalogue(books: Books, text: Make, tmp_path: Path) -> None:
+def test_two_programs_write_one_catalogue(books: Books, text: Make, tmp_path: Path) -> None:
     other = Catalogue(tmp_path / "home" / "library.jsonl")
     for number in range(10):
         add_file(books.catalogue if number % 2 else other, text(f"{number}.txt"))
     assert len(books.entries) == 10
 
 
-def test_a_damaged_line_costs_that_line_alone(books: Books, text: Make, tmp_path: Path) -> None:
+def test_a_damaged_line_loses_only_itself(books: Books, text: Make, tmp_path: Path) -> None:
     for name in ("a", "b", "c"):
         add_file(books.catalogue, text(f"{name}.txt"))
     file = tmp_path / "home" / "library.jsonl"
@@ -176,9 +170,7 @@ def test_a_damaged_line_costs_that_line_alone(books: Books, text: Make, tmp_path
     assert books.titles == ["a", "c", "d"]
 
 
-def test_a_catalogue_of_a_later_gistread_is_left_alone_and_what_was_opened_is_listed(
-    books: Books, text: Make, tmp_path: Path
-) -> None:
+def test_a_catalogue_of_a_later_version_is_left_unchanged(books: Books, text: Make, tmp_path: Path) -> None:
     path = text("tale.txt", "A Tale")
     books.open(path)
     file = tmp_path / "home" / "library.jsonl"
@@ -191,7 +183,7 @@ def test_a_catalogue_of_a_later_gistread_is_left_alone_and_what_was_opened_is_li
     assert file.read_bytes() == encode_line({"kind": "library", "version": 2})
 
 
-def test_the_catalogue_does_not_grow_by_what_is_said_again(books: Books, text: Make, tmp_path: Path) -> None:
+def test_repeated_records_do_not_grow_the_catalogue(books: Books, text: Make, tmp_path: Path) -> None:
     path = text("tale.txt", "A Tale")
     file = tmp_path / "home" / "library.jsonl"
     for _ in range(620):
@@ -209,7 +201,7 @@ def named(title: str, author: str = "", *, opened_at: float = 0, position: int =
     )
 
 
-def test_the_order_is_that_of_catalogues() -> None:
+def test_titles_are_ordered_as_in_library_catalogues() -> None:
     entries = [
         named("The Time Machine", "H. G. Wells", opened_at=3, position=100),
         named("Émile", "Jean-Jacques Rousseau", opened_at=2, position=4000),
@@ -229,6 +221,6 @@ def test_the_order_is_that_of_catalogues() -> None:
 @pytest.mark.parametrize(
     ("typed", "found"), [("", 3), ("emile", 1), ("ÉMILE rous", 1), ("wells machine", 1), ("e", 3), ("nothing", 0)]
 )
-def test_filtering_takes_words_in_any_order_without_case_and_accents(typed: str, found: int) -> None:
+def test_filtering_ignores_order_case_and_accents(typed: str, found: int) -> None:
     entries = [named("The Time Machine", "H. G. Wells"), named("Émile", "J.-J. Rousseau"), named("Eugénie", "Balzac")]
     assert len(matching(entries, typed)) == found

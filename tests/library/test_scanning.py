@@ -26,7 +26,7 @@ def test_titles_and_authors_are_read_without_opening_the_books(books: Books, tmp
     assert all(not entry.was_opened and not entry.sha256 for entry in books.entries)
 
 
-def test_every_format_is_found_and_named_by_as_little_as_will_do(books: Books, tmp_path: Path) -> None:
+def test_every_format_is_found_and_its_title_read_cheaply(books: Books, tmp_path: Path) -> None:
     folder = tmp_path / "shelves"
     folder.mkdir()
     (folder / "a.md").write_text("---\ntitle: On Marks\nauthor: A. Writer\n---\n\n# One\n\n" + "Words. " * 20_000)
@@ -44,7 +44,7 @@ def test_every_format_is_found_and_named_by_as_little_as_will_do(books: Books, t
     assert {entry.format for entry in books.entries} == {"markdown", "html", "fb2", "pdf", "mobi"}
 
 
-def test_broken_files_are_counted_with_their_reasons_and_the_others_are_added(books: Books, text: Make) -> None:
+def test_broken_files_are_counted_with_reasons_and_the_others_added(books: Books, text: Make) -> None:
     folder = text("good.txt").parent
     (folder / "empty.txt").touch()
     (folder / "broken.epub").write_bytes(b"PK\x03\x04 and no more")
@@ -55,7 +55,7 @@ def test_broken_files_are_counted_with_their_reasons_and_the_others_are_added(bo
     assert all(failed.reason for failed in added.failed)
 
 
-def test_hidden_folders_and_other_files_are_passed_over(books: Books, text: Make) -> None:
+def test_hidden_folders_and_other_files_are_skipped(books: Books, text: Make) -> None:
     folder = text("good.txt").parent
     text(".git/hidden.txt")
     text("program.py")
@@ -65,7 +65,7 @@ def test_hidden_folders_and_other_files_are_passed_over(books: Books, text: Make
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
-def test_links_are_followed_and_loops_end(books: Books, text: Make, tmp_path: Path) -> None:
+def test_links_are_followed_without_loops(books: Books, text: Make, tmp_path: Path) -> None:
     folder = text("good.txt").parent
     (folder / "round").symlink_to(folder)
     (folder / "itself").symlink_to("itself")
@@ -79,7 +79,7 @@ def test_links_are_followed_and_loops_end(books: Books, text: Make, tmp_path: Pa
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="names are Unicode there")
-def test_names_with_line_feeds_escapes_and_bytes_that_are_no_text(books: Books, text: Make) -> None:
+def test_unusual_file_names_are_listed(books: Books, text: Make) -> None:
     folder = text("good.txt").parent
     names = [b"two\nlines.txt", b"\x1b[31mred.txt", b"caf\xe9.txt", b"\xff\xfe.epub"]
     for number, name in enumerate(names):
@@ -93,7 +93,7 @@ def test_names_with_line_feeds_escapes_and_bytes_that_are_no_text(books: Books, 
         assert not entry.missing
 
 
-def test_a_search_that_is_stopped_keeps_what_it_found(books: Books, text: Make) -> None:
+def test_a_stopped_scan_keeps_what_it_found(books: Books, text: Make) -> None:
     for number in range(30):
         text(f"{number:02}.txt")
     asked = iter(range(100))
@@ -102,7 +102,7 @@ def test_a_search_that_is_stopped_keeps_what_it_found(books: Books, text: Make) 
     assert len(books.entries) == added.new == 10
 
 
-def test_what_is_known_is_not_read_again(books: Books, text: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_known_files_are_not_read_again(books: Books, text: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = text("a.txt").parent
     text("b.txt")
     add_folder(books.catalogue, folder, never)
@@ -116,7 +116,7 @@ def test_what_is_known_is_not_read_again(books: Books, text: Make, monkeypatch: 
     assert read == ["c.txt"]
 
 
-def test_folders_deeper_than_any_library_are_told_of(books: Books, tmp_path: Path) -> None:
+def test_folders_nested_too_deeply_are_reported(books: Books, tmp_path: Path) -> None:
     deep = tmp_path / "shelves" / Path(*["d"] * (DEEPEST + 3))
     deep.mkdir(parents=True)
     (deep / "lost.txt").write_text("Nobody finds this.")
@@ -124,13 +124,13 @@ def test_folders_deeper_than_any_library_are_told_of(books: Books, tmp_path: Pat
     assert (added.new, len(added.failed)) == (0, 1)
 
 
-def test_what_is_no_folder_is_refused(books: Books, tmp_path: Path) -> None:
+def test_a_missing_folder_is_refused(books: Books, tmp_path: Path) -> None:
     with pytest.raises(FolderError, match="is not a folder"):
         add_folder(books.catalogue, tmp_path / "nowhere", never)
 
 
 @pytest.mark.parametrize("name", ["~nobody-of-this-name/books", "x" * 5000, "with\0null"])
-def test_names_that_no_folder_can_have_are_refused_in_words(books: Books, name: str) -> None:
+def test_impossible_paths_are_refused_with_an_explanation(books: Books, name: str) -> None:
     with pytest.raises(GistreadError):
         add(books.catalogue, Path(name), never, lambda so_far: None)
 

@@ -19,7 +19,7 @@ def saga(text: Make) -> Path:
     return path
 
 
-def test_a_folder_gives_the_series_and_its_volumes(books: Books, text: Make) -> None:
+def test_a_folder_adds_the_series_and_its_volumes(books: Books, text: Make) -> None:
     path = saga(text)
     (path.parent / "broken.series").write_text("volumes = 1")
     added = add_folder(books.catalogue, path.parent, lambda: False)
@@ -31,7 +31,7 @@ def test_a_folder_gives_the_series_and_its_volumes(books: Books, text: Make) -> 
     assert [failed.path.name for failed in added.failed] == ["broken.series"]
 
 
-def test_what_models_have_read_of_it_is_what_they_have_read_of_its_volumes(books: Books, text: Make) -> None:
+def test_the_share_read_by_models_is_that_of_the_volumes(books: Books, text: Make) -> None:
     path = saga(text)
     books.open(path, position=40)
     book = open_book(path)

@@ -24,7 +24,7 @@ NOW = datetime(2026, 3, 2, 0, 30)
         (timedelta(days=200), "Aug 2025"),
     ],
 )
-def test_when_something_was(ago: timedelta, said: str) -> None:
+def test_times_are_shown_relative_to_now(ago: timedelta, said: str) -> None:
     assert relative_time((NOW - ago).timestamp(), NOW.timestamp()) == said
 
 
@@ -37,10 +37,10 @@ def test_earlier_on_the_same_day_is_today() -> None:
     ("share", "drawn"),
     [(0, "────"), (0.001, "━───"), (0.5, "━━──"), (0.999, "━━━─"), (1, "━━━━")],
 )
-def test_a_bar_is_empty_and_full_only_where_that_is_true(share: float, drawn: str) -> None:
+def test_a_bar_is_empty_only_at_0_and_full_only_at_100_percent(share: float, drawn: str) -> None:
     assert progress_bar(share, 4) == drawn
 
 
 @pytest.mark.parametrize(("share", "said"), [(0, "0%"), (0.4951, "50%"), (0.9999, "99%"), (1, "100%")])
-def test_all_is_said_only_where_nothing_is_left(share: float, said: str) -> None:
+def test_a_percentage_is_100_only_at_the_end(share: float, said: str) -> None:
     assert percent(share) == said
