@@ -49,20 +49,20 @@ async def work() -> AsyncIterator[Work]:
     await work.actor.close()
 
 
-async def test_a_job_has_ended_before_another_begins(work: Work) -> None:
+async def test_a_job_ends_before_the_next_begins(work: Work) -> None:
     await work.want(Job.READ)
     await work.want(Job.ANSWER)
     assert work.log == ["read begins", "read ends", "answer begins"]
     assert (work.actor.runs(Job.READ), work.actor.runs(Job.ANSWER)) == (False, True)
 
 
-async def test_a_job_that_fails_is_told_and_does_not_begin_again(work: Work) -> None:
+async def test_a_failed_job_is_reported_and_not_restarted(work: Work) -> None:
     await work.want(Job.CHECK)
     await work.told.wait()
     assert work.log == ["check begins", "check ends", "check: ValueError"]
 
 
-async def test_an_error_goes_to_whoever_awaits_the_command_and_the_next_one_runs(work: Work) -> None:
+async def test_an_error_reaches_the_awaiting_caller_and_the_next_command_runs(work: Work) -> None:
     def fail() -> None:
         raise ZeroDivisionError
 
@@ -74,7 +74,7 @@ async def test_an_error_goes_to_whoever_awaits_the_command_and_the_next_one_runs
     assert work.actor.runs(Job.READ)
 
 
-async def test_commands_never_overlap_even_where_nobody_waits_any_more(work: Work) -> None:
+async def test_commands_never_overlap_even_if_their_callers_are_gone(work: Work) -> None:
     order: list[str] = []
 
     async def command(name: str) -> None:

@@ -36,7 +36,7 @@ async def all_built(session: Session, told: Told) -> None:
     await told.until(lambda: not session.building)
 
 
-async def test_what_the_reader_needs_is_built_once_after_the_gists_and_kept(tmp_path: Path) -> None:
+async def test_artifacts_of_the_reader_are_built_once_after_the_gists_and_stored(tmp_path: Path) -> None:
     for expected in ({1}, set()):
         engine = SteppedEngine(says=says)
         session, told = session_on(tmp_path, engine, long_book(40), GRAPHREADER)
@@ -47,7 +47,7 @@ async def test_what_the_reader_needs_is_built_once_after_the_gists_and_kept(tmp_
         await session.close()
 
 
-async def test_a_question_comes_first_and_nothing_is_built_twice(tmp_path: Path) -> None:
+async def test_a_question_goes_first_and_nothing_is_built_twice(tmp_path: Path) -> None:
     engine = SteppedEngine(says=says)
     session, told = session_on(tmp_path, engine, long_book(40), GRAPHREADER)
     await session.use_model("fake")
@@ -64,7 +64,7 @@ async def test_a_question_comes_first_and_nothing_is_built_twice(tmp_path: Path)
     await session.close()
 
 
-async def test_it_can_be_left_to_the_first_question(tmp_path: Path) -> None:
+async def test_artifacts_can_wait_for_the_first_question(tmp_path: Path) -> None:
     engine = SteppedEngine(says=says)
     session, told = session_on(tmp_path, engine, long_book(40), replace(GRAPHREADER, prepare="when asked"))
     await session.use_model("fake")
@@ -73,7 +73,7 @@ async def test_it_can_be_left_to_the_first_question(tmp_path: Path) -> None:
     await session.close()
 
 
-async def test_another_reader_stops_what_the_one_before_needed(tmp_path: Path) -> None:
+async def test_choosing_another_reader_stops_the_artifacts_of_the_first(tmp_path: Path) -> None:
     engine = SteppedEngine(says=says)
     session, told = session_on(tmp_path, engine, long_book(40), GRAPHREADER)
     await session.use_model("fake")
@@ -91,7 +91,7 @@ async def test_another_reader_stops_what_the_one_before_needed(tmp_path: Path) -
     await session.close()
 
 
-async def test_a_pause_holds_what_is_built_and_resuming_goes_on_with_it(tmp_path: Path) -> None:
+async def test_building_artifacts_can_be_paused_and_resumed(tmp_path: Path) -> None:
     engine = SteppedEngine(says=says)
     session, told = session_on(tmp_path, engine, long_book(40), GRAPHREADER)
     await session.use_model("fake")
@@ -108,7 +108,7 @@ async def test_a_pause_holds_what_is_built_and_resuming_goes_on_with_it(tmp_path
     await session.close()
 
 
-async def test_to_say_what_is_left_no_embedding_model_is_loaded(tmp_path: Path) -> None:
+async def test_counting_what_is_left_loads_no_embedding_model(tmp_path: Path) -> None:
     class Unloaded(FakeEmbedder):
         @property
         def state(self) -> EngineState:
@@ -131,7 +131,7 @@ def parts_read(engine: SteppedEngine) -> Counter[str]:
     return Counter(call.text for call in engine.calls if call.kind == "hold")
 
 
-async def test_for_a_team_its_parts_are_read_before_the_first_question(tmp_path: Path) -> None:
+async def test_chunks_for_longagent_are_prefetched_before_the_first_question(tmp_path: Path) -> None:
     engine = SteppedEngine(says=says, pinnable_tokens=100_000)
     session, told = session_on(tmp_path, engine, long_book(), LONGAGENT)
     await session.use_model("fake")
@@ -147,7 +147,7 @@ async def test_for_a_team_its_parts_are_read_before_the_first_question(tmp_path:
     await session.close()
 
 
-async def test_parts_are_read_for_the_model_that_answers_alone(tmp_path: Path) -> None:
+async def test_chunks_are_prefetched_only_for_the_answering_model(tmp_path: Path) -> None:
     engines = {
         name: SteppedEngine(says=says, pinnable_tokens=100_000, name=name, fingerprint=name)
         for name in ("reads", "answers")

@@ -40,7 +40,7 @@ async def test_a_book_is_read_and_a_question_answered(tmp_path: Path) -> None:
     assert answer.usage.generated
 
 
-async def test_nothing_is_loaded_or_read_before_it_is_asked_for(tmp_path: Path) -> None:
+async def test_nothing_is_loaded_or_read_before_it_is_needed(tmp_path: Path) -> None:
     engine = library_engine()
     given = options(tmp_path, engine)
     async with Session(small_book(), "fake", reader="readagent-s", **given) as session:  # type: ignore[arg-type]
@@ -51,7 +51,7 @@ async def test_nothing_is_loaded_or_read_before_it_is_asked_for(tmp_path: Path) 
     assert not engine.calls
 
 
-async def test_leaving_the_stream_pauses_and_the_next_one_goes_on(tmp_path: Path) -> None:
+async def test_leaving_the_stream_pauses_and_the_next_one_resumes(tmp_path: Path) -> None:
     async with Session(small_book(), "fake", **options(tmp_path, library_engine())) as session:  # type: ignore[arg-type]
         async with aclosing(session.stream_reading()) as reading:
             async for event in reading:
@@ -67,7 +67,7 @@ async def test_leaving_the_stream_pauses_and_the_next_one_goes_on(tmp_path: Path
         assert isinstance(rest[-1], events.MemoryComplete)
 
 
-async def test_an_error_is_raised_where_it_is_awaited_and_a_second_try_goes_on(tmp_path: Path) -> None:
+async def test_an_error_is_raised_to_its_caller_and_a_second_try_resumes(tmp_path: Path) -> None:
     engine = library_engine()
     says = engine._says
     engine._says = lambda _: EngineError("The model was lost.")
@@ -78,7 +78,7 @@ async def test_an_error_is_raised_where_it_is_awaited_and_a_second_try_goes_on(t
         assert (await session.read()).complete
 
 
-async def test_a_model_that_is_not_there_is_an_error_and_no_other_one_reads(tmp_path: Path) -> None:
+async def test_a_missing_model_is_an_error_and_no_other_model_reads(tmp_path: Path) -> None:
     def make(model: str) -> SteppedEngine:
         if model == "absent":
             raise EngineError("There is no model 'absent'.")
@@ -97,7 +97,7 @@ async def test_a_model_that_is_not_there_is_an_error_and_no_other_one_reads(tmp_
         Session(small_book(), "fake", reader="nobody", **given)  # type: ignore[arg-type]
 
 
-async def test_a_bug_is_raised_as_what_it_is(tmp_path: Path) -> None:
+async def test_an_unexpected_exception_is_raised_unchanged(tmp_path: Path) -> None:
     def says(_: str) -> str:
         raise ZeroDivisionError
 
@@ -107,7 +107,7 @@ async def test_a_bug_is_raised_as_what_it_is(tmp_path: Path) -> None:
             await session.read()
 
 
-async def test_a_memory_of_another_model_is_asked_over_until_the_model_reads_itself(tmp_path: Path) -> None:
+async def test_a_memory_of_another_model_answers_until_the_model_has_read(tmp_path: Path) -> None:
     async with Session(small_book(), "fake", **options(tmp_path, library_engine())) as session:  # type: ignore[arg-type]
         await session.read()
     other = SteppedEngine(name="other", fingerprint="other-1", says=lambda _: "Ada.")
@@ -117,7 +117,7 @@ async def test_a_memory_of_another_model_is_asked_over_until_the_model_reads_its
         assert (await session.read()).model_name == "other"
 
 
-def test_without_async_it_is_the_same(tmp_path: Path) -> None:
+def test_the_synchronous_session_gives_the_same(tmp_path: Path) -> None:
     with SyncSession(small_book(), "fake", **options(tmp_path, library_engine())) as session:
         pages = [event for event in session.stream_reading() if isinstance(event, events.PageRead)]
         assert len(pages) == len(session.read().entries)
@@ -125,7 +125,7 @@ def test_without_async_it_is_the_same(tmp_path: Path) -> None:
         assert isinstance(list(session.stream_answer("Who kept the lamp?"))[-1], Answered)
 
 
-def test_the_public_names_are_there_typed_and_imported_late() -> None:
+def test_the_public_names_are_typed_and_imported_lazily() -> None:
     assert all(getattr(gistread, name) is not None for name in gistread.__all__)
     stub = ast.parse(Path(gistread.__file__).with_suffix(".pyi").read_text())
     typed = {alias.asname for one in stub.body if isinstance(one, ast.ImportFrom) for alias in one.names}

@@ -39,18 +39,18 @@ def test_signals_lead_from_state_to_state(signals: tuple[Signal, ...], state: R)
 
 
 @pytest.mark.parametrize("state", [state for state in R if state is not R.NO_MODEL])
-def test_without_a_model_nothing_begins_and_every_other_state_is_reached(state: R) -> None:
+def test_every_state_is_reachable_and_ends_when_the_model_is_dropped(state: R) -> None:
     assert state in {to for moves in TRANSITIONS.values() for to in moves.values()}
     assert after(state, Signal.MODEL_DROPPED) is R.NO_MODEL
 
 
 @pytest.mark.parametrize("state", sorted(UNDER_WAY))
-def test_what_is_under_way_has_a_way_on(state: R) -> None:
+def test_every_running_state_can_be_left(state: R) -> None:
     signals = {Signal.OPENED, Signal.COMPLETE, Signal.FAIL, Signal.REGAIN}
     assert any(after(state, signal) is not state for signal in signals)
 
 
-def test_jobs_never_get_into_each_others_way() -> None:
+def test_jobs_in_one_state_never_conflict() -> None:
     for now in SITUATIONS:
         jobs = jobs_for(now)
         assert len(jobs & {Job.LOAD, Job.READ, Job.PREPARE}) <= 1, now

@@ -54,7 +54,7 @@ def results(folder: Path) -> CheckResults:
     return CheckResults(paths_in(folder).check_results, installed_version())
 
 
-async def test_a_model_is_checked_once_from_the_first_page_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_model_is_checked_once_after_the_first_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check, engine = Check(monkeypatch), local_engine(stop_after=0)
     session, told = session_on(tmp_path, engine, long_book(40))
     await session.use_model("local")
@@ -70,7 +70,7 @@ async def test_a_model_is_checked_once_from_the_first_page_on(tmp_path: Path, mo
     await session.close()
 
 
-async def test_a_question_ends_the_check_and_it_begins_again_afterwards(
+async def test_a_question_interrupts_the_check_which_restarts_afterwards(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: ScriptedReader
 ) -> None:
     check = Check(monkeypatch)
@@ -89,7 +89,7 @@ async def test_a_question_ends_the_check_and_it_begins_again_afterwards(
 
 
 @pytest.mark.parametrize("known", [True, False], ids=["known", "elsewhere"])
-async def test_what_is_known_and_what_runs_elsewhere_is_not_checked(
+async def test_checked_models_and_models_on_servers_are_not_checked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: bool
 ) -> None:
     check = Check(monkeypatch)
@@ -103,9 +103,7 @@ async def test_what_is_known_and_what_runs_elsewhere_is_not_checked(
     await session.close()
 
 
-async def test_a_check_that_fails_is_silent_and_does_not_end_the_reading(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_failed_check_is_silent_and_reading_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check = Check(monkeypatch)
     check.error = EngineError("It was too slow.")
     check.end.set()

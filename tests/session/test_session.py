@@ -17,7 +17,7 @@ from tests.tui.books import long_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine, paths_in
 
 
-async def test_the_book_is_read_to_its_end_and_kept(tmp_path: Path) -> None:
+async def test_the_book_is_read_to_its_end_and_stored(tmp_path: Path) -> None:
     session, told = session_on(tmp_path, SteppedEngine())
     await session.use_model("fake")
     await told.until(lambda: told.of(events.MemoryComplete))
@@ -30,7 +30,7 @@ async def test_the_book_is_read_to_its_end_and_kept(tmp_path: Path) -> None:
     assert len(told_again.of(events.MemoryOpened)[0].memory.entries) == len(pages)
 
 
-async def test_before_the_first_page_the_rates_of_the_engine_tell_how_long_it_will_take(tmp_path: Path) -> None:
+async def test_before_the_first_page_the_engines_rates_estimate_the_time(tmp_path: Path) -> None:
     engine = SteppedEngine()
     engine._info = replace(engine.info, rates=Rates(100.0, ((1, 10.0),)))
     engine.stop_after = 0
@@ -42,7 +42,7 @@ async def test_before_the_first_page_the_rates_of_the_engine_tell_how_long_it_wi
     await session.close()
 
 
-async def test_closing_in_the_middle_keeps_every_whole_page_and_the_next_time_goes_on(tmp_path: Path) -> None:
+async def test_closing_keeps_every_finished_page_and_reading_resumes(tmp_path: Path) -> None:
     engine = SteppedEngine()
     engine.stop_after = 2
     session, told = session_on(tmp_path, engine)
@@ -60,7 +60,9 @@ async def test_closing_in_the_middle_keeps_every_whole_page_and_the_next_time_go
     await again.close()
 
 
-async def test_another_model_closes_the_first_and_cancels_its_question(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_choosing_another_model_closes_the_first_and_cancels_its_question(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
     first = SteppedEngine()
     session, told = session_on(tmp_path, first)
     await session.use_model("first")
@@ -74,7 +76,7 @@ async def test_another_model_closes_the_first_and_cancels_its_question(tmp_path:
     await session.close()
 
 
-async def test_a_memory_of_another_model_is_asked_over_and_the_book_read_anew_only_on_demand(
+async def test_a_memory_of_another_model_answers_and_rereading_needs_a_request(
     tmp_path: Path, reader: ScriptedReader
 ) -> None:
     session, told = session_on(tmp_path, SteppedEngine())
@@ -96,7 +98,7 @@ async def test_a_memory_of_another_model_is_asked_over_and_the_book_read_anew_on
     await again.close()
 
 
-async def test_a_question_that_waits_ends_when_the_model_cannot_be_loaded(tmp_path: Path) -> None:
+async def test_a_waiting_question_fails_if_the_model_cannot_be_loaded(tmp_path: Path) -> None:
     class Broken(SteppedEngine):
         async def start(self) -> None:
             await self.load_gate.wait()
@@ -115,7 +117,7 @@ async def test_a_question_that_waits_ends_when_the_model_cannot_be_loaded(tmp_pa
     await session.close()
 
 
-async def test_loading_can_be_paused_and_goes_on(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_loading_can_be_paused_and_resumed(tmp_path: Path, reader: ScriptedReader) -> None:
     engine = SteppedEngine()
     engine.load_gate.clear()
     session, told = session_on(tmp_path, engine)
@@ -131,7 +133,7 @@ async def test_loading_can_be_paused_and_goes_on(tmp_path: Path, reader: Scripte
     await session.close()
 
 
-async def test_a_second_question_waits_for_nobody(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_a_second_question_is_refused_while_one_is_running(tmp_path: Path, reader: ScriptedReader) -> None:
     session, told = session_on(tmp_path, SteppedEngine())
     await session.use_model("fake")
     await told.until(lambda: told.of(events.MemoryComplete))
@@ -144,7 +146,7 @@ async def test_a_second_question_waits_for_nobody(tmp_path: Path, reader: Script
     await session.close()
 
 
-async def test_a_window_too_small_for_a_page_is_said(tmp_path: Path) -> None:
+async def test_a_window_too_small_for_a_page_is_reported(tmp_path: Path) -> None:
     session, told = session_on(tmp_path, SteppedEngine(context_tokens=300))
     await session.use_model("fake")
     await told.until(lambda: told.of(events.Notice))
@@ -153,7 +155,7 @@ async def test_a_window_too_small_for_a_page_is_said(tmp_path: Path) -> None:
     await session.close()
 
 
-async def test_a_defect_in_a_task_is_told_and_not_swallowed(tmp_path: Path) -> None:
+async def test_an_unexpected_exception_in_a_task_is_reported(tmp_path: Path) -> None:
     def says(_: str) -> str:
         raise ZeroDivisionError
 
@@ -164,7 +166,7 @@ async def test_a_defect_in_a_task_is_told_and_not_swallowed(tmp_path: Path) -> N
     await session.close()
 
 
-async def test_coarser_gists_are_made_in_the_background_stopped_and_taken_up_again(tmp_path: Path) -> None:
+async def test_summaries_are_built_in_the_background_stopped_and_resumed(tmp_path: Path) -> None:
     def says(text: str) -> str:
         """Of every text something else, in its own words."""
         return f"This is paragraph {re.findall('paragraph ([0-9]+)', text)[-1]}. The road went on along the river."
@@ -194,7 +196,7 @@ async def test_coarser_gists_are_made_in_the_background_stopped_and_taken_up_aga
     await session.close()
 
 
-async def test_what_is_known_of_the_model_decides_whether_it_is_believed(tmp_path: Path) -> None:
+async def test_the_stored_check_decides_whether_a_model_is_reliable(tmp_path: Path) -> None:
     nothing = "The book does not say."
     engine = SteppedEngine(says=lambda prompt: nothing if nothing in prompt else "The lamp and the boy.")
     session, told = session_on(tmp_path, engine, config=replace(CONFIG, reader="gistread"))

@@ -106,7 +106,7 @@ async def answered(session: Session, reader: ScriptedReader, told: Told) -> None
     await settle(session)
 
 
-async def test_the_model_for_questions_is_loaded_with_the_first_question_and_both_are_closed(
+async def test_the_answering_model_is_loaded_with_the_first_question_and_both_are_closed(
     machine: Machine, reader: ScriptedReader
 ) -> None:
     session, told = await machine.read(asking="large")
@@ -122,16 +122,14 @@ async def test_the_model_for_questions_is_loaded_with_the_first_question_and_bot
     assert machine.loaded == []
 
 
-async def test_the_same_model_for_both_is_one_engine(machine: Machine, reader: ScriptedReader) -> None:
+async def test_the_same_model_for_both_roles_is_one_engine(machine: Machine, reader: ScriptedReader) -> None:
     session, _ = await machine.read(asking="small")
     await asked(session, reader)
     assert machine.loaded == ["small"]
     assert not session.activity.asking_model
 
 
-async def test_the_reading_waits_for_the_answer_and_goes_on_where_it_was(
-    machine: Machine, reader: ScriptedReader
-) -> None:
+async def test_reading_pauses_for_an_answer_and_resumes(machine: Machine, reader: ScriptedReader) -> None:
     session, told = await machine.reading(asking="large")
     small = machine.named("small")
     read = len(told.of(events.PageRead))
@@ -166,7 +164,7 @@ async def test_a_question_before_the_first_page_waits_for_it(machine: Machine, r
     await told.until(lambda: told.of(events.MemoryComplete))
 
 
-async def test_where_both_do_not_fit_the_one_that_rests_is_unloaded_and_that_is_said(
+async def test_if_both_do_not_fit_the_idle_model_is_unloaded_with_a_notice(
     machine: Machine, reader: ScriptedReader
 ) -> None:
     machine.fits_in_memory = False
@@ -187,9 +185,7 @@ async def test_where_both_do_not_fit_the_one_that_rests_is_unloaded_and_that_is_
     assert machine.loaded == []
 
 
-async def test_what_was_estimated_to_fit_and_does_not_gets_the_room_of_the_other(
-    machine: Machine, reader: ScriptedReader
-) -> None:
+async def test_a_model_that_fails_to_fit_gets_the_memory_of_the_other(machine: Machine, reader: ScriptedReader) -> None:
     session, told = await machine.read(asking="large")
     large = machine.named("large")
     first, tries = large.start, []
@@ -208,7 +204,7 @@ async def test_what_was_estimated_to_fit_and_does_not_gets_the_room_of_the_other
 
 
 @pytest.mark.parametrize("name", ["absent", "broken"])
-async def test_where_it_cannot_be_used_the_one_that_reads_answers_and_that_is_one_line(
+async def test_if_the_answering_model_cannot_be_used_the_reading_model_answers_with_a_notice(
     machine: Machine, reader: ScriptedReader, name: str
 ) -> None:
     machine.broken.add("broken")
@@ -225,9 +221,7 @@ async def test_where_it_cannot_be_used_the_one_that_reads_answers_and_that_is_on
     assert len(told.of(events.Notice)) == 1 + sum("unloaded" in item.text for item in told.of(events.Notice))
 
 
-async def test_without_a_model_that_reads_questions_are_asked_over_what_there_is(
-    machine: Machine, reader: ScriptedReader
-) -> None:
+async def test_without_a_reading_model_the_existing_memory_is_asked(machine: Machine, reader: ScriptedReader) -> None:
     session, told = await machine.read()
     await session.close()
     again, told = machine.session()
@@ -241,9 +235,7 @@ async def test_without_a_model_that_reads_questions_are_asked_over_what_there_is
     assert machine.loaded == ["large"]
 
 
-async def test_another_model_for_reading_leaves_an_answer_of_the_other_alone(
-    machine: Machine, reader: ScriptedReader
-) -> None:
+async def test_choosing_another_reading_model_keeps_a_running_answer(machine: Machine, reader: ScriptedReader) -> None:
     session, told = await machine.read(asking="large")
     await asked(session, reader)
     reader.say(AnswerDelta("She "))
@@ -259,7 +251,7 @@ async def test_another_model_for_reading_leaves_an_answer_of_the_other_alone(
     assert machine.loaded == ["large", "middle"]
 
 
-async def test_choosing_the_answering_model_for_reading_too_cancels_the_question_cleanly(
+async def test_choosing_the_answering_model_for_reading_cancels_the_question(
     machine: Machine, reader: ScriptedReader
 ) -> None:
     session, told = await machine.read(asking="large")
@@ -273,7 +265,7 @@ async def test_choosing_the_answering_model_for_reading_too_cancels_the_question
     assert session.activity.asking_model == "large"
 
 
-async def test_a_model_without_a_memory_of_the_book_is_asked_over_that_of_another_and_it_is_said(
+async def test_a_model_without_a_memory_answers_over_that_of_another_with_a_notice(
     machine: Machine, reader: ScriptedReader
 ) -> None:
     session, told = await machine.reading()
@@ -294,7 +286,7 @@ async def test_a_model_without_a_memory_of_the_book_is_asked_over_that_of_anothe
     assert {header.model_name for header in session.memories()} == {"small", "large"}
 
 
-async def test_esc_while_the_model_for_questions_is_loaded_stops_the_load_and_the_reading_goes_on(
+async def test_cancelling_a_question_stops_the_load_of_the_answering_model(
     machine: Machine, reader: ScriptedReader
 ) -> None:
     session, told = await machine.reading(asking="large")
@@ -310,7 +302,7 @@ async def test_esc_while_the_model_for_questions_is_loaded_stops_the_load_and_th
 SERVER = "http://localhost:1/v1"
 
 
-async def test_while_a_server_answers_the_reading_goes_on(machine: Machine, reader: ScriptedReader) -> None:
+async def test_reading_continues_while_a_server_answers(machine: Machine, reader: ScriptedReader) -> None:
     session, told = await machine.reading(asking=SERVER)
     await asked(session, reader)
     assert session.activity.reading is events.ReadingState.RUNNING
@@ -320,7 +312,7 @@ async def test_while_a_server_answers_the_reading_goes_on(machine: Machine, read
     await answered(session, reader, told)
 
 
-async def test_the_memory_that_an_answer_rests_on_stays_until_the_answer_is_whole(
+async def test_the_memory_behind_an_answer_stays_until_the_answer_is_complete(
     machine: Machine, reader: ScriptedReader
 ) -> None:
     session, told = await machine.read()
