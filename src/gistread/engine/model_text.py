@@ -6,10 +6,7 @@ from gistread.engine.model_kinds import WRITING, ModelKind
 from gistread.engine.protocol import Placement
 from gistread.units import format_size
 
-_KINDS = {
-    ModelKind.BASE: "base model, without a chat template",
-    ModelKind.EMBEDDINGS: "embedding model",
-}
+_KINDS = {ModelKind.BASE: "base model, without a chat template", ModelKind.EMBEDDINGS: "embedding model"}
 _MEMORIES = {
     MemoryKind.SLIDING_WINDOW: "sliding window",
     MemoryKind.RECURRENT: "recurrent: the beginning of a long text fades",

@@ -54,8 +54,7 @@ def unreachable(network: Network) -> Iterator[None]:
         yield
     except httpx2.TransportError as error:
         raise FetchError(
-            f"No response: {describe(error, network)}.",
-            "Check the network, HTTPS_PROXY and HF_ENDPOINT.",
+            f"No response: {describe(error, network)}.", "Check the network, HTTPS_PROXY and HF_ENDPOINT."
         ) from None
 
 

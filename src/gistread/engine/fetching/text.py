@@ -9,11 +9,7 @@ from gistread.engine.model_text import format_count
 from gistread.engine.recommendation import Machine, estimate_fit, needed_bytes
 from gistread.units import format_duration, format_size
 
-_CHECKSUM_SOURCES = {
-    "catalogue": "the catalogue's",
-    "hub": "what the hub says it is",
-    "": "",
-}
+_CHECKSUM_SOURCES = {"catalogue": "the catalogue's", "hub": "what the hub says it is", "": ""}
 
 
 def entry_facts(entry: CatalogueEntry) -> list[str]:

@@ -72,10 +72,7 @@ class WorkerProcess:
 
     @classmethod
     async def start(
-        cls,
-        log: Path | None,
-        on_event: Callable[[Event], None],
-        on_lost: Callable[["WorkerProcess", str], None],
+        cls, log: Path | None, on_event: Callable[[Event], None], on_lost: Callable[["WorkerProcess", str], None]
     ) -> "WorkerProcess":
         """Start a process. `on_lost` is called with the reason when it ends by itself while nothing is awaited.
 

@@ -255,12 +255,7 @@ def load_embedder(
     try:
         weights = Weights(handle, "")
         context = Context(
-            weights,
-            cells=batch_tokens,
-            sequences=_TEXTS,
-            batch_tokens=batch_tokens,
-            threads=threads,
-            pooling=pooling,
+            weights, cells=batch_tokens, sequences=_TEXTS, batch_tokens=batch_tokens, threads=threads, pooling=pooling
         )
     except MemoryError:
         raise EngineError(f"There is no memory for {path.name}.", "Choose a smaller embedding model.") from None
@@ -270,11 +265,7 @@ def load_embedder(
 
 
 def _open(
-    path: Path,
-    progress: Callable[[float], None],
-    cancelled: Callable[[], bool],
-    gpu_layers: int,
-    log: LlamaLog,
+    path: Path, progress: Callable[[float], None], cancelled: Callable[[], bool], gpu_layers: int, log: LlamaLog
 ) -> llama.llama_model_p:
     """Load weights. Raises OutOfMemoryError, other EngineErrors, LoadCancelled."""
     llama.llama_backend_init()

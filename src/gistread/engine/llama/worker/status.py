@@ -12,10 +12,7 @@ class StatusReporter:
     """Sends `Status` messages for one main loop."""
 
     def __init__(
-        self,
-        send: Callable[[Status], None],
-        clock: Callable[[], float],
-        stats: Callable[[], WorkerStats] = WorkerStats,
+        self, send: Callable[[Status], None], clock: Callable[[], float], stats: Callable[[], WorkerStats] = WorkerStats
     ) -> None:
         self._send = send
         self._clock = clock

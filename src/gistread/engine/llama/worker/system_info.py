@@ -75,12 +75,7 @@ def main() -> None:
     pipe = os.dup(1)
     os.dup2(2, 1)
     llama.llama_backend_init()
-    description = {
-        "version": llama.__version__,
-        "kernels": kernels(),
-        "backends": backends(),
-        "gpus": gpus(),
-    }
+    description = {"version": llama.__version__, "kernels": kernels(), "backends": backends(), "gpus": gpus()}
     with os.fdopen(pipe, "wb") as out:
         out.write(orjson.dumps(description))
 
