@@ -16,9 +16,8 @@ import numpy.typing as npt
 
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.worker.context import BatchToken, Context, Outcome
-from gistread.engine.llama.worker.requests import Request
+from gistread.engine.llama.worker.requests import Request, TextStream
 from gistread.engine.llama.worker.slots import Slots
-from gistread.engine.llama.worker.streaming import TextStream
 from gistread.engine.llama.worker.weights import Weights
 from gistread.engine.protocol import (
     GREEDY,

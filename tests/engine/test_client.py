@@ -213,7 +213,7 @@ async def test_cancelling_stops_the_decoding(engine: LlamaEngine) -> None:
         ({"tokenizer__chat_template": "{% for %}"}, "chat template"),
         ({"tokenizer__ggml__pre": "nonsense"}, r"loaded: unknown pre-tokenizer type: 'nonsense'\.\nUpgrade llama-cpp"),
         ({"llama__feed_forward_length": 7}, r"has wrong shape(?s:.)*\nFetch it again"),
-        ({"llama__context_length": 16}, "trained for 16 tokens: too few"),
+        ({"llama__context_length": 16}, "trained for 16 tokens, too few"),
     ],
 )
 async def test_a_model_that_cannot_be_used_is_refused(tmp_path: Path, changes: dict[str, object], says: str) -> None:

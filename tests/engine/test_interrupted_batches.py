@@ -13,10 +13,9 @@ from gistread.engine.llama.fit import LoadOptions
 from gistread.engine.llama.messages import Cancelled, Delta, Done, Event, Load, Status
 from gistread.engine.llama.worker.context import BatchToken, Outcome
 from gistread.engine.llama.worker.loading import load
-from gistread.engine.llama.worker.requests import Request
+from gistread.engine.llama.worker.requests import Request, TextStream
 from gistread.engine.llama.worker.sampling import FreeSampler
 from gistread.engine.llama.worker.scheduler import Scheduler
-from gistread.engine.llama.worker.streaming import TextStream
 from gistread.engine.protocol import Priority, Sampling
 from tests.engine.conftest import TinyModel
 from tests.engine.fresh_model import ANSWER_TOKENS, Question, passage
@@ -28,11 +27,7 @@ class History:
     """A scheduler over a model, and what was asked of it."""
 
     def __init__(self, model: TinyModel, window: int) -> None:
-        self._model = load(
-            Load(str(model.path), LoadOptions(context_tokens=window)),
-            progress=lambda share: None,
-            cancelled=lambda: False,
-        )
+        self._model = load(Load(str(model.path), LoadOptions(context_tokens=window)), progress=lambda share: None)
         self._evaluate = self._model.context.evaluate
         self._model.context.evaluate = self._interruptible  # type: ignore[method-assign]
         self._scheduler = Scheduler(self._model, self._take, clock=lambda: 0.0)

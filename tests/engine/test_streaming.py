@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gistread.engine.llama.worker.streaming import TextStream
+from gistread.engine.llama.worker.requests import TextStream
 
 
 def fed(pieces: list[bytes], *stop: str) -> tuple[str, TextStream]:
@@ -15,7 +15,7 @@ def fed(pieces: list[bytes], *stop: str) -> tuple[str, TextStream]:
 
 @given(st.text(), st.integers(1, 5))
 def test_every_cut_of_the_bytes_gives_the_same_text(text: str, size: int) -> None:
-    if text.lstrip().startswith("<think>"):
+    if "think>" in text:
         return
     data = text.encode()
     assert fed([data[i : i + size] for i in range(0, len(data), size)])[0] == text

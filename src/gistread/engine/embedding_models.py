@@ -95,6 +95,9 @@ def check_makes_vectors(header: GgufHeader) -> None:
             f"{header.path.name} {what}; it makes no vectors to search by.",
             f"Give --embedding-model an embedding model as GGUF, such as {EXAMPLES}.",
         )
+    if header.missing_bytes:
+        cut = f"The model file {header.path.name} is cut off: {header.missing_bytes:,} bytes are missing."
+        raise EngineError(cut, "Fetch it again.")
 
 
 def pooling_of(header: GgufHeader) -> Pooling:

@@ -38,8 +38,8 @@ _PICTURES = frozenset(
 )
 """Architecture names used by converters for image and video models."""
 _RERANKER = re.compile(r"\bre-?rank(er|ing)?\b")
-
-_EMBEDS = "it makes embeddings, not text"
+_LEAST_CONTEXT = 256
+"""Tokens: a page and its gist have to fit."""
 
 
 def kind_of(header: GgufHeader, name: str) -> tuple[ModelKind, str]:
@@ -57,7 +57,7 @@ def kind_of(header: GgufHeader, name: str) -> tuple[ModelKind, str]:
     if header.pooling == Pooling.RANK or _RERANKER.search(words):
         return ModelKind.RERANKER, "it is a reranker"
     if makes_vectors(header):
-        return ModelKind.EMBEDDINGS, _EMBEDS
+        return ModelKind.EMBEDDINGS, "it makes embeddings, not text"
     return (ModelKind.TEXT if header.chat_template else ModelKind.BASE), ""
 
 
@@ -71,6 +71,8 @@ def check_writes_text(header: GgufHeader) -> None:
         )
     if not reason and header.missing_bytes and header.split_count == 1:
         reason = f"it is cut off: {header.missing_bytes:,} bytes are missing"
+    if not reason and 0 < header.context_length < _LEAST_CONTEXT:
+        reason = f"it was trained for {header.context_length} tokens, too few to read a page"
     if reason:
         raise EngineError(f"{header.path.name} cannot be used: {reason}.", "Choose another (`gistread models list`).")
 

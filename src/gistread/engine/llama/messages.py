@@ -14,16 +14,12 @@ import orjson
 from gistread.engine.llama.fit import LoadOptions
 from gistread.engine.protocol import Message, Phase, Placement, Priority, Rates, Sampling, Usage
 
-LOAD_ID = 0
-"""`Cancel` with this id stops the load; requests count from 1."""
-
-
 # To the worker. The first message is `Load` or `LoadEmbedder`.
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Load a model that writes text. Answered by `Loaded`, `LoadFailed` or `Cancelled`."""
+    """Load a model that writes text. Answered by `Loaded` or `LoadFailed`."""
 
     path: str
     options: LoadOptions

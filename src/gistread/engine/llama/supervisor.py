@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from gistread.engine.llama import messages
-from gistread.engine.llama.messages import LOAD_ID, Cancel, Delta, Done, WorkerStats
+from gistread.engine.llama.messages import Cancel, Delta, Done, WorkerStats
 from gistread.engine.llama.worker_process import WorkerProcess
 from gistread.engine.observable import Observable
 from gistread.engine.protocol import EngineState, Phase, Restarted
@@ -54,7 +54,7 @@ class SupervisedWorker(Observable, Generic[Info]):
         """Why the last worker ended unexpectedly."""
         self._start = SingleFlight(self._start_worker, "engine-start")
         self._pending: dict[int, _Pending] = {}
-        self._ids = itertools.count(LOAD_ID + 1)
+        self._ids = itertools.count(1)
 
     @property
     def info(self) -> Info:

@@ -5,7 +5,7 @@ which is a log file.
 
 The reader thread takes lines from the pipe. It answers counts at once, passes everything else to the main loop, and
 interrupts the loop for what cannot wait (a cancel, an interactive request). The main loop loads the model, then steps
-the scheduler. When the pipe closes, the process exits.
+the scheduler. When the pipe closes, the process exits, whatever it does.
 """
 
 import contextlib
@@ -16,20 +16,19 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 from gistread.engine.llama import messages
 from gistread.engine.llama.worker.context import DecodeError
 from gistread.engine.llama.worker.embedding import Embedding, embedding_request
-from gistread.engine.llama.worker.loading import LoadCancelled, LoadedModel, load, load_embedder
+from gistread.engine.llama.worker.loading import LoadedModel, load, load_embedder
 from gistread.engine.llama.worker.prefix_tree import common_prefix
 from gistread.engine.llama.worker.rates import DisturbedError, measure_rates, parallel_of
-from gistread.engine.llama.worker.requests import Request
+from gistread.engine.llama.worker.requests import Request, TextStream
 from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler
 from gistread.engine.llama.worker.scheduler import Scheduler
-from gistread.engine.llama.worker.streaming import TextStream
 from gistread.engine.llama.worker.system_info import library
 from gistread.engine.protocol import Message, Rates
 from gistread.errors import GistreadError, PromptTooLongError
@@ -39,8 +38,6 @@ _NICENESS = 5
 _SAVE_WITHIN_S = 1.5
 """Time to finish writing a prompt cache file after the pipe closed."""
 _UNMEASURED_PARALLEL = 4
-_Count = messages.CountText | messages.CountPrompt | messages.Tokenize
-_Work = messages.Generate | messages.Choose | messages.Prepare | messages.Embed
 
 
 class Worker:
@@ -51,7 +48,6 @@ class Worker:
         self._outgoing = outgoing
         self._writing = threading.Lock()
         self._inbox: queue.SimpleQueue[messages.Request | messages.Command] = queue.SimpleQueue()
-        self._load_cancelled = threading.Event()
         self._model: LoadedModel | None = None
         self._scheduler: Scheduler | Embedding | None = None
         """`Embedding` for an embedding model."""
@@ -76,16 +72,14 @@ class Worker:
     def _read(self) -> None:
         for line in self._incoming:
             self._receive(messages.decode(line))
-        if self._scheduler is not None and not self._scheduler.has_requests:
+        if isinstance(self._scheduler, Scheduler) and not self._scheduler.has_requests:
             self._scheduler.saved.wait(_SAVE_WITHIN_S)
         os._exit(0)
 
     def _receive(self, message: messages.Request | messages.Command) -> None:
-        if isinstance(message, _Count):
-            self._answer(message, lambda model: _count(model, message))
+        if isinstance(message, messages.CountText | messages.CountPrompt | messages.Tokenize):
+            self._answer(message)
             return
-        if isinstance(message, messages.Cancel) and message.id == messages.LOAD_ID:
-            self._load_cancelled.set()
         self._inbox.put(message)
         if self._scheduler is not None:
             match message:
@@ -105,19 +99,15 @@ class Worker:
                 percent = int(share * 100)
                 self.send(messages.LoadProgress(share))
 
-        cancelled = self._load_cancelled.is_set
         pinnable_tokens = 0
         try:
             if isinstance(message, messages.LoadEmbedder):
-                model = load_embedder(Path(message.path), message.pooling, progress=progress, cancelled=cancelled)
+                model = load_embedder(Path(message.path), message.pooling, progress=progress)
                 self._scheduler = Embedding(model, self.send)
             else:
-                model = load(message, progress=progress, cancelled=cancelled, on_attempt=self.send)
+                model = load(message, progress=progress, on_attempt=self.send)
                 self._scheduler = scheduler = Scheduler(model, self.send)
                 pinnable_tokens = scheduler.pinnable_tokens
-        except LoadCancelled:
-            self.send(messages.Cancelled(messages.LOAD_ID))
-            return
         except GistreadError as error:
             self.send(messages.LoadFailed(error.message, error.hint))
             return
@@ -135,13 +125,6 @@ class Worker:
                 pinnable_tokens=pinnable_tokens,
             )
         )
-
-    def _measure_rates(self, least_share: float) -> None:
-        rates: Rates | None = None
-        if self._model is not None:
-            with contextlib.suppress(DisturbedError, MemoryError, DecodeError, LoadCancelled):
-                rates = measure_rates(self._model, least_share=least_share, cancelled=self._load_cancelled.is_set)
-        self.send(messages.RatesMeasured(rates, parallel_of(rates) if rates else _UNMEASURED_PARALLEL))
 
     def _take_messages(self) -> None:
         """Take everything that has arrived; wait for a message if there is nothing to do."""
@@ -161,56 +144,51 @@ class Worker:
                 case messages.Configure():
                     if self._model is not None:
                         self._model.parallel = message.parallel
-                case messages.FindPinned():
-                    self._answer(message, self._find_pinned(message))
-                case messages.Generate() | messages.Choose() | messages.Prepare() | messages.Embed():
-                    self._answer(message, self._submit(message))
+                case messages.Load() | messages.LoadEmbedder():
+                    pass  # Only the first message loads.
+                case request:
+                    self._answer(request)
 
-    def _submit(self, message: _Work) -> Callable[[LoadedModel], None]:
-        def submit(model: LoadedModel) -> None:
-            match self._scheduler, message:
-                case Scheduler() as scheduler, messages.Generate() | messages.Choose() | messages.Prepare():
-                    scheduler.submit(_request(model, message))
-                case Embedding() as embedding, messages.Embed():
-                    embedding.submit(embedding_request(model, message))
+    def _measure_rates(self, least_share: float) -> None:
+        rates: Rates | None = None
+        if self._model is not None:
+            with contextlib.suppress(DisturbedError, MemoryError, DecodeError):
+                rates = measure_rates(self._model, least_share=least_share)
+        self.send(messages.RatesMeasured(rates, parallel_of(rates) if rates else _UNMEASURED_PARALLEL))
 
-        return submit
+    # In either.
 
-    def _find_pinned(self, message: messages.FindPinned) -> Callable[[LoadedModel], messages.Reply]:
-        def find(model: LoadedModel) -> messages.Reply:
-            scheduler = self._scheduler
-            assert isinstance(scheduler, Scheduler)
-            beginnings = (_stable_beginning(model, prompt) for prompt in message.prompts)
-            return messages.PinnedFound(tuple(map(scheduler.is_evaluated, beginnings)), message.id)
-
-        return find
-
-    def _answer(self, message: messages.Request, handle: Callable[[LoadedModel], messages.Reply | None]) -> None:
-        """Send what `handle` returns, or why it failed: no request may end the process or stay without a reply."""
-        reply: messages.Reply | None
-        if self._model is None:
-            reply = messages.Failed("no model is loaded", message.id)
-        else:
-            try:
-                reply = handle(self._model)
-            except PromptTooLongError as error:
-                reply = messages.TooLong(error.prompt_tokens, error.answer_tokens, error.context_tokens, message.id)
-            except Exception as error:
-                reply = messages.Failed(str(error) or type(error).__name__, message.id)
+    def _answer(self, request: messages.Request) -> None:
+        """Send the reply, or why there is none: no request may end the process or stay without a reply."""
+        try:
+            reply = self._handle(request)
+        except PromptTooLongError as error:
+            reply = messages.TooLong(error.prompt_tokens, error.answer_tokens, error.context_tokens, request.id)
+        except Exception as error:
+            reply = messages.Failed(str(error) or type(error).__name__, request.id)
         if reply is not None:
             self.send(reply)
 
-
-def _count(
-    model: LoadedModel, message: messages.CountText | messages.CountPrompt | messages.Tokenize
-) -> messages.Reply:
-    match message:
-        case messages.CountText():
-            return messages.Counted(len(model.weights.tokens_of(message.text)), message.id)
-        case messages.CountPrompt():
-            return messages.Counted(len(model.weights.prompt_tokens(message.prompt)), message.id)
-        case messages.Tokenize():
-            return messages.Tokenized([model.weights.tokens_of(text) for text in message.texts], message.id)
+    def _handle(self, request: messages.Request) -> messages.Reply | None:
+        """The reply to a request; None if the scheduler replies later."""
+        model, scheduler = self._model, self._scheduler
+        if model is None:
+            return messages.Failed("no model is loaded", request.id)
+        match request, scheduler:
+            case messages.CountText(), _:
+                return messages.Counted(len(model.weights.tokens_of(request.text)), request.id)
+            case messages.CountPrompt(), _:
+                return messages.Counted(len(model.weights.prompt_tokens(request.prompt)), request.id)
+            case messages.Tokenize(), _:
+                return messages.Tokenized([model.weights.tokens_of(text) for text in request.texts], request.id)
+            case messages.FindPinned(), Scheduler():
+                beginnings = (_stable_beginning(model, prompt) for prompt in request.prompts)
+                return messages.PinnedFound(tuple(map(scheduler.is_evaluated, beginnings)), request.id)
+            case ((messages.Generate() | messages.Choose() | messages.Prepare()), Scheduler()):
+                scheduler.submit(_request(model, request))
+            case messages.Embed(), Embedding():
+                scheduler.submit(embedding_request(model, request))
+        return None
 
 
 def _request(model: LoadedModel, message: messages.Generate | messages.Choose | messages.Prepare) -> Request:

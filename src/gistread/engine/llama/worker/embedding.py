@@ -5,7 +5,6 @@ Takes the place of the scheduler for an embedding model. Nothing is cached betwe
 
 import base64
 import re
-import threading
 import time
 from bisect import bisect_right
 from collections.abc import Callable
@@ -78,17 +77,10 @@ class Embedding:
         self._requests: list[EmbeddingRequest] = []
         self._evaluating: EmbeddingRequest | None = None
         self._status = StatusReporter(send, clock)
-        self.saved = threading.Event()
-        """Always set: nothing is written to disk."""
-        self.saved.set()
 
     @property
     def idle(self) -> bool:
         return not self._requests and self._status.is_idle
-
-    @property
-    def has_requests(self) -> bool:
-        return bool(self._requests)
 
     def submit(self, request: EmbeddingRequest) -> None:
         self._requests.append(request)

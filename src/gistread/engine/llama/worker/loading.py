@@ -13,15 +13,14 @@ import jinja2
 import llama_cpp as llama
 
 from gistread.engine.llama import fit
-from gistread.engine.llama.fit import Gpu, Layout, LoadOptions
+from gistread.engine.llama.fit import Gpu, Layout
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.machine import available_bytes, physical_cores
 from gistread.engine.llama.memory_estimate import SEQUENCES, STATES, ModelSizes, batch_tokens_of, cell_bytes, sizes_of
 from gistread.engine.llama.messages import Load, LoadAttempt
 from gistread.engine.llama.worker.context import BatchToken, Context, DecodeError, Outcome
-from gistread.engine.llama.worker.llama_log import LlamaLog
 from gistread.engine.llama.worker.prompt_cache_files import PromptCacheFiles
-from gistread.engine.llama.worker.system_info import gpus, library
+from gistread.engine.llama.worker.system_info import LlamaLog, gpus, library
 from gistread.engine.llama.worker.weights import Weights
 from gistread.engine.model_search import parts_of
 from gistread.engine.protocol import Placement
@@ -35,12 +34,6 @@ _BATCH_OF_TEXTS = 512
 _TEXTS = 32
 """Texts embedded together. llama.cpp fails if a batch's tokens cannot be divided evenly among them."""
 _ALL_LAYERS = 999
-_LEAST_CONTEXT = 256
-"""Tokens: a page and its gist have to fit."""
-
-
-class LoadCancelled(Exception):  # noqa: N818 - it is not an error
-    """The load was cancelled."""
 
 
 class OutOfMemoryError(EngineError):
@@ -72,18 +65,13 @@ def load(
     message: Load,
     *,
     progress: Callable[[float], None],
-    cancelled: Callable[[], bool],
     on_attempt: Callable[[LoadAttempt], None] = lambda attempt: None,
 ) -> LoadedModel:
-    """Load a model in the best layout that memory allows.
+    """Load a model in the best layout that memory allows. Raises EngineError.
 
     `progress` is called with the share loaded, 0 to 1; `on_attempt` before each layout is tried.
-    Raises EngineError, LoadCancelled.
     """
-    path, options = Path(message.path), message.options
-    header = read_header(path)
-    check_file(header)
-    cards = gpus()
+    options, header, cards = message.options, read_header(Path(message.path)), gpus()
     whole = _whole(header)
     parameters = sum(part.parameters for part in whole)
     on_gpu = bool(cards) and options.gpu_layers != 0
@@ -101,17 +89,16 @@ def load(
     if not possible:
         raise _too_large(header, sizes, every[-1] if message.may_reduce else best, free.memory_bytes)
     best = replace(best, gpu_layers=possible[0].gpu_layers)
-    loader = _Loader(path, message.adapter, header, options, batch_tokens, progress, cancelled)
+    loader = _Loader(message, header, cards, batch_tokens, progress)
     error: OutOfMemoryError | None = None
     for number, layout in enumerate(possible[message.first_layout :], message.first_layout):
         notice = fit.reduction_notice(best, layout, sizes.layers)
         on_attempt(LoadAttempt(number, len(possible) - number - 1, notice))
         try:
-            model = loader.load(layout, cards, notice)
+            model = loader.load(layout, notice)
         except OutOfMemoryError as out_of_memory:
             error = out_of_memory
         else:
-            model.cache_files = _cache_files(message, layout.kv_type)
             model.token_bytes = cell_bytes(sizes, layout.kv_type)
             return model
     raise error or _no_room(header, best)
@@ -130,30 +117,26 @@ class _Loader:
 
     def __init__(
         self,
-        path: Path,
-        adapter: str,
+        message: Load,
         header: GgufHeader,
-        options: LoadOptions,
+        cards: tuple[Gpu, ...],
         batch_tokens: int,
         progress: Callable[[float], None],
-        cancelled: Callable[[], bool],
     ) -> None:
-        self._path = path
-        self._adapter = adapter
+        self._message = message
+        self._options = message.options
         self._header = header
-        self._options = options
+        self._cards = cards
         self._batch_tokens = batch_tokens
-        self._threads = (
-            options.threads or physical_cores()
-        )  # hyperthreads only wait for each other: ggml's threads spin
+        # Hyperthreads only wait for each other: ggml's threads spin.
+        self._threads = message.options.threads or physical_cores()
         self._progress = progress
-        self._cancelled = cancelled
         self._log = LlamaLog()
         self._weights: Weights | None = None
         self._gpu_layers = -1
 
-    def load(self, layout: Layout, cards: tuple[Gpu, ...], notice: str) -> LoadedModel:
-        """Raises OutOfMemoryError, other EngineErrors that no layout can avoid, LoadCancelled."""
+    def load(self, layout: Layout, notice: str) -> LoadedModel:
+        """Raises OutOfMemoryError, and other EngineErrors that no layout can avoid."""
         weights = self._weights_on(layout.gpu_layers)
         try:
             context = Context(
@@ -171,14 +154,14 @@ class _Loader:
             context.close()
             raise _no_room(self._header, layout)
         placement = Placement(
-            layout.gpu_layers,
-            self._header.layers + 1,
-            layout.cells,
-            layout.kv_type,
-            self._batch_tokens,
-            self._threads,
-            self._log.flash_attention,
-            notice,
+            gpu_layers=layout.gpu_layers,
+            layers=self._header.layers + 1,
+            cells=layout.cells,
+            kv_type=layout.kv_type,
+            batch_tokens=self._batch_tokens,
+            threads=self._threads,
+            flash_attention=self._log.flash_attention,
+            notice=notice,
         )
         return LoadedModel(
             weights,
@@ -186,15 +169,16 @@ class _Loader:
             layout.window,
             self._batch_tokens,
             self._threads,
-            device=_device(self._threads, cards, placement),
+            device=_device(self._threads, self._cards, placement),
             on_gpu=bool(layout.gpu_layers),
             placement=placement,
+            cache_files=_cache_files(self._message, layout.kv_type),
         )
 
     def _refusal(self, layout: Layout) -> EngineError:
         """Why no context could be created: lack of memory, or an unsupported KV cache type."""
         said = " ".join(self._log.errors)
-        name, numbers = self._path.name, f'kv_cache = "{layout.kv_type}"'
+        name, numbers = self._header.path.name, f'kv_cache = "{layout.kv_type}"'
         if self._options.kv_cache != "auto" and "does not divide" in said:
             return EngineError(f"{name} cannot be used with {numbers}: its heads are too small.", 'Set it to "auto".')
         if self._options.kv_cache != "auto" and "requires flash_attn" in said:
@@ -206,13 +190,13 @@ class _Loader:
             if self._weights is not None:
                 self._weights.close()
                 self._weights = None
-            handle = _open(self._path, self._progress, self._cancelled, gpu_layers, self._log)
+            handle = _open(self._header.path, self._progress, gpu_layers, self._log)
             self._gpu_layers = gpu_layers
             try:
-                self._weights = Weights(handle, self._header.chat_template, self._adapter)
+                self._weights = Weights(handle, self._header.chat_template, self._message.adapter)
             except jinja2.TemplateError as error:
                 raise EngineError(
-                    f"The chat template of {self._path.name} cannot be used: {str(error).rstrip('.')}.",
+                    f"The chat template of {self._header.path.name} cannot be used: {str(error).rstrip('.')}.",
                     "Fetch another conversion of this model, or choose another (`gistread models list`).",
                 ) from None
         return self._weights
@@ -229,28 +213,25 @@ def _warm_up(context: Context) -> bool:
     return done
 
 
-def load_embedder(
-    path: Path, pooling: int, *, progress: Callable[[float], None], cancelled: Callable[[], bool]
-) -> LoadedModel:
-    """Load an embedding model. Raises EngineError, LoadCancelled."""
+def load_embedder(path: Path, pooling: int, *, progress: Callable[[float], None]) -> LoadedModel:
+    """Load an embedding model. Raises EngineError."""
     header = read_header(path)
-    check_whole(header)
     window = min(EMBEDDED_TOKENS, header.context_length or EMBEDDED_TOKENS)
     batch_tokens = -(-max(window, _BATCH_OF_TEXTS) // _TEXTS) * _TEXTS
     cards, log = gpus(), LlamaLog()
     on_gpu = bool(cards)
-    layout = Layout(window, batch_tokens, "f16", 0)
     if not on_gpu:
-        sizes, free = sizes_of(header, batch_tokens), available_bytes()
-        if not fit.fits(sizes, layout, fit.free_memory(free, ()), fit.DEFAULT_OPTIONS):
-            raise _too_large(header, sizes, layout, free)
+        layout, sizes = Layout(window, batch_tokens, "f16", 0), sizes_of(header, batch_tokens)
+        free = fit.free_memory(available_bytes(), ())
+        if not fit.fits(sizes, layout, free):
+            raise _too_large(header, sizes, layout, free.memory_bytes)
     try:
-        handle = _open(path, progress, cancelled, _ALL_LAYERS if on_gpu else 0, log)
+        handle = _open(path, progress, _ALL_LAYERS if on_gpu else 0, log)
     except OutOfMemoryError:
         if not on_gpu:
             raise
         on_gpu = False
-        handle = _open(path, progress, cancelled, 0, log)
+        handle = _open(path, progress, 0, log)
     threads = physical_cores()
     try:
         weights = Weights(handle, "")
@@ -259,20 +240,17 @@ def load_embedder(
         )
     except MemoryError:
         raise EngineError(f"There is no memory for {path.name}.", "Choose a smaller embedding model.") from None
-    return LoadedModel(
-        weights, context, window, batch_tokens, threads, device=_device(threads, cards if on_gpu else ()), on_gpu=on_gpu
-    )
+    device = _device(threads, cards if on_gpu else ())
+    return LoadedModel(weights, context, window, batch_tokens, threads, device, on_gpu)
 
 
-def _open(
-    path: Path, progress: Callable[[float], None], cancelled: Callable[[], bool], gpu_layers: int, log: LlamaLog
-) -> llama.llama_model_p:
-    """Load weights. Raises OutOfMemoryError, other EngineErrors, LoadCancelled."""
+def _open(path: Path, progress: Callable[[float], None], gpu_layers: int, log: LlamaLog) -> llama.llama_model_p:
+    """Load weights. Raises OutOfMemoryError, other EngineErrors."""
     llama.llama_backend_init()
 
     def on_progress(share: float, _data: object) -> bool:
         progress(share)
-        return not cancelled()
+        return True
 
     callback = llama.llama_progress_callback(on_progress)
     parameters = llama.llama_model_default_params()
@@ -280,8 +258,6 @@ def _open(
     parameters.progress_callback = callback
     handle: llama.llama_model_p | None = llama.llama_model_load_from_file(os.fsencode(path), parameters)
     if not handle:
-        if cancelled():
-            raise LoadCancelled
         raise _load_error(path, log.errors)
     return handle
 
@@ -291,30 +267,6 @@ def _cache_files(message: Load, kv_type: str) -> PromptCacheFiles | None:
     if not message.cache_directory:
         return None
     return PromptCacheFiles(Path(message.cache_directory), f"{message.cache_key} {kv_type} {library()}")
-
-
-def check_file(header: GgufHeader) -> None:
-    """Raises EngineError unless the file can be a complete model that writes text."""
-    check_whole(header)
-    if not header.architecture or not header.vocabulary:
-        raise EngineError(
-            f"{header.path.name} is a GGUF file without a model that writes text.",
-            "Choose another (`gistread models list`).",
-        )
-    if 0 < header.context_length < _LEAST_CONTEXT:
-        raise EngineError(
-            f"{header.path.name} was trained for {header.context_length} tokens: too few to read a page.",
-            "Choose another (`gistread models list`).",
-        )
-
-
-def check_whole(header: GgufHeader) -> None:
-    """Raises EngineError if the file is incomplete."""
-    if header.missing_bytes and header.split_count == 1:
-        raise EngineError(
-            f"The model file {header.path.name} is cut off: {header.missing_bytes:,} bytes are missing.",
-            "Fetch it again.",
-        )
 
 
 def _too_large(header: GgufHeader, sizes: ModelSizes, layout: Layout, free: int) -> EngineError:

@@ -6,13 +6,12 @@ fewer steps.
 
 import random
 import time
-from collections.abc import Callable
 from itertools import pairwise
 
 import llama_cpp as llama
 
 from gistread.engine.llama.worker.context import BatchToken, Context, DecodeError, Outcome
-from gistread.engine.llama.worker.loading import LoadCancelled, LoadedModel
+from gistread.engine.llama.worker.loading import LoadedModel
 from gistread.engine.protocol import Rates
 
 _PROMPT_TOKENS = 256
@@ -35,12 +34,12 @@ class DisturbedError(Exception):
     """Other programs used the processor too much for a valid measurement."""
 
 
-def measure_rates(model: LoadedModel, *, least_share: float, cancelled: Callable[[], bool]) -> Rates:
+def measure_rates(model: LoadedModel, *, least_share: float) -> Rates:
     """Measure a loaded model.
 
     `least_share` is the least share of the threads' time, 0 to 1, that must have been processor time: when another
     program takes a core, all of ggml's threads wait for it and rates fall to a tenth.
-    Raises DisturbedError, MemoryError, DecodeError, LoadCancelled.
+    Raises DisturbedError, MemoryError, DecodeError.
     """
     most = min(_MOST_SEQUENCES, model.context.sequences - 1)
     context = Context(
@@ -55,7 +54,7 @@ def measure_rates(model: LoadedModel, *, least_share: float, cancelled: Callable
     try:
         # On a GPU the processor only waits.
         needed_cpu = 0.0 if model.on_gpu else least_share * model.threads
-        return _Measurement(context, cancelled, needed_cpu, exhaustive=model.on_gpu).take(most)
+        return _Measurement(context, needed_cpu, exhaustive=model.on_gpu).take(most)
     finally:
         context.close()
 
@@ -68,9 +67,8 @@ def parallel_of(rates: Rates) -> int:
 class _Measurement:
     """One run. The decoding sequences are forked from one that holds the prompt."""
 
-    def __init__(self, context: Context, cancelled: Callable[[], bool], needed_cpu: float, *, exhaustive: bool) -> None:
+    def __init__(self, context: Context, needed_cpu: float, *, exhaustive: bool) -> None:
         self._context = context
-        self._cancelled = cancelled
         self._needed_cpu = needed_cpu
         """Least processor seconds per second."""
         self._exhaustive = exhaustive
@@ -136,8 +134,6 @@ class _Measurement:
         return BatchToken(self._random.randrange(self._context.weights.vocabulary), position, sequence, last)
 
     def _evaluate(self, tokens: list[BatchToken]) -> float:
-        if self._cancelled():
-            raise LoadCancelled
         started, cpu_started = time.perf_counter(), time.process_time()
         outcome = self._context.evaluate(tokens)
         llama.llama_synchronize(self._context.handle)  # A GPU may still be busy when llama_decode returns.

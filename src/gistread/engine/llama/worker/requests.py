@@ -1,10 +1,44 @@
-"""The state of a request in the worker."""
+"""The state of a request in the worker, and its text: whole characters, without reasoning, up to a stop string."""
 
+import codecs
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler
-from gistread.engine.llama.worker.streaming import TextStream
 from gistread.engine.protocol import Priority, Usage
+from gistread.engine.text_filters import ReasoningFilter, StopStringFilter
+
+
+class TextStream:
+    """Turns the decoded tokens of one answer into text."""
+
+    def __init__(self, stop: Sequence[str] = ()) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._reasoning = ReasoningFilter()
+        self._stop = StopStringFilter(stop)
+        self.text = ""
+        """All released text."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a stop string was reached."""
+        return self._stop.stopped
+
+    def feed(self, piece: bytes) -> str:
+        """Add a token's bytes; return the text that can be released now, often none."""
+        return self._release(self._stop.feed(self._answer(self._decoder.decode(piece))))
+
+    def finish(self) -> str:
+        """End the answer and return the withheld text."""
+        rest = self._answer(self._decoder.decode(b"", final=True)) + self._reasoning.finish()
+        return self._release(self._stop.feed(rest) + self._stop.finish())
+
+    def _answer(self, text: str) -> str:
+        return self._reasoning.feed(text)[0]
+
+    def _release(self, text: str) -> str:
+        self.text += text
+        return text
 
 
 @dataclass(eq=False, slots=True)

@@ -1,19 +1,25 @@
-"""Describes the installed llama.cpp and its devices, as one line of JSON, without a model.
+"""Describes the installed llama.cpp and its devices, without a model, and receives its log.
 
-`python -m gistread.engine.llama.worker.system_info`, run by `library.ask_library`.
+`python -m gistread.engine.llama.worker.system_info`, run by `library.ask_library`, prints one line of JSON.
 """
 
 import ctypes
 import os
+import re
 import sys
+from typing import Any
 
 import llama_cpp as llama
 import orjson
 
 from gistread.engine.llama.fit import Gpu
 
-_DISCRETE, _INTEGRATED = _GPUS = (1, 2)
+_DISCRETE, _INTEGRATED = 1, 2
 """ggml's device types for graphics cards; 0 is a processor, 3 a library such as BLAS."""
+_ERROR_LEVEL = 4
+_FLASH_ATTENTION = re.compile(r"Flash Attention (?:was auto, set to )?(enabled|disabled)")
+_CALLBACKS: list[object] = []
+"""Referenced for as long as llama.cpp may call them: the life of the process."""
 
 
 def library() -> str:
@@ -32,43 +38,62 @@ def kernels() -> list[str]:
 def gpus() -> tuple[Gpu, ...]:
     """Graphics cards that ggml can use; empty if it cannot be asked."""
     try:
-        ggml = llama.llama_cpp._lib
-        ggml.ggml_backend_dev_count.restype = ctypes.c_size_t
-        ggml.ggml_backend_dev_get.restype = ctypes.c_void_p
-        ggml.ggml_backend_dev_get.argtypes = [ctypes.c_size_t]
-        ggml.ggml_backend_dev_type.argtypes = [ctypes.c_void_p]
-        ggml.ggml_backend_dev_description.restype = ctypes.c_char_p
-        ggml.ggml_backend_dev_description.argtypes = [ctypes.c_void_p]
-        ggml.ggml_backend_dev_memory.restype = None
-        ggml.ggml_backend_dev_memory.argtypes = [ctypes.c_void_p, *[ctypes.POINTER(ctypes.c_size_t)] * 2]
-        devices = [ggml.ggml_backend_dev_get(index) for index in range(ggml.ggml_backend_dev_count())]
-        return tuple(_gpu(ggml, device) for device in devices if ggml.ggml_backend_dev_type(device) in _GPUS)
+        device_at = _ggml("backend_dev_get", ctypes.c_void_p, ctypes.c_size_t)
+        type_of = _ggml("backend_dev_type", ctypes.c_int, ctypes.c_void_p)
+        name_of = _ggml("backend_dev_description", ctypes.c_char_p, ctypes.c_void_p)
+        size = ctypes.POINTER(ctypes.c_size_t)
+        read_memory = _ggml("backend_dev_memory", None, ctypes.c_void_p, size, size)
+        devices = map(device_at, range(_ggml("backend_dev_count", ctypes.c_size_t)()))
     except AttributeError:
         return ()
-
-
-def _gpu(ggml: ctypes.CDLL, device: int) -> Gpu:
-    free, total = ctypes.c_size_t(), ctypes.c_size_t()
-    ggml.ggml_backend_dev_memory(device, ctypes.byref(free), ctypes.byref(total))
-    # Metal reports a discrete card, but Apple's processors share the machine's memory with it.
-    shares = ggml.ggml_backend_dev_type(device) == _INTEGRATED or sys.platform == "darwin"
-    name = ggml.ggml_backend_dev_description(device).decode("utf-8", "replace")
-    return Gpu(name, free.value, total.value, shares)
+    found: list[Gpu] = []
+    for device in devices:
+        if (kind := type_of(device)) in (_DISCRETE, _INTEGRATED):
+            free, total = ctypes.c_size_t(), ctypes.c_size_t()
+            read_memory(device, ctypes.byref(free), ctypes.byref(total))
+            # Metal reports a discrete card, but Apple's processors share the machine's memory with it.
+            shares = kind == _INTEGRATED or sys.platform == "darwin"
+            found.append(Gpu(name_of(device).decode("utf-8", "replace"), free.value, total.value, shares))
+    return tuple(found)
 
 
 def backends() -> list[str]:
     """Backends that ggml was built with: `CPU`, `CUDA`, `Metal` …, whether or not a device is present."""
     try:
-        ggml = llama.llama_cpp._lib
-        ggml.ggml_backend_reg_count.restype = ctypes.c_size_t
-        ggml.ggml_backend_reg_get.restype = ctypes.c_void_p
-        ggml.ggml_backend_reg_get.argtypes = [ctypes.c_size_t]
-        ggml.ggml_backend_reg_name.restype = ctypes.c_char_p
-        ggml.ggml_backend_reg_name.argtypes = [ctypes.c_void_p]
-        found = [ggml.ggml_backend_reg_get(index) for index in range(ggml.ggml_backend_reg_count())]
-        return [ggml.ggml_backend_reg_name(item).decode("utf-8", "replace") for item in found]
+        registry_at = _ggml("backend_reg_get", ctypes.c_void_p, ctypes.c_size_t)
+        name_of = _ggml("backend_reg_name", ctypes.c_char_p, ctypes.c_void_p)
+        registries = map(registry_at, range(_ggml("backend_reg_count", ctypes.c_size_t)()))
     except AttributeError:
         return []
+    return [name_of(registry).decode("utf-8", "replace") for registry in registries]
+
+
+def _ggml(name: str, result: Any, *arguments: Any) -> Any:
+    """A function of ggml that the binding does not declare. Raises AttributeError if this build lacks it."""
+    return ctypes.CFUNCTYPE(result, *arguments)((f"ggml_{name}", llama.llama_cpp._lib))
+
+
+class LlamaLog:
+    """Passes llama.cpp's log on to stderr, which is a log file, and keeps what is needed later.
+
+    Receives all lines from now on, in place of any earlier LlamaLog.
+    """
+
+    def __init__(self) -> None:
+        self.errors: list[str] = []
+        self.flash_attention = False
+        """Whether the last context uses flash attention, according to the log."""
+        callback = llama.llama_log_callback(self._on_line)
+        llama.llama_log_set(callback, None)
+        _CALLBACKS.append(callback)
+
+    def _on_line(self, level: int, text: bytes, _data: object) -> None:
+        line = text.decode("utf-8", "replace")
+        os.write(2, text)
+        if level == _ERROR_LEVEL and line.strip():
+            self.errors.append(line.strip())
+        if found := _FLASH_ATTENTION.search(line):
+            self.flash_attention = found[1] == "enabled"
 
 
 def main() -> None:
