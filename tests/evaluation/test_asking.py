@@ -21,7 +21,7 @@ QUESTION = Question("q", "Who stole the brass key?", references=("Ferrand",))
         ("The book does not say.", None, None),
     ],
 )
-async def test_quotes_and_support_are_those_of_the_answer_shown(
+async def test_quotes_and_support_describe_the_answer_shown(
     answer: str, quotes: float | None, unsupported: float | None
 ) -> None:
     engine = FakeEngine(says=lambda _: answer)

@@ -11,7 +11,7 @@ def values(*documents: list[float]) -> dict[tuple[str, str], float]:
     return {(f"d{d}", f"q{q}"): value for d, one in enumerate(documents) for q, value in enumerate(one)}
 
 
-def test_the_mean_is_over_questions_and_lies_in_its_interval() -> None:
+def test_the_mean_over_questions_is_inside_its_interval() -> None:
     found = estimate(values([0, 100], [100], [0], [100, 100]))
     assert found is not None
     assert (found.mean, found.questions, found.documents) == (pytest.approx(400 / 6), 6, 4)
@@ -20,7 +20,7 @@ def test_the_mean_is_over_questions_and_lies_in_its_interval() -> None:
     assert 0 <= found.low < found.mean < found.high <= 100
 
 
-def test_questions_of_one_document_are_not_independent() -> None:
+def test_questions_of_one_document_are_resampled_together() -> None:
     chance = random.Random(0)
     alike = [[chance.choice((0.0, 100.0))] * 20 for _ in range(10)]
     clustered = estimate(values(*alike))
@@ -31,7 +31,7 @@ def test_questions_of_one_document_are_not_independent() -> None:
     assert clustered.high - clustered.low > 3 * (alone.high - alone.low)  # type: ignore[operator]
 
 
-def test_the_interval_holds_the_true_mean_about_as_often_as_it_says() -> None:
+def test_the_interval_has_its_nominal_coverage() -> None:
     chance = random.Random(7)
     held = 0
     for trial in range(200):
@@ -42,7 +42,7 @@ def test_the_interval_holds_the_true_mean_about_as_often_as_it_says() -> None:
     assert 175 <= held <= 199
 
 
-def test_seed_and_order_of_the_values() -> None:
+def test_the_interval_depends_on_the_seed_and_not_on_the_order() -> None:
     one = values(*([float(n * n % 17)] * (n % 3 + 1) for n in range(40)))
     turned = dict(reversed(one.items()))
     assert estimate(one, seed=3) == estimate(turned, seed=3)
@@ -55,7 +55,7 @@ def test_a_higher_level_has_a_wider_interval() -> None:
     assert wide.low < narrow.low < narrow.high < wide.high  # type: ignore[union-attr, operator]
 
 
-def test_a_difference_is_of_the_questions_that_both_have() -> None:
+def test_a_difference_covers_the_questions_that_both_have() -> None:
     one, other = values([10, 20], [30], [40]), values([9, 18], [27])
     found = difference(one, other)
     assert found is not None
@@ -65,7 +65,7 @@ def test_a_difference_is_of_the_questions_that_both_have() -> None:
     assert difference(one, {}) is None
 
 
-def test_one_document_has_the_interval_of_its_questions_and_one_question_has_none() -> None:
+def test_questions_of_a_single_document_are_resampled() -> None:
     found = estimate(values([0, 100, 0, 100, 100]))
     assert found is not None
     assert found.documents == 1

@@ -33,7 +33,7 @@ async def test_either_rater_can_find_agreement(said: list[str], rating: Rating) 
     assert usage.generated == len(said)
 
 
-async def test_the_reference_that_is_rated_highest_counts() -> None:
+async def test_the_best_rated_reference_counts() -> None:
     def chooses(prompt: str, options: Sequence[str]) -> str:
         return "partly" if "should say: second" in prompt and "partly" in options else "no"
 
@@ -45,20 +45,20 @@ async def test_the_reference_that_is_rated_highest_counts() -> None:
     assert len(engine.calls) == 3, "nothing is rated higher, so the third is not asked about"
 
 
-async def test_an_empty_answer_agrees_with_nothing_and_costs_nothing() -> None:
+async def test_an_empty_answer_disagrees_without_a_request() -> None:
     engine = FakeEngine(chooses=["yes"])
     assert (await rate("Who?", " \n", ["Ann"], engine))[0] is Rating.NONE
     assert not engine.calls
 
 
-async def test_the_second_rater_is_asked_over_what_was_evaluated() -> None:
+async def test_the_second_rater_reuses_the_evaluated_prompt() -> None:
     engine = FakeEngine(chooses=["no", "no"])
     _, usage = await rate("Who?", "a {answer} with braces", ["{reference}"], engine)
     assert usage.reused > 10
     assert "a {answer} with braces" in engine.calls[0].text
 
 
-async def test_a_real_model_can_only_choose_what_is_offered(tmp_path: Path) -> None:
+async def test_a_real_model_can_only_choose_an_offered_rating(tmp_path: Path) -> None:
     engine = LlamaEngine(write_tiny_gguf(tmp_path / "tiny.gguf"), log=tmp_path / "worker.log")
     try:
         await engine.start()

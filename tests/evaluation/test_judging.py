@@ -28,7 +28,7 @@ async def test_ratings_join_the_scores_with_the_name_of_the_judge(tmp_path: Path
     assert dict(found[0].outcome.scores) == {"f1": 10.0, "lr-1": 100.0, "lr-2": 100.0}
 
 
-async def test_what_is_rated_is_not_asked_again(tmp_path: Path) -> None:
+async def test_rated_answers_are_not_rated_again(tmp_path: Path) -> None:
     answers = iter(["yes", "no", "partly", EngineError("Gone.")])
 
     def chooses(text: str, options: object) -> str:
@@ -48,13 +48,13 @@ async def test_what_is_rated_is_not_asked_again(tmp_path: Path) -> None:
     assert rated(tmp_path) == [100, 0, 0, 0]
 
 
-async def test_another_judge_has_ratings_of_its_own(tmp_path: Path) -> None:
+async def test_another_judge_has_its_own_ratings(tmp_path: Path) -> None:
     await rate(tmp_path, FakeEngine(chooses=lambda _, options: "yes"))
     await rate(tmp_path, FakeEngine(chooses=lambda _, options: "no", fingerprint="other"))
     assert len(list(tmp_path.glob("*.ratings"))) == 2
 
 
-async def test_another_answer_is_rated_again_and_an_old_rating_is_not_told_of_it(tmp_path: Path) -> None:
+async def test_a_new_answer_is_rated_anew(tmp_path: Path) -> None:
     await rate(tmp_path, FakeEngine(chooses=lambda _, options: "yes"))
     changed = [unended(ASKED[0]), *ASKED[1:]]
     assert "lr-1" not in dict(with_ratings(tmp_path, changed)[0][0].outcome.scores)

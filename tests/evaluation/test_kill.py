@@ -99,7 +99,7 @@ def kill(process: "subprocess.Popen[str]") -> None:
 
 
 @pytest.mark.slow
-def test_killed_at_many_moments_it_ends_with_the_same_outcomes_and_none_twice(
+def test_a_run_killed_at_many_moments_ends_with_the_same_outcomes(
     words: list[str], start: Start, tmp_path: Path
 ) -> None:
     command = ("-c", SLOW_FAKE, *words, "--readers", "readagent-s,memwalker,bm25,dos")
@@ -131,7 +131,7 @@ def test_killed_at_many_moments_it_ends_with_the_same_outcomes_and_none_twice(
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_killed_over_a_real_model_it_goes_on_and_asks_nothing_again(
+def test_a_run_killed_with_a_real_model_resumes_without_repeating_questions(
     words: list[str], start: Start, tmp_path: Path
 ) -> None:
     command = ("-m", "gistread", *words, "--readers", "readagent-s,bm25,full", "--out", tmp_path / "run")
@@ -158,7 +158,7 @@ def test_killed_over_a_real_model_it_goes_on_and_asks_nothing_again(
 
 
 @pytest.mark.slow
-def test_ctrl_c_stops_in_order_and_says_how_to_go_on(words: list[str], start: Start, tmp_path: Path) -> None:
+def test_ctrl_c_stops_cleanly_and_says_how_to_resume(words: list[str], start: Start, tmp_path: Path) -> None:
     process = start("-c", SLOW_FAKE, *words, "--out", tmp_path / "run")
     assert process.stderr is not None
     assert "about 2 texts" in process.stderr.readline()

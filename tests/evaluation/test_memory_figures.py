@@ -11,7 +11,7 @@ from tests.memory.books import make_book, prose
 FIGURES = TextFigures("a", 1000, 4, 150, 1, 1500, 300, 12.5)
 
 
-def test_the_figures_of_a_memory_are_those_of_its_pages() -> None:
+def test_figures_of_a_memory_count_its_pages() -> None:
     book = make_book([prose(100), prose(50, seed=1)])
     half = book.paragraphs[1].start
     entries = [
@@ -22,7 +22,7 @@ def test_the_figures_of_a_memory_are_those_of_its_pages() -> None:
     assert figures_of(Document("d", book, ()), memory) == TextFigures("d", 150, 2, 30, 1, 300, 50, 2.0)
 
 
-def test_a_text_is_kept_once_and_half_a_line_does_no_harm(tmp_path: Path) -> None:
+def test_a_text_is_stored_once_and_an_incomplete_line_is_ignored(tmp_path: Path) -> None:
     save(tmp_path, FIGURES)
     save(tmp_path, FIGURES)
     file = tmp_path / "texts.jsonl"
@@ -34,7 +34,7 @@ def test_a_text_is_kept_once_and_half_a_line_does_no_harm(tmp_path: Path) -> Non
     assert read(tmp_path) == [FIGURES, other]
 
 
-def test_all_of_them_in_one_line() -> None:
+def test_the_summary_is_one_line() -> None:
     line = summary([FIGURES, TextFigures("c", 500, 1, 50, 0, 750, 90, 3.5)])
     assert line == (
         "Memories: 2 texts of 750 words on average, 5 pages of 300; compression rate 86.7; 20% of the gists "

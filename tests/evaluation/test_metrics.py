@@ -11,14 +11,14 @@ from tests.evaluation.cases import of, outcome, question
 PAGES = ((0, 100), (100, 200), (200, 300), (300, 400))
 
 
-def test_every_metric_that_a_task_names_exists() -> None:
+def test_every_metric_of_a_task_exists() -> None:
     for task in TASKS.values():
         assert task.metrics
         assert set(task.metrics) <= set(METRICS)
     assert set(COSTS) <= set(METRICS)
 
 
-def test_accuracy_is_of_the_option_chosen() -> None:
+def test_accuracy_compares_the_chosen_option() -> None:
     asked = question(choices=("a", "b"), gold_choice=1)
     assert of("accuracy", Case(asked, outcome(choice=1))) == 100
     assert of("accuracy", Case(asked, outcome(choice=0))) == 0
@@ -27,20 +27,20 @@ def test_accuracy_is_of_the_option_chosen() -> None:
     assert of("accuracy", Case(question(references=("b",)), outcome(choice=1))) is None
 
 
-def test_of_several_references_the_nearest_counts() -> None:
+def test_the_nearest_of_several_references_counts() -> None:
     case = Case(question(references=("a small dog", "big cat")), outcome(answer="The big cat"))
     assert (of("f1", case), of("exact-match", case)) == (100, 100)
     assert of("rouge-l", case) == pytest.approx(80)
 
 
-def test_what_did_not_end_is_wrong_and_not_left_out() -> None:
+def test_a_failed_question_counts_as_wrong() -> None:
     case = Case(question(references=("cat",)), outcome(answer="cat", ended=False), rating=Rating.NONE)
     names = ("f1", "exact-match", "rouge-1", "rouge-2", "rouge-l", "lr-1", "lr-2", "ended")
     assert dict(scores(case, names)) == dict.fromkeys(names, 0.0)
     assert of("context-tokens", case) is of("compression-rate", case) is None, "there was no prompt for an answer"
 
 
-def test_of_an_unanswerable_question_the_refusal_is_right() -> None:
+def test_not_found_is_right_for_an_unanswerable_question() -> None:
     asked = question(answerable=False)
     refused = Case(asked, outcome(answer="The book does not say.", found=False))
     invented = Case(asked, outcome(answer="Ann did."))
@@ -50,7 +50,7 @@ def test_of_an_unanswerable_question_the_refusal_is_right() -> None:
     assert of("not-found", refused) is of("rouge-l", refused) is None
 
 
-def test_of_an_answerable_question_the_refusal_is_wrong() -> None:
+def test_not_found_is_wrong_for_an_answerable_question() -> None:
     asked = question(references=("it does not say a word",))
     refused = Case(asked, outcome(answer="It does not say", found=False))
     assert (of("not-found", refused), of("f1", refused), of("refused", refused)) == (100, 0, None)
@@ -66,7 +66,7 @@ def test_lr_1_counts_agreement_and_lr_2_partial_agreement_too(rating: Rating, lr
     assert of("lr-1", Case(question(references=("x",)), outcome(answer="y"))) is None, "without a judge"
 
 
-def test_gold_pages_that_were_looked_up() -> None:
+def test_page_metrics_compare_look_ups_with_gold_pages() -> None:
     asked = question(gold_places=((150, 160), (190, 210), (350, 360)))  # pages 2, 3 and 4
     names = ("page-recall", "page-any", "page-all", "page-precision")
 
@@ -81,14 +81,14 @@ def test_gold_pages_that_were_looked_up() -> None:
     assert of("page-recall", Case(question(), outcome(lookups=(2,)), PAGES)) is None, "a question without gold places"
 
 
-def test_gold_coverage_is_of_characters_whatever_the_reader_opens() -> None:
+def test_gold_coverage_counts_characters_seen() -> None:
     asked = question(gold_places=((0, 100), (200, 300)))
     assert of("gold-coverage", Case(asked, outcome(seen=((50, 250),)))) == 50
     assert of("gold-coverage", Case(asked, outcome())) == 0
     assert of("gold-coverage", Case(question(), outcome(seen=((0, 9),)))) is None
 
 
-def test_what_it_cost() -> None:
+def test_costs_are_those_of_the_outcome() -> None:
     made = outcome(
         lookups=(3, 1), compression_rate=81.5, context_tokens=700, usage=Usage(prefilled=900, reused=50), seconds=1.5
     )
@@ -104,7 +104,7 @@ def test_what_it_cost() -> None:
     }
 
 
-def test_scores_are_those_that_apply_in_the_order_of_the_table() -> None:
+def test_scores_are_the_applicable_metrics_in_the_order_of_the_table() -> None:
     case = Case(question(references=("cat",), gold_places=((0, 5),)), outcome(answer="cat"), PAGES, Rating.EXACT)
     told = scores(case)
     assert [name for name, _ in told] == [name for name in METRICS if name in dict(told)]

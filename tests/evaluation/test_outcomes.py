@@ -24,14 +24,14 @@ def write(path: Path, *asked: object) -> None:
             file.append(one)  # type: ignore[arg-type]
 
 
-def test_what_was_written_is_read_again(path: Path) -> None:
+def test_a_written_outcome_is_read_back(path: Path) -> None:
     write(path, FIRST, SECOND)
     with OutcomeFile(path) as file:
         assert file.known == {FIRST.key: FIRST, SECOND.key: SECOND}
     assert read_outcomes(path) == {FIRST.key: FIRST, SECOND.key: SECOND}
 
 
-def test_a_line_is_json_with_all_that_is_needed_to_check_it(path: Path) -> None:
+def test_a_line_is_json_with_everything_needed_to_check_it(path: Path) -> None:
     write(path, FIRST)
     line = json.loads(path.read_text())
     assert line["references"] == ["Ann"]
@@ -43,14 +43,14 @@ def test_a_line_is_json_with_all_that_is_needed_to_check_it(path: Path) -> None:
     assert path.read_bytes().count(b"\n") == 1
 
 
-def test_a_line_from_before_answers_were_checked_is_read(path: Path) -> None:
+def test_a_line_without_check_results_is_read(path: Path) -> None:
     line = {name: value for name, value in to_json(FIRST).items() if name not in ("quotes_hold", "unsupported")}
     path.write_text(json.dumps(line) + "\n")
     assert read_outcomes(path) == {FIRST.key: FIRST}
 
 
 @pytest.mark.parametrize("cut", [1, 2, 40, 200])
-def test_half_a_line_at_the_end_is_dropped(path: Path, cut: int) -> None:
+def test_an_incomplete_last_line_is_dropped(path: Path, cut: int) -> None:
     write(path, FIRST, SECOND)
     path.write_bytes(path.read_bytes()[:-cut])
     assert list(read_outcomes(path)) == [FIRST.key]
@@ -59,14 +59,14 @@ def test_half_a_line_at_the_end_is_dropped(path: Path, cut: int) -> None:
     assert path.read_bytes().count(b"\n") == 2
 
 
-def test_of_two_outcomes_of_a_question_the_later_counts(path: Path) -> None:
+def test_the_later_of_two_outcomes_of_a_question_counts(path: Path) -> None:
     again = make_asked("a", "2", "bm25", f1=70)
     write(path, FIRST, SECOND, again)
     assert read_outcomes(path)[again.key] == again
 
 
 @pytest.mark.parametrize("line", ["nonsense", "[]", "{}", '{"task": 3}', json.dumps({**to_json(FIRST), "scores": 3})])
-def test_another_line_is_named_and_nothing_is_removed(path: Path, line: str) -> None:
+def test_a_damaged_line_is_reported_and_nothing_is_removed(path: Path, line: str) -> None:
     write(path, FIRST)
     path.write_text(path.read_text() + line + "\n")
     before = path.read_bytes()
@@ -75,12 +75,12 @@ def test_another_line_is_named_and_nothing_is_removed(path: Path, line: str) -> 
     assert path.read_bytes() == before
 
 
-def test_two_runs_do_not_write_the_same_file(path: Path) -> None:
+def test_two_runs_cannot_write_the_same_file(path: Path) -> None:
     with OutcomeFile(path), pytest.raises(StorageError, match="Another run is writing"):
         OutcomeFile(path)
     OutcomeFile(path).__exit__(None, None, None)
 
 
-def test_a_folder_that_is_not_there_is_an_error_with_its_name(tmp_path: Path) -> None:
+def test_a_missing_folder_is_an_error_with_its_name(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="nowhere"):
         OutcomeFile(tmp_path / "nowhere" / "outcomes.jsonl")

@@ -10,7 +10,7 @@ from gistread.evaluation import overlap
 from gistread.evaluation.overlap import contains, exact_match, rouge, token_f1
 
 
-def test_rouge_of_a_beginning() -> None:
+def test_rouge_of_a_prefix() -> None:
     # Three words of three and of six; two pairs of two and of five; the longest common subsequence is three words.
     found = rouge("The cat sat.", "the cat sat on the mat")
     assert found["rouge1"] == pytest.approx(2 * (3 / 3) * (3 / 6) / (3 / 3 + 3 / 6))
@@ -18,19 +18,19 @@ def test_rouge_of_a_beginning() -> None:
     assert found["rougeL"] == pytest.approx(2 / 3)
 
 
-def test_rouge_l_knows_the_order_and_rouge_1_does_not() -> None:
+def test_rouge_l_depends_on_word_order_and_rouge_1_does_not() -> None:
     found = rouge("mat the on sat cat", "cat sat on the mat")
     assert found["rouge1"] == 1
     assert found["rouge2"] == 0
     assert found["rougeL"] == pytest.approx(1 / 5)
 
 
-def test_rouge_compares_stems_and_is_0_of_nothing() -> None:
+def test_rouge_compares_stems_and_is_0_for_an_empty_text() -> None:
     assert rouge("Climbing horses!", "climbed the horse")["rouge1"] == pytest.approx(2 * 1 * (2 / 3) / (1 + 2 / 3))
     assert set(rouge("", "a word").values()) == {0}
 
 
-def test_without_the_package_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
     real = builtins.__import__
 
     def refuse(name: str, *rest: Any) -> Any:
@@ -60,7 +60,7 @@ def test_without_the_package_it_is_said_how_to_get_it(monkeypatch: pytest.Monkey
         ("dog", "cat", 0, 0),
     ],
 )
-def test_f1_and_exact_match_as_squad_has_them(answer: str, reference: str, f1: float, exact: float) -> None:
+def test_f1_and_exact_match_are_those_of_squad(answer: str, reference: str, f1: float, exact: float) -> None:
     assert token_f1(answer, reference) == pytest.approx(f1)
     assert token_f1(reference, answer) == pytest.approx(f1)
     assert exact_match(answer, reference) == exact
@@ -78,5 +78,5 @@ def test_f1_and_exact_match_as_squad_has_them(answer: str, reference: str, f1: f
         ("Ann", "the", 0),
     ],
 )
-def test_a_reference_is_contained_as_words_that_follow_one_another(answer: str, reference: str, there: float) -> None:
+def test_a_reference_is_contained_as_consecutive_words(answer: str, reference: str, there: float) -> None:
     assert contains(answer, reference) == there

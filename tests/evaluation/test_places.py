@@ -7,7 +7,7 @@ from gistread.evaluation.places import covered, pages_with, united
 PAGES = ((0, 10), (10, 20), (20, 30))
 
 
-def test_the_pages_that_hold_a_place() -> None:
+def test_pages_that_contain_a_place_are_found() -> None:
     assert pages_with([(3, 4)], PAGES) == {1}
     assert pages_with([(9, 11)], PAGES) == {1, 2}
     assert pages_with([(10, 20)], PAGES) == {2}, "a page ends before its end"
@@ -16,14 +16,14 @@ def test_the_pages_that_hold_a_place() -> None:
     assert pages_with([], PAGES) == pages_with([(1, 2)], ()) == set()
 
 
-def test_the_share_that_was_seen() -> None:
+def test_coverage_is_the_share_that_was_seen() -> None:
     assert covered([(0, 10)], [(5, 20)]) == 0.5
     assert covered([(0, 10), (5, 10)], [(0, 3), (2, 5), (8, 9)]) == 0.6, "what overlaps counts once"
     assert covered([(0, 4), (10, 14)], [(0, 99)]) == 1
     assert covered([(0, 4)], []) == covered([], [(0, 4)]) == 0
 
 
-def test_the_share_that_was_seen_is_that_of_sets_of_characters() -> None:
+def test_coverage_equals_that_of_character_sets() -> None:
     chance = random.Random(1)
     for _ in range(200):
         gold, seen = ([(s := chance.randrange(40), s + chance.randrange(1, 9)) for _ in range(n)] for n in (3, 6))
@@ -31,6 +31,6 @@ def test_the_share_that_was_seen_is_that_of_sets_of_characters() -> None:
         assert abs(covered(gold, seen) - len(wanted & there) / len(wanted)) < 1e-9
 
 
-def test_places_are_united_over_a_gap() -> None:
+def test_places_are_joined_over_a_gap() -> None:
     assert united([(7, 9), (0, 3), (3, 5), (4, 4)]) == ((0, 5), (7, 9))
     assert united([(7, 9), (0, 5)], gap=2) == ((0, 9),)

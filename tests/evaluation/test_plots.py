@@ -19,7 +19,7 @@ CELLS = ((100.0, 50.0), (0.0, None))
 MAP = HeatMap("dos", (1000, 128_000), (0.0, 1.0), CELLS)
 
 
-def test_a_point_is_a_reader_with_both_figures() -> None:
+def test_only_readers_with_both_figures_have_a_point() -> None:
     rows = {
         "bm25": [make_asked("a", "1", "bm25", f1=10, context_tokens=800)],
         "new": [make_asked("a", "1", "new", context_tokens=800)],
@@ -40,11 +40,11 @@ def test_a_cell_is_the_mean_of_its_questions() -> None:
     assert heat_maps({"dos": asked[3:]}, "accuracy") == []
 
 
-def test_a_heat_map_as_a_table_has_all_its_numbers() -> None:
+def test_the_table_of_a_heat_map_has_all_its_numbers() -> None:
     assert heat_map_cells(MAP) == [["dos: depth", "1k", "128k"], ["0%", "100", "50"], ["100%", "0", "–"]]
 
 
-def test_pictures_are_there_and_not_blank(tmp_path: Path) -> None:
+def test_plots_are_written_and_not_blank(tmp_path: Path) -> None:
     draw_scatter(POINTS, "f1", "a title", tmp_path / "scatter.png")
     draw_heat_maps([MAP] * 2, "accuracy", "a title", tmp_path / "map.png")
     for name in ("scatter.png", "map.png"):

@@ -57,7 +57,7 @@ async def test_every_reader_is_asked_every_question_once(tmp_path: Path) -> None
     assert plan.todo(read_outcomes(tmp_path / "outcomes.jsonl")) == []
 
 
-async def test_readers_that_need_no_memory_do_not_wait_for_one(tmp_path: Path) -> None:
+async def test_readers_without_a_memory_do_not_wait_for_one(tmp_path: Path) -> None:
     events = await follow(make_plan(DOCUMENTS[:1]), FakeEngine(), tmp_path)
     order = [
         event.reader if isinstance(event, QuestionStarted) else "memory"
@@ -67,19 +67,19 @@ async def test_readers_that_need_no_memory_do_not_wait_for_one(tmp_path: Path) -
     assert list(dict.fromkeys(order)) == ["dos", "closed-book", "memory", "readagent-s", "bm25"]
 
 
-async def test_without_a_reader_that_needs_one_no_memory_is_made(tmp_path: Path) -> None:
+async def test_no_memory_is_built_if_no_reader_needs_it(tmp_path: Path) -> None:
     await follow(make_plan(readers=("dos",)), FakeEngine(), tmp_path)
     assert not (tmp_path / "memories").exists()
 
 
-async def test_a_reader_that_can_do_without_a_memory_names_its_pages_where_there_is_one(tmp_path: Path) -> None:
+async def test_a_reader_that_needs_no_memory_reports_pages_of_an_existing_one(tmp_path: Path) -> None:
     await follow(make_plan(readers=("gistread", "dos")), FakeEngine(), tmp_path)
     scores = {key[2]: dict(asked.outcome.scores) for key, asked in read_outcomes(tmp_path / "outcomes.jsonl").items()}
     assert "page-recall" in scores["gistread"]
     assert "page-recall" not in scores["dos"]
 
 
-async def test_a_memory_is_read_once_for_all_readers_and_runs(tmp_path: Path) -> None:
+async def test_a_memory_is_built_once_for_all_readers_and_runs(tmp_path: Path) -> None:
     events = await follow(make_plan(), FakeEngine(), tmp_path)
     memories = {id(event.memory) for event in events if isinstance(event, MemoryProgress)}
     assert len(memories) == 2
@@ -90,7 +90,7 @@ async def test_a_memory_is_read_once_for_all_readers_and_runs(tmp_path: Path) ->
     assert not [call for call in other.calls if call.priority]  # A memory is read in the background.
 
 
-async def test_what_has_an_outcome_is_not_asked_again(tmp_path: Path) -> None:
+async def test_a_question_with_an_outcome_is_not_asked_again(tmp_path: Path) -> None:
     await follow(make_plan(readers=("dos",)), FakeEngine(), tmp_path)
     engine = FakeEngine()
     assert await follow(make_plan(readers=("dos",)), engine, tmp_path) == []
@@ -103,7 +103,7 @@ async def test_a_reader_may_join_later(tmp_path: Path) -> None:
     assert {event.asked.outcome.reader for event in events if isinstance(event, QuestionMeasured)} == {"closed-book"}
 
 
-async def test_a_question_that_fails_is_an_outcome_and_the_run_goes_on(tmp_path: Path) -> None:
+async def test_a_failed_question_is_an_outcome_and_the_run_continues(tmp_path: Path) -> None:
     asked = DOCUMENTS[0].questions[1].text
     engine = FakeEngine(says=lambda prompt: EngineError("The model is gone.") if asked in prompt else "Ann.")
     await follow(make_plan(readers=("dos", "closed-book")), engine, tmp_path)
@@ -116,21 +116,21 @@ async def test_a_question_that_fails_is_an_outcome_and_the_run_goes_on(tmp_path:
     assert len(outcomes) == 8
 
 
-async def test_what_did_not_end_is_asked_again_when_that_is_wanted(tmp_path: Path) -> None:
+async def test_failed_questions_are_asked_again_with_retry(tmp_path: Path) -> None:
     await follow(make_plan(readers=("dos",)), FakeEngine(says=lambda _: EngineError("Gone.")), tmp_path)
     events = await follow(make_plan(readers=("dos",), retry=True), FakeEngine(), tmp_path)
     assert sum(isinstance(event, QuestionMeasured) for event in events) == 4
     assert all(one.outcome.ended for one in read_outcomes(tmp_path / "outcomes.jsonl").values())
 
 
-async def test_an_engine_that_fails_again_and_again_ends_the_run(tmp_path: Path) -> None:
+async def test_repeated_engine_failures_end_the_run(tmp_path: Path) -> None:
     documents = [make_document("one", 20)]
     with pytest.raises(EngineError, match=r"Gone\."):
         await follow(make_plan(documents, ("dos",)), FakeEngine(says=lambda _: EngineError("Gone.")), tmp_path)
     assert len(read_outcomes(tmp_path / "outcomes.jsonl")) == FAILURES_IN_A_ROW
 
 
-async def test_a_prompt_that_is_too_long_ends_no_run(tmp_path: Path) -> None:
+async def test_prompts_that_are_too_long_do_not_end_the_run(tmp_path: Path) -> None:
     documents = [make_document("one", 20)]
     await follow(make_plan(documents, ("dos", "readagent-s")), FakeEngine(context_tokens=300), tmp_path)
     outcomes = read_outcomes(tmp_path / "outcomes.jsonl").values()
@@ -138,7 +138,7 @@ async def test_a_prompt_that_is_too_long_ends_no_run(tmp_path: Path) -> None:
     assert all("has 300" in one.outcome.error for one in outcomes)
 
 
-async def test_a_question_has_its_time(tmp_path: Path) -> None:
+async def test_a_question_has_a_timeout(tmp_path: Path) -> None:
     class Slow(FakeEngine):
         async def measure(self, prompt: object) -> int:
             await asyncio.sleep(5)
@@ -149,7 +149,7 @@ async def test_a_question_has_its_time(tmp_path: Path) -> None:
     assert errors == ["It took longer than 0.05 s."] * 2
 
 
-async def test_a_defect_of_a_reader_is_an_outcome_that_names_it(tmp_path: Path) -> None:
+async def test_an_unexpected_exception_of_a_reader_is_an_outcome(tmp_path: Path) -> None:
     class Broken(FakeEngine):
         async def stream(self, prompt: object, sampling: Sampling = Sampling(), priority: object = None):  # type: ignore[no-untyped-def,override]  # noqa: B008
             raise ZeroDivisionError("by zero")
@@ -164,7 +164,7 @@ async def test_a_defect_of_a_reader_is_an_outcome_that_names_it(tmp_path: Path) 
 @pytest.mark.parametrize(
     "after", [n if n in (1, 9, 21) else pytest.param(n, marks=pytest.mark.slow) for n in range(1, 30, 4)]
 )
-async def test_a_run_that_was_stopped_anywhere_comes_to_the_same_outcomes(tmp_path: Path, after: int) -> None:
+async def test_a_stopped_run_resumes_to_the_same_outcomes(tmp_path: Path, after: int) -> None:
     def told(folder: Path) -> dict[object, object]:
         outcomes = read_outcomes(folder / "outcomes.jsonl")
         return {key: (one.outcome.answer, one.outcome.lookups, one.outcome.seen) for key, one in outcomes.items()}
@@ -184,7 +184,7 @@ async def test_a_run_that_was_stopped_anywhere_comes_to_the_same_outcomes(tmp_pa
     assert lines == 16
 
 
-async def test_memories_of_another_manner_are_other_memories(tmp_path: Path) -> None:
+async def test_another_run_config_has_its_own_memories(tmp_path: Path) -> None:
     for manner in (
         RunConfig(size=SIZE),
         RunConfig(ReadingMethod(pauses=Pauses.UNIFORM), SIZE),
@@ -197,7 +197,7 @@ async def test_memories_of_another_manner_are_other_memories(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(("budget", "made"), [(0, False), (400, True)])
-async def test_a_memory_that_outgrows_its_room_is_made_coarser_before_anyone_is_asked(
+async def test_a_memory_that_outgrows_the_window_is_summarised_before_the_first_question(
     tmp_path: Path, budget: int, made: bool
 ) -> None:
     documents = [make_document("one", 1, words=1200)]

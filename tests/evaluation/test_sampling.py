@@ -13,7 +13,7 @@ def asked(documents: Sequence[Document]) -> set[tuple[str, str]]:
     return {(document.id, question.id) for document in documents for question in document.questions}
 
 
-def test_without_a_limit_everything_is_asked_in_the_order_of_the_file() -> None:
+def test_without_a_limit_all_questions_are_kept_in_order() -> None:
     assert sample(DOCUMENTS, 0, 0) == [document for document in DOCUMENTS if document.questions]
 
 
@@ -39,13 +39,13 @@ def test_a_smaller_sample_is_part_of_a_larger_one() -> None:
         assert len(asked(sample(DOCUMENTS, limit, 3))) == limit
 
 
-def test_the_seed_decides_and_the_order_of_the_file_does_not() -> None:
+def test_the_sample_depends_on_the_seed_and_not_on_the_order() -> None:
     samples = [asked(sample(DOCUMENTS, 4, seed)) for seed in range(12)]
     assert len(set(map(frozenset, samples))) > 6
     assert all(asked(sample(DOCUMENTS[::-1], 4, seed)) == samples[seed] for seed in range(12))
 
 
-def test_as_many_documents_as_wanted() -> None:
+def test_documents_can_be_limited() -> None:
     few = sample(DOCUMENTS, 0, 0, most_documents=2)
     assert len(few) == 2
     assert all(document in DOCUMENTS for document in few)

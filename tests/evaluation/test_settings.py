@@ -11,7 +11,7 @@ from gistread.evaluation.settings import RunSettings, all_prompts, data_hash, re
 SETTINGS = RunSettings("qmsum", "d" * 64, "tiny", "f" * 32, 4096, seed=1, limit=20, depths=[0.5], prompts=all_prompts())
 
 
-def test_the_same_settings_go_on(tmp_path: Path) -> None:
+def test_the_same_settings_resume_a_run(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     settle(folder, SETTINGS)
     settle(folder, SETTINGS)
@@ -31,7 +31,7 @@ def test_the_same_settings_go_on(tmp_path: Path) -> None:
         ({"context_tokens": 512}, r"--context \(4096 there, 512 here\)"),
     ],
 )
-def test_others_are_refused_and_named(tmp_path: Path, change: dict[str, object], said: str) -> None:
+def test_different_settings_are_refused_and_named(tmp_path: Path, change: dict[str, object], said: str) -> None:
     settle(tmp_path, SETTINGS)
     before = (tmp_path / "run.json").read_bytes()
     with pytest.raises(UsageError, match=said) as refused:
@@ -40,19 +40,19 @@ def test_others_are_refused_and_named(tmp_path: Path, change: dict[str, object],
     assert (tmp_path / "run.json").read_bytes() == before
 
 
-def test_a_folder_without_a_run_is_said_to_be_one(tmp_path: Path) -> None:
+def test_a_folder_without_a_run_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="has no run"):
         read_settings(tmp_path)
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"task": "x"}'])
-def test_a_file_of_something_else_is_refused(tmp_path: Path, content: str) -> None:
+def test_a_foreign_file_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "run.json").write_text(content)
     with pytest.raises(StorageError, match=r"run\.json"):
         settle(tmp_path, SETTINGS)
 
 
-def test_data_is_known_by_all_that_is_in_it(tmp_path: Path) -> None:
+def test_the_hash_of_data_covers_names_and_contents(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     (folder / "in").mkdir(parents=True)
     (folder / "in" / "one").write_text("1")
@@ -63,6 +63,6 @@ def test_data_is_known_by_all_that_is_in_it(tmp_path: Path) -> None:
     assert len({before, changed, data_hash(folder), data_hash(folder / "in" / "two")}) == 4
 
 
-def test_data_that_is_not_there_is_an_error_that_says_where_it_is_to_be_had(tmp_path: Path) -> None:
+def test_missing_data_is_an_error_that_says_where_to_get_it(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="eval list"):
         data_hash(tmp_path / "none")

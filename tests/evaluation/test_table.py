@@ -23,7 +23,7 @@ def table() -> Table:
     return tabulate(rows, ("f1", "page-recall", "accuracy"), {"ours": "bm25", "closed-book": "bm25"})
 
 
-def test_a_row_is_the_means_of_a_reader(table: Table) -> None:
+def test_a_row_has_the_means_of_a_reader(table: Table) -> None:
     assert [(row.name, row.questions, row.documents) for row in table.rows] == [
         ("bm25", 3, 2),
         ("ours", 3, 2),
@@ -36,12 +36,12 @@ def test_a_row_is_the_means_of_a_reader(table: Table) -> None:
     assert ours.figures["context-tokens"].mean == 21
 
 
-def test_a_metric_that_applies_nowhere_has_no_column(table: Table) -> None:
+def test_a_metric_that_never_applies_has_no_column(table: Table) -> None:
     assert table.metrics == ("f1", "page-recall")
     assert table.costs == ("context-tokens",)
 
 
-def test_readers_are_held_against_the_baseline_question_by_question(table: Table) -> None:
+def test_readers_are_compared_with_the_baseline_question_by_question(table: Table) -> None:
     bm25, ours, closed = table.rows
     assert (bm25.against, bm25.baseline) == ({}, "")
     assert ours.baseline == "bm25"
@@ -54,14 +54,14 @@ def test_readers_are_held_against_the_baseline_question_by_question(table: Table
     assert (closed.against["f1"].mean, closed.against["f1"].questions) == (-10, 1)
 
 
-def test_the_cells_say_the_figures_and_their_intervals(table: Table) -> None:
+def test_cells_show_figures_with_intervals(table: Table) -> None:
     cells = figures(table, table.metrics)
     assert cells[0] == ["reader", "n", "f1 %", "page-recall %"]
     assert cells[2] == ["ours", "3", "60.0 [45.0, 90.0]", "50.0 [0.0, 75.0]"]
     assert cells[3] == ["closed-book", "1", "0.0", "–"]
 
 
-def test_a_difference_says_its_interval(table: Table) -> None:
+def test_a_difference_has_its_interval(table: Table) -> None:
     head, ours, closed = differences(table)
     assert head == ["− bm25", "f1 %", "page-recall %"]
     # Three questions are too few to tell by, whatever their interval.
@@ -70,7 +70,7 @@ def test_a_difference_says_its_interval(table: Table) -> None:
 
 
 @pytest.mark.parametrize(("metric", "first", "second"), [("f1", "▲", "▼"), ("context-tokens", "▼", "▲")])
-def test_better_and_worse_are_marked_beyond_the_interval(metric: str, first: str, second: str) -> None:
+def test_differences_beyond_their_interval_are_marked(metric: str, first: str, second: str) -> None:
     name = metric.replace("-", "_")
     more = [make_asked(str(number), "1", "more", **{name: 50 + number}) for number in range(12)]
     less = [make_asked(str(number), "1", "less", **{name: 40 - number}) for number in range(12)]
@@ -79,17 +79,17 @@ def test_better_and_worse_are_marked_beyond_the_interval(metric: str, first: str
         assert differences(replace(table, metrics=(metric,)))[1][1].endswith(sign)
 
 
-def test_rows_held_against_several_say_against_which() -> None:
+def test_rows_with_different_baselines_name_them() -> None:
     table = tabulate({"a": BM25, "b": OURS, "c": CLOSED}, ("f1",), {"b": "a", "c": "b"})
     assert [cells[:2] for cells in differences(table)] == [["reader", "against"], ["b", "a"], ["c", "b"]]
 
 
-def test_less_is_better_where_less_is(table: Table) -> None:
+def test_a_decrease_is_better_for_costs(table: Table) -> None:
     worse = tabulate({"a": BM25, "b": OURS}, ("context-tokens",), {"a": "b"})
     assert figures(worse, ("context-tokens",))[1:] == [["a", "3", "1000"], ["b", "3", "21"]]
 
 
-def test_markdown_is_a_table(table: Table) -> None:
+def test_markdown_output_is_a_table(table: Table) -> None:
     assert markdown([["reader", "f1 %"], ["a|b", "1"]]).splitlines() == [
         "| reader | f1 % |",
         "| --- | ---: |",
@@ -98,14 +98,14 @@ def test_markdown_is_a_table(table: Table) -> None:
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 200])
-def test_text_fits_the_terminal_and_loses_no_cell(table: Table, columns: int) -> None:
+def test_text_output_fits_the_terminal_and_has_every_cell(table: Table, columns: int) -> None:
     cells = figures(table, table.metrics)
     shown = text(cells, columns)
     assert max(map(len, shown.splitlines())) <= columns
     assert all(cell in shown for row in cells for cell in row)
 
 
-def test_json_has_every_figure(table: Table) -> None:
+def test_json_output_has_every_figure(table: Table) -> None:
     document = to_json(table)
     ours = document["rows"][1]
     assert ours["against_baseline"]["f1"] == {"mean": 40, "low": 30, "high": 60, "questions": 3, "documents": 2}

@@ -24,7 +24,7 @@ from gistread.evaluation.tasks.entities import Entity, entity, names, swapped
         ("The Interview", "What is the name of the film?", "film"),
     ],
 )
-def test_the_kind_is_told_by_form_and_question(answer: str, question: str, kind: str) -> None:
+def test_the_kind_follows_from_form_and_question(answer: str, question: str, kind: str) -> None:
     found = entity(answer, question, f"It was {answer}, they said.")
     assert found is not None
     assert found.kind == kind
@@ -44,21 +44,21 @@ def test_the_kind_is_told_by_form_and_question(answer: str, question: str, kind:
         ("The Ann Lee Club of Greater London Town", "Which club?", ""),
     ],
 )
-def test_what_is_no_entity_of_a_known_kind_is_left_alone(answer: str, question: str, text: str) -> None:
+def test_an_answer_of_no_known_kind_is_unchanged(answer: str, question: str, text: str) -> None:
     assert entity(answer, question, text) is None
 
 
-def test_an_article_is_no_part_of_a_name() -> None:
+def test_an_article_is_not_part_of_a_name() -> None:
     assert entity("the Adriatic.", "Where?", "") == Entity("Adriatic", "place")
 
 
-def test_an_entity_is_swapped_wherever_it_stands() -> None:
+def test_an_entity_is_swapped_everywhere() -> None:
     old, new = Entity("Ann Lee", "person"), Entity("Bo Holm", "person")
     text = "Ann Lee's lamp. Miss Lee made it; ANN LEE sold it in Leeds. Leeward."
     assert swapped(text, old, new) == "Bo Holm's lamp. Miss Holm made it; Bo Holm sold it in Leeds. Leeward."
 
 
-def test_a_number_is_not_swapped_inside_another_one() -> None:
+def test_a_number_inside_another_is_not_swapped() -> None:
     old, new = Entity("30", "form 00"), Entity("41", "form 00")
     assert swapped("30 of 1,305 in 2030, 3.30 and 30.5; 30,000 (30).", old, new) == (
         "41 of 1,305 in 2030, 3.30 and 30.5; 30,000 (41)."

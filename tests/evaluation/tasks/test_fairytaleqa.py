@@ -27,7 +27,7 @@ STORY = {
 }
 
 
-def test_a_gold_place_is_the_section_that_the_file_names(tmp_path: Path) -> None:
+def test_a_gold_place_is_the_section_named_in_the_file(tmp_path: Path) -> None:
     (story,) = load(lines(tmp_path / "dev.jsonl", STORY))
     assert story.book.text == "A king had a tin cup.\n\nHe lost it.\n\nA goat found it.\n\nThey drank."
     assert gold_text(story, 0) == ["A king had a tin cup.\n\nHe lost it."]
@@ -60,7 +60,7 @@ def authors_folder(root: Path, split: str = "val") -> Path:
 
 
 @pytest.mark.parametrize("part", [".", "data-by-train-split", "data-by-train-split/questions/val"])
-def test_the_authors_folders_of_tables(tmp_path: Path, part: str) -> None:
+def test_the_authors_folders_of_tables_are_read(tmp_path: Path, part: str) -> None:
     (story,) = load(authors_folder(tmp_path / "FairytaleQAData") / part)
     assert story.questions[0].text == 'Who "found" it, and where?'
     assert story.questions[0].references == ("a goat, in a wood", "A goat")
@@ -68,7 +68,7 @@ def test_the_authors_folders_of_tables(tmp_path: Path, part: str) -> None:
     sound(story)
 
 
-def test_one_split_of_several(tmp_path: Path) -> None:
+def test_one_of_several_splits_is_read(tmp_path: Path) -> None:
     root = authors_folder(authors_folder(tmp_path), "test")
     assert len(list(load(root))) == 2
     for name in ("val", "valid", "test"):
@@ -77,7 +77,7 @@ def test_one_split_of_several(tmp_path: Path) -> None:
         list(load(root, TaskOptions(split="train")))
 
 
-def test_a_story_that_is_missing_is_named(tmp_path: Path) -> None:
+def test_a_missing_story_is_reported(tmp_path: Path) -> None:
     root = authors_folder(tmp_path)
     (root / "data-by-train-split" / "section-stories" / "val" / "cup-story.csv").unlink()
     with pytest.raises(GistreadError, match=r"cup-questions\.csv has no story"):
@@ -94,7 +94,7 @@ def test_a_story_that_is_missing_is_named(tmp_path: Path) -> None:
         ({"questions": {}}, "`questions` is not a list"),
     ],
 )
-def test_what_is_wrong_is_said_with_file_and_line(tmp_path: Path, change: dict[str, object], says: str) -> None:
+def test_errors_name_file_and_line(tmp_path: Path, change: dict[str, object], says: str) -> None:
     path = lines(tmp_path / "dev.jsonl", STORY)
     path.write_text(path.read_text() + "\n" + lines(tmp_path / "x", {**STORY, **change}).read_text())
     documents = load(path)
@@ -104,7 +104,7 @@ def test_what_is_wrong_is_said_with_file_and_line(tmp_path: Path, change: dict[s
 
 
 @needs_data
-def test_the_real_tales() -> None:
+def test_real_tales_are_read() -> None:
     tales = list(load(DATA / "fairytaleqa" / "fairytaleqa_dev.jsonl"))
     assert len(tales) == 20
     assert sum(len(tale.questions) for tale in tales) == 913

@@ -70,7 +70,7 @@ def hotpot_file(path: Path) -> Path:
     return document(path, [*records, yes])
 
 
-def test_a_cell_for_every_length_and_depth_and_every_cell_before_the_second_needle_of_one(tmp_path: Path) -> None:
+def test_every_cell_has_a_first_needle_before_any_has_a_second(tmp_path: Path) -> None:
     documents = list(one(squad_file(tmp_path / "s.json"), SMALL))
     ids = [text.id for text in documents]
     assert ids[:6] == ["300-0-1", "300-50-1", "300-100-1", "600-0-1", "600-50-1", "600-100-1"]
@@ -80,7 +80,7 @@ def test_a_cell_for_every_length_and_depth_and_every_cell_before_the_second_need
         sound(text)
 
 
-def test_the_answer_is_another_one_of_its_kind_and_the_true_one_is_gone(tmp_path: Path) -> None:
+def test_the_answer_is_replaced_by_another_of_its_kind(tmp_path: Path) -> None:
     for text in one(squad_file(tmp_path / "s.json"), SMALL):
         (asked,) = text.questions
         true = PEOPLE[int(asked.id[1])]
@@ -108,7 +108,7 @@ def test_length_and_depth_are_those_of_the_cell(tmp_path: Path) -> None:
         assert tokens_before(text) / tokens == pytest.approx(depth, abs=0.04)
 
 
-def test_nothing_of_the_same_article_is_hay(tmp_path: Path) -> None:
+def test_no_hay_is_from_the_needles_article(tmp_path: Path) -> None:
     for text in one(squad_file(tmp_path / "s.json"), SMALL):
         topic = TOPICS[int(text.questions[0].id[1])]
         assert f"The {topic} of year 1 " in text.book.text
@@ -126,7 +126,7 @@ def test_the_same_options_make_the_same_texts(tmp_path: Path) -> None:
     assert texts(1) == texts(1) != texts(2)
 
 
-def test_texts_are_made_as_they_are_asked_for(tmp_path: Path) -> None:
+def test_texts_are_made_lazily(tmp_path: Path) -> None:
     counted = 0
 
     def count(text: str) -> int:
@@ -141,7 +141,7 @@ def test_texts_are_made_as_they_are_asked_for(tmp_path: Path) -> None:
     assert first < counted < 3 * first
 
 
-def test_a_book_can_be_the_hay_and_needles_stand_between_its_sentences(tmp_path: Path) -> None:
+def test_needles_in_a_book_are_placed_between_sentences(tmp_path: Path) -> None:
     book = tmp_path / "book.txt"
     paragraphs = (" ".join(f"Wolf {n} ran {m} miles." for m in range(40)) for n in range(9))
     book.write_text("CHAPTER I\n\n" + "\n\n".join(paragraphs))
@@ -155,13 +155,13 @@ def test_a_book_can_be_the_hay_and_needles_stand_between_its_sentences(tmp_path:
         assert "ran\n" not in text.book.text, "no sentence is parted"
 
 
-def test_a_needle_that_is_longer_than_its_haystack_stands_alone(tmp_path: Path) -> None:
+def test_a_needle_longer_than_its_haystack_stands_alone(tmp_path: Path) -> None:
     for text in one(squad_file(tmp_path / "s.json"), TaskOptions(lengths=(1, 70), depths=(0.5,), needles=5)):
         sound(text)
         assert estimated_tokens(text.book.text) < 90
 
 
-def test_two_needles_stand_at_two_depths_and_say_one_thing(tmp_path: Path) -> None:
+def test_two_needles_at_two_depths_have_the_same_new_entity(tmp_path: Path) -> None:
     options = TaskOptions(lengths=(1000,), depths=(1.0, 0.0, 0.5), needles=2)
     documents = list(two(hotpot_file(tmp_path / "h.json"), options))
     assert [text.id for text in documents[:3]] == ["1000-0-50-1", "1000-0-100-1", "1000-50-100-1"]
@@ -180,7 +180,7 @@ def test_two_needles_stand_at_two_depths_and_say_one_thing(tmp_path: Path) -> No
     assert orders == {"Mill", "Vale"}, "either can come first"
 
 
-def test_musique_gives_pairs_too(tmp_path: Path) -> None:
+def test_musique_gives_pairs_of_needles(tmp_path: Path) -> None:
     records = [
         {
             "id": f"2hop{number}",
@@ -209,12 +209,12 @@ def test_musique_gives_pairs_too(tmp_path: Path) -> None:
         (TaskOptions(depths=(0.5,)), "Two needles need two depths"),
     ],
 )
-def test_what_cannot_be_made_is_said(tmp_path: Path, options: TaskOptions, says: str) -> None:
+def test_impossible_options_are_refused(tmp_path: Path, options: TaskOptions, says: str) -> None:
     with pytest.raises(GistreadError, match=says):
         list(two(hotpot_file(tmp_path / "h.json"), options))
 
 
-def test_a_file_without_answers_that_can_be_swapped_or_without_hay_is_refused(tmp_path: Path) -> None:
+def test_a_file_without_swappable_answers_or_hay_is_refused(tmp_path: Path) -> None:
     asked = [{"id": "a", "question": "Who?", "answers": [{"text": "Ann Lee", "answer_start": 0}]}]
     alone = {"data": [{"title": "x", "paragraphs": [{"context": "Ann Lee did.", "qas": asked}]}]}
     with pytest.raises(GistreadError, match=r"alone\.json: the answer of no question can be swapped"):
@@ -239,7 +239,7 @@ def test_a_file_without_answers_that_can_be_swapped_or_without_hay_is_refused(tm
         ("needle-2", "musique_dev_60.jsonl", "2600_War-and-Peace.txt"),
     ],
 )
-def test_real_needles(task: str, file: str, haystack: str) -> None:
+def test_needles_are_made_of_real_files(task: str, file: str, haystack: str) -> None:
     book = DATA / "books" / haystack if haystack else None
     options = TaskOptions(lengths=(1000, 16_000, 128_000), depths=(0.0, 0.5, 1.0), needles=1, haystack=book)
     documents = list(TASKS[task].load(DATA / "multihop" / file, options))

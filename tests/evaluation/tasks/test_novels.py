@@ -37,7 +37,7 @@ def novel(**more: Any) -> dict[str, Any]:
     }
 
 
-def test_the_text_of_a_novel_lies_in_the_folder_of_the_data(tmp_path: Path) -> None:
+def test_the_text_of_a_novel_is_read_from_the_data_folder(tmp_path: Path) -> None:
     for folder in ("literaryqa", "books"):
         (tmp_path / folder).mkdir()
     (tmp_path / "books" / "1.txt").write_text(GUTENBERG)
@@ -48,7 +48,7 @@ def test_the_text_of_a_novel_lies_in_the_folder_of_the_data(tmp_path: Path) -> N
     sound(document)
 
 
-def test_or_in_the_record_as_the_authors_script_writes_it(tmp_path: Path) -> None:
+def test_the_text_of_a_novel_may_be_in_the_record(tmp_path: Path) -> None:
     (document,) = literary(lines(tmp_path / "test.jsonl", novel(text="THE LAMP\nBY ANN LEE\n" + "It burned. " * 40)))
     assert "It burned." in document.book.text
 
@@ -64,7 +64,7 @@ def test_or_in_the_record_as_the_authors_script_writes_it(tmp_path: Path) -> Non
         ({"text": "x", "qas": [{"question": "?", "answers": []}]}, "`answers` is empty"),
     ],
 )
-def test_what_is_wrong_is_said_with_file_and_line(tmp_path: Path, change: dict[str, Any], says: str) -> None:
+def test_errors_name_file_and_line(tmp_path: Path, change: dict[str, Any], says: str) -> None:
     (tmp_path / "secret.txt").write_text("not for you")
     (tmp_path / "data").mkdir()
     with pytest.raises(GistreadError, match=f"dev.jsonl, line 1.*{says}"):
@@ -72,7 +72,7 @@ def test_what_is_wrong_is_said_with_file_and_line(tmp_path: Path, change: dict[s
 
 
 @needs_data
-def test_the_real_novels() -> None:
+def test_real_novels_are_read() -> None:
     novels = list(literary(DATA / "literaryqa" / "literaryqa_dev.jsonl"))
     assert (len(novels), sum(len(one.questions) for one in novels)) == (6, 176)
     for one in novels:
@@ -102,7 +102,7 @@ def authors_folder(root: Path) -> Path:
     return root
 
 
-def test_the_authors_folder_and_only_what_was_fetched(tmp_path: Path) -> None:
+def test_only_fetched_stories_of_the_authors_folder_are_read(tmp_path: Path) -> None:
     (lamp,) = narrative(authors_folder(tmp_path))
     assert (lamp.id, lamp.book.title) == ("00aa", "The Lamp (novel)")
     assert lamp.book.text == "CHAPTER I\n\nThe lamp had burned for a year."
@@ -113,14 +113,14 @@ def test_the_authors_folder_and_only_what_was_fetched(tmp_path: Path) -> None:
     sound(lamp)
 
 
-def test_another_set_and_a_film_script(tmp_path: Path) -> None:
+def test_another_split_and_a_film_script_are_read(tmp_path: Path) -> None:
     (film,) = narrative(authors_folder(tmp_path), TaskOptions(split="test"))
     assert film.book.title == "Lamp, The (film)"
     assert "ANN fades." in film.book.text
     assert "<" not in film.book.text
 
 
-def test_a_set_without_stories_and_one_that_is_none_are_refused(tmp_path: Path) -> None:
+def test_an_unknown_split_and_one_without_stories_are_refused(tmp_path: Path) -> None:
     folder = authors_folder(tmp_path)
     with pytest.raises(GistreadError, match=r"None of the 0 stories of the set train is there: .*download_stories\.sh"):
         list(narrative(folder, TaskOptions(split="train")))

@@ -31,7 +31,7 @@ def two_hops(**more: Any) -> dict[str, Any]:
     }
 
 
-def test_hotpotqa_names_sentences(tmp_path: Path) -> None:
+def test_gold_places_of_hotpotqa_are_sentences(tmp_path: Path) -> None:
     (one,) = hotpot(document(tmp_path / "dev.json", [two_hops()]))
     assert one.book.text.startswith("Ann Lee\n\nAnn Lee made lamps. She was born in Oslo. She died.\n\nThe Fog\n\n")
     assert gold_text(one, 0) == ["She was born in Oslo.", "The lamp was made by Ann Lee."]
@@ -40,7 +40,7 @@ def test_hotpotqa_names_sentences(tmp_path: Path) -> None:
     sound(one)
 
 
-def test_hotpotqa_with_titles_alone_names_paragraphs(tmp_path: Path) -> None:
+def test_gold_places_of_hotpotqa_with_titles_alone_are_paragraphs(tmp_path: Path) -> None:
     record = two_hops(supporting_titles=["Ann Lee", "The Lamp"], _id=None)
     del record["supporting_facts"]
     (one,) = hotpot(document(tmp_path / "dev.json", [record]))
@@ -61,7 +61,7 @@ def test_hotpotqa_with_titles_alone_names_paragraphs(tmp_path: Path) -> None:
         ({"supporting_facts": [["x", "y"]]}, "titles and sentence numbers"),
     ],
 )
-def test_what_is_wrong_in_hotpotqa_is_said_with_its_entry(tmp_path: Path, change: dict[str, Any], says: str) -> None:
+def test_errors_in_hotpotqa_name_the_entry(tmp_path: Path, change: dict[str, Any], says: str) -> None:
     with pytest.raises(GistreadError, match=rf"dev\.json, entry 2.*{says}"):
         list(hotpot(document(tmp_path / "dev.json", [two_hops(), two_hops(**change)])))
 
@@ -84,7 +84,7 @@ def hops(**more: Any) -> dict[str, Any]:
     }
 
 
-def test_musique_marks_paragraphs_and_knows_other_names_of_the_answer(tmp_path: Path) -> None:
+def test_musique_has_gold_paragraphs_and_aliases_of_the_answer(tmp_path: Path) -> None:
     one, other = musique(lines(tmp_path / "dev.jsonl", hops(), hops(answerable=False)))
     assert gold_text(one, 0) == ["Ann made it.", "She was born in Oslo."]
     assert one.questions[0].references == ("Oslo", "Christiania")
@@ -106,7 +106,7 @@ def articles(**more: Any) -> dict[str, Any]:
     return {"version": "v2.0", "data": [{"title": "The_Lamp", "paragraphs": paragraphs}]}
 
 
-def test_squad_has_an_article_a_document_and_questions_without_an_answer(tmp_path: Path) -> None:
+def test_squad_has_one_document_per_article_and_unanswerable_questions(tmp_path: Path) -> None:
     (one,) = squad(document(tmp_path / "dev.json", articles()))
     assert (one.id, one.book.text) == ("The Lamp", "Fog came.\n\nThe lamp burned for a year.")
     assert gold_text(one, 0) == ["The lamp burned for a year."]
@@ -123,27 +123,27 @@ def test_squad_has_an_article_a_document_and_questions_without_an_answer(tmp_pat
         ({"id": None}, "`id` is missing"),
     ],
 )
-def test_what_is_wrong_in_squad_is_said_with_its_place(tmp_path: Path, change: dict[str, Any], says: str) -> None:
+def test_errors_in_squad_name_their_place(tmp_path: Path, change: dict[str, Any], says: str) -> None:
     with pytest.raises(GistreadError, match=f"`data` 1, `paragraphs` 2, `qas` 1.*{says}"):
         list(squad(document(tmp_path / "dev.json", articles(**change))))
     with pytest.raises(GistreadError, match="`data` is missing, a list"):
         list(squad(document(tmp_path / "dev.json", two_hops())))
 
 
-def test_an_answer_that_stands_elsewhere_in_its_paragraph_is_found_there(tmp_path: Path) -> None:
+def test_an_answer_with_a_wrong_offset_is_found_in_its_paragraph(tmp_path: Path) -> None:
     counted_otherwise = articles(answers=[{"text": "a year", "answer_start": 3}])
     ((_, paragraphs),) = squad_articles(document(tmp_path / "dev.json", counted_otherwise))
     assert paragraphs[1].asked[0].starts == (20,)
 
 
-def test_xquad_is_in_the_language_of_its_name(tmp_path: Path) -> None:
+def test_the_language_of_xquad_is_in_the_file_name(tmp_path: Path) -> None:
     (german,) = squad(document(tmp_path / "xquad.de.json", articles()))
     (english,) = squad(document(tmp_path / "dev-v2.0.json", articles()))
     assert (german.book.language, english.book.language) == ("de", "en")
 
 
 @needs_data
-def test_the_real_paragraphs() -> None:
+def test_real_paragraphs_are_read() -> None:
     found = list(hotpot(DATA / "multihop" / "hotpotqa_dev_120.json"))
     assert len(found) == 120
     assert all(len(one.questions[0].gold_places) == 2 for one in found)

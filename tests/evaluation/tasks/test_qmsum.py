@@ -40,7 +40,7 @@ def test_a_turn_is_a_paragraph_without_noise(tmp_path: Path) -> None:
     sound(one)
 
 
-def test_gold_places_are_the_turns_that_the_file_counts(tmp_path: Path) -> None:
+def test_gold_places_are_the_turns_named_in_the_file(tmp_path: Path) -> None:
     (one,) = load(lines(tmp_path / "val.jsonl", meeting()))
     assert [question.id for question in one.questions] == ["general-1", "specific-1", "specific-2"]
     assert gold_text(one, 0) == []
@@ -49,13 +49,13 @@ def test_gold_places_are_the_turns_that_the_file_counts(tmp_path: Path) -> None:
     assert one.questions[1].references == ("It is dear.",)
 
 
-def test_a_query_without_an_answer_is_left_out(tmp_path: Path) -> None:
+def test_a_query_without_an_answer_is_skipped(tmp_path: Path) -> None:
     general = [{"query": "Summarize.", "answer": " "}]
     (one,) = load(lines(tmp_path / "val.jsonl", meeting(general_query_list=general)))
     assert [question.id for question in one.questions] == ["specific-1", "specific-2"]
 
 
-def test_a_folder_with_a_file_a_meeting(tmp_path: Path) -> None:
+def test_a_folder_has_one_file_per_meeting(tmp_path: Path) -> None:
     for name in ("b.json", "a.json"):
         document(tmp_path / name, meeting())
     assert [one.id for one in load(tmp_path)] == ["meeting-1", "meeting-2"]
@@ -70,13 +70,13 @@ def test_a_folder_with_a_file_a_meeting(tmp_path: Path) -> None:
         ({"specific_query_list": [{"query": "?", "answer": "!", "relevant_text_span": [["a", 1]]}]}, "first and last"),
     ],
 )
-def test_what_is_wrong_is_said_with_file_and_line(tmp_path: Path, change: dict[str, Any], says: str) -> None:
+def test_errors_name_file_and_line(tmp_path: Path, change: dict[str, Any], says: str) -> None:
     with pytest.raises(GistreadError, match=f"val.jsonl, line 1.*{says}"):
         list(load(lines(tmp_path / "val.jsonl", meeting(**change))))
 
 
 @needs_data
-def test_the_real_meetings() -> None:
+def test_real_meetings_are_read() -> None:
     meetings = list(load(DATA / "qmsum" / "qmsum_val.jsonl"))
     assert len(meetings) == 35
     assert sum(len(one.questions) for one in meetings) == 272

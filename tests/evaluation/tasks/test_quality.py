@@ -39,7 +39,7 @@ def article(set_: str, *questions: dict[str, Any], **more: Any) -> dict[str, Any
     }
 
 
-def test_both_writers_questions_to_an_article_are_one_document(tmp_path: Path) -> None:
+def test_questions_of_both_writers_form_one_document(tmp_path: Path) -> None:
     other = article("B", asked("x", 2), article_id="9", title="Another")
     path = lines(tmp_path / "dev", article("A", asked("a", 1), asked("b", 4)), other, article("C", asked("c", 2)))
     lamp, another = four(path)
@@ -55,7 +55,7 @@ def test_both_writers_questions_to_an_article_are_one_document(tmp_path: Path) -
         sound(document)
 
 
-def test_two_options_are_the_right_one_and_a_distractor(tmp_path: Path) -> None:
+def test_quality_2_offers_the_right_option_and_a_distractor(tmp_path: Path) -> None:
     path = lines(tmp_path / "dev", article("A", *(asked(f"q{n}", n % 4 + 1) for n in range(40))))
     (document,) = two(path)
     sound(document)
@@ -75,13 +75,13 @@ def test_the_seed_draws_the_distractors(tmp_path: Path) -> None:
     assert choices[0] == choices[1] != choices[2]
 
 
-def test_an_option_that_is_there_twice_is_offered_once(tmp_path: Path) -> None:
+def test_a_repeated_option_is_offered_once(tmp_path: Path) -> None:
     path = lines(tmp_path / "dev", article("A", asked("a", 4, options=["x", "y ", "y", "z"])))
     (document,) = four(path)
     assert (document.questions[0].choices, document.questions[0].gold_choice) == (("x", "y", "z"), 2)
 
 
-def test_a_file_that_has_two_options_is_taken_as_it_is_and_only_by_quality_2(tmp_path: Path) -> None:
+def test_a_file_with_two_options_is_read_only_by_quality_2(tmp_path: Path) -> None:
     story = {
         "doc_id": "sq-1",
         "first_line": "THE LAMP",
@@ -108,7 +108,7 @@ def test_a_file_that_has_two_options_is_taken_as_it_is_and_only_by_quality_2(tmp
         ({"questions": [asked("a", 1, options=["x", "x", "x", "x"])]}, "not answers that differ"),
     ],
 )
-def test_what_is_wrong_is_said_with_file_and_line(tmp_path: Path, change: dict[str, Any], says: str) -> None:
+def test_errors_name_file_and_line(tmp_path: Path, change: dict[str, Any], says: str) -> None:
     path = lines(
         tmp_path / "dev", article("A", asked("a", 1)), article("B", **{"article_id": "9", "questions": [], **change})
     )
@@ -117,7 +117,7 @@ def test_what_is_wrong_is_said_with_file_and_line(tmp_path: Path, change: dict[s
 
 
 @needs_data
-def test_the_real_stories() -> None:
+def test_real_stories_are_read() -> None:
     stories = list(four(DATA / "quality" / "quality_4opt_dev.jsonl"))
     assert (len(stories), sum(len(story.questions) for story in stories)) == (46, 46)
     pairs = list(two(DATA / "quality" / "quality_2opt_dev.jsonl"))

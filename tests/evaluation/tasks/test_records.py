@@ -9,7 +9,7 @@ from gistread.evaluation.tasks.records import json_document, json_records, table
 from tests.evaluation.tasks.files import document, lines
 
 
-def test_empty_lines_and_a_byte_order_mark_are_passed_over(tmp_path: Path) -> None:
+def test_empty_lines_and_a_byte_order_mark_are_skipped(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'\xef\xbb\xbf\r\n\r\n{"a": 1}\r\n\r\n{"a": 2}\n\n')
     assert [(record.number("a"), record.where) for record in json_records(path)] == [
@@ -18,7 +18,7 @@ def test_empty_lines_and_a_byte_order_mark_are_passed_over(tmp_path: Path) -> No
     ]
 
 
-def test_lines_are_read_as_they_are_asked_for(tmp_path: Path) -> None:
+def test_lines_are_read_lazily(tmp_path: Path) -> None:
     path = lines(tmp_path / "a.jsonl", {"a": 1})
     path.write_text(path.read_text() + "no JSON\n")
     records = json_records(path)
@@ -27,7 +27,7 @@ def test_lines_are_read_as_they_are_asked_for(tmp_path: Path) -> None:
         next(records)
 
 
-def test_a_list_and_one_object_over_many_lines_are_read_too(tmp_path: Path) -> None:
+def test_a_json_list_and_a_single_object_are_read(tmp_path: Path) -> None:
     assert [r.where for r in json_records(document(tmp_path / "a.json", [{"a": 1}, {"a": 2}]))] == [
         "a.json, entry 1",
         "a.json, entry 2",
@@ -35,7 +35,7 @@ def test_a_list_and_one_object_over_many_lines_are_read_too(tmp_path: Path) -> N
     assert [r.number("a") for r in json_records(document(tmp_path / "b.json", {"a": 3}))] == [3]
 
 
-def test_a_folder_of_files_is_read_by_name(tmp_path: Path) -> None:
+def test_files_of_a_folder_are_read_by_name(tmp_path: Path) -> None:
     lines(tmp_path / "b.jsonl", {"a": 2}, {"a": 3})
     document(tmp_path / "a.json", {"a": 1})
     (tmp_path / "README.md").write_text("not data")
@@ -57,7 +57,7 @@ def test_a_folder_of_files_is_read_by_name(tmp_path: Path) -> None:
         (b"\xff\xfe{", "is not UTF-8"),
     ],
 )
-def test_a_wrong_file_is_refused_in_words(tmp_path: Path, content: bytes, says: str) -> None:
+def test_an_invalid_file_is_refused_with_an_explanation(tmp_path: Path, content: bytes, says: str) -> None:
     path = tmp_path / "wrong.json"
     path.write_bytes(content)
     with pytest.raises(GistreadError, match=says) as refused:
@@ -66,12 +66,12 @@ def test_a_wrong_file_is_refused_in_words(tmp_path: Path, content: bytes, says: 
     assert refused.value.hint
 
 
-def test_lines_where_one_document_is_wanted_are_refused(tmp_path: Path) -> None:
+def test_lines_are_refused_where_one_document_is_expected(tmp_path: Path) -> None:
     with pytest.raises(GistreadError, match="is not one JSON document: there is more in line 2"):
         json_document(lines(tmp_path / "a.jsonl", {"a": 1}, {"a": 2}))
 
 
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     for path, says in ((tmp_path / "none", "No such file"), (tmp_path, "is a folder")):
         with pytest.raises(GistreadError, match=says):
             json_document(path)
@@ -79,7 +79,7 @@ def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
         list(json_records(tmp_path))
 
 
-def test_a_missing_field_is_named_with_those_that_are_there(tmp_path: Path) -> None:
+def test_a_missing_field_is_reported_with_the_existing_ones(tmp_path: Path) -> None:
     (record,) = json_records(lines(tmp_path / "a.jsonl", {"one": "x", "two": None}))
     with pytest.raises(GistreadError, match=r"line 1: `two` is missing, a text; there is `one`\."):
         record.text("two")
@@ -90,14 +90,14 @@ def test_a_missing_field_is_named_with_those_that_are_there(tmp_path: Path) -> N
     assert record.text("two", "one") == "x"
 
 
-def test_numbers_may_be_written_as_text_and_identifiers_as_numbers(tmp_path: Path) -> None:
+def test_numbers_may_be_strings_and_identifiers_numbers(tmp_path: Path) -> None:
     (record,) = json_records(lines(tmp_path / "a.jsonl", {"n": " 12", "f": 3.0, "i": 7, "b": True}))
     assert (record.number("n"), record.number("f"), record.label("i")) == (12, 3, "7")
     with pytest.raises(GistreadError, match="`b` is not a whole number"):
         record.number("b")
 
 
-def test_a_table_with_quotes_line_ends_and_long_fields(tmp_path: Path) -> None:
+def test_a_table_may_have_quotes_line_breaks_and_long_fields(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text(f'name,text\na,"two\nlines, ""quoted"""\nb,{"x" * 200_000}\nc,\n', encoding="utf-8-sig")
     rows = table_records(path)
@@ -108,14 +108,14 @@ def test_a_table_with_quotes_line_ends_and_long_fields(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("content", "says"), [("a,b\n1,2,3\n", "line 2: it has more fields"), ("a,b\n", "no rows")])
-def test_a_wrong_table_is_refused(tmp_path: Path, content: str, says: str) -> None:
+def test_an_invalid_table_is_refused(tmp_path: Path, content: str, says: str) -> None:
     path = tmp_path / "t.csv"
     path.write_text(content)
     with pytest.raises(GistreadError, match=says):
         table_records(path)
 
 
-def test_a_table_in_another_encoding_with_empty_rows(tmp_path: Path) -> None:
+def test_a_table_may_have_another_encoding_and_empty_rows(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_bytes("name,text\r\n,\r\na,She said “no” – c’était fini.\r\n,\r\n".encode("cp1252"))
     (row,) = table_records(path)
