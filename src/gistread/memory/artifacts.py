@@ -91,7 +91,7 @@ async def _build_vectors(
 
 
 async def _remaining_vectors(memory: GistMemory, models: ArtifactModels) -> RemainingWork:
-    """Loads the embedding model and measures its speed. Without one there is nothing to build."""
+    """Loads the embedding model to measure its speed; nothing is left without one."""
     if models.embedder is None:
         return RemainingWork(0, 0)
     info = await models.embedder.start()

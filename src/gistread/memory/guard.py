@@ -152,7 +152,7 @@ def not_cut_off(draft: Draft) -> Fault | None:
 
 
 def not_a_refusal(draft: Draft) -> Fault | None:
-    """No talk of an assistant about itself, unless the page has it too."""
+    """No statements of an assistant about itself, unless the page has them too."""
     found = _REFUSAL.search(draft.text)
     return Fault.REFUSAL if found and found[0].casefold() not in draft.page.casefold() else None
 
@@ -190,7 +190,7 @@ def _copied_share(draft: Draft) -> float:
 
 
 def not_about_itself(draft: Draft) -> Fault | None:
-    """No talk about the text or the task, unless the page has it too."""
+    """No statements about the text or the task, unless the page has them too."""
     found = _ABOUT_ITSELF.search(draft.text)
     return Fault.ABOUT_ITSELF if found and found[0].casefold().strip() not in draft.page.casefold() else None
 

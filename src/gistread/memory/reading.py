@@ -69,7 +69,7 @@ ReadingEvent = Resumed | PageFound | PageGisted | Finished
 async def read_book(
     writer: MemoryWriter, engine: Engine, *, priority: Priority = Priority.BACKGROUND
 ) -> AsyncGenerator[ReadingEvent, None]:
-    """Read on to the end of the book. Raises EngineError when the engine fails or no page fits its window."""
+    """Read to the end of the book. Raises EngineError when the engine fails or no page fits its window."""
     if writer.pages:
         yield Resumed(writer.pages)
     events: asyncio.Queue[ReadingEvent | None] = asyncio.Queue()

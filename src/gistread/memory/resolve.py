@@ -1,4 +1,4 @@
-"""Decides which memory of a book a model reads on in, and with which preset."""
+"""Decides which memory of a book a model continues, and with which preset."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def resolve_memory(
     own_presets: Path,
     chosen: GistFocus | str | None = None,
 ) -> MemoryRequest:
-    """The memory of this book for this model, begun or new. Reads the disk.
+    """The memory of this book for this model, existing or new. Reads the disk.
 
     `chosen` is a focus, a task ("" for none) with the preset still open, or None to continue the model's furthest
     memory. `own_presets` is the folder of the user's presets. Raises EngineError, UsageError.

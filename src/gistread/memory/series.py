@@ -20,7 +20,7 @@ from gistread.memory.writer import MemoryHeader, MemoryWriter
 def open_series(
     book: Book, sizes: Sequence[PageSize], open_volume: Callable[[int, PageSize], MemoryWriter]
 ) -> MemoryWriter:
-    """The memory of a series, ready to be read on.
+    """Open the memory of a series for reading.
 
     `open_volume` opens the memory of the volume with this index; its errors are passed on.
     """

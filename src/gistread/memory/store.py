@@ -59,7 +59,7 @@ class MemoryStore:
         self.directory = directory
 
     def open(self, book: Book, request: MemoryRequest) -> MemoryWriter:
-        """Open or create the requested memory of this book, ready to be read on.
+        """Open or create the requested memory of this book for reading.
 
         Removes the least recently opened memories of other books when all together are too large. Raises StorageError,
         leaving the file as it is, when a later version of gistread wrote it.

@@ -14,7 +14,7 @@ from gistread.memory.records import chain, page_record
 
 @dataclass(frozen=True, slots=True)
 class MemoryHeader:
-    """What is known of a saved memory without its pages."""
+    """A saved memory without its pages."""
 
     path: Path
     model_name: str
@@ -115,5 +115,5 @@ class MemoryWriter:
 
 
 def not_saved_notice(error: StorageError) -> str:
-    """What a person is told when the disk refuses a memory."""
+    """The message when the disk refuses a memory."""
     return f"{error.message} New pages are kept for this session only."

@@ -79,7 +79,7 @@ async def short_answer(prompt: Prompt, engine: Engine) -> tuple[str, Usage]:
 async def answer_from(
     context: AnswerContext, prompt: Prompt, question: str, engine: Engine, options: ReaderOptions
 ) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
-    """The answer as events; the last is `Answered`, and what was streamed before is a draft."""
+    """Stream a draft of the answer; the last event is `Answered`."""
     tokens = await engine.count(context.text) if context.text else 0
     said = _chosen(prompt, engine, options) if options.choices else _written(prompt, engine, options.answer_tokens)
     async with aclosing(said) as events:
@@ -158,7 +158,7 @@ def is_looping(text: str) -> bool:
 
 
 def repeats_prompt(statement: str) -> bool:
-    """Whether a statement is one of the model's instructions said again."""
+    """Whether a statement repeats one of the model's instructions."""
     task = prompts.load("task_answer").text
     return not_the_prompt(Draft(statement, "", task)) is not None
 

@@ -1,4 +1,4 @@
-"""Holds every reader to what it can show: answers are checked, and what does not hold becomes honest quotation (D9)."""
+"""Checks the answers of every reader, and replaces unsupported ones by quotations (D9)."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -38,7 +38,7 @@ async def checked(
 def checked_answer(
     answered: Answered, question: str, memory: GistMemory, started: Started, options: ReaderOptions
 ) -> Answered:
-    """The answer with its statements; the closest sentences instead of one that does not hold."""
+    """The answer with its statements, or the closest sentences in place of an unsupported one."""
     if says_not_found(answered.answer):
         return replace(answered, answer=not_found_text(answered, memory, started), found=False, citations=())
     answered = _without_meta(answered, question, memory)
@@ -58,7 +58,7 @@ def checked_answer(
 
 
 def not_found_text(answered: Answered, memory: GistMemory, started: Started) -> str:
-    """That the answer was not found, and in what: never a claim about text that was not looked at."""
+    """A message that the answer was not found, and in which text."""
     if started.share_shown is not None:
         length = len(memory.book.text.strip())
         share = sum(end - start for start, end in answered.seen) / max(1, length)
@@ -96,7 +96,7 @@ def _without_meta(answered: Answered, question: str, memory: GistMemory) -> Answ
 
 
 def _holds(answered: Answered, options: ReaderOptions) -> bool:
-    """Whether the answer can stand. A model that passed its check may say in other words what the text says."""
+    """Whether to keep the answer. A model that passed its check may paraphrase the text."""
     if not answered.statements:
         return bool(answered.answer.strip(" .\n"))
     said = [(one, answered.answer[one.start : one.end]) for one in answered.statements]

@@ -230,7 +230,7 @@ def _pages_in(shown: Sequence[Passage], ranked: Ranked, memory: GistMemory, know
 
 
 def _checked(answered: Answered, question: str, memory: GistMemory) -> Answered:
-    """The answer, not found where each of its statements names what the text that was shown does not."""
+    """The answer, turned into not found if each of its statements has a name that the text shown lacks."""
     if not answered.found or answered.choice is not None:
         return answered
     statements = check(answered.answer, without_options(question), memory, answered.seen)

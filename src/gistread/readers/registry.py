@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A reader, as people choose it."""
+    """A reader that users can choose."""
 
     name: str
     summary: str
@@ -32,8 +32,8 @@ class Method:
     names_pages: bool = False
     """It needs no memory, but reports the pages of one that it looked up."""
     artifacts: tuple[str, ...] = ()
-    """The artifacts it uses (`memory/artifacts.py`). It builds what is missing, or does with less; it answers sooner
-    or better when they are built beforehand."""
+    """The artifacts it uses (`memory/artifacts.py`). It builds missing ones or works without them, but answers sooner
+    or better if they exist."""
     needs_embedder: bool = False
     """It needs an embedding model."""
 
@@ -92,7 +92,7 @@ async def auto(
 
 DEFAULT_READER = "auto"
 _WHEN_LONG = ("summaries of a long memory",)
-"""For readers that see the whole memory: they use what is there and wait for nothing."""
+"""For readers that see the whole memory; they use existing summaries and build none."""
 _METHODS = (
     Method(
         "auto",

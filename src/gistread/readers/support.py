@@ -128,7 +128,7 @@ class _Check:
         return self._words
 
     def _quote(self, new: frozenset[str], window: list[_Sentence]) -> Citation | None:
-        """The sentence of the book that carries most of the statement. None: no sentence has a word of it."""
+        """The sentence of the book that shares most words with the statement; None if none shares any."""
         if window and not window[0].end and window[0].page:
             page = window[0].page
             window = [self._sentence(*place) for place in sentences_of(self._memory, page.start, page.end)]

@@ -52,7 +52,7 @@ class Ranker:
 
 
 def _index(documents: list[list[str]]) -> Any:
-    """The package's index; None without words, since it divides by their mean."""
+    """The index; None without words, where the package would divide by zero."""
     if not any(documents):
         return None
     from rank_bm25 import BM25Plus  # imported here: it brings numpy, and only a ranked search needs it

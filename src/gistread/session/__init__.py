@@ -1,1 +1,1 @@
-"""One open book and its models: all that goes on behind the screen. Knows no widgets; `events.py` is what it tells."""
+"""One open book and its models, without a user interface; listeners receive the events in `events.py`."""

@@ -1,4 +1,4 @@
-"""Runs commands one after another and jobs beside them, so that no two changes of state overlap."""
+"""Runs commands and background jobs in one loop, so that no two changes of state overlap."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -21,9 +21,9 @@ class _Ended:
 
 
 class Actor:
-    """One loop that takes commands and ended jobs in order; after each, `decide` says which jobs are to run.
+    """Handles commands and finished jobs in order; after each, `decide` returns the jobs that should run.
 
-    A job that `decide` leaves out is cancelled, and awaited, before another one starts.
+    A running job not among them is cancelled and awaited before others start.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Actor:
         ended: Callable[[Job, Exception | None], None],
         crashed: Callable[[Exception], None],
     ) -> None:
-        """`ended`: of a job that was not stopped, and how. `crashed`: of a command that nobody awaits."""
+        """`ended` is called for a job that was not stopped, `crashed` for a failed command that nobody awaits."""
         self._jobs = jobs
         self._decide = decide
         self._ended = ended
@@ -47,28 +47,28 @@ class Actor:
         return job in self._tasks
 
     def post(self, command: Callable[[], None]) -> None:
-        """Run a command in its turn, without waiting for it."""
+        """Queue a command without waiting for it."""
         self._put(_Command(command))
 
     async def do(self, command: Callable[[], Awaitable[None] | None]) -> None:
-        """Run a command in its turn; raises what it raises."""
+        """Queue a command and wait for it; raises what it raises."""
         done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._put(_Command(command, done))
         await done
 
     def wake(self) -> None:
-        """Decide again: a job has changed what `decide` looks at."""
+        """Call `decide` again after a job has changed the state."""
         self.post(lambda: None)
 
     async def stop(self, *jobs: Job) -> None:
-        """Cancel these jobs and wait for their end. For commands."""
+        """Cancel these jobs and wait for them to end. Call from commands only."""
         tasks = [self._tasks.pop(job) for job in jobs if job in self._tasks]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def close(self) -> None:
-        """Stop every job and the loop; commands that still wait are cancelled."""
+        """Stop every job and the loop, and cancel queued commands."""
         await self.do(lambda: self.stop(*Job))
         if self._loop is not None:
             self._loop.cancel()

@@ -1,4 +1,4 @@
-"""The answer to a question, for programs and for the user's data."""
+"""The answer to a question, for callers and for the user's data."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ class Answer:
     found: bool
     """False: not found in what was looked at."""
     citations: tuple[Citation, ...]
-    """Places that the answer rests on: `page`, `start` and `end` in the book's text, and the `quote` there."""
+    """Places that support the answer: `page`, `start` and `end` in the book's text, and the `quote` there."""
     steps: tuple[ReaderEvent, ...]
     """What the reader did, in order: `LookedUp`, `Expanded`, `Noted` …; see `gistread.readers.events`."""
     statements: tuple[Statement, ...]
@@ -38,7 +38,7 @@ class Answer:
 
 
 def answer_of(answered: Answered, events: list[ReaderEvent], model: EngineInfo) -> Answer:
-    """The answer that a reader's events lead to."""
+    """The answer from a reader's events."""
     return Answer(
         text=answered.answer,
         found=answered.found,
@@ -56,7 +56,7 @@ def answer_of(answered: Answered, events: list[ReaderEvent], model: EngineInfo) 
 
 
 def saved_question(question: str, answered: Answered, *, reader: str, model: str, memory: str) -> SavedQuestion:
-    """What the user's data keep of a question. `model` answered, `memory` names the model that had read the book."""
+    """The record of a question in the user's data. `model` answered; `memory` names the model that read the book."""
     return SavedQuestion(
         question=question,
         answer=answered.answer,

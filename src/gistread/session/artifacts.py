@@ -13,32 +13,32 @@ from gistread.session.events import ActivityChanged, ArtifactGrown, ArtifactProg
 
 
 class Artifacts:
-    """Which artifacts are wanted, and how far the first of them is."""
+    """The queue of artifacts to build, and the progress of the first."""
 
     def __init__(self, tell: Callable[[SessionEvent], None]) -> None:
         self._tell = tell
         self._wanted: dict[str, None] = {}
         self.paused = False
-        """By the person."""
+        """Paused by the user."""
         self.progress: ArtifactProgress | None = None
 
     @property
     def due(self) -> bool:
-        """Whether there is something to build now."""
+        """Whether there is an artifact to build now."""
         return bool(self._wanted) and not self.paused
 
     def want(self, *names: str) -> None:
-        """Build these too; names in `memory/artifacts.py`."""
+        """Add these artifacts (`memory/artifacts.py`) to the queue."""
         self._wanted.update(dict.fromkeys(names))
 
     def forget(self) -> None:
-        """Want nothing any more."""
+        """Clear the queue."""
         self._wanted.clear()
         self.paused = False
         self._set(None)
 
     def pause(self) -> None:
-        """Until `resume`; the progress so far stays visible."""
+        """Pause until `resume`; progress stays visible."""
         self.paused = bool(self._wanted)
         self._set(replace(self.progress, paused=True, seconds_left=None) if self.progress else None)
 
@@ -47,7 +47,7 @@ class Artifacts:
         self._set(replace(self.progress, paused=False) if self.progress else None)
 
     async def run(self, memory: GistMemory, models: ArtifactModels) -> None:
-        """Build all that is wanted and missing. Raises GistreadError."""
+        """Build the missing parts of all queued artifacts. Raises GistreadError."""
         try:
             while self._wanted:
                 name = next(iter(self._wanted))
@@ -80,6 +80,6 @@ class Artifacts:
 
 
 def _seconds_left(left: RemainingWork, done: int, total: int, elapsed: float, expected: float | None) -> float | None:
-    """By the pace since it began; before there is one, as expected."""
+    """Seconds left by the pace so far, or the expected pace at first."""
     built = done - left.done
     return elapsed / built * max(0, total - done) if built > 0 else expected

@@ -1,6 +1,6 @@
-"""The inside of a session: its state, the commands that change it, and the jobs of `machine.py`.
+"""The state of a session, the commands that change it, and the jobs of `machine.py`.
 
-All of it runs in the actor's loop: a command, or a job that ended, becomes a signal; then other jobs run.
+Everything runs in the actor's loop: commands and finished jobs become signals, which decide the jobs that run next.
 """
 
 import asyncio
@@ -66,9 +66,9 @@ class Core:
         self.checks = CheckResults(paths.check_results, installed_version())
         self.models = ModelPair(make_engine, config, self.tell)
         self.memory: GistMemory | None = None
-        """On show: what questions are asked over."""
+        """The memory shown, which questions are answered from."""
         self.writer: MemoryWriter | None = None
-        """Of the memory in which the model reads on."""
+        """Writer of the memory that the model continues."""
         self.state = ReadingState.NO_MODEL
         self.failure: GistreadError | None = None
         self.question: Question | None = None
@@ -89,7 +89,7 @@ class Core:
         return self.memory is not None and bool(self.memory.entries)
 
     def obstacle(self, *, needs_memory: bool) -> Obstacle | None:
-        """Why a question cannot be answered, and waiting does not help."""
+        """Why a question cannot be answered, even by waiting; None if it can."""
         reads = bool(self.models.reading.spec)
         if not reads and not self.models.apart:
             return Obstacle.NO_MODEL
@@ -100,7 +100,7 @@ class Core:
     # Commands
 
     async def choose_models(self, model: str, asking_model: str) -> None:
-        """Choose by name, or by the settings. Raises EngineError for one that cannot be used."""
+        """Choose the models by name or by the settings. Raises EngineError for an unusable one."""
         await self.models.choose(model, asking_model)
         if self.models.reading.spec:
             self._signal(Signal.MODEL_CHOSEN)
@@ -192,7 +192,7 @@ class Core:
         await self.models.close()
         await self.embedder.close()
 
-    # The state machine: which jobs run now, and what follows from the end of one
+    # State machine
 
     def _signal(self, signal: Signal) -> None:
         if (state := after(self.state, signal)) is not self.state:
@@ -222,7 +222,7 @@ class Core:
         return jobs
 
     def _admit_question(self) -> None:
-        """Begin with the question once its model and memory are there; end it if they will not come."""
+        """Start the waiting question once its model and memory are ready; end it if they never will be."""
         question = self.question
         if question is None or question.admitted:
             return
@@ -258,7 +258,7 @@ class Core:
                 self._end_question(error)
 
     def _opened(self) -> None:
-        """The model and its memory are open: read on in that one, or leave the one on show."""
+        """Continue the memory just opened, or keep the one shown."""
         assert self.writer is not None
         own = self.writer.memory
         if self.choice.stays(self.memory, own):
@@ -267,7 +267,7 @@ class Core:
                 self.tell(told.Notice(note))
             self._want_artifacts()
         elif self.question and self.question.apart:
-            self._signal(Signal.YIELD)  # The memory that an answer rests on stays until it is whole.
+            self._signal(Signal.YIELD)  # Keep the memory shown until the answer is complete.
         else:
             if self.memory is not own:
                 self._show(own)
@@ -286,13 +286,13 @@ class Core:
     def _fail(self, error: GistreadError) -> None:
         self.failure = error
         self._signal(Signal.FAIL)
-        if self.background:  # Else it is raised where the reading or the answer is awaited.
+        if self.background:  # otherwise raised to whoever awaits the reading or the answer
             self.tell(told.Notice(str(error), is_problem=True))
         self.tell(told.ActivityChanged())
 
     @contextmanager
     def _reported(self) -> Iterator[None]:
-        """Errors end up in the status line; where no screen shows that, they are raised too."""
+        """Report errors as notices; without a screen, raise them as well."""
         try:
             yield
         except GistreadError as error:
@@ -320,7 +320,7 @@ class Core:
         self.writer = None
 
     async def _drop_model(self, instead: str = "") -> None:
-        """Let go of the model that reads. A question that another model answers goes on, if that model stays."""
+        """Drop the reading model. A question to another model continues unless `instead` is that model."""
         apart = self.question is not None and self.question.apart
         if not apart or (instead and await asyncio.to_thread(same_model, instead, self.models.asking.spec)):
             await self.cancel_question()
@@ -334,7 +334,7 @@ class Core:
             self._signal(Signal.READ)
 
     def _want_artifacts(self) -> None:
-        """Build what the reader needs, unless that is to wait for a question."""
+        """Queue the artifacts of the reader unless they should wait for a question."""
         prepares = self.background and self.config.prepare == "auto"
         if prepares and self.memory is not None and self.memory.complete:
             self.artifacts.want(*METHODS[self.reader].artifacts)
@@ -366,7 +366,7 @@ class Core:
     async def _prepare(self) -> None:
         engine = await self.models.load_reading()
         assert self.memory is not None
-        with suppress(GistreadError):  # Then the first question takes its time.
+        with suppress(GistreadError):  # only delays the first question
             await prepare(self.memory, engine)
 
     async def _check(self) -> None:

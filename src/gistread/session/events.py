@@ -1,4 +1,4 @@
-"""What a session tells its listener: typed, frozen events, and the states they lead to.
+"""Events of a session for its listeners, and the states they report.
 
 Events of a reader (`readers/events.py`) pass through unchanged inside `QuestionProgress`.
 """
@@ -13,15 +13,15 @@ from gistread.readers.events import ReaderEvent
 
 
 class ReadingState(StrEnum):
-    """What the model that reads is doing about the book. `session/machine.py` has the transitions."""
+    """State of reading; `session/machine.py` has the transitions."""
 
     NO_MODEL = "none"
     IDLE = "idle"
-    """A model is chosen; it is loaded when it is needed."""
+    """A model is chosen but not loaded."""
     LOADING = "loading"
     """The model and its memory of the book are being opened."""
     OFFERED = "offered"
-    """The memory on show was made by another model or with another focus; this model reads only when resumed."""
+    """The memory shown was made by another model or with another focus; this model reads only when resumed."""
     RUNNING = "running"
     PAUSED = "paused"
     """By the person."""
@@ -32,7 +32,7 @@ class ReadingState(StrEnum):
 
 
 class AskingState(StrEnum):
-    """What the running question is waiting for."""
+    """What the running question waits for."""
 
     IDLE = "none"
     """No question is running."""
@@ -48,11 +48,11 @@ class AskingState(StrEnum):
 
 
 class Obstacle(StrEnum):
-    """Why a question cannot be asked, or an artifact built, at this moment."""
+    """Why a question cannot be asked or an artifact built now."""
 
     NO_MODEL = "no model"
     NO_READING_MODEL = "no reading model"
-    """Nothing has been read, and no model is chosen to read."""
+    """Nothing has been read, and no reading model is chosen."""
     LOADING = "loading"
     NOTHING_READ = "nothing read"
     """Nothing has been read, and the model is not reading."""
@@ -78,19 +78,19 @@ class Activity:
     """Snapshot of a session for a status line."""
 
     model: str = ""
-    """Name of the model that reads, or of the one that is answering; empty when none is chosen."""
+    """Name of the reading model, or of another one while it answers; empty if none is chosen."""
     asking_model: str = ""
-    """Name of the model that will answer questions, if that is another one."""
+    """Name of the answering model, if it is another one and not answering now."""
     read_by: str = ""
     """See `Session.read_by`."""
     device: str = ""
     engine: EngineState | None = None
     reading: ReadingState = ReadingState.NO_MODEL
     page: Page | None = None
-    """The page after the last of the memory, while its gist is being made."""
+    """The next page, while its gist is being made."""
     pages_read: int = 0
     pages_total: int = 0
-    """An estimate until the book is read."""
+    """An estimate until the whole book is read."""
     seconds_left: float | None = None
     asking: AskingState = AskingState.IDLE
     artifact: ArtifactProgress | None = None
@@ -100,7 +100,7 @@ class Activity:
 
 @dataclass(frozen=True, slots=True)
 class ActivityChanged:
-    """`Session.activity` has changed. Sent often: gather before drawing."""
+    """`Session.activity` has changed. Sent often: coalesce before drawing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,31 +113,31 @@ class ModelLoaded:
 
 @dataclass(frozen=True, slots=True)
 class MemoryOpened:
-    """Another memory is on show, with the pages it already has."""
+    """Another memory is shown."""
 
     memory: GistMemory
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingStarted:
-    """The model reads on from the end of its memory."""
+    """The model continues reading where its memory ends."""
 
     pages: int
-    """Already read."""
+    """Pages already read."""
     seconds_left: float | None
-    """For the rest of the book; None if unknown."""
+    """Time for the rest of the book; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageFound:
-    """The model has paused: the page's bounds are known."""
+    """The model has chosen where a page ends."""
 
     page: Page
 
 
 @dataclass(frozen=True, slots=True)
 class PageStarted:
-    """The gist of this page, the next one of the memory, is being made."""
+    """The gist of the next page is being made."""
 
     page: Page
 
@@ -148,7 +148,7 @@ class PageRead:
 
     entry: MemoryEntry
     retries: int = 0
-    """How often the model was asked again for the gist."""
+    """Number of further attempts at the gist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +158,7 @@ class MemoryComplete:
 
 @dataclass(frozen=True, slots=True)
 class ReadingEnded:
-    """The model has stopped reading: the book is read, or the reading was paused, or failed with `error`."""
+    """Reading has stopped: finished, paused, or failed with `error`."""
 
     state: ReadingState
     error: GistreadError | None = None
@@ -222,7 +222,7 @@ class Crashed:
 
 
 ReadingEvent = ReadingStarted | PageFound | PageStarted | PageRead | MemoryComplete
-"""What reading the book consists of."""
+"""The events of reading a book."""
 
 SessionEvent = (
     ActivityChanged

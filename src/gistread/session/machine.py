@@ -1,4 +1,4 @@
-"""The session's state machine: how the reading moves between states, and which jobs run in each situation.
+"""The session's state machine: transitions of reading, and the jobs that run in each situation.
 
 Pure. `Session` turns every command and every finished job into a `Signal`, then starts and stops jobs until exactly
 those of `jobs_for` run.
@@ -13,24 +13,24 @@ from gistread.session.events import ReadingState as R
 
 
 class Signal(StrEnum):
-    """What can happen to the reading."""
+    """Events that change the state of reading."""
 
     MODEL_CHOSEN = "model chosen"
     MODEL_DROPPED = "model dropped"
     MEMORY_CHOSEN = "memory chosen"
     READ = "read"
-    """Start reading, or go on."""
+    """Start or continue reading."""
     OPENED = "opened"
     """The model is loaded and its own memory lacks pages."""
     OPENED_OTHER = "opened other"
-    """The model is loaded, and the memory of another one stays on show."""
+    """The model is loaded, and another model's memory stays shown."""
     COMPLETE = "complete"
     """Every page of the book is in the model's memory."""
     PAUSE = "pause"
     YIELD = "yield"
     """Another model on this machine begins to answer a question."""
     REGAIN = "regain"
-    """That question has ended."""
+    """The question of the other model has ended."""
     FAIL = "fail"
 
 
@@ -51,42 +51,42 @@ TRANSITIONS: Mapping[Signal, Mapping[R, R]] = MappingProxyType(
         Signal.FAIL: dict.fromkeys((R.LOADING, R.RUNNING), R.FAILED),
     }
 )
-"""The state after a signal, by the state before; a state that is not listed stays."""
+"""New state by signal and old state; states not listed stay unchanged."""
 
 UNDER_WAY = frozenset({R.LOADING, R.RUNNING, R.WAITING})
-"""States that lead on by themselves."""
+"""States that end without a command."""
 
 
 def after(state: R, signal: Signal) -> R:
-    """The state that a signal leads to."""
+    """The state after a signal."""
     return TRANSITIONS[signal].get(state, state)
 
 
 class Job(StrEnum):
-    """What a session does in the background; one task each."""
+    """Background jobs of a session, one task each."""
 
     LOAD = "load"
-    """Load the model that reads and open its memory of the book."""
+    """Load the reading model and open its memory of the book."""
     READ = "read"
     PREPARE = "prepare"
-    """Evaluate what every question over the memory begins with."""
+    """Evaluate the common beginning of all questions."""
     CHECK = "check"
-    """Check once what the model is good for."""
+    """Check the model."""
     BUILD = "build"
-    """Build the artifacts that are wanted."""
+    """Build the queued artifacts."""
     ANSWER = "answer"
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """All that decides which jobs run."""
+    """The state that decides which jobs run."""
 
     reading: R
     has_pages: bool = False
     question: bool = False
-    """One was asked, and may still wait for the model or the first page."""
+    """A question was asked; it may still wait for the model or the first page."""
     answering: bool = False
-    """Its model and memory are there."""
+    """The model and memory of the question are ready."""
     prompt_due: bool = False
     check_due: bool = False
     artifacts_due: bool = False
@@ -103,7 +103,7 @@ def jobs_for(now: Situation) -> frozenset[Job]:
         jobs.add(Job.ANSWER)
     if now.reading is R.DONE and now.prompt_due:
         jobs.add(Job.PREPARE)
-    if not now.question:  # A person who waits has the model to themselves, but for the pages still to be read.
+    if not now.question:  # While a question is answered, nothing else uses the model but reading.
         if now.check_due and now.reading in (R.RUNNING, R.DONE):
             jobs.add(Job.CHECK)
         settled = now.reading not in (R.NO_MODEL, R.LOADING, R.WAITING)

@@ -1,4 +1,4 @@
-"""Selects the memory to use for a model: by what the person chose, by the settings, and by what is on disk.
+"""Selects the memory to use for a model: by the user's choice, the settings, and the memories on disk.
 
 Reads the disk: call it in a thread.
 """
@@ -16,10 +16,10 @@ from gistread.memory.writer import MemoryHeader, MemoryWriter
 
 
 class MemoryChoice:
-    """For one book."""
+    """The memories of one book, and the user's choice among them."""
 
     def __init__(self, book: Book, store: MemoryStore, config: Config, presets: Path, task: str | None = None) -> None:
-        """`presets`: folder of the person's own. `task`: what to read the book for; None: what it was begun for."""
+        """`presets`: folder of the user's presets. `task`: what the gists look for; None: as in the furthest memory."""
         self._book = book
         self._store = store
         self._config = config
@@ -33,28 +33,28 @@ class MemoryChoice:
         self._wanted, self._own = wanted, True
 
     def want_own(self) -> None:
-        """Use the model's own memory, whatever is on show."""
+        """Use the model's own memory even if another is shown."""
         self._own = True
 
     def model_changed(self) -> None:
-        """A focus chosen for the last model does not make the next one read the book again."""
+        """Forget that a new memory was wanted, so that the next model does not reread the book for it."""
         self._own = False
 
     def memories(self) -> list[MemoryHeader]:
-        """Memories with at least one page, the one that got furthest first."""
+        """Memories with at least one page, furthest first."""
         return [header for header in self._store.find(self._book) if header.pages]
 
     def load(self, header: MemoryHeader) -> GistMemory:
-        """To show and to ask over. Raises StorageError."""
+        """Load a memory to show or to ask. Raises StorageError."""
         return self._store.load(self._book, header)
 
     def latest(self) -> GistMemory | None:
-        """The memory that got furthest, if there is one. Raises StorageError."""
+        """The furthest memory, if any. Raises StorageError."""
         headers = self.memories()
         return self.load(headers[0]) if headers else None
 
     def open(self, info: EngineInfo) -> MemoryWriter:
-        """The memory in which this model reads on. Raises StorageError, EngineError, UsageError."""
+        """Open the memory that this model continues. Raises StorageError, EngineError, UsageError."""
         wanted = self._wanted if self._wanted is not None else self._task
         chosen = wanted.focus if isinstance(wanted, MemoryHeader) else wanted
         request = resolve_memory(self._book, self._store, info, self._config, self._presets, chosen)
@@ -64,7 +64,7 @@ class MemoryChoice:
         return writer or self._store.open(self._book, request)
 
     def stays(self, shown: GistMemory | None, own: GistMemory) -> bool:
-        """Whether the memory on show stays there instead of the model's `own`.
+        """Whether the memory shown stays instead of the model's `own`.
 
         Any model can answer over any memory (design D5), and reading a book again may take hours.
         """
@@ -75,7 +75,7 @@ class MemoryChoice:
         return shown.complete or shown.model_name != own.model_name
 
     def note(self, shown: GistMemory | None, model_name: str) -> str:
-        """What to say of a memory that stays; empty if the person chose it or this model made it."""
+        """A notice about a memory that stays; empty if the user chose it or this model made it."""
         if shown is None or shown.model_name == model_name or isinstance(self._wanted, MemoryHeader):
             return ""
         pages = "1 page" if len(shown.entries) == 1 else f"{len(shown.entries)} pages"

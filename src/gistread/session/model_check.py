@@ -1,4 +1,4 @@
-"""The model that reads is checked once, beside its reading, unless its result is known already."""
+"""Checks the reading model once in the background and stores the result."""
 
 import asyncio
 import contextlib
@@ -12,9 +12,9 @@ from gistread.memory.model_check import check_model
 
 
 async def check_once(engine: Engine, model: str, results: CheckResults) -> str:
-    """Check a loaded local model and store the result; a line to show, empty if there is nothing new.
+    """Check a loaded local model unless its result is stored; returns a line to show, or an empty one.
 
-    `model` is its name as it was chosen. Raises EngineError where it was too slow, or is gone.
+    `model` is its path or name. Raises EngineError if it is too slow or has stopped.
     """
     info = engine.info
     if info.placement is None or await asyncio.to_thread(results.get, info.fingerprint) is not None:

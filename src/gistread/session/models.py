@@ -1,7 +1,7 @@
-"""The models of a session: the one that reads, and the one that answers where that is another.
+"""The models of a session: one reads, and the same or another one answers.
 
-Each is loaded when it is first needed. Two on this machine share its memory: if both do not fit, the idle one is
-unloaded, and loaded again when it is needed.
+Each is loaded when first needed. If two local models do not fit into memory together, the idle one is unloaded until it
+is needed again.
 """
 
 import asyncio
@@ -20,52 +20,52 @@ from gistread.paths import Paths
 from gistread.session.events import ActivityChanged, ModelLoaded, Notice, SessionEvent
 
 MakeEngine = Callable[[str], Engine]
-"""Makes an engine, not loaded yet, for a model's path or name. Called in a thread; raises GistreadError."""
+"""Returns an unloaded engine for a model's path or name. Called in a thread; raises GistreadError."""
 
 _UNLOADED = (Phase.STOPPED, Phase.LOADING, Phase.FAILED)
 
 
 def engine_maker(config: Config, paths: Paths) -> MakeEngine:
-    """Engines by these settings."""
+    """A factory of engines with these settings."""
     return lambda spec: new_engine(find_source(spec), config, paths)
 
 
 def lazy_embedder(config: Config, paths: Paths) -> Embedder:
-    """The embedding model of the settings, looked for when it is first needed."""
+    """The embedding model of the settings, located when first needed."""
     from gistread.engine.llama.embedder import LlamaEmbedder
 
     return LlamaEmbedder(lambda: find_embedding_model(config.embedding_model, "dense"), log=paths.worker_log)
 
 
 class ChosenModel:
-    """A model by its name, and its engine while it has one. Await `let_go`."""
+    """A model by name, and its engine while there is one. Await `let_go` in the end."""
 
     def __init__(self, make_engine: MakeEngine, watch: Callable[[EngineState], None]) -> None:
         self._make_engine = make_engine
         self._watch = watch
         self._unwatch: Callable[[], None] = lambda: None
         self.spec = ""
-        """As it was chosen; empty if none is."""
+        """The path, name or address chosen; empty if none."""
         self.name = ""
-        """For people."""
+        """The name to show."""
         self.engine: Engine | None = None
-        """None as well while the model is unloaded."""
+        """None also while the model is unloaded."""
 
     async def choose(self, spec: str) -> None:
-        """Use this model from now on; it is not loaded yet. Raises GistreadError."""
+        """Choose this model without loading it. Raises GistreadError."""
         await self.let_go()
         self.name = spec if is_address(spec) else Path(spec).stem
         await self._make(spec)
         self.spec = spec
 
     async def start(self) -> Engine:
-        """Its engine, loaded. Raises GistreadError."""
+        """Load the model if necessary and return its engine. Raises GistreadError."""
         engine = self.engine or await self._make(self.spec)
         self.name = (await engine.start()).name
         return engine
 
     async def unload(self) -> None:
-        """Free its memory; it stays chosen."""
+        """Free its memory without choosing another."""
         self._unwatch()
         self._unwatch = lambda: None
         engine, self.engine = self.engine, None
@@ -73,7 +73,7 @@ class ChosenModel:
             await engine.close()
 
     async def let_go(self) -> None:
-        """Unload it and choose none."""
+        """Unload the model and choose none."""
         await self.unload()
         self.spec = self.name = ""
 
@@ -90,7 +90,7 @@ class ChosenModel:
 
     @property
     def state(self) -> EngineState | None:
-        """None without a model. One that was unloaded to make room counts as idle: it loads again by itself."""
+        """None without a model. An unloaded model counts as idle, since it is reloaded automatically."""
         if self.engine is not None:
             return self.engine.state
         return EngineState(Phase.IDLE) if self.spec else None
@@ -102,7 +102,7 @@ class ChosenModel:
 
 
 class ModelPair:
-    """The model that reads, and the one that answers."""
+    """The reading model and the answering model."""
 
     def __init__(self, make_engine: MakeEngine, config: Config, tell: Callable[[SessionEvent], None]) -> None:
         self._config = config
@@ -112,32 +112,32 @@ class ModelPair:
         self._notice = ""
         self.reading = ChosenModel(make_engine, self._on_state)
         self.asking = ChosenModel(make_engine, self._on_state)
-        """None is chosen where the one that reads answers, too."""
+        """Without a choice if the reading model also answers."""
 
     @property
     def apart(self) -> bool:
-        """Whether another model answers than the one that reads."""
+        """Whether reading and answering use different models."""
         return bool(self.asking.spec)
 
     @property
     def answering(self) -> ChosenModel:
-        """The one that answers."""
+        """The model that answers questions."""
         return self.asking if self.apart else self.reading
 
     @property
     def share_cores(self) -> bool:
-        """Whether one would slow the other down: both run on this machine."""
+        """Whether two local models compete for this machine."""
         return self.apart and is_local(self.reading.spec) and is_local(self.asking.spec)
 
     def for_artifacts(self, embedder: Embedder | None) -> ArtifactModels | None:
-        """What artifacts are built with; None while the model that reads has no engine."""
+        """The models that build artifacts; None while the reading model has no engine."""
         engine = self.reading.engine
         return ArtifactModels(engine, embedder, answers=not self.apart) if engine is not None else None
 
     async def choose(self, model: str, asking_model: str) -> None:
-        """Choose both by name; empty: as the settings say, or the only model there is.
+        """Choose both by name; empty: by the settings, or the only model installed.
 
-        A model that is named alone does everything. Raises EngineError for a named one that cannot be used.
+        `model` alone takes both roles. Raises EngineError for a named model that cannot be used.
         """
         asking = asking_model or ("" if model else self._config.asking_model)
         missing: EngineError | None = None
@@ -152,7 +152,7 @@ class ModelPair:
             raise missing
 
     async def choose_reading(self, spec: str) -> None:
-        """Raises GistreadError if there is no such model; none is chosen then."""
+        """Choose the reading model. Raises GistreadError, leaving none chosen, if it does not exist."""
         await self.reading.let_go()
         wanted = self._wanted
         if not wanted or await asyncio.to_thread(same_model, wanted, spec):
@@ -162,7 +162,7 @@ class ModelPair:
         await self.reading.choose(spec)
 
     async def choose_asking(self, spec: str, *, falls_back: bool = True) -> None:
-        """Empty: the one that reads. With `falls_back`, that one answers too where this one cannot be used.
+        """Choose the answering model; empty: the reading model, which also replaces an unusable one with `falls_back`.
 
         Raises GistreadError without `falls_back`.
         """
@@ -176,11 +176,11 @@ class ModelPair:
             await self._fall_back(error)
 
     async def load_reading(self) -> Engine:
-        """Raises GistreadError."""
+        """Load the reading model. Raises GistreadError."""
         return await self._load(self.reading, self.asking)
 
     async def load_asking(self) -> Engine:
-        """The engine that answers. Raises GistreadError where it cannot be loaded and no other one answers instead."""
+        """Load the answering model or its fallback. Raises GistreadError if neither can be loaded."""
         if self.apart:
             try:
                 return await self._load(self.asking, self.reading)
@@ -201,7 +201,7 @@ class ModelPair:
         try:
             engine = await model.start()
         except EngineError:
-            # Room can only be estimated.
+            # Whether both fit is only an estimate.
             if not (beside and other.loaded):
                 raise
             await self._make_room(model, other)
@@ -215,7 +215,7 @@ class ModelPair:
         await other.unload()
 
     async def _fall_back(self, error: GistreadError) -> None:
-        """Let the model that reads answer. Raises the error where that is not wanted."""
+        """Let the reading model answer, or raise the error if no fallback is wanted."""
         if not self._falls_back:
             raise error
         name, instead = self.asking.name, self.reading.name
@@ -225,6 +225,6 @@ class ModelPair:
 
     def _on_state(self, state: EngineState) -> None:
         if state.phase is Phase.LOADING and state.notice and state.notice != self._notice:
-            self._tell(Notice(state.notice))  # The model's process was lost and is being started again.
+            self._tell(Notice(state.notice))  # The worker process died and is being restarted.
         self._notice = state.notice
         self._tell(ActivityChanged())

@@ -1,4 +1,4 @@
-"""One question, from the moment it is asked until it is answered, steered by the person meanwhile."""
+"""One question and the state of its answer."""
 
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
@@ -23,19 +23,19 @@ from gistread.session.events import ActivityChanged, AskingState, QuestionProgre
 
 @dataclass(slots=True)
 class Question:
-    """What is asked, of which part of the book, and how far the answer is."""
+    """A question about a book or its beginning, and the state of the answer."""
 
     text: str
     reader: str
     steering: Steering = field(default_factory=Steering)
     until: int | None = None
-    """Offset in the book: text behind it does not reach the model."""
+    """Offset in the book; the model sees no text after it."""
     choices: tuple[str, ...] = ()
     state: AskingState = AskingState.WAITING
     admitted: bool = False
-    """Its model and its memory are there, or being loaded for it."""
+    """Its model and memory are ready, or being loaded for it."""
     apart: bool = False
-    """Another model answers than the one that reads."""
+    """A model other than the reading one answers."""
 
     @property
     def needs_memory(self) -> bool:
@@ -44,7 +44,7 @@ class Question:
     async def run(
         self, memory: GistMemory, engine: Engine, options: ReaderOptions, tell: Callable[[SessionEvent], None]
     ) -> None:
-        """Let the reader answer. Raises EngineError, UsageError."""
+        """Run the reader. Raises EngineError, UsageError."""
         self.state = AskingState.PAGE
         tell(ActivityChanged())
         events: AsyncGenerator[ReaderEvent, None]

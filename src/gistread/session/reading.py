@@ -1,4 +1,4 @@
-"""Reading one book with one model, page by page; stopping it keeps every finished page."""
+"""Reads one book with one model, page by page; a stop keeps every finished page."""
 
 from collections.abc import Callable
 
@@ -13,15 +13,15 @@ from gistread.session.events import ActivityChanged, Notice, PageFound, PageRead
 
 
 class BookReading:
-    """Progress through the book, and the estimate of what is left."""
+    """Progress through the book and the estimated time left."""
 
     def __init__(self, tell: Callable[[SessionEvent], None]) -> None:
         self._tell = tell
         self.page: Page | None = None
-        """The next page of the memory, while its gist is being made."""
+        """The next page, while its gist is being made."""
         self.seconds_left: float | None = None
         self.tokens_per_word = TOKENS_PER_WORD
-        """Of the book; measured once a model is loaded."""
+        """Tokens per word of the book, measured once a model is loaded."""
         self._expected: Pace = UNKNOWN_PACE
 
     async def expect(self, memory: GistMemory, engine: Engine) -> None:

@@ -1,4 +1,4 @@
-"""One open book: the models that read it and answer questions, its memory, and all that goes on with them.
+"""One open book with its memory and its models: the public session.
 
 Listeners are called in the event loop and must be quick.
 """
@@ -40,7 +40,7 @@ _NOT_READY = {
 
 
 class Session:
-    """Made cheap: nothing is loaded before it is needed. Use it with `async with`, or close it."""
+    """Nothing is loaded before it is needed. Use with `async with`, or call `close`."""
 
     def __init__(
         self,
@@ -57,11 +57,11 @@ class Session:
         make_engine: MakeEngine | None = None,
         embedder: Embedder | None = None,
     ) -> None:
-        """Models are named as `--model` takes them; empty: those of the settings, or the only one there is.
+        """Models are given as `--model` takes them; empty: by the settings, or the only one installed.
 
-        `task`: what to read the book for; None: what it was begun for. `background`: read on, and build what the reader
-        needs, as soon as there is a model. `config`, `paths`: by default the person's. `embedder` is closed with this.
-        Raises UsageError for an unknown reader or settings that cannot be read.
+        `task`: what the gists look for; None: as in the furthest memory. `background`: start reading and building
+        artifacts as soon as there is a model. `config`, `paths`: default to the user's. Closes `embedder`.
+        Raises UsageError for an unknown reader or invalid settings.
         """
         if reader and reader not in METHODS:
             raise UsageError(f"Unknown reader {reader!r}.", f"Choose one of {', '.join(METHODS)}.")
@@ -84,7 +84,7 @@ class Session:
             self._core.listeners.append(listener)
 
     async def __aenter__(self) -> Self:
-        """Choose the models and show what was read before. Raises EngineError where there is no such model."""
+        """Choose the models and show the saved memory. Raises EngineError for an unknown model."""
         try:
             await self._core.actor.do(partial(self._core.choose_models, *self._chosen))
             await self.show_saved_memory()
@@ -99,7 +99,7 @@ class Session:
     # Reading and asking
 
     async def read(self) -> GistMemory:
-        """Read the book to its end; the memory. Returns early if the reading is paused. Raises GistreadError."""
+        """Read the book to its end and return its memory. Returns early if reading is paused. Raises GistreadError."""
         async with aclosing(self.stream_reading()) as events:
             async for _ in events:
                 pass
@@ -108,7 +108,7 @@ class Session:
         return self.memory
 
     async def stream_reading(self) -> AsyncGenerator[ReadingEvent, None]:
-        """Read the book to its end, as events. Leaving the stream pauses the reading. Raises GistreadError."""
+        """Read the book to its end, yielding events. Leaving the stream pauses reading. Raises GistreadError."""
         if not self.has_model:
             raise NotReadyError(_NOT_READY[Obstacle.NO_MODEL])
         with self._events() as events:
@@ -119,7 +119,7 @@ class Session:
                         case told.Crashed(error=crash):
                             raise crash
                         case told.ReadingEnded(state=ReadingState.OFFERED):
-                            self.resume()  # The model's own memory is to be read, whatever is on show.
+                            self.resume()  # Continue the model's own memory even if another is shown.
                         case told.ReadingEnded(error=error):
                             if error is not None:
                                 raise error
@@ -132,7 +132,7 @@ class Session:
     async def ask(
         self, question: str, *, pinned: Iterable[int] = (), until: int | None = None, choices: tuple[str, ...] = ()
     ) -> Answer:
-        """Ask over the pages that have been read. See `start_question`. Raises GistreadError."""
+        """Answer from the pages read so far. See `start_question`. Raises GistreadError."""
         async with aclosing(self.stream_answer(question, pinned=pinned, until=until, choices=choices)) as events:
             steps = [event async for event in events]
         answered, info = steps[-1], self.asking_info
@@ -143,7 +143,7 @@ class Session:
     async def stream_answer(
         self, question: str, *, pinned: Iterable[int] = (), until: int | None = None, choices: tuple[str, ...] = ()
     ) -> AsyncGenerator[ReaderEvent, None]:
-        """Ask, as the reader's events; the last is `Answered`. Leaving the stream cancels. Raises GistreadError."""
+        """Yield the reader's events; the last is `Answered`. Leaving the stream cancels. Raises GistreadError."""
         if obstacle := self.question_obstacle():
             raise NotReadyError(_NOT_READY[obstacle])
         with self._events() as events:
@@ -171,11 +171,11 @@ class Session:
         finally:
             self._core.listeners.remove(events.put_nowait)
 
-    # What is going on
+    # State
 
     @property
     def memory(self) -> GistMemory | None:
-        """The memory on show: what questions are asked over."""
+        """The memory shown, which questions are answered from."""
         return self._core.memory
 
     @property
@@ -185,7 +185,7 @@ class Session:
 
     @property
     def steering(self) -> Steering:
-        """Of the running or last question: change it to pin or refuse pages, or to stop look-ups."""
+        """Steering of the running or last question: change it to pin or refuse pages, or to stop look-ups."""
         return self._core.steering
 
     @property
@@ -205,37 +205,37 @@ class Session:
 
     @property
     def busy(self) -> bool:
-        """Whether there is something in the background to pause."""
+        """Whether loading, reading or building can be paused."""
         return self._core.state in (ReadingState.LOADING, ReadingState.RUNNING) or self.building
 
     @property
     def saves_pages(self) -> bool:
-        """Whether the pages that are read are written to disk."""
+        """Whether finished pages are written to disk."""
         return self._core.writer is not None and self._core.writer.is_saved
 
     @property
     def engine(self) -> Engine | None:
-        """Of the model that reads; None while it is not loaded."""
+        """The engine of the reading model; None while it is not loaded."""
         return self._core.models.reading.engine
 
     @property
     def embedder(self) -> Embedder:
-        """The embedding model; loaded when something is first searched by meaning."""
+        """The embedding model, loaded when first needed."""
         return self._core.embedder
 
     @property
     def info(self) -> EngineInfo | None:
-        """Of the model that reads; None before it is loaded."""
+        """The reading model; None before it is loaded."""
         return self._core.models.reading.info
 
     @property
     def asking_info(self) -> EngineInfo | None:
-        """Of the model that answers; None before it is loaded."""
+        """The answering model; None before it is loaded."""
         return self._core.models.answering.info
 
     @property
     def read_by(self) -> str:
-        """Name of the model that made the memory on show; empty if there is one model for everything, and it did."""
+        """Name of the model that made the memory shown; empty if it is the only model in use."""
         models, memory = self._core.models, self.memory
         maker = memory.model_name if memory and memory.entries else ""
         return maker if models.apart or maker != models.reading.name else ""
@@ -268,15 +268,15 @@ class Session:
         return Obstacle.BUSY if obstacle is None and self.answering else obstacle
 
     def presets(self) -> tuple[dict[str, Preset], list[str]]:
-        """Presets by name, and a line for each broken file of the person's. Reads the disk."""
+        """Presets by name, and a message for each invalid preset file. Reads the disk."""
         return read_presets(self._paths.user_presets)
 
     def memories(self) -> list[MemoryHeader]:
-        """Memories of this book that have a page. Reads the disk."""
+        """Memories of this book with at least one page. Reads the disk."""
         return self._core.choice.memories()
 
     def seconds_to_read(self) -> float | None:
-        """How long the model in use takes for the whole book; None if its speed is unknown."""
+        """Estimated time to read the whole book with this model; None if its speed is unknown."""
         if (info := self.info) is None:
             return None
         empty = GistMemory(self.book, PageSize(1, 1), info.name)
@@ -285,9 +285,9 @@ class Session:
         return estimate(empty, pace_of(self.memory or empty, expected)).seconds_left
 
     async def artifacts_left(self, *names: str) -> dict[str, RemainingWork]:
-        """How much of these artifacts (default: of all that readers use) is missing, by name.
+        """The work left for these artifacts (default: all that readers use), by name.
 
-        Empty without a loaded model. An embedding model is not loaded for this.
+        Empty without a loaded model. Does not load an embedding model.
         """
         core, memory = self._core, self.memory
         embedder = core.embedder if core.embedder.state.phase not in _UNLOADED else None
@@ -301,7 +301,7 @@ class Session:
             return {}
 
     async def seconds_to_build(self, name: str) -> float | None:
-        """How long it takes to build an artifact; None if unknown."""
+        """Estimated time to build an artifact; None if unknown."""
         left = (await self.artifacts_left(name)).get(name)
         return left.seconds(self.info) if left is not None and self.info is not None else None
 
@@ -312,7 +312,7 @@ class Session:
         await self._do(self._core.use_model, model)
 
     async def use_asking_model(self, model: str) -> None:
-        """Answer with this model, loaded for the next question; with the one that reads if empty."""
+        """Answer with this model, loaded for the next question, or with the reading model if empty."""
         await self._do(self._core.use_asking_model, model)
 
     async def use_embedder(self, embedder: Embedder) -> None:
@@ -328,15 +328,15 @@ class Session:
         await self._do(self._core.use_memory, focus)
 
     async def use_memory(self, header: MemoryHeader) -> None:
-        """Show this memory; the model reads on in it if it is its own."""
+        """Show this memory, and continue it if the model made it."""
         await self._do(self._core.use_memory, header)
 
     async def show_saved_memory(self) -> None:
-        """Show what was read of this book before, if nothing is on show."""
+        """Show the furthest memory of this book if none is shown."""
         await self._do(self._core.show_saved_memory)
 
     async def unload_model(self) -> None:
-        """Free the memory of the model that reads; it loads again when it is needed."""
+        """Unload the reading model until it is needed again."""
         await self._do(self._core.models.reading.unload)
 
     async def pause(self) -> None:
@@ -344,11 +344,11 @@ class Session:
         await self._do(self._core.pause)
 
     def resume(self) -> None:
-        """Read on, also after an error; a memory of another model gives way to the model's own."""
+        """Continue reading, also after an error; the model's own memory replaces another model's."""
         self._core.actor.post(self._core.resume)
 
     def build_artifacts(self, *names: str) -> Obstacle | None:
-        """Build these artifacts in the background (names in `memory/artifacts.py`); why not, where that cannot be."""
+        """Build these artifacts (`memory/artifacts.py`) in the background; returns why not, or None."""
         if not self.has_model:
             return Obstacle.NO_MODEL
         if self._core.state is ReadingState.LOADING:
@@ -359,7 +359,7 @@ class Session:
         return None
 
     async def drop_artifacts(self) -> None:
-        """Stop building artifacts and forget which were wanted; what is built stays."""
+        """Stop building artifacts and clear the queue; finished parts are kept."""
         await self._do(self._core.artifacts.forget)
 
     def start_question(
@@ -371,21 +371,21 @@ class Session:
         until: int | None = None,
         choices: tuple[str, ...] = (),
     ) -> None:
-        """Ask over the pages that have been read; events tell of the answer. Only when `question_obstacle` is None.
+        """Start a question; events report the answer. Call only when `question_obstacle` is None.
 
-        `pinned`: pages to open first. `here`: offset where the person reads. `until`: offset where the text ends that
-        the model may see. `choices`: options of a multiple-choice question.
+        `pinned`: pages to open first. `here`: the reading position. `until`: end of the text that the model may see.
+        `choices`: options of a multiple-choice question.
         """
         steering = Steering(pinned=set(pinned), here=here)
         asked = Question(question, self.reader, steering, until, choices)
         self._core.actor.post(partial(self._core.ask, asked))
 
     async def cancel_question(self) -> None:
-        """Stop the running question, if any; the answer so far stays."""
+        """Stop the running question, if any; the partial answer is kept."""
         await self._do(self._core.cancel_question)
 
     async def close(self) -> None:
-        """End everything. What was read is on disk already. Idempotent."""
+        """Stop all jobs and unload the models. Finished pages are already on disk. Idempotent."""
         await self._do(self._core.close)
         await self._core.actor.close()
 

@@ -1,4 +1,4 @@
-"""A session without `async`: the same, for scripts."""
+"""A synchronous session for scripts."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Iterable, Iterator
@@ -15,10 +15,10 @@ T = TypeVar("T")
 
 
 class SyncSession:
-    """As `Session`, each call waits for its result. Use it with `with`; not inside a running event loop."""
+    """Like `Session`, with blocking calls. Use with `with`, not inside a running event loop."""
 
     def __init__(self, book: Book, model: str = "", **options: Any) -> None:
-        """Arguments as of `Session`."""
+        """Arguments are those of `Session`."""
         self._session = Session(book, model, **options)
         self._runner = asyncio.Runner()
 
@@ -38,27 +38,27 @@ class SyncSession:
 
     @property
     def memory(self) -> GistMemory | None:
-        """What questions are asked over."""
+        """The memory that questions are answered from."""
         return self._session.memory
 
     def read(self) -> GistMemory:
-        """Read the book to its end; the memory. Raises GistreadError."""
+        """Read the book to its end and return its memory. Raises GistreadError."""
         return self._run(self._session.read())
 
     def stream_reading(self) -> Iterator[ReadingEvent]:
-        """Read the book to its end, as events. Raises GistreadError."""
+        """Read the book to its end, yielding events. Raises GistreadError."""
         return self._iterate(self._session.stream_reading())
 
     def ask(
         self, question: str, *, pinned: Iterable[int] = (), until: int | None = None, choices: tuple[str, ...] = ()
     ) -> Answer:
-        """Ask over the pages that have been read. Raises GistreadError."""
+        """Answer from the pages read so far. Raises GistreadError."""
         return self._run(self._session.ask(question, pinned=pinned, until=until, choices=choices))
 
     def stream_answer(
         self, question: str, *, pinned: Iterable[int] = (), until: int | None = None, choices: tuple[str, ...] = ()
     ) -> Iterator[ReaderEvent]:
-        """Ask, as the reader's events; the last is `Answered`. Raises GistreadError."""
+        """Yield the reader's events; the last is `Answered`. Raises GistreadError."""
         return self._iterate(self._session.stream_answer(question, pinned=pinned, until=until, choices=choices))
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
