@@ -212,3 +212,8 @@ def test_a_sentence_is_said_once() -> None:
 
 def test_terminal_escapes_and_marks_are_removed() -> None:
     assert clean("\x1b[31m**He saw the boat go.**\x00")[0] == "[31m**He saw the boat go."
+
+
+def test_a_sentence_that_nearly_repeats_an_earlier_one_is_dropped() -> None:
+    gist, _ = clean("He hunts alone in the woods at night. He hunts alone in the woods. At night he comes home.")
+    assert gist == "He hunts alone in the woods at night. At night he comes home."

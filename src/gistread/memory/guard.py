@@ -49,6 +49,11 @@ class Draft:
 _FEW = 24
 """Fewer words are not checked for loops and copies."""
 
+_FEW_REPEATED = 4
+"""A sentence of fewer distinct words may be said twice ("He ran away.")."""
+_SAME_SENTENCE = 0.8
+"""Share of a sentence's distinct words in an earlier one from which it says the same again."""
+
 _MAX_FOREIGN_NAMES = 3
 """More can no longer be a tenth of the names in a finished gist."""
 
@@ -275,17 +280,18 @@ def _whole_sentences(text: str) -> str:
 
 
 def _without_repetition(text: str) -> str:
-    """The text without repeated sentences, one line a paragraph."""
-    said: set[str] = set()
+    """The text without sentences that say an earlier one again, one line a paragraph."""
+    said: list[set[str]] = []
     paragraphs: list[str] = []
     for paragraph in text.split("\n"):
         kept: list[str] = []
         for start, end in sentence_spans(paragraph):
             sentence = " ".join(paragraph[start:end].split())
-            key = " ".join(_tokens(sentence))
-            if not key or (key in said and len(key) > 12):
+            words = set(_tokens(sentence))
+            again = max((len(words & earlier) for earlier in said), default=0)
+            if not words or (len(words) >= _FEW_REPEATED and again >= _SAME_SENTENCE * len(words)):
                 continue
-            said.add(key)
+            said.append(words)
             kept.append(sentence)
         if kept:
             paragraphs.append(_joined(kept))
