@@ -103,5 +103,4 @@ class PaneSwitcher:
         self._screen.remove_class(FOCUS_MODE)
 
     def _set_classes(self, shown: Pane) -> None:
-        for pane in Pane:
-            self._screen.set_class(pane is shown, f"-{pane}-pane")
+        self._screen.update_classes({f"-{pane}-pane": pane is shown for pane in Pane})

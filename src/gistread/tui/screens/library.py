@@ -99,8 +99,7 @@ class LibraryScreen(Screen[str | None]):
         self.reload()
 
     def on_resize(self, event: events.Resize) -> None:
-        self.set_class(event.size.height < _KEY_LINE_ROWS, "-short")
-        self.set_class(event.size.width >= ONE_LINE, "-one-line")
+        self.update_classes({"-short": event.size.height < _KEY_LINE_ROWS, "-one-line": event.size.width >= ONE_LINE})
         self.call_after_refresh(self._show_lines)
 
     def reload(self, at: LibraryEntry | None = None) -> None:

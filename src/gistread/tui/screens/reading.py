@@ -53,7 +53,7 @@ class ReadingScreen(Screen[None]):
     AUTO_FOCUS = "#book"
 
     def __init__(self, book: Book | Path, services: AppServices, *, path: Path | None = None) -> None:
-        super().__init__()
+        super().__init__(classes=f"-{Pane.BOOK}-pane")
         self._source = book
         self._services = services
         self._path = book if isinstance(book, Path) else path
@@ -109,9 +109,10 @@ class ReadingScreen(Screen[None]):
         self._left.set()
 
     def on_resize(self, event: events.Resize) -> None:
-        self.set_class(self.panes.narrow, "-narrow")
-        self.set_class(event.size.height < KEY_LINE_ROWS, "-short")
-        self.set_class(event.size.height < HEADER_ROWS, "-tiny")
+        height = event.size.height
+        self.update_classes(
+            {"-narrow": self.panes.narrow, "-short": height < KEY_LINE_ROWS, "-tiny": height < HEADER_ROWS}
+        )
         self.call_after_refresh(self.redraw_lines)
 
     def redraw_lines(self) -> None:
