@@ -1,6 +1,7 @@
 """Assembles a `Book` from paragraphs, chapter starts and inline marks. Every format ends here."""
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gistread.book import inline
@@ -31,6 +32,14 @@ class ChapterStart:
     index: int
     title: str
     level: int
+
+
+def by_paragraph(chapters: Iterable[ChapterStart]) -> Mapping[int, Sequence[ChapterStart]]:
+    """The chapters that start at each paragraph, mostly none."""
+    starts: defaultdict[int, list[ChapterStart]] = defaultdict(list)
+    for chapter in chapters:
+        starts[chapter.index].append(chapter)
+    return starts
 
 
 ResolveLink = Callable[[InlineMark], LinkTarget | None]

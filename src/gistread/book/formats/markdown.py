@@ -1,22 +1,30 @@
 """Reads Markdown: CommonMark with tables, footnotes, definition lists, embedded HTML and front matter."""
 
 import re
+import tomllib
+from collections.abc import Mapping
 
+import yaml
 from markdown_it import MarkdownIt
 from mdit_py_plugins.anchors import anchors_plugin
 from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
 from gistread.book.formats.elements.markup import parse_page
-from gistread.book.formats.elements.single_document import book_from_tree
+from gistread.book.formats.elements.single_document import Metadata, book_from_tree
 from gistread.book.formats.encoding import decode
-from gistread.book.formats.front_matter import split_front_matter
 from gistread.book.formats.html_cleanup import mark_backlinks, split_at_empty_lines
 from gistread.book.model import Book
-from gistread.book.normalise import clean
+from gistread.book.normalise import clean, language_tag, one_line
 from gistread.errors import BookError
 
 _SLUG_DROPPED = re.compile(r"[^\w\- ]")
+_YAML = re.compile(r"\s*---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*$\n?", re.DOTALL | re.MULTILINE)
+_TOML = re.compile(r"\s*\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*$\n?", re.DOTALL | re.MULTILINE)
+_PERCENT = re.compile(
+    r"%[ \t]*([^\n]*(?:\n[ \t]+\S[^\n]*)*)\n(?:%[ \t]*([^\n]*(?:\n[ \t]+\S[^\n]*)*)\n)?(?:%[^\n]*\n)?"
+)
+_LONGEST = 20_000
 
 
 def read_markdown(data: bytes, name: str) -> Book:
@@ -25,7 +33,10 @@ def read_markdown(data: bytes, name: str) -> Book:
     if decoded is None:
         raise BookError(f"{name} is not a book but unknown binary data.")
     text, metadata = split_front_matter(clean(decoded.text))
-    root = parse_page(_parser().render(text))
+    # Any link and HTML is allowed: links are never followed unasked, and HTML is data.
+    parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    parser.use(footnote_plugin).use(deflist_plugin).use(anchors_plugin, max_level=6, slug_func=_slug)
+    root = parse_page(parser.render(text))
     if root is None:
         raise BookError(f"{name} contains no text, or too much.")
     mark_backlinks(root)
@@ -33,13 +44,53 @@ def read_markdown(data: bytes, name: str) -> Book:
     return book_from_tree(root, name, "markdown", metadata)
 
 
-def _parser() -> MarkdownIt:
-    """Allows any link and HTML: links are never followed unasked, and HTML is data."""
-    parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
-    parser.use(footnote_plugin).use(deflist_plugin).use(anchors_plugin, max_level=6, slug_func=_slug)
-    return parser
-
-
 def _slug(title: str) -> str:
     """Anchor of a heading as most Markdown viewers build it."""
     return _SLUG_DROPPED.sub("", title.strip().lower()).replace(" ", "-")
+
+
+def split_front_matter(text: str) -> tuple[str, Metadata]:
+    """The text without its front matter, and the metadata found there."""
+    head = text[:_LONGEST]
+    if match := _YAML.match(head):
+        try:
+            fields = yaml.load(match[1], Loader=yaml.BaseLoader)
+        except (yaml.YAMLError, RecursionError):
+            return text, Metadata()
+        # A rule, prose and another rule are not metadata.
+        if fields and isinstance(fields, dict):
+            return text[match.end() :], _metadata(fields)
+    elif match := _TOML.match(head):
+        try:
+            return text[match.end() :], _metadata(tomllib.loads(match[1]))
+        except tomllib.TOMLDecodeError:
+            return text, Metadata()
+    elif match := _PERCENT.match(head):
+        authors = [part for line in (match[2] or "").split("\n") for part in re.split(r"[;]|\band\b", line)]
+        return text[match.end() :], _metadata({"title": match[1], "author": authors})
+    return text, Metadata()
+
+
+def _texts(value: object) -> list[str]:
+    """The texts in a value: a text, a list of texts, or a list of mappings with a name."""
+    if isinstance(value, dict):
+        value = value.get("name") or value.get("text")
+    if isinstance(value, list):
+        return [text for each in value for text in _texts(each)]
+    return [one_line(str(value))] if isinstance(value, (str, int)) and str(value).strip() else []
+
+
+def _metadata(fields: Mapping[str, object]) -> Metadata:
+    values = {str(key).lower(): _texts(value) for key, value in fields.items()}
+
+    def first(*names: str) -> str:
+        return next((values[name][0] for name in names if values.get(name)), "")
+
+    isbn, identifier = first("isbn"), first("identifier", "doi", "id")
+    return Metadata(
+        title=first("title"),
+        authors=tuple(dict.fromkeys(name for key in ("author", "authors", "creator") for name in values.get(key, ()))),
+        language=language_tag(first("lang", "language")),
+        identifiers=tuple(filter(None, (f"isbn:{isbn}" if isbn else "", identifier))),
+        cover=first("cover-image", "cover", "cover_image"),
+    )

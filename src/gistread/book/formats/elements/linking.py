@@ -1,17 +1,19 @@
-"""Resolves links between a book's documents and detects note references.
+"""Assembles a book of its documents: resolves links between them and detects note references.
 
 Books mark notes in many ways or not at all: a link is a note reference if either end says so, if its target links back,
 or if the target begins with the same number. Notes become paragraphs of kind NOTE.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from urllib.parse import unquote
 
 from gistread.book import inline
+from gistread.book.builder import BookBuilder, ChapterStart, LinkTarget, ResolveLink, by_paragraph
 from gistread.book.formats.elements.paragraphs import ParsedParagraph
 from gistread.book.formats.elements.xhtml import XhtmlDocument
+from gistread.book.inline import InlineMark
 from gistread.book.model import ParagraphKind
 
 
@@ -59,21 +61,17 @@ _LONGEST_NOTE_PIECES = 40
 _LEAST_AROUND = 3
 
 
-def keep_source(path: str, source: str) -> str:
-    """The source of a picture beside the book, unchanged."""
-    return source
-
-
 def resolve_links(
-    documents: Mapping[str, XhtmlDocument], locate: Locate, find: FindPicture = keep_source
+    documents: Mapping[str, XhtmlDocument], locate: Locate, find: FindPicture = lambda path, source: source
 ) -> LinkedDocuments:
     """Resolve every link and picture of a book's documents, given in reading order."""
     return _Linker(documents, locate, find).run()
 
 
 def anchor_in_document(path: str, href: str) -> DocumentAnchor | None:
-    """`Locate` for a single document: "#here" is inside, all else external."""
-    return DocumentAnchor(path, unquote(href[1:])) if href.startswith("#") else None
+    """`Locate` for a single document: "#here" is inside, even if the link names the file."""
+    page, separator, fragment = href.partition("#")
+    return DocumentAnchor(path, unquote(fragment)) if separator and unquote(page) in ("", path) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,3 +282,40 @@ def _innermost(notes: Sequence[tuple[int, int]]) -> dict[int, tuple[int, int]]:
     for note in sorted(notes, key=lambda each: each[0] - each[1]):
         found.update(dict.fromkeys(range(*note), note))
     return found
+
+
+def assemble(
+    builder: BookBuilder, linked: LinkedDocuments, chapters: Mapping[str, Iterable[ChapterStart]]
+) -> ResolveLink:
+    """Add every document with its chapters to `builder`. Returns the link resolver for `build`."""
+    places: dict[str, list[tuple[int, int]]] = {}
+    last_start = 0
+    left = inline.MAX_MARKS_PER_BOOK
+    for path, document in linked.documents.items():
+        starts = by_paragraph(chapters.get(path, ()))
+        places[path] = own = []
+        for index, paragraph in enumerate(document.paragraphs):
+            for chapter in starts[index]:
+                builder.chapter(chapter.title, chapter.level)
+            start = builder.next_start
+            left -= len(paragraph.marks)
+            if left < 0:
+                paragraph = replace(paragraph, text=paragraph.words, marks=())
+            if builder.add(
+                paragraph.text, paragraph.kind, paragraph.level, lines=paragraph.lines, marks=paragraph.marks
+            ):
+                last_start = start
+            own.append((start, builder.characters))
+        own.append((builder.next_start, builder.next_start))
+
+    def resolve(mark: InlineMark) -> LinkTarget | None:
+        target = linked.targets.get(mark.href)
+        if target is None:
+            return None
+        own = places[target.path]
+        # The end of the book belongs to its last paragraph.
+        start = min(own[target.first][0], last_start)
+        end = own[target.last - 1][1] if target.last else None
+        return LinkTarget(start, end if end and end > start else None)
+
+    return resolve

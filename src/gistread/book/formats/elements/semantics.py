@@ -106,3 +106,22 @@ def classes_of(element: etree._Element) -> frozenset[str]:
     """Class names in lower case."""
     classes = element.get("class")
     return frozenset(classes.lower().split()) if classes else frozenset()
+
+
+# Longer cells are prose, which reads better cell by cell.
+_LONGEST_CELL_CHARACTERS = 300
+
+
+def is_data_table(table: etree._Element) -> bool:
+    """Short cells, some with words, and no nested table."""
+    found = False
+    for element in table.iter():
+        name = local_name(element)
+        if name == "table" and element is not table:
+            return False
+        if name in ("td", "th"):
+            words = len(plain_text(element))
+            if words > _LONGEST_CELL_CHARACTERS:
+                return False
+            found = found or words > 0
+    return found

@@ -3,13 +3,11 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from urllib.parse import unquote
 
 from lxml import etree
 
 from gistread.book.builder import BookBuilder, ChapterStart
-from gistread.book.formats.elements.assembly import assemble
-from gistread.book.formats.elements.linking import DocumentAnchor, anchor_in_document, resolve_links
+from gistread.book.formats.elements.linking import anchor_in_document, assemble, resolve_links
 from gistread.book.formats.elements.markup import NOT_IN_XML, local_name
 from gistread.book.formats.elements.paragraphs import ParsedParagraph
 from gistread.book.formats.elements.section_headings import HeadingParagraph, find_chapters
@@ -66,17 +64,15 @@ def book_from_tree(
     if not (document.paragraphs and document.has_words):
         raise BookError(f"{name} has no readable text.")
     title = framed.title or metadata.title
-    links = resolve_links({name: document}, _locate)
+    links = resolve_links({name: document}, anchor_in_document)
     document = links.documents[name]
-    starts: dict[int, list[tuple[str, int]]] = {}
-    for chapter in _chapters(document, sections, title, framed.authors or metadata.authors):
-        starts.setdefault(chapter.index, []).append((chapter.title, chapter.level))
+    chapters = _chapters(document, sections, title, framed.authors or metadata.authors)
     builder = BookBuilder()
-    resolve = assemble(builder, links, lambda path, document: starts)
+    resolve = assemble(builder, links, {name: chapters})
     if not builder.characters:  # its words are controls and spaces
         raise BookError(f"{name} has no readable text.")
     return builder.build(
-        title=title or _title_heading(document.paragraphs, starts) or PurePath(name).stem,
+        title=title or _title_heading(document.paragraphs, {each.index for each in chapters}) or PurePath(name).stem,
         authors=framed.authors or metadata.authors,
         language=metadata.language or document.language or framed.language,
         source_format=source_format,
@@ -85,12 +81,6 @@ def book_from_tree(
         cover=metadata.cover,
         resolve=resolve,
     )
-
-
-def _locate(path: str, href: str) -> DocumentAnchor | None:
-    """Resolve a link within the document, even if it names the file; None for others."""
-    page, separator, fragment = href.partition("#")
-    return anchor_in_document(path, separator + fragment) if not page or unquote(page) == path else None
 
 
 def _section(document: XhtmlDocument, first: int, end: int) -> XhtmlDocument:
@@ -117,22 +107,18 @@ def _chapters(
         for index, paragraph in enumerate(paragraphs)
         if paragraph.kind is ParagraphKind.HEADING
     ]
-    found = list(find_chapters(headings, title, authors)) if headings else list(_chapters_by_words(paragraphs))
-    return [*found, *_notes(paragraphs)]
-
-
-def _chapters_by_words(paragraphs: Sequence[ParsedParagraph]) -> Iterator[ChapterStart]:
-    blocks = [TextBlock(tuple(paragraph.words.split("\n")), paragraph.kind, 2) for paragraph in paragraphs]
-    for heading in outline(blocks).headings:
-        yield ChapterStart(heading.index, heading.title, heading.level)
-
-
-def _notes(paragraphs: Sequence[ParsedParagraph]) -> Iterator[ChapterStart]:
+    if headings:
+        found = list(find_chapters(headings, title, authors))
+    else:
+        blocks = [TextBlock(tuple(paragraph.words.split("\n")), paragraph.kind, 2) for paragraph in paragraphs]
+        found = [ChapterStart(one.index, one.title, one.level) for one in outline(blocks).headings]
+    # Notes at the end without a heading of their own are not part of the last chapter.
     first = len(paragraphs)
     while first and paragraphs[first - 1].kind in (ParagraphKind.NOTE, ParagraphKind.BREAK):
         first -= 1
     if 0 < first < len(paragraphs) and paragraphs[first - 1].kind is not ParagraphKind.HEADING:
-        yield ChapterStart(first, _NOTES, 1)
+        found.append(ChapterStart(first, _NOTES, 1))
+    return found
 
 
 def _title_heading(paragraphs: Sequence[ParsedParagraph], starts: Collection[int]) -> str:

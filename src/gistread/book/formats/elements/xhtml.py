@@ -37,6 +37,7 @@ from gistread.book.formats.elements.semantics import (
     NOTES_TYPES,
     SKIPPED,
     is_caption,
+    is_data_table,
     is_figure,
     is_hidden,
     is_note,
@@ -45,12 +46,11 @@ from gistread.book.formats.elements.semantics import (
     types_of,
 )
 from gistread.book.formats.elements.stylesheets import StyleSheet, merge_sheets, read_sheet
-from gistread.book.formats.elements.tables import COLUMN_END, cells_of, is_data_table, rows_of
 from gistread.book.inline import InlineMark
 from gistread.book.model import ParagraphKind
 
-BREAK_TEXT = "* * *"
-
+_BREAK_TEXT = "* * *"
+_COLUMN_END = " | "
 # Below Python's recursion limit from any caller, so that a book is the same everywhere.
 _DEEPEST = 150
 _MOST_HIDDEN_ANCHORS = 1000
@@ -64,7 +64,6 @@ class XhtmlDocument:
     paragraphs: tuple[ParsedParagraph, ...]
     anchors: dict[str, int]
     """By id: index of the paragraph it stands in or before; may equal the number of paragraphs."""
-    title: str
     ends: dict[str, int] = field(default_factory=dict)
     notes: tuple[tuple[int, int], ...] = ()
     """Ranges of paragraphs of the declared notes."""
@@ -82,17 +81,15 @@ def read_document(root: etree._Element, language: str = "", sheet: StyleSheet = 
     external style sheets; `language` is the book's, for a document that declares none. Elements nested too deeply
     become plain text.
     """
-    walker = _Walker()
-    title = next((plain_text(element) for element in root.iter() if local_name(element) == "title"), "")
-    language = _declared_language(root) or language
-    walker.language = language
-    walker.sheet = merge_sheets([sheet, *(read_sheet(plain_text(each)) for each in in_head(root, "style"))])
+    bodies = (child for child in root if local_name(child) == "body")
+    language = next(filter(None, map(language_of, (root, *bodies))), language)
+    sheet = merge_sheets([sheet, *(read_sheet(plain_text(each)) for each in in_head(root, "style"))])
+    walker = _Walker(language, sheet)
     walker.element(root, Context())
     walker.flush(Context())
     return XhtmlDocument(
         paragraphs=tuple(walker.paragraphs),
         anchors=walker.anchors,
-        title=title,
         ends=walker.ends,
         notes=tuple(walker.notes),
         language=language,
@@ -105,20 +102,16 @@ def in_head(root: etree._Element, name: str) -> Iterator[etree._Element]:
     return (each for head in root if local_name(head) == "head" for each in elements_named(head, name))
 
 
-def _declared_language(root: etree._Element) -> str:
-    bodies = (child for child in root if local_name(child) == "body")
-    return next((language for each in (root, *bodies) if (language := language_of(each))), "")
-
-
 @dataclass(slots=True)
 class _Walker:
+    language: str
+    """Of the current element."""
+    sheet: StyleSheet
     paragraphs: list[ParsedParagraph] = field(default_factory=list)
     anchors: dict[str, int] = field(default_factory=dict)
     ends: dict[str, int] = field(default_factory=dict)
     notes: list[tuple[int, int]] = field(default_factory=list)
     has_words: bool = False
-    language: str = ""
-    sheet: StyleSheet = field(default_factory=dict)
     _ids: list[str] = field(default_factory=list)
     """Keys of `anchors` in order."""
     _collector: Collector = field(default_factory=Collector)
@@ -247,11 +240,11 @@ class _Walker:
         for caption in (child for child in element if local_name(child) == "caption"):
             self.element(caption, context)
         rows = []
-        for row in rows_of(element):
+        for row in elements_named(element, "tr"):
             self._anchor(row)
-            cells = [self._cell(cell, context) for cell in cells_of(row)]
+            cells = [self._cell(cell, context) for cell in row if local_name(cell) in ("td", "th")]
             if any(cells):
-                rows.append(COLUMN_END.join(cells).strip(COLUMN_END))
+                rows.append(_COLUMN_END.join(cells).strip(_COLUMN_END))
         self._collector.rows(rows)
         self.flush(replace(context, kind=ParagraphKind.TABLE))
 
@@ -340,7 +333,7 @@ class _Walker:
         elif name == "hr":
             self.flush(context)
             if not self._in_cell:
-                self.paragraphs.append(ParsedParagraph(BREAK_TEXT, ParagraphKind.BREAK))
+                self.paragraphs.append(ParsedParagraph(_BREAK_TEXT, ParagraphKind.BREAK))
         elif name in ("img", "image") or (name == "object" and is_picture_object(element)):
             if self._captioned is not None or not is_decoration(element):
                 self._picture(picture_of(element))

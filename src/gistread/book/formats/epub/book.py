@@ -2,19 +2,19 @@
 
 import posixpath
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import groupby
 from pathlib import PurePath
 
 from lxml import etree
 
-from gistread.book.builder import BookBuilder
+from gistread.book.builder import BookBuilder, ChapterStart
 from gistread.book.formats.archive import Archive, ArchiveError
-from gistread.book.formats.elements.assembly import assemble
 from gistread.book.formats.elements.inline_elements import is_same_language
-from gistread.book.formats.elements.linking import DocumentAnchor, resolve_links
+from gistread.book.formats.elements.linking import DocumentAnchor, assemble, resolve_links
 from gistread.book.formats.elements.markup import parse
-from gistread.book.formats.elements.paragraphs import ParsedParagraph
 from gistread.book.formats.elements.stylesheets import MOST_CHARACTERS, StyleSheet, merge_sheets, read_sheet
 from gistread.book.formats.elements.xhtml import XhtmlDocument, in_head, read_document
 from gistread.book.formats.epub.package import (
@@ -75,12 +75,20 @@ def read_epub(archive: Archive, name: str) -> Book:
     if not any(document.has_words for document in documents.values()):
         raise BookError(f"{name} is an EPUB without readable text. {report.reason}")
     documents = _mark_other_languages(documents, package.language)
-    references = _ReferenceResolver(archive)
+
+    def place(path: str, href: str) -> DocumentAnchor | None:
+        target, fragment = resolve_reference(href, posixpath.dirname(path))
+        if not target and not fragment:
+            return None
+        return DocumentAnchor(archive.find(target) or target if target else path, fragment)
+
+    def picture(path: str, source: str) -> str:
+        target, _ = resolve_reference(source, posixpath.dirname(path))
+        return archive.find(target) or target if target else source
+
     builder = BookBuilder()
-    starts = _chapters(archive, package, documents)
-    resolve = assemble(
-        builder, resolve_links(documents, references.place, references.picture), lambda path, document: starts[path]
-    )
+    chapters = _chapters(archive, package, documents)
+    resolve = assemble(builder, resolve_links(documents, place, picture), chapters)
     if not builder.characters:  # its words are controls and spaces
         raise BookError(f"{name} is an EPUB without readable text. {report.reason}")
     return builder.build(
@@ -95,81 +103,59 @@ def read_epub(archive: Archive, name: str) -> Book:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _ReferenceResolver:
-    archive: Archive
+def _sheets(archive: Archive) -> Callable[[str, etree._Element], StyleSheet]:
+    """Finds the style sheets that a document links to; unreadable ones are skipped."""
 
-    def place(self, path: str, href: str) -> DocumentAnchor | None:
-        target, fragment = resolve_reference(href, posixpath.dirname(path))
-        if not target and not fragment:
-            return None
-        return DocumentAnchor(self.archive.find(target) or target if target else path, fragment)
+    @cache
+    def sheet(path: str) -> StyleSheet:
+        try:
+            return read_sheet(archive.read(path, limit=MOST_CHARACTERS).decode("utf-8", "replace"))
+        except ArchiveError:
+            return {}
 
-    def picture(self, path: str, source: str) -> str:
-        target, _ = resolve_reference(source, posixpath.dirname(path))
-        return self.archive.find(target) or target if target else source
+    @cache
+    def together(*paths: str) -> StyleSheet:
+        return merge_sheets(map(sheet, paths))
 
-
-@dataclass(slots=True)
-class _SheetCache:
-    archive: Archive
-    _read: dict[str, StyleSheet] = field(default_factory=dict)
-    _together: dict[tuple[str, ...], StyleSheet] = field(default_factory=dict)
-
-    def of(self, path: str, root: etree._Element) -> StyleSheet:
-        """The style sheets that a document links to; unreadable ones are skipped."""
+    def linked(path: str, root: etree._Element) -> StyleSheet:
         named = [link for link in in_head(root, "link") if "stylesheet" in (link.get("rel") or "").lower()]
         paths = [resolve_reference(link.get("href") or "", posixpath.dirname(path))[0] for link in named[:_MOST_SHEETS]]
-        key = tuple(filter(None, (self.archive.find(each) for each in paths if each)))
-        if key not in self._together:
-            self._together[key] = merge_sheets([self._sheet(each) for each in key])
-        return self._together[key]
+        return together(*filter(None, (archive.find(each) for each in paths if each)))
 
-    def _sheet(self, path: str) -> StyleSheet:
-        if path not in self._read:
-            try:
-                self._read[path] = read_sheet(self.archive.read(path, limit=MOST_CHARACTERS).decode("utf-8", "replace"))
-            except ArchiveError:
-                self._read[path] = {}
-        return self._read[path]
+    return linked
 
 
 def _mark_other_languages(documents: Mapping[str, XhtmlDocument], language: str) -> dict[str, XhtmlDocument]:
-    """Mark the pages of a bilingual book that are in the other language.
-
-    If most pages contradict the package, nothing is marked.
-    """
+    """Mark the pages of a bilingual book in the other language, unless most pages contradict the package."""
     others = {path for path, each in documents.items() if language and not is_same_language(each.language, language)}
     if len(others) * 2 > len(documents):
-        others = set()
-    return {path: _mark_language(each) if path in others else each for path, each in documents.items()}
-
-
-def _mark_language(document: XhtmlDocument) -> XhtmlDocument:
-    mark = InlineMark(language=document.language)
-    return replace(document, paragraphs=tuple(paragraph.under(mark) for paragraph in document.paragraphs))
+        return dict(documents)
+    marked = {}
+    for path, document in documents.items():
+        mark = InlineMark(language=document.language)
+        paragraphs = document.paragraphs
+        paragraphs = tuple(each.under(mark) for each in paragraphs) if path in others else paragraphs
+        marked[path] = replace(document, paragraphs=paragraphs)
+    return marked
 
 
 def _chapters(
     archive: Archive, package: Package, documents: Mapping[str, XhtmlDocument]
-) -> dict[str, dict[int, list[tuple[str, int]]]]:
-    """By document and paragraph: (title, level) of the chapters that start there."""
+) -> dict[str, list[ChapterStart]]:
     entries: dict[str, list[ContentsEntry]] = {}
     for entry in package.contents:
         entries.setdefault(archive.find(entry.path) or entry.path, []).append(entry)
     level = 1
     found = {}
     for path, document in documents.items():
-        starts = dict(_chapter_starts(document, entries.get(path, []), level, has_contents=bool(package.contents)))
-        if starts:
-            level = starts[max(starts)][-1][1]
-        found[path] = starts
+        found[path] = list(_chapter_starts(document, entries.get(path), level, has_contents=bool(package.contents)))
+        level = sorted(found[path], key=lambda one: one.index)[-1].level if found[path] else level
     return found
 
 
 def _documents(archive: Archive, package: Package, report: _Report) -> Iterator[tuple[str, XhtmlDocument]]:
     read: Counter[str] = Counter()
-    sheets = _SheetCache(archive)
+    sheets = _sheets(archive)
     for path in package.spine:
         try:
             tree = parse(archive.read(path))
@@ -183,42 +169,28 @@ def _documents(archive: Archive, package: Package, report: _Report) -> Iterator[
             report.repaired.append(path)
         name = archive.find(path) or path
         read[name] += 1
-        document = read_document(tree.root, package.language, sheets.of(name, tree.root))
+        document = read_document(tree.root, package.language, sheets(name, tree.root))
         # A file read twice is another part of the book; links lead to the first.
         yield name if read[name] == 1 else f"{name} ({read[name]})", document
 
 
 def _chapter_starts(
-    document: XhtmlDocument, entries: list[ContentsEntry], level: int, *, has_contents: bool
-) -> Iterator[tuple[int, list[tuple[str, int]]]]:
-    """Index and (title, level) of the chapters that start in a document."""
-    if not document.paragraphs:
+    document: XhtmlDocument, entries: list[ContentsEntry] | None, level: int, *, has_contents: bool
+) -> Iterator[ChapterStart]:
+    paragraphs = document.paragraphs
+    if not paragraphs:
         return
     if entries:
-        at: dict[int, list[tuple[str, int]]] = {}
-        last = len(document.paragraphs) - 1
         for entry in entries:
-            index = min(last, document.anchors.get(entry.fragment, 0)) if entry.fragment else 0
-            at.setdefault(index, []).append((entry.title, entry.level))
-        yield from at.items()
+            index = min(len(paragraphs) - 1, document.anchors.get(entry.fragment, 0)) if entry.fragment else 0
+            yield ChapterStart(index, entry.title, entry.level)
     elif has_contents:
         # A file missing from the contents continues the chapter before it unless it starts with a heading.
-        heading = next(
-            (paragraph for paragraph in document.paragraphs[:2] if paragraph.kind is ParagraphKind.HEADING), None
-        )
-        if heading:
-            yield 0, [(heading.words, level)]
+        for heading in [each for each in paragraphs[:2] if each.kind is ParagraphKind.HEADING][:1]:
+            yield ChapterStart(0, heading.words, level)
     else:
-        yield from _chapters_by_headings(document.paragraphs)
-
-
-def _chapters_by_headings(paragraphs: tuple[ParsedParagraph, ...]) -> Iterator[tuple[int, list[tuple[str, int]]]]:
-    """Chapters by headings alone; consecutive headings are one."""
-    index = 0
-    while index < len(paragraphs):
-        run = index
-        while run < len(paragraphs) and paragraphs[run].kind is ParagraphKind.HEADING:
-            run += 1
-        if run > index and paragraphs[index].level <= _CHAPTER_HEADINGS:
-            yield index, [(". ".join(paragraph.words for paragraph in paragraphs[index:run]), paragraphs[index].level)]
-        index = max(run, index + 1)
+        # Consecutive headings are one.
+        for is_heading, run in groupby(enumerate(paragraphs), key=lambda one: one[1].kind is ParagraphKind.HEADING):
+            index, first = next(run)
+            if is_heading and first.level <= _CHAPTER_HEADINGS:
+                yield ChapterStart(index, ". ".join([first.words, *(each.words for _, each in run)]), first.level)

@@ -1,9 +1,10 @@
 """Reads an EPUB's package: spine, metadata and table of contents (navigation document or NCX)."""
 
 import posixpath
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from urllib.parse import unquote, urlsplit
 
 from lxml import etree
@@ -19,7 +20,7 @@ from gistread.book.formats.elements.markup import (
 )
 from gistread.book.formats.elements.pictures import picture_of
 from gistread.book.formats.elements.semantics import EPUB_TYPE
-from gistread.book.formats.epub.metadata import authors_of, cover_id, identifiers_of, language_of, title_of
+from gistread.book.normalise import language_tag
 
 CONTAINER = "META-INF/container.xml"
 ENCRYPTION = "META-INF/encryption.xml"
@@ -33,6 +34,9 @@ _TEXT_NAMES = (".xhtml", ".html", ".htm")
 _PICTURE_NAMES = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg")
 _DEEPEST_CONTENTS = 12
 _MOST_ENTRIES = 20_000
+_UUID = re.compile(r"(?:urn:)?(?:uuid:)?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})", re.IGNORECASE)
+_ISBN = re.compile(r"(?:urn:)?(?:isbn(?:-1[03])?)?[: ]*([0-9][0-9 -]{8,16}[0-9xX])", re.IGNORECASE)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,20}")
 
 
 class PackageError(Exception):
@@ -84,10 +88,10 @@ def read_package(archive: Archive) -> Package:
     if not spine:
         raise PackageError("its package lists no text")
     return Package(
-        title=title_of(root),
-        authors=authors_of(root),
-        language=language_of(root),
-        identifiers=identifiers_of(root),
+        title=_title(root),
+        authors=_authors(root),
+        language=next(filter(None, (language_tag(plain_text(each)) for each in _metadata(root, "language"))), ""),
+        identifiers=_identifiers(root),
         cover=_cover(archive, root, items, posixpath.dirname(path)),
         spine=spine,
         contents=_contents(archive, root, items),
@@ -178,8 +182,10 @@ def _spine(root: etree._Element, items: dict[str, _Item], notices: list[str]) ->
 def _cover(archive: Archive, root: etree._Element, items: dict[str, _Item], folder: str) -> str:
     """The cover by EPUB 3, EPUB 2 or the guide's cover page."""
     declared = [item for item in items.values() if "cover-image" in item.properties]
-    by_name = items.get(cover_id(root))
-    for item in (*declared, *([by_name] if by_name else [])):
+    named = [
+        meta.get("content", "") for meta in elements_named(root, "meta") if meta.get("name", "").lower() == "cover"
+    ]
+    for item in (*declared, *(items[name] for name in named[:1] if name in items)):
         path = archive.find(item.path)
         if path and item.media_type.startswith("image/"):
             return path
@@ -223,23 +229,21 @@ def _contents(archive: Archive, root: etree._Element, items: dict[str, _Item]) -
             continue
         if tree is None:
             continue
-        read = _navigation if "nav" in item.properties else _ncx
-        found = [entry for entry in read(tree, item.path) if entry.title and entry.path][:_MOST_ENTRIES]
+        if "nav" in item.properties:
+            navs = list(elements_named(tree, "nav"))
+            marked = [nav for nav in navs if "toc" in nav.get(EPUB_TYPE, "").split() or nav.get("role") == "doc-toc"]
+            lists = (child for nav in (marked or navs)[:1] for child in nav if local_name(child) == "ol")
+            entries = chain.from_iterable(_navigation(each, item.path) for each in lists)
+        else:
+            top = first_named(tree, "navmap")
+            entries = chain(_ncx(top, item.path) if top is not None else ())
+        found = tuple(islice((entry for entry in entries if entry.title and entry.path), _MOST_ENTRIES))
         if found:
-            return tuple(found)
+            return found
     return ()
 
 
-def _navigation(root: etree._Element, path: str) -> Iterator[ContentsEntry]:
-    navs = list(elements_named(root, "nav"))
-    marked = [nav for nav in navs if "toc" in nav.get(EPUB_TYPE, "").split() or nav.get("role") == "doc-toc"]
-    for nav in (marked or navs)[:1]:
-        for child in nav:
-            if local_name(child) == "ol":
-                yield from _navigation_list(child, path, 1)
-
-
-def _navigation_list(ordered: etree._Element, path: str, level: int) -> Iterator[ContentsEntry]:
+def _navigation(ordered: etree._Element, path: str, level: int = 1) -> Iterator[ContentsEntry]:
     for item in ordered:
         label = next((child for child in item if local_name(child) in ("a", "span")), None)
         inner = [child for child in item if local_name(child) == "ol"]
@@ -251,27 +255,91 @@ def _navigation_list(ordered: etree._Element, path: str, level: int) -> Iterator
             yield _entry(plain_text(label), target, path, level)
         if level < _DEEPEST_CONTENTS:
             for child in inner:
-                yield from _navigation_list(child, path, level + 1)
+                yield from _navigation(child, path, level + 1)
 
 
-def _ncx(root: etree._Element, path: str) -> Iterator[ContentsEntry]:
-    top = first_named(root, "navmap")
-    if top is not None:
-        yield from _ncx_points(top, path, 1)
-
-
-def _ncx_points(parent: etree._Element, path: str, level: int) -> Iterator[ContentsEntry]:
+def _ncx(parent: etree._Element, path: str, level: int = 1) -> Iterator[ContentsEntry]:
     for point in parent:
         if local_name(point) != "navpoint":
             continue
-        label = next((child for child in point if local_name(child) == "navlabel"), None)
-        content = next((child for child in point if local_name(child) == "content"), None)
-        if label is not None and content is not None:
-            yield _entry(plain_text(label), content.get("src", ""), path, level)
+        parts = {local_name(child): child for child in reversed(point)}
+        if {"navlabel", "content"} <= parts.keys():
+            yield _entry(plain_text(parts["navlabel"]), parts["content"].get("src", ""), path, level)
         if level < _DEEPEST_CONTENTS:
-            yield from _ncx_points(point, path, level + 1)
+            yield from _ncx(point, path, level + 1)
 
 
 def _entry(title: str, reference: str, path: str, level: int) -> ContentsEntry:
     target, fragment = resolve_reference(reference, posixpath.dirname(path))
     return ContentsEntry(title, target or (path if fragment else ""), fragment, level)
+
+
+def _metadata(root: etree._Element, name: str) -> list[etree._Element]:
+    metadata = first_named(root, "metadata")
+    return (
+        [element for element in elements_named(metadata, name) if plain_text(element)] if metadata is not None else []
+    )
+
+
+def _refined(root: etree._Element, name: str) -> dict[str, str]:
+    """Values of `<meta refines="#id" property="name">` by id."""
+    return {
+        meta.get("refines", "").removeprefix("#"): plain_text(meta)
+        for meta in _metadata(root, "meta")
+        if meta.get("property") == name
+    }
+
+
+def _title(root: etree._Element) -> str:
+    titles = _metadata(root, "title")
+    types = _refined(root, "title-type")
+    main = [title for title in titles if types.get(title.get("id", "")) == "main"]
+    return plain_text((main or titles)[0]) if titles else ""
+
+
+def _authors(root: etree._Element) -> tuple[str, ...]:
+    """Creators with the role of author, in order; all creators if there are none."""
+    roles = _refined(root, "role")
+    creators = _metadata(root, "creator")
+
+    def role(creator: etree._Element) -> str:
+        own = [value for key, value in creator.attrib.items() if str(key).rpartition("}")[2] == "role"]
+        return roles.get(creator.get("id", ""), str(own[0]) if own else "")
+
+    authors = [creator for creator in creators if role(creator) in ("", "aut")]
+    return tuple(dict.fromkeys(plain_text(creator) for creator in authors or creators))
+
+
+def _identifiers(root: etree._Element) -> tuple[str, ...]:
+    """Such as `isbn:9780140439182`, `urn:uuid:...` or a URL; the package's unique identifier first."""
+    own = root.get("unique-identifier", "")
+    kinds = _refined(root, "identifier-type")
+    elements = sorted(_metadata(root, "identifier"), key=lambda element: element.get("id", "") != own)
+    return tuple(dict.fromkeys(_identifier(element, kinds.get(element.get("id", ""), "")) for element in elements))
+
+
+def _identifier(element: etree._Element, kind: str) -> str:
+    text = plain_text(element)
+    uuid = _UUID.fullmatch(text)
+    if uuid:
+        return f"urn:uuid:{uuid[1].lower()}"
+    isbn = _ISBN.fullmatch(text)
+    if isbn:
+        number = re.sub("[ -]", "", isbn[1]).upper()
+        if _is_isbn(number):
+            return f"isbn:{number}"
+    schemes = [str(value) for name, value in element.attrib.items() if str(name).rpartition("}")[2] == "scheme"]
+    scheme = next(iter(schemes), "") or kind
+    if ":" in text or not _SCHEME.fullmatch(scheme):
+        return text
+    return f"{scheme.lower()}:{text}"
+
+
+def _is_isbn(number: str) -> bool:
+    """Whether the check digit is right."""
+    if len(number) == 13 and number.isdigit():
+        return sum(int(digit) * (3 if at % 2 else 1) for at, digit in enumerate(number)) % 10 == 0
+    if len(number) == 10 and number[:9].isdigit():
+        digits = [*map(int, number[:9]), 10 if number[9] == "X" else int(number[9])]
+        return sum(digit * (10 - at) for at, digit in enumerate(digits)) % 11 == 0
+    return False
