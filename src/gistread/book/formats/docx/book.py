@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from lxml import etree
 
-from gistread.book.formats.archive import Archive
+from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.formats.docx.numbering import read_numbering
-from gistread.book.formats.docx.package import PartError, main_part, metadata_of, related_part
+from gistread.book.formats.docx.package import main_part, metadata_of, related_part
 from gistread.book.formats.docx.runs import RunState
 from gistread.book.formats.docx.styles import StyleRole, Styles, attribute, child, read_styles
 from gistread.book.formats.docx.tree import BodyWriter, finish_tree, write_notes
@@ -28,10 +28,8 @@ def read_docx(archive: Archive, name: str) -> Book:
     """The book in an open archive; `name` is used in messages. Raises BookError."""
     try:
         main = main_part(archive)
-    except PartError as error:
-        raise BookError(
-            f"{name} cannot be read as a Word document: {error}.", "Get a fresh copy of the file."
-        ) from error
+    except ArchiveError as error:
+        raise BookError(f"{name} cannot be read as a Word document: {error}.", _FRESH_COPY) from error
     body = child(main.root, "body")
     if body is None:
         raise BookError(f"{name} cannot be read as a Word document: it has no text.", _FRESH_COPY)

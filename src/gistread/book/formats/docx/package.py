@@ -33,10 +33,6 @@ _NOISE = re.compile(
 _MOST_TAGS = 3_000_000
 
 
-class PartError(Exception):
-    """The document cannot be read; the message completes a sentence."""
-
-
 @dataclass(frozen=True, slots=True)
 class Relation:
     kind: str
@@ -56,12 +52,12 @@ class DocxPart:
 
 
 def main_part(archive: Archive) -> DocxPart:
-    """The document itself. Raises PartError."""
+    """The document itself. Raises ArchiveError, whose message completes a sentence."""
     path = next((r.target for r in _relations(archive, "").values() if r.kind == "officedocument"), _DOCUMENT)
     try:
         return _part(archive, path)
     except ArchiveError as error:
-        raise PartError(f"its text {path} {error}") from error
+        raise ArchiveError(f"its text {path} {error}") from error
 
 
 def related_part(archive: Archive, main: DocxPart, kind: str) -> DocxPart | None:
@@ -71,7 +67,7 @@ def related_part(archive: Archive, main: DocxPart, kind: str) -> DocxPart | None
         return None
     try:
         return _part(archive, path)
-    except (ArchiveError, PartError):
+    except ArchiveError:
         return None
 
 
@@ -100,10 +96,10 @@ def _part(archive: Archive, path: str) -> DocxPart:
     text = data.decode("utf-16" if data.startswith(UTF16_MARKS) else "utf-8-sig", errors="replace")
     text = _NOISE.sub("", text)
     if text.count("<") > _MOST_TAGS:
-        raise PartError(f"its text {path} has more tags than any book")
+        raise ArchiveError("has more tags than any book")
     tree = parse_xml(text, most_tags=_MOST_TAGS)
     if tree is None:
-        raise PartError(f"its text {path} is not XML")
+        raise ArchiveError("is not XML")
     return DocxPart(tree.root, _relations(archive, path), tree.repaired)
 
 

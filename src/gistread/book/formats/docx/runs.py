@@ -24,6 +24,7 @@ _REFERENCE_FIELD = re.compile(r"\s*(?:REF|PAGEREF|NOTEREF)\s+(\S+)", re.IGNORECA
 _CONTENTS_FIELD = re.compile(r"\s*TOC\b")
 # Characters of symbol fonts that have a Unicode equivalent.
 _SYMBOLS = {"f0b7": "•", "f0a7": "▪", "f0fc": "✓", "f0e0": "→", "f0df": "←", "f0b0": "°", "f0b4": "×", "f02d": "−"}
+_TAGS = {"b": "strong", "i": "em", "u": "u", "strike": "s", "code": "code", "superscript": "sup", "subscript": "sub"}
 _LETTER = re.compile(r"[^\W\d_]")
 _EAST_ASIAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
@@ -77,7 +78,9 @@ class RunWriter:
     state: RunState
     boxes: list[etree._Element] = field(default_factory=list)
     _leaf: etree._Element | None = None
-    _leaf_key: tuple[object, ...] = ()
+    """The innermost element of the last run."""
+    _leaf_key: list[tuple[str, dict[str, str]]] = field(default_factory=list)
+    """Tags and attributes of that element and those around it."""
     _custom_reference: tuple[etree._Element, str, str] | None = None
 
     def write(self, element: etree._Element) -> None:
@@ -85,6 +88,9 @@ class RunWriter:
         for place in self.state.places:
             self._place(place)
         self.state.places.clear()
+        self._elements(element)
+
+    def _elements(self, element: etree._Element) -> None:
         for inner in element:
             self._element(inner)
 
@@ -96,15 +102,13 @@ class RunWriter:
         elif name in _DELETED:
             self.state.changes += 1
         elif name == "omath" or name == "omathpara":
-            self._text(equation_text(element), RunFormat())
+            self._text(equation_text(element), {})
         elif name not in _IGNORED:
-            for inner in element:
-                self._element(inner)
+            self._elements(element)
 
     def _inserted(self, element: etree._Element) -> None:
         self.state.changes += 1
-        for inner in element:
-            self._element(inner)
+        self._elements(element)
 
     def _bookmark(self, element: etree._Element) -> None:
         name = attribute(element, "name")
@@ -112,54 +116,42 @@ class RunWriter:
             self._place(name)
 
     def _place(self, name: str) -> None:
-        etree.SubElement(self.target, "span").set("id", name)
+        etree.SubElement(self.target, "span", id=name)
         self._leaf = None
 
     def _hyperlink(self, element: etree._Element) -> None:
         relation = self.state.relations.get(attribute(element, "id") or "")
         anchor = attribute(element, "anchor")
-        href = relation.target if relation else ""
-        if anchor:
-            href = f"{href}#{anchor}"
-        self._inside(element, href)
+        self._inside(element, (relation.target if relation else "") + (f"#{anchor}" if anchor else ""))
 
     def _inside(self, element: etree._Element, href: str) -> None:
         outer = self.target
         if href:
             self._begin_link(href)
-        for inner in element:
-            self._element(inner)
+        self._elements(element)
         if href:
             self.target, self._leaf = outer, None
 
     def _begin_link(self, href: str) -> etree._Element:
         outer = self.target
-        self.target = etree.SubElement(outer, "a")
-        self.target.set("href", href)
-        self._leaf = None
+        self.target, self._leaf = etree.SubElement(outer, "a", href=href), None
         return outer
 
     def _simple_field(self, element: etree._Element) -> None:
         self._inside(element, _href(attribute(element, "instr") or ""))
 
     def _alternatives(self, element: etree._Element) -> None:
-        for inner in element:
-            if local_name(inner) in ("choice", "fallback"):
-                for each in inner:
-                    self._element(each)
-                return
+        first = next((inner for inner in element if local_name(inner) in ("choice", "fallback")), None)
+        if first is not None:
+            self._elements(first)
 
     def _run(self, element: etree._Element) -> None:
-        state = self.state
         properties = child(element, "rpr")
-        look = run_format_of(properties)
         style = attribute(child(properties, "rstyle")) or ""
-        if style in state.styles.looks:
-            look = look.over(state.styles.looks[style])
-        if look.hidden:
-            return
-        for inner in element:
-            self._run_part(inner, local_name(inner), look)
+        look = {**self.state.styles.looks.get(style, {}), **run_format_of(properties)}
+        if not look.get("vanish"):
+            for inner in element:
+                self._run_part(inner, local_name(inner), look)
 
     def _run_part(self, element: etree._Element, name: str, look: RunFormat) -> None:
         state = self.state
@@ -218,55 +210,24 @@ class RunWriter:
             link.text = text
             self.state.references.append(NoteReference(kind, number, text.strip()))
             return
-        language = self._language(text, look)
-        key = (
-            look.bold,
-            look.italic,
-            look.underline,
-            look.strike,
-            look.small_capitals,
-            look.position,
-            look.code,
-            language,
-        )
+        position = str(look.get("position", ""))
+        key = [("span", {"class": "small-caps"})] if look.get("smallcaps") else []
+        if language := self._language(text, look):
+            key.append(("span", {"lang": language}))
+        key += [(tag, {}) for name, tag in _TAGS.items() if look.get(name) or name == position]
         if self._leaf is None or key != self._leaf_key:
-            self._leaf = self._begin(look, language)
-            self._leaf_key = key
+            self._leaf, self._leaf_key = self.target, key
+            for tag, attributes in key:
+                self._leaf = etree.SubElement(self._leaf, tag, attributes)
         append_text(self._leaf, text)
-
-    def _begin(self, look: RunFormat, language: str) -> etree._Element:
-        """The innermost element for a look; the paragraph itself for none."""
-        tags = [
-            tag
-            for tag, wanted in (
-                ("strong", look.bold),
-                ("em", look.italic),
-                ("u", look.underline),
-                ("s", look.strike),
-                ("code", look.code),
-                ("sup", look.position == "superscript"),
-                ("sub", look.position == "subscript"),
-            )
-            if wanted
-        ]
-        element = self.target
-        if look.small_capitals:
-            element = etree.SubElement(element, "span")
-            element.set("class", "small-caps")
-        if language:
-            element = etree.SubElement(element, "span")
-            element.set("lang", language)
-        for tag in tags:
-            element = etree.SubElement(element, tag)
-        return element
 
     def _language(self, text: str, look: RunFormat) -> str:
         """Language of a run that contains letters."""
         letters = len(_LETTER.findall(text))
         if not letters:
             return ""
-        script = "bidi" if look.right_to_left else "eastAsia" if _EAST_ASIAN.search(text) else "val"
-        language = look.languages.get(script, "") or (self.state.styles.language if script == "val" else "")
+        script = "bidi" if look.get("rtl") else "eastAsia" if _EAST_ASIAN.search(text) else "val"
+        language = str(look.get(f"lang {script}", "")) or (self.state.styles.language if script == "val" else "")
         if language.lower().startswith(("x-", "und", "zxx")):
             return ""
         self.state.characters[language] = self.state.characters.get(language, 0) + letters
@@ -276,9 +237,7 @@ class RunWriter:
 
     def _reference(self, element: etree._Element, kind: str) -> None:
         number = attribute(element, "id") or ""
-        link = etree.SubElement(self.target, "a")
-        link.set("href", f"#{kind} {number}")
-        link.set(EPUB_TYPE, "noteref")
+        link = etree.SubElement(self.target, "a", {"href": f"#{kind} {number}", EPUB_TYPE: "noteref"})
         self._leaf = None
         if (attribute(element, "custommarkfollows") or "0").lower() in ("1", "true", "on"):
             self._custom_reference = (link, kind, number)

@@ -5,9 +5,8 @@ Styles inherit. Names count: Word stores those of its own styles in English in e
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Any
 
 from lxml import etree
 
@@ -40,28 +39,13 @@ _BODY_LEVEL = 9
 """Outline level of body text."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunFormat:
-    """Formatting of a run; None inherits."""
+RunFormat = Mapping[str, bool | str]
+"""Formatting of a run by property, such as "b", "smallcaps" or "code"; a missing one is inherited.
 
-    bold: bool | None = None
-    italic: bool | None = None
-    underline: bool | None = None
-    strike: bool | None = None
-    small_capitals: bool | None = None
-    hidden: bool | None = None
-    position: str | None = None
-    """"superscript", "subscript" or "baseline"."""
-    right_to_left: bool | None = None
-    languages: Mapping[str, str] = field(default_factory=dict)
-    """By script: "val" (western), "eastAsia", "bidi"."""
-    code: bool | None = None
-
-    def over(self, below: "RunFormat") -> "RunFormat":
-        """This look, completed by `below`."""
-        defined: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
-        defined = {name: what for name, what in defined.items() if what is not None}
-        return replace(below, **{**defined, "languages": {**below.languages, **self.languages}})
+"position" is "superscript", "subscript" or "baseline". Languages go by script: "lang val" (western), "lang eastAsia",
+"lang bidi".
+"""
+_SWITCHES = frozenset(("b", "i", "u", "strike", "dstrike", "smallcaps", "vanish", "rtl"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,33 +81,20 @@ def child(element: etree._Element | None, *path: str) -> etree._Element | None:
     return element
 
 
-def is_enabled(properties: etree._Element, name: str) -> bool | None:
-    """Value of an on/off property; None if absent."""
-    found = child(properties, name)
-    if found is None:
-        return None
-    return (attribute(found) or "true").lower() not in ("0", "false", "off", "none")
-
-
 def run_format_of(properties: etree._Element | None) -> RunFormat:
     """The look that run properties (`rPr`) define."""
-    if properties is None or not len(properties):
-        return RunFormat()
-    strike, double = is_enabled(properties, "strike"), is_enabled(properties, "dstrike")
-    languages = child(properties, "lang")
-    return RunFormat(
-        bold=is_enabled(properties, "b"),
-        italic=is_enabled(properties, "i"),
-        underline=is_enabled(properties, "u"),
-        strike=double if strike is None else strike or bool(double),
-        small_capitals=is_enabled(properties, "smallcaps"),
-        hidden=is_enabled(properties, "vanish"),
-        position=attribute(child(properties, "vertalign")),
-        right_to_left=is_enabled(properties, "rtl"),
-        languages={str(key).rpartition("}")[2]: str(text) for key, text in languages.attrib.items()}
-        if languages is not None
-        else {},
-    )
+    look: dict[str, bool | str] = {}
+    for element in properties if properties is not None else ():
+        name = local_name(element)
+        if name in _SWITCHES:
+            look[name] = (attribute(element) or "true").lower() not in ("0", "false", "off", "none")
+        elif name == "vertalign":
+            look["position"] = attribute(element) or ""
+        elif name == "lang":
+            look |= {f"lang {str(key).rpartition('}')[2]}": str(text) for key, text in element.attrib.items()}
+    if "dstrike" in look:
+        look["strike"] = look.pop("dstrike") or look.get("strike", False)
+    return look
 
 
 def numbering_of(properties: etree._Element | None) -> tuple[str, int] | None:
@@ -133,6 +104,11 @@ def numbering_of(properties: etree._Element | None) -> tuple[str, int] | None:
         return None
     level = attribute(child(numbers, "ilvl")) or "0"
     return attribute(child(numbers, "numid")) or "", int(level) if level.isdecimal() else 0
+
+
+def inherit_numbering(own: tuple[str, int] | None, below: tuple[str, int] | None) -> tuple[str, int] | None:
+    """Own list and level; a paragraph or style may set the level and inherit the list."""
+    return (own[0] or below[0], own[1]) if own and below else own or below
 
 
 def read_styles(root: etree._Element | None) -> Styles:
@@ -148,13 +124,13 @@ def read_styles(root: etree._Element | None) -> Styles:
         elif attribute(element, "type") in ("paragraph", None):
             paragraphs[name] = _paragraph(_chain(element, elements))
     defaults = run_format_of(child(root, "docdefaults", "rprdefault", "rpr"))
-    return Styles(paragraphs, looks, defaults.languages.get("val", ""))
+    return Styles(paragraphs, looks, str(defaults.get("lang val", "")))
 
 
 def _chain(element: etree._Element, elements: Mapping[str, etree._Element]) -> list[etree._Element]:
     """A style and its ancestors, the nearest first."""
-    chain = [element]
-    below = elements.get(attribute(child(element, "basedon")) or "")
+    chain: list[etree._Element] = []
+    below: etree._Element | None = element
     while below is not None and below not in chain and len(chain) < _DEEPEST:
         chain.append(below)
         below = elements.get(attribute(child(below, "basedon")) or "")
@@ -162,16 +138,16 @@ def _chain(element: etree._Element, elements: Mapping[str, etree._Element]) -> l
 
 
 def _character_format(chain: list[etree._Element]) -> RunFormat:
-    look = RunFormat()
+    look: dict[str, bool | str] = {}
     for element in reversed(chain):
-        look = run_format_of(child(element, "rpr")).over(look)
+        look |= run_format_of(child(element, "rpr"))
     name = (attribute(child(chain[0], "name")) or "").lower()
     if name == "hyperlink":
         # The underline of a link is not emphasis.
-        return replace(look, underline=None)
-    return (
-        replace(look, code=True) if re.search(r"\b(?:code|verbatim|typewriter|html (?:code|sample))\b", name) else look
-    )
+        look.pop("u", None)
+    elif re.search(r"\b(?:code|verbatim|typewriter|html (?:code|sample))\b", name):
+        look["code"] = True
+    return look
 
 
 def _paragraph(chain: list[etree._Element]) -> ParagraphStyle:
@@ -186,9 +162,7 @@ def _paragraph(chain: list[etree._Element]) -> ParagraphStyle:
             level = int(numbered[1]) if numbered else 0
         if outline.isdecimal() and role not in (StyleRole.TITLE, StyleRole.CONTENTS):
             role, level = (StyleRole.HEADING, int(outline) + 1) if int(outline) < _BODY_LEVEL else (StyleRole.TEXT, 0)
-    numbering = next((n for n in (numbering_of(child(element, "ppr")) for element in chain) if n), None)
-    if numbering and not numbering[0]:
-        # A style may set the level and inherit the list.
-        lists = (numbering_of(child(element, "ppr")) for element in chain)
-        numbering = (next((n[0] for n in lists if n and n[0]), ""), numbering[1])
+    numbering = None
+    for element in chain:
+        numbering = inherit_numbering(numbering, numbering_of(child(element, "ppr")))
     return ParagraphStyle(role, level, numbering)

@@ -8,7 +8,14 @@ from lxml import etree
 from gistread.book.formats.docx.numbering import Numbering
 from gistread.book.formats.docx.package import DocxPart
 from gistread.book.formats.docx.runs import RunState, RunWriter
-from gistread.book.formats.docx.styles import ParagraphStyle, StyleRole, attribute, child, numbering_of
+from gistread.book.formats.docx.styles import (
+    ParagraphStyle,
+    StyleRole,
+    attribute,
+    child,
+    inherit_numbering,
+    numbering_of,
+)
 from gistread.book.formats.elements.list_markers import BULLET, MARKER_ATTRIBUTE
 from gistread.book.formats.elements.markup import append_text, local_name, plain_text
 from gistread.book.formats.elements.semantics import EPUB_TYPE
@@ -62,15 +69,10 @@ class BodyWriter:
         content = child(element, "sdtcontent")
         if content is None:
             return
-        if gallery.lower() != "table of contents":
+        if gallery.lower() == "table of contents":
+            self._within(content, "div").set("class", _CONTENTS)
+        else:
             self.write(content)
-            return
-        outer = self.target
-        self.target = etree.SubElement(outer, "div")
-        self.target.set("class", _CONTENTS)
-        self.write(content)
-        self.target = outer
-        self._lists.clear()
 
     def _paragraph(self, element: etree._Element) -> None:
         properties = child(element, "ppr")
@@ -82,8 +84,7 @@ class BodyWriter:
         draft = self._joined if self._joined is not None else etree.Element("p")
         writer = RunWriter(draft, self.state)
         writer.write(element)
-        mark = child(properties, "rpr")
-        if mark is not None and child(mark, "del") is not None:
+        if child(properties, "rpr", "del") is not None:
             self._joined = draft
             self.state.changes += 1
             return
@@ -94,7 +95,10 @@ class BodyWriter:
         else:
             self._styled(draft, style, _marker(properties, style, self.numbering))
         for box in writer.boxes:
-            self._box(box)
+            if local_name(box) == "hr":
+                self._add(box)
+            else:
+                self._within(box, "div")
 
     def _styled(self, draft: etree._Element, style: ParagraphStyle, marker: "tuple[str, int] | None") -> None:
         role = style.role
@@ -104,7 +108,8 @@ class BodyWriter:
             self._add(draft)
         elif role in (StyleRole.HEADING, StyleRole.TITLE):
             if not is_break(plain_text(draft)):
-                draft.tag = f"h{self._level(style)}"
+                level = 1 if role is StyleRole.TITLE else style.level + self.has_title
+                draft.tag = f"h{min(level, _DEEPEST_HEADING)}"
             if marker and marker[0] != BULLET:
                 _prefix(draft, marker[0])
             self._add(draft)
@@ -122,9 +127,6 @@ class BodyWriter:
             if role is StyleRole.CAPTION:
                 draft.set("class", "caption")
             self._add(draft)
-
-    def _level(self, style: ParagraphStyle) -> int:
-        return 1 if style.role is StyleRole.TITLE else min(style.level + self.has_title, _DEEPEST_HEADING)
 
     def _add(self, element: etree._Element) -> None:
         if element.get("class") != _EMPTY:
@@ -175,11 +177,10 @@ class BodyWriter:
             self._within(element, "table")
 
     def _row(self, element: etree._Element) -> None:
-        properties = child(element, "trpr")
-        if properties is not None and child(properties, "del") is not None:
+        if child(element, "trpr", "del") is not None:
             self.state.changes += 1
-            return
-        self._within(element, "tr")
+        else:
+            self._within(element, "tr")
 
     def _cell(self, element: etree._Element) -> None:
         merged = child(element, "tcpr", "vmerge")
@@ -188,18 +189,13 @@ class BodyWriter:
         else:
             self._within(element, "td")
 
-    def _box(self, element: etree._Element) -> None:
-        if local_name(element) == "hr":
-            self._add(element)
-        else:
-            self._within(element, "div")
-
-    def _within(self, element: etree._Element, tag: str) -> None:
-        outer, lists = self.target, self._lists
-        self.target, self._lists = etree.SubElement(outer, tag), []
+    def _within(self, element: etree._Element, tag: str) -> etree._Element:
+        """Write the blocks of an element into a new one, and return that."""
+        outer = self.target
+        self.target, self._lists = inner, _ = etree.SubElement(outer, tag), []
         self.write(element)
-        self.target, self._lists = outer, lists
-        self._lists.clear()
+        self.target, self._lists = outer, []
+        return inner
 
 
 _HANDLERS: dict[str, Callable[[BodyWriter, etree._Element], None]] = {
@@ -247,16 +243,14 @@ def finish_tree(root: etree._Element) -> None:
     _add_scene_breaks(root)
     for caption in [e for e in root.iter("p") if e.get("class") == "caption"]:
         picture = caption.getprevious()
-        if (
-            picture is not None
-            and picture.tag == "p"
-            and not plain_text(picture)
-            and picture.find(".//img") is not None
-        ):
-            _wrap_in_figure(picture, caption)
-        else:
-            del caption.attrib["class"]
-    if any(e.tag in ("h1", "h2", "h3") for e in root.iter()):
+        del caption.attrib["class"]
+        is_picture = picture is not None and picture.tag == "p" and picture.find(".//img") is not None
+        if picture is not None and is_picture and not plain_text(picture):
+            figure = etree.Element("figure")
+            picture.addprevious(figure)
+            caption.tag = "figcaption"
+            figure.extend((picture, caption))
+    if next(root.iter("h1", "h2", "h3"), None) is not None:
         for contents in [e for e in root.iter("p", "div") if e.get("class") == _CONTENTS]:
             parent = contents.getparent()
             if parent is not None:
@@ -278,25 +272,9 @@ def _is_prose(element: etree._Element | None) -> bool:
     return element is not None and element.tag in _PROSE_TAGS and not element.get("class")
 
 
-def _wrap_in_figure(picture: etree._Element, caption: etree._Element) -> None:
-    figure = etree.Element("figure")
-    parent = picture.getparent()
-    if parent is None:
-        return
-    parent.replace(picture, figure)
-    del caption.attrib["class"]
-    caption.tag = "figcaption"
-    figure.append(picture)
-    figure.append(caption)
-
-
 def _marker(properties: etree._Element | None, style: ParagraphStyle, numbering: Numbering) -> "tuple[str, int] | None":
     """Number or bullet of a paragraph and its list level; None if it is in no list."""
-    own = numbering_of(properties)
-    if own is None:
-        own = style.numbering
-    elif not own[0] and style.numbering:
-        own = (style.numbering[0], own[1])
+    own = inherit_numbering(numbering_of(properties), style.numbering)
     if own is None or own[0] in ("", "0"):
         return None
     text = numbering.next_marker(*own)
