@@ -192,7 +192,8 @@ class BodyWriter:
     def _within(self, element: etree._Element, tag: str) -> etree._Element:
         """Write the blocks of an element into a new one, and return that."""
         outer = self.target
-        self.target, self._lists = inner, _ = etree.SubElement(outer, tag), []
+        inner = etree.SubElement(outer, tag)
+        self.target, self._lists = inner, []
         self.write(element)
         self.target, self._lists = outer, []
         return inner

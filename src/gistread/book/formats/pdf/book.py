@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import BinaryIO
 
-from gistread.book.builder import BookBuilder, LinkTarget
+from gistread.book.builder import BookBuilder, LinkTarget, by_paragraph
 from gistread.book.formats.pdf.chapters import PositionIndex, by_headings, by_outline
 from gistread.book.formats.pdf.furniture import find_furniture
 from gistread.book.formats.pdf.layout import PageLayout, measure_layout
 from gistread.book.formats.pdf.lines import Column, Line, columns, find_gutter, rows
-from gistread.book.formats.pdf.pages import LinkArea, Page, PagePosition, PdfDocument, TextRun
+from gistread.book.formats.pdf.pages import Page, PagePosition, PdfDocument, TextRun
 from gistread.book.formats.pdf.paragraphs import Block, split_into_blocks
 from gistread.book.formats.pdf.process import CancelledError, DamagedError, LockedError, read_document
 from gistread.book.formats.pdf.text import marked_text, plain_text_of, share_of_unreadable
@@ -29,6 +29,7 @@ _SAME_GUTTER_POINTS = 8
 _FILE_NAME = re.compile(
     r"\.(?:docx?|dvi|tex|indd|qxd|pdf|rtf|odt|txt|fm|p65)\W*$|^(?:untitled|microsoft word\b)", re.IGNORECASE
 )
+_PLACE = re.compile(r"#(\d+):(None|-?[\d.]+(?:e-?\d+)?):(None|-?[\d.]+(?:e-?\d+)?)")
 _AUTHORS_APART = re.compile(r"\s*;\s*|\s*&\s*|\s+and\s+")
 _ISBN = re.compile(r"ISBN(?:-1[03])?:?\s*((?:97[89][- ]?)?(?:\d[- ]?){9}[\dXx])")
 _DOI = re.compile(r"\b(10\.\d{4,9}/[^\s\"<>]+[^\s\"<>.,;)])")
@@ -52,8 +53,10 @@ def read_pdf(stream: BinaryIO, name: str, cancelled: Callable[[], bool] = lambda
 
 def build_book(document: PdfDocument, name: str) -> Book:
     """Build the book of a parsed PDF. Raises BookError if it has no text."""
-    letters = sum(len(run.text.strip()) for page in document.pages for run in page.runs)
-    if letters < _SCAN_LETTERS_PER_PAGE * max(1, len(document.pages)) and (not letters or _is_scanned(document.pages)):
+    pages = document.pages
+    letters = sum(len(run.text.strip()) for page in pages for run in page.runs)
+    is_scanned = sum(page.has_pictures for page in pages) >= 0.5 * len(pages)
+    if letters < _SCAN_LETTERS_PER_PAGE * max(1, len(pages)) and (not letters or is_scanned):
         raise _no_text_error(document, name)
     page_rows = [rows(page) for page in document.pages]
     lines = [line for rows_of_page in page_rows for line in rows_of_page]
@@ -67,10 +70,6 @@ def build_book(document: PdfDocument, name: str) -> Book:
     paragraphs = split_into_blocks(found, layout)
     words = WordCounts(line.text for column in found for line in column.lines)
     return _assemble(document, paragraphs, layout, words, name)
-
-
-def _is_scanned(pages: Sequence[Page]) -> bool:
-    return sum(page.has_pictures for page in pages) >= 0.5 * len(pages)
 
 
 def _no_text_error(document: PdfDocument, name: str) -> BookError:
@@ -104,21 +103,21 @@ def _assemble(document: PdfDocument, paragraphs: list[Block], layout: PageLayout
     chapters = by_outline(
         [type(e)(e.title, e.level, document.upright(e.place) if e.place else None) for e in document.outline], places
     ) or by_headings(paragraphs, texts, layout)
-    starts: dict[int, list[tuple[str, int]]] = {}
-    for chapter in chapters:
-        starts.setdefault(chapter.index, []).append((chapter.title, chapter.level))
+    starts = by_paragraph(chapters)
     areas = {page.number: page.areas for page in document.pages if page.areas}
     notes = _NoteIndex(paragraphs)
     builder = BookBuilder()
     bounds: dict[int, tuple[int, int]] = {}
     level = 1
     for index, block in enumerate(paragraphs):
-        for title, level in starts.get(index, ()):
-            builder.chapter(title, level)
+        own_starts = starts.get(index, ())
+        for chapter in own_starts:
+            level = chapter.level
+            builder.chapter(chapter.title, level)
         own_areas = [area for page in {line.page for line in block.lines} for area in areas.get(page, ())]
-        text, marks = marked_text(block, layout, words, own_areas, _href, notes.href)
+        text, marks = marked_text(block, layout, words, own_areas, notes.href)
         start = builder.next_start
-        kind = ParagraphKind.HEADING if index in starts and len(texts[index]) < 200 else block.kind
+        kind = ParagraphKind.HEADING if own_starts and len(texts[index]) < 200 else block.kind
         if builder.add(text, kind, level if kind is ParagraphKind.HEADING else 0, lines=block.keeps_lines, marks=marks):
             bounds[index] = start, builder.characters
     if not builder.characters:
@@ -127,32 +126,22 @@ def _assemble(document: PdfDocument, paragraphs: list[Block], layout: PageLayout
     def resolve(mark: InlineMark) -> LinkTarget | None:
         if mark.is_note:
             return LinkTarget(*bounds[int(mark.href)]) if int(mark.href) in bounds else None
-        place = _place(mark.href)
-        index = places.block_at(document.upright(place)) if place else None
+        place = _PLACE.fullmatch(mark.href)
+        if place is None:
+            return None
+        x, y = (None if number == "None" else float(number) for number in place.groups()[1:])
+        index = places.block_at(document.upright(PagePosition(int(place[1]), x, y)))
         return LinkTarget(bounds[index][0]) if index in bounds else None
 
     return builder.build(
         title=_title(document, paragraphs, texts) or PurePath(name).stem,
-        authors=_authors(document),
+        authors=tuple(filter(str.strip, _AUTHORS_APART.split(document.metadata.get("Author", "")))),
         language=document.language.strip("\0 "),
         source_format="pdf",
         notices=tuple(_notices(document)),
         identifiers=_identifiers(paragraphs, texts),
         resolve=resolve,
     )
-
-
-def _href(area: LinkArea) -> str:
-    if isinstance(area.target, str):
-        return area.target
-    return f"#{area.target.page}:{area.target.x}:{area.target.y}"
-
-
-def _place(href: str) -> PagePosition | None:
-    if not re.fullmatch(r"#\d+:[^:]+:[^:]+", href):
-        return None
-    page, x, y = href[1:].split(":")
-    return PagePosition(int(page), None if x == "None" else float(x), None if y == "None" else float(y))
 
 
 class _NoteIndex:
@@ -184,10 +173,6 @@ def _title(document: PdfDocument, paragraphs: Sequence[Block], texts: Sequence[s
         if block.kind is ParagraphKind.HEADING and block.lines[0].page <= first_page + 1
     ]
     return texts[-max(headings)[1]] if headings else ""
-
-
-def _authors(document: PdfDocument) -> tuple[str, ...]:
-    return tuple(author for author in _AUTHORS_APART.split(document.metadata.get("Author", "")) if author.strip())
 
 
 def _identifiers(paragraphs: Sequence[Block], texts: Sequence[str]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from gistread.book.formats.outline import outline as outline_of_text
 from gistread.book.formats.pdf.layout import PageLayout
 from gistread.book.formats.pdf.pages import OutlineEntry, PagePosition
 from gistread.book.formats.pdf.paragraphs import Block
-from gistread.book.formats.text_blocks import TextBlock as TextBlock
+from gistread.book.formats.text_blocks import TextBlock
 from gistread.book.model import ParagraphKind
 
 _NOT_A_LETTER = re.compile(r"[\W_]+")
@@ -57,13 +57,13 @@ class PositionIndex:
         reads_so = [(rank, index) for index in on_page if (rank := self._reads(index, wanted)) is not None]
         if reads_so:
             return min(reads_so, key=lambda one: (one[0], abs(one[1] - (one[1] if nearest is None else nearest))))[1]
-        if nearest is None or nearest not in on_page or self._begins_on(nearest, place.page):
+        if nearest is None or nearest not in on_page or self._page_of(nearest) == place.page:
             return nearest
         # In the middle of a paragraph from the page before.
-        return next((index for index in on_page if index > nearest and self._begins_on(index, place.page)), nearest)
+        return next((index for index in on_page if index > nearest and self._page_of(index) == place.page), nearest)
 
-    def _begins_on(self, index: int, page: int) -> bool:
-        return self._blocks[index].lines[0].page == page
+    def _page_of(self, index: int) -> int:
+        return self._blocks[index].lines[0].page
 
     def _reads(self, index: int, wanted: str) -> int | None:
         """How well a block matches a title: 0 is best, None is not at all."""
@@ -106,8 +106,7 @@ def by_headings(blocks: Sequence[Block], texts: Sequence[str], layout: PageLayou
         )
         for block, text in zip(blocks, texts, strict=True)
     ]
-    text_outline = outline_of_text(as_text)
-    chapters = [ChapterStart(one.index, one.title, one.level) for one in text_outline.headings]
+    chapters = [ChapterStart(one.index, one.title, one.level) for one in outline_of_text(as_text).headings]
     is_heading = [block.kind is ParagraphKind.HEADING for block in blocks]
     sized = _by_size(blocks, texts)
     if len(chapters) >= 2 and sum(is_heading[one.index] for one in chapters) >= 0.5 * min(

@@ -7,6 +7,8 @@ pages.
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import takewhile
 
 from gistread.book.formats.numerals import parse_roman
 from gistread.book.formats.pdf.lines import Line
@@ -27,20 +29,21 @@ _BARE = ("#", "- # -", "– # –", "page #", "[#]")
 def find_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
     """The furniture rows of each page, given its rows from the top down."""
     seen: dict[tuple[str, str, int], list[tuple[int, float]]] = defaultdict(list)
-    edges = [(_edge(rows), _edge(rows[::-1])) for rows in pages]
+    edges = [(rows[:_EDGE_ROWS], rows[::-1][:_EDGE_ROWS]) for rows in pages]
     for number, sides in enumerate(edges):
         for side, rows in zip("tb", sides, strict=True):
             for row in rows:
                 for key in _keys(row.text, number):
                     seen[(side, *key)].append((number, row.baseline))
-    found = [
-        [
-            row
-            for side, rows in zip("tb", sides, strict=True)
-            for row in _outermost(rows, number, side, seen, len(pages))
-        ]
-        for number, sides in enumerate(edges)
-    ]
+
+    def repeats(row: Line, number: int, side: str) -> bool:
+        keys = _keys(row.text, number)
+        return any(_repeats(key, row, number, seen[(side, *key)], len(pages)) for key in keys)
+
+    found: list[list[Line]] = [[] for _ in pages]
+    for number, sides in enumerate(edges):
+        for side, rows in zip("tb", sides, strict=True):
+            found[number] += takewhile(partial(repeats, number=number, side=side), rows)
     found = _with_strays(edges, found)
     # Uniform pages (forms, slides) would lose their content.
     letters = sum(len(row.text) for rows in pages for row in rows)
@@ -48,7 +51,7 @@ def find_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
     return found if gone <= _MOST_SHARE * letters else [[] for _ in pages]
 
 
-def _with_strays(edges: Sequence[tuple[list[Line], list[Line]]], found: list[list[Line]]) -> list[list[Line]]:
+def _with_strays(edges: Sequence[tuple[Sequence[Line], Sequence[Line]]], found: list[list[Line]]) -> list[list[Line]]:
     """Rows that stand alone where other pages have furniture: the head of a one-page chapter."""
     where = Counter((round(row.baseline), round(row.size * 2)) for rows in found for row in rows)
     usual = {key for key, count in where.items() if count >= max(_LEAST_PAGES, _USUAL_SHARE * len(found))}
@@ -56,10 +59,6 @@ def _with_strays(edges: Sequence[tuple[list[Line], list[Line]]], found: list[lis
         own or [side[0] for side in sides if side and (round(side[0].baseline), round(side[0].size * 2)) in usual]
         for sides, own in zip(edges, found, strict=True)
     ]
-
-
-def _edge(rows: Sequence[Line]) -> list[Line]:
-    return list(rows[:_EDGE_ROWS])
 
 
 def _keys(text: str, page: int) -> Iterator[tuple[str, int]]:
@@ -71,15 +70,6 @@ def _keys(text: str, page: int) -> Iterator[tuple[str, int]]:
         if number is not None:
             around = f"{text[: match.start()]}#{text[match.end() :]}".casefold()
             yield " ".join(around.split()), number - page + _FIRST_IS_1 - 1
-
-
-def _outermost(
-    rows: list[Line], page: int, side: str, seen: dict[tuple[str, str, int], list[tuple[int, float]]], page_count: int
-) -> Iterator[Line]:
-    for row in rows:
-        if not any(_repeats(key, row, page, seen[(side, *key)], page_count) for key in _keys(row.text, page)):
-            return
-        yield row
 
 
 def _repeats(key: tuple[str, int], row: Line, page: int, places: list[tuple[int, float]], page_count: int) -> bool:

@@ -32,10 +32,6 @@ class Font:
     weight: int
 
     @cached_property
-    def is_italic(self) -> bool:
-        return bool(self.flags & _FLAG_ITALIC) or bool(_ITALIC.search(self.name))
-
-    @cached_property
     def is_bold(self) -> bool:
         return self.weight >= _BOLD_WEIGHT or bool(self.flags & _FLAG_FORCE_BOLD) or bool(_BOLD.search(self.name))
 
@@ -46,14 +42,10 @@ class Font:
     @cached_property
     def styles(self) -> frozenset[Style]:
         """Without CODE, which depends on the paragraph."""
-        found = set()
-        if self.is_italic:
-            found.add(Style.EMPHASIS)
-        if self.is_bold:
-            found.add(Style.STRONG)
-        if _SMALL_CAPITALS.search(self.name):
-            found.add(Style.SMALL_CAPITALS)
-        return frozenset(found)
+        is_italic = self.flags & _FLAG_ITALIC or _ITALIC.search(self.name)
+        is_small_capitals = _SMALL_CAPITALS.search(self.name)
+        styles = {Style.EMPHASIS: is_italic, Style.STRONG: self.is_bold, Style.SMALL_CAPITALS: is_small_capitals}
+        return frozenset(style for style, applies in styles.items() if applies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +71,13 @@ class PagePosition:
 
 @dataclass(frozen=True, slots=True)
 class LinkArea:
-    """A clickable area that leads to a position or URL."""
+    """A clickable area that leads to a URL, or to "#page:x:y" with None for what is not given."""
 
     left: float
     bottom: float
     right: float
     top: float
-    target: PagePosition | str
+    href: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,11 +149,10 @@ def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> Page:
         if turn == main or keeps_all
     )
     areas = tuple(
-        LinkArea(*rotate_box((left, bottom, right, top), main), decode_target(target))
+        LinkArea(
+            *rotate_box((left, bottom, right, top), main),
+            target if isinstance(target, str) else f"#{':'.join(map(str, target))}",
+        )
         for left, bottom, right, top, target in record["links"]
     )
     return Page(record["page"], runs, areas, max(main, 0), record["has_pictures"])
-
-
-def decode_target(target: Any) -> PagePosition | str:
-    return target if isinstance(target, str) else PagePosition(*target)

@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from gistread.book.formats.pdf.footnotes import notes_of
 from gistread.book.formats.pdf.layout import PageLayout, first_word_width
-from gistread.book.formats.pdf.lines import Column, Line
+from gistread.book.formats.pdf.lines import Column, Line, is_raised
 from gistread.book.formats.pdf.pages import HYPHEN
 from gistread.book.model import ParagraphKind
 
@@ -18,12 +17,16 @@ _CAPTION = re.compile(
     re.IGNORECASE,
 )
 _BREAK = re.compile(r"(?:[*•·#~⁂–—-]\s*){1,7}$")
+_SIGNS = "*†‡§¶∗"
+_NOTE_NUMBER = re.compile(r"(\d{1,3})(?=[.)\s]|[^\W\d_])")
+_NOTE_SIGN = re.compile(rf"[{_SIGNS}]{{1,3}}(?=\s?\S)")
 _LEADERS = re.compile(r"(?:\s?\.){4,}\s*|(?:\s?…){2,}\s*")
 
 _RUNNING = frozenset({ParagraphKind.TEXT, ParagraphKind.QUOTE, ParagraphKind.LIST})
 _GAP_RATIO = 1.28
 _SIZE_STEP = 0.07
 _SMALL_PRINT = 0.95
+_SMALL_NOTE = 0.94
 _HEADING_RATIO = 1.12
 _LONGEST_HEADING = 250
 _MOST_COMMAS = 3
@@ -56,9 +59,8 @@ def split_into_blocks(columns: Sequence[Column], layout: PageLayout) -> list[Blo
     last: Block | None = None
     """The paragraph of earlier columns that may continue."""
     for column in columns:
-        body, notes = notes_of(column, layout.size)
+        body, foot = _split_footnotes(column, layout.size)
         own = _column_blocks(replace(column, lines=tuple(body)), layout)
-        foot = [Block(list(lines), ParagraphKind.NOTE, label, column.left, column.right) for label, lines in notes]
         if foot and not foot[0].label:
             _continue_note(found, foot)
         owner = own[-1] if own else None
@@ -164,7 +166,7 @@ def _begins(lines: Sequence[Line], index: int, left: float, right: float, layout
         return True
     if gap > _GAP_RATIO * layout.leading(line.size) + 0.5 and gap > 1.1 * line.size:
         return True
-    if _is_bold(above) != _is_bold(line) and (_is_bold(above) or _is_bold(line)):
+    if _is_bold(above) != _is_bold(line):
         return True
     if _is_code(line, layout) != _is_code(above, layout):
         return True
@@ -342,3 +344,34 @@ def _is_verse(run: list[Block]) -> bool:
 def without_leaders(text: str) -> str:
     """Replace the leader dots of a table of contents by one sign."""
     return _LEADERS.sub(" … ", text)
+
+
+def _split_footnotes(column: Column, body_size: float) -> tuple[Sequence[Line], list[Block]]:
+    """The lines above the small print at a column's foot, and its notes, each starting with a number or sign."""
+    lines = column.lines
+    start = len(lines)
+    while start and lines[start - 1].size < _SMALL_NOTE * body_size:
+        start -= 1
+    small = lines[start:]
+    # A whole page of small print is no footnote; an unlabelled first line may continue the page before.
+    labelled = [index for index, line in enumerate(small) if _note_label(line)]
+    if not start or not labelled or len(small) > 0.8 * len(lines):
+        return lines, []
+    first = labelled[0]
+    if first and small[0].size != small[first].size:
+        start, small = start + first, small[first:]
+        labelled = [index - first for index in labelled]
+    cuts = sorted({0, *labelled})
+    return lines[:start], [
+        Block(list(small[cut:end]), ParagraphKind.NOTE, _note_label(small[cut]), column.left, column.right)
+        for cut, end in zip(cuts, [*cuts[1:], len(small)], strict=True)
+    ]
+
+
+def _note_label(line: Line) -> str:
+    first = line.runs[0]
+    text = first.text.strip()
+    if len(line.runs) > 1 and is_raised(line, first) and len(text) <= 3 and (text.isdigit() or not text.strip(_SIGNS)):
+        return text
+    found = _NOTE_SIGN.match(line.text) or _NOTE_NUMBER.match(line.text)
+    return found[0] if found else ""

@@ -4,10 +4,11 @@ If a page kills or hangs it, that page is skipped and a new worker continues.
 """
 
 import os
+import select
+import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,28 +26,26 @@ _OPEN_S = 20.0
 """To start the worker and open the document, on a machine that is busy with a model."""
 _OPEN_S_PER_BYTE = 0.2 / 2**20
 _TOTAL_S = 120.0
+_POLL_S = 0.1
+_READ_BYTES = 2**16
 _MAX_STARTS = 6
 _MAX_PAGES = 20_000
 
 
-class PdfError(Exception):
-    pass
-
-
-class LockedError(PdfError):
+class LockedError(Exception):
     """A password is required."""
 
 
-class DamagedError(PdfError):
+class DamagedError(Exception):
     """PDFium cannot open it."""
 
 
-class CancelledError(PdfError):
+class CancelledError(Exception):
     """The caller gave up."""
 
 
 def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: False) -> PdfDocument:
-    """All pages of the PDF in a seekable stream; `cancelled` is polled from a thread.
+    """All pages of the PDF in a seekable stream; `cancelled` is polled.
 
     Raises LockedError, DamagedError, CancelledError, OSError.
     """
@@ -96,61 +95,38 @@ def _run_worker(
 ) -> int:
     # -P: import nothing from the working directory.
     command = [sys.executable, "-P", "-m", _WORKER, str(first_page), str(_MEMORY_BYTES)]
-    process = subprocess.Popen(command, stdin=file, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(command, bufsize=0, stdin=file, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    output = process.stdout
+    assert output is not None
     page = first_page
     is_open = False
     fonts: list[Font] = []
-    assert process.stdout is not None
-    with _Watchdog(process, stop_at, cancelled) as watch, process.stdout as output:
-        watch.expect_within(opening_s)
-        for line in output:
-            if not line.endswith(b"\n"):
-                break  # it died in the middle of one
-            record = orjson.loads(line)
-            add_record(document, fonts, record)
-            is_open = True
-            page = record["page"] + 1 if "page" in record else page
-            if page >= document.page_count:
+    unfinished = bytearray()
+    deadline = time.monotonic() + opening_s
+    try:
+        while time.monotonic() < min(deadline, stop_at) and not (is_open and page >= document.page_count):
+            if cancelled():
+                raise CancelledError
+            if not select.select([output], [], [], _POLL_S)[0]:
+                continue
+            if not (data := output.read(_READ_BYTES)):
                 break
-            watch.expect_within(_PAGE_S)
-    if watch.was_cancelled:
-        raise CancelledError
+            unfinished += data
+            if b"\n" not in data:
+                continue
+            *lines, unfinished = unfinished.split(b"\n")
+            for record in map(orjson.loads, lines):
+                add_record(document, fonts, record)
+                is_open = True
+                page = record["page"] + 1 if "page" in record else page
+            deadline = time.monotonic() + _PAGE_S
+    finally:
+        process.kill()
+        process.wait()
+        output.close()
     if not is_open and not document.page_count:
         raise DamagedError
     return page
-
-
-class _Watchdog:
-    """Kills a process that is silent for too long, and on exit."""
-
-    def __init__(self, process: subprocess.Popen[bytes], stop_at: float, cancelled: Callable[[], bool]) -> None:
-        self.was_cancelled = False
-        self._process = process
-        self._cancelled = cancelled
-        self._stop_at = stop_at
-        self._deadline = stop_at
-        self._done = threading.Event()
-        self._thread = threading.Thread(target=self._wait, name="pdf-watch", daemon=True)
-
-    def expect_within(self, seconds: float) -> None:
-        self._deadline = min(self._stop_at, time.monotonic() + seconds)
-
-    def __enter__(self) -> "_Watchdog":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._done.set()
-        self._process.kill()
-        self._process.wait()
-        self._thread.join()
-
-    def _wait(self) -> None:
-        while not self._done.wait(0.1):
-            self.was_cancelled = self._cancelled()
-            if self.was_cancelled or time.monotonic() > self._deadline:
-                self._process.kill()
-                return
 
 
 @contextmanager
@@ -161,8 +137,7 @@ def _as_file(stream: BinaryIO) -> Iterator[BinaryIO]:
     except OSError:
         with tempfile.TemporaryFile() as file:
             stream.seek(0)
-            while block := stream.read(2**20):
-                file.write(block)
+            shutil.copyfileobj(stream, file)
             file.flush()
             yield file
     else:

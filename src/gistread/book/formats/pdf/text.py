@@ -1,8 +1,8 @@
 """Turns a paragraph's lines into text with marks: joins lines, undoes hyphenation, expands ligatures."""
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from gistread.book import inline
 from gistread.book.formats.pdf.layout import PageLayout
@@ -30,24 +30,25 @@ class StyledText:
     href: str = ""
     is_note: bool = False
 
+    @property
+    def look(self) -> tuple[frozenset[Style], str, bool]:
+        return self.styles, self.href, self.is_note
+
 
 def marked_text(
     block: Block,
     layout: PageLayout,
     words: WordCounts,
     areas: Sequence[LinkArea],
-    hrefs: Callable[[LinkArea], str],
     references: References,
 ) -> tuple[str, list[InlineMark]]:
     """Text and marks of a paragraph for `BookBuilder.add`. `areas`: links on its pages."""
-    lines = [
-        list(_chunks(line, block.kind, layout, _areas_near(line, areas), hrefs, references)) for line in block.lines
-    ]
+    lines = [_chunks(line, block.kind, layout, _areas_near(line, areas), references) for line in block.lines]
     if block.keeps_lines:
         indents = _indents(block) if block.kind is ParagraphKind.CODE else [""] * len(lines)
         joined: list[StyledText] = []
         for indent, line in zip(indents, lines, strict=True):
-            joined += [StyledText(("\n" if joined else "") + indent, frozenset()), *_without_hyphen(line)]
+            joined += [StyledText(("\n" if joined else "") + indent, frozenset()), *line]
     else:
         joined = _joined(lines, words)
     return _apply_marks(joined, block.kind)
@@ -67,12 +68,7 @@ def _clean(text: str) -> str:
 
 
 def _chunks(
-    line: Line,
-    kind: ParagraphKind,
-    layout: PageLayout,
-    areas: Sequence[LinkArea],
-    hrefs: Callable[[LinkArea], str],
-    references: References,
+    line: Line, kind: ParagraphKind, layout: PageLayout, areas: Sequence[LinkArea], references: References
 ) -> list[StyledText]:
     found: list[StyledText] = []
     at = 0
@@ -88,10 +84,8 @@ def _chunks(
         href = references(line, run) if Style.SUPERSCRIPT in styles else ""
         if href:
             found.append(StyledText(text, styles, href, is_note=True))
-        elif areas:
-            found += [StyledText(part, styles, link) for part, link in _linked(run, text, areas, hrefs)]
         else:
-            found.append(StyledText(text, styles))
+            found += _linked(run, text, styles, areas)
     return found
 
 
@@ -115,20 +109,16 @@ def _areas_near(line: Line, areas: Sequence[LinkArea]) -> list[LinkArea]:
     ]
 
 
-def _linked(
-    run: TextRun, text: str, areas: Sequence[LinkArea], hrefs: Callable[[LinkArea], str]
-) -> list[tuple[str, str]]:
+def _linked(run: TextRun, text: str, styles: frozenset[Style], areas: Sequence[LinkArea]) -> Iterator[StyledText]:
     """Split a run by the links it lies in, assuming letters of equal width."""
+    if not areas:
+        yield StyledText(text, styles)
+        return
     width = (run.right - run.left) / max(1, len(text))
-    found: list[tuple[str, str]] = []
     for match in _WORD.finditer(text):
         middle = run.left + width * (match.start() + len(match[0].rstrip()) / 2)
-        href = next((hrefs(area) for area in areas if area.left <= middle <= area.right), "")
-        if found and found[-1][1] == href:
-            found[-1] = (found[-1][0] + match[0], href)
-        else:
-            found.append((match[0], href))
-    return found
+        href = next((area.href for area in areas if area.left <= middle <= area.right), "")
+        yield StyledText(match[0], styles, href)
 
 
 def _joined(lines: list[list[StyledText]], words: WordCounts) -> list[StyledText]:
@@ -140,21 +130,14 @@ def _joined(lines: list[list[StyledText]], words: WordCounts) -> list[StyledText
             before = "".join(chunk.text for chunk in joined[-6:])
             after = "".join(chunk.text for chunk in line[:6])
             drop, between = words.junction(before, after)
+            # A word across a line end stays one.
             last = joined[-1]
-            # A word across a line end stays one; the space belongs to the common style.
-            same = (last.styles, last.href) == (line[0].styles, line[0].href)
             end = last.text[: len(last.text) - drop]
-            joined[-1] = StyledText(
-                end + (between if same or between != " " else ""), last.styles, last.href, last.is_note
-            )
-            if between == " " and not same:
+            joined[-1] = replace(last, text=end if between == " " else end + between)
+            if between == " ":
                 joined.append(StyledText(" ", frozenset()))
         joined += line
-    return _without_hyphen(joined)
-
-
-def _without_hyphen(chunks: list[StyledText]) -> list[StyledText]:
-    return [StyledText(chunk.text.replace(HYPHEN, "-"), chunk.styles, chunk.href, chunk.is_note) for chunk in chunks]
+    return joined
 
 
 def _indents(block: Block) -> list[str]:
@@ -163,18 +146,10 @@ def _indents(block: Block) -> list[str]:
 
 
 def _apply_marks(chunks: list[StyledText], kind: ParagraphKind) -> tuple[str, list[InlineMark]]:
-    merged: list[StyledText] = []
-    for chunk in chunks:
-        before = merged[-1] if merged else None
-        if before and (before.styles, before.href, before.is_note) == (chunk.styles, chunk.href, chunk.is_note):
-            merged[-1] = StyledText(before.text + chunk.text, before.styles, before.href, before.is_note)
-        else:
-            merged.append(chunk)
-    merged = _merge_over_spaces(merged)
     parts: list[str] = []
     marks: list[InlineMark] = []
-    for chunk in merged:
-        text = inline.strip_marks(chunk.text.translate(_LIGATURES))
+    for chunk in _merged(chunks):
+        text = inline.strip_marks(chunk.text.replace(HYPHEN, "-").translate(_LIGATURES))
         if kind is not ParagraphKind.CODE:
             text = without_leaders(text)
         opened = len(marks)
@@ -190,18 +165,21 @@ def _apply_marks(chunks: list[StyledText], kind: ParagraphKind) -> tuple[str, li
     return "".join(parts), marks
 
 
-def _merge_over_spaces(chunks: list[StyledText]) -> list[StyledText]:
-    """Join words of one style across white space."""
+def _merged(chunks: list[StyledText]) -> list[StyledText]:
+    """Join words of one style, also across white space."""
     found: list[StyledText] = []
     for chunk in chunks:
-        if len(found) > 1 and not found[-1].text.strip() and "\n" not in found[-1].text:
-            first = found[-2]
-            if (first.styles, first.href, first.is_note) == (chunk.styles, chunk.href, chunk.is_note):
-                found[-2:] = [
-                    StyledText(first.text + found[-1].text + chunk.text, chunk.styles, chunk.href, chunk.is_note)
-                ]
-                continue
-        found.append(chunk)
+        if found and found[-1].look == chunk.look:
+            found[-1] = replace(chunk, text=found[-1].text + chunk.text)
+        elif (
+            len(found) > 1
+            and found[-2].look == chunk.look
+            and not found[-1].text.strip()
+            and "\n" not in found[-1].text
+        ):
+            found[-2:] = [replace(chunk, text=found[-2].text + found[-1].text + chunk.text)]
+        else:
+            found.append(chunk)
     return found
 
 

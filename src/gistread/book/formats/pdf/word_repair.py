@@ -12,7 +12,6 @@ from gistread.book.normalise import word_set
 
 _WORD = re.compile(r"[^\W_]+(?:[-‐‑'’][^\W_]+)*")
 _LAST_PART = re.compile(r"[^\W_]+(?:[-‐‑'’][^\W_]+)*$")
-_FIRST_PART = re.compile(r"[^\W_]+(?:[-‐‑'’][^\W_]+)*")
 _HYPHENS = "-‐‑\u00ad" + HYPHEN
 _UNSPACED = re.compile("[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef\u3000-\u30ff]")
 _DASHES = "—–―"
@@ -65,7 +64,7 @@ class WordCounts:
         return 1, "" if self._is_one_word(stem, after) else "-"
 
     def _is_one_word(self, stem: str, after: str) -> bool:
-        head, tail = _LAST_PART.search(stem), _FIRST_PART.match(after)
+        head, tail = _LAST_PART.search(stem), _WORD.match(after)
         if not head or not tail or head[0][-1].isdigit() or tail[0][0].isdigit():
             return False
         first, second = head[0].casefold(), tail[0].casefold()
@@ -91,26 +90,13 @@ LIGATURE_WIDTH_RATIO = 1.25
 _AFTER_FL = frozenset("aouiyäöüáàâóòôúùûæœø")
 
 
-def lost_letter(behind: str, begins_word: bool) -> str:
-    """The letter lost after an f, by what follows: fl stands before vowels, fi before nearly everything else."""
-    letters = behind[:2].casefold()
-    if letters[:1] in _AFTER_FL:
-        return "l"
-    if letters[:1] == "e":
-        # reflect, flee, flex; flesh and fled, but modifies and modified.
-        return "l" if letters in ("ec", "ee", "ex") or (begins_word and letters in ("ed", "es")) else "i"
-    return "i"
-
-
 def restore_ligatures(text: str, wide: set[int]) -> str:
     """`text` with lost letters restored after the f at each index in `wide`."""
-    runs: list[str] = []
-    at = 0
-    for place in sorted(wide):
-        start = place
-        while start > 0 and text[start - 1].isalpha():
-            start -= 1
-        runs += [text[at : place + 1], lost_letter(text[place + 1 : place + 3], begins_word=start == place)]
-        at = place + 1
-    runs.append(text[at:])
-    return "".join(runs)
+    for place in sorted(wide, reverse=True):
+        following = text[place + 1 : place + 3].casefold()
+        begins_word = not text[place - 1 : place].isalpha()
+        # fl stands before vowels, fi before nearly all else: reflect, flee, flex, flesh, fled, but modifies, modified.
+        before_e = following in ("ec", "ee", "ex") or (begins_word and following in ("ed", "es"))
+        letter = "l" if following[:1] in _AFTER_FL or before_e else "i"
+        text = text[: place + 1] + letter + text[place + 1 :]
+    return text
