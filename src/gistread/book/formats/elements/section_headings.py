@@ -4,8 +4,11 @@
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 
 from gistread.book.builder import ChapterStart
 from gistread.book.formats.headings import Candidate, Rank, heading_candidate
@@ -14,7 +17,7 @@ from gistread.book.model import ParagraphKind
 from gistread.book.normalise import join_title, one_line
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HeadingParagraph:
     """A heading in the document."""
 
@@ -22,6 +25,11 @@ class HeadingParagraph:
     text: str
     size: int
     """1 is the largest."""
+
+    @cached_property
+    def candidate(self) -> Candidate | None:
+        """What its words say of its number and rank."""
+        return heading_candidate(self.index, TextBlock((one_line(self.text),), ParagraphKind.TEXT, 1))
 
 
 _BYLINE = re.compile(r"(?:by|von|par|de|di|av|от|translated|edited|illustrated|a novel|written)\b", re.IGNORECASE)
@@ -43,15 +51,11 @@ def find_chapters(
     runs = _runs(headings)
     if not runs:
         return ()
-    found = {
-        one.index: heading_candidate(one.index, TextBlock((one_line(one.text),), ParagraphKind.TEXT, 1))
-        for one in headings
-    }
     alone = _sizes_that_stand_alone(runs)
-    if _is_title(runs, found, title):
-        runs[0] = _without_title_page(runs[0], found, alone, frozenset(map(_letters, authors)))
-    groups = [group for run in runs if run for group in _groups(run, found, alone)]
-    keys = _keys([group[0] for group in groups], found)
+    if _is_title(runs, title):
+        runs[0] = _without_title_page(runs[0], alone, frozenset(map(_letters, authors)))
+    groups = [group for run in runs if run for group in _groups(run, alone)]
+    keys = _keys([group[0] for group in groups])
     levels = {key: level for level, key in enumerate(sorted(set(keys)), start=1)}
     return tuple(
         ChapterStart(group[0].index, _title(group), levels[key])
@@ -71,7 +75,7 @@ def _runs(headings: Sequence[HeadingParagraph]) -> list[list[HeadingParagraph]]:
     return runs
 
 
-def _is_title(runs: list[list[HeadingParagraph]], found: Mapping[int, Candidate | None], title: str) -> bool:
+def _is_title(runs: list[list[HeadingParagraph]], title: str) -> bool:
     """Whether the first run is the title page: the book's title, or the only heading of the largest size."""
     first = runs[0][0]
     if len(runs) < 2 or len(runs[0]) > _MOST_ON_TITLE_PAGE:
@@ -80,17 +84,17 @@ def _is_title(runs: list[list[HeadingParagraph]], found: Mapping[int, Candidate 
         return True
     sizes = [one.size for run in runs for one in run]
     is_largest = first.size == min(sizes) and sizes.count(first.size) == 1
-    return is_largest and first.index < 2 and found[first.index] is None and len(sizes) > 2
+    return is_largest and first.index < 2 and first.candidate is None and len(sizes) > 2
 
 
 def _without_title_page(
-    run: list[HeadingParagraph], found: Mapping[int, Candidate | None], alone: frozenset[int], authors: frozenset[str]
+    run: list[HeadingParagraph], alone: frozenset[int], authors: frozenset[str]
 ) -> list[HeadingParagraph]:
     """The part of the first run that already belongs to a chapter, after title and authors."""
     is_name = False
     for at, one in enumerate(run[1:], start=1):
         byline = _BYLINE.match(one.text)
-        if found[one.index]:
+        if one.candidate:
             return run[at:]
         stands_alone = one.size in alone and one.size > run[0].size
         if stands_alone and not (byline or is_name or _letters(one.text) in authors):
@@ -106,24 +110,18 @@ def _letters(text: str) -> str:
 
 def _sizes_that_stand_alone(runs: list[list[HeadingParagraph]]) -> frozenset[int]:
     """Sizes whose headings usually follow text rather than a larger heading."""
-    under: dict[int, int] = {}
-    alone: dict[int, int] = {}
-    for run in runs:
-        for at, one in enumerate(run):
-            counts = under if at and run[at - 1].size < one.size else alone
-            counts[one.size] = counts.get(one.size, 0) + 1
-    return frozenset(size for size, count in alone.items() if count >= under.get(size, 0))
+    under = Counter(one.size for run in runs for before, one in pairwise(run) if before.size < one.size)
+    alone = Counter(one.size for run in runs for one in run) - under
+    return frozenset(size for size, count in alone.items() if count >= under[size])
 
 
-def _groups(
-    run: list[HeadingParagraph], found: Mapping[int, Candidate | None], alone: frozenset[int]
-) -> list[list[HeadingParagraph]]:
+def _groups(run: list[HeadingParagraph], alone: frozenset[int]) -> list[list[HeadingParagraph]]:
     groups = [[run[0]]]
     for one in run[1:]:
         before = groups[-1][0]
         deeper = one.size > before.size and one.size in alone
         wider = one.size < before.size
-        if deeper or wider or _is_another(found[before.index], found[one.index]) or len(groups[-1]) == _MOST_TOGETHER:
+        if deeper or wider or _is_another(before.candidate, one.candidate) or len(groups[-1]) == _MOST_TOGETHER:
             groups.append([one])
         else:
             groups[-1].append(one)
@@ -137,26 +135,19 @@ def _is_another(before: Candidate | None, one: Candidate | None) -> bool:
     return before.rank < one.rank or (before.rank is one.rank and before.family == one.family)
 
 
-def _keys(firsts: list[HeadingParagraph], found: Mapping[int, Candidate | None]) -> list[tuple[int, int]]:
+def _keys(firsts: list[HeadingParagraph]) -> list[tuple[int, int]]:
     """Sort keys: heading size, and within a mixed size whether it is a book or a chapter."""
-    ranks: dict[int, set[Rank]] = {}
-    for one in firsts:
-        named = found[one.index]
-        if named and named.number is not None:
-            ranks.setdefault(one.size, set()).add(named.rank)
-    mixed = {size for size, of_size in ranks.items() if {Rank.CONTAINER, Rank.CHAPTER} <= of_size}
+    ranks = {(one.size, one.candidate.rank) for one in firsts if one.candidate and one.candidate.number is not None}
     keys: list[tuple[int, int]] = []
     inside = False
     for one in firsts:
-        named = found[one.index]
-        if one.size in mixed:
-            if named and named.rank in (Rank.CONTAINER, Rank.NAMED):
-                inside = named.rank is Rank.CONTAINER
-                keys.append((one.size, 0))
-                continue
-            keys.append((one.size, 1 if inside else 0))
-        else:
-            keys.append((one.size, 0))
+        below = 0
+        if {(one.size, Rank.CONTAINER), (one.size, Rank.CHAPTER)} <= ranks:
+            if one.candidate and one.candidate.rank in (Rank.CONTAINER, Rank.NAMED):
+                inside = one.candidate.rank is Rank.CONTAINER
+            else:
+                below = int(inside)
+        keys.append((one.size, below))
     return keys
 
 

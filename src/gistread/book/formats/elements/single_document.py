@@ -1,6 +1,6 @@
 """Builds a book from one XHTML tree, into which every format but EPUB is translated."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
@@ -136,25 +136,22 @@ _DEEPEST = 160
 
 def limit_depth(root: etree._Element) -> None:
     """Unwrap inline elements below 60 levels, then all elements below 160."""
-    deep = [element for element, depth in _depths(root) if depth > _DEEPEST_INLINE]
-    if not deep:
-        return
+    deep = _elements_below(_DEEPEST_INLINE, root)
     for element in reversed(deep):
         if local_name(element) not in BLOCKS:
             _unwrap(element)
-    for element in reversed([element for element, depth in _depths(root) if depth > _DEEPEST]):
+    for element in reversed(_elements_below(_DEEPEST, root) if deep else []):
         _unwrap(element)
 
 
-def _depths(root: etree._Element) -> Iterator[tuple[etree._Element, int]]:
-    """Every element and its depth, in document order."""
+def _elements_below(level: int, root: etree._Element) -> list[etree._Element]:
     depth = 0
+    found = []
     for event, element in etree.iterwalk(root, events=("start", "end")):
-        if event == "start":
-            yield element, depth
-            depth += 1
-        else:
-            depth -= 1
+        if event == "start" and depth > level:
+            found.append(element)
+        depth += 1 if event == "start" else -1
+    return found
 
 
 def _unwrap(element: etree._Element) -> None:

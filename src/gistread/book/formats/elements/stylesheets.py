@@ -15,29 +15,23 @@ MOST_CHARACTERS = 1_000_000
 
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _OF_A_CLASS = re.compile(r"([a-z][a-z0-9]*)?\.(-?[_a-z][\w-]*)", re.IGNORECASE)
-_DECLARATIONS: tuple[tuple[re.Pattern[str], Style], ...] = tuple(
-    (re.compile(rf"(?:^|;)\s*{pattern}", re.IGNORECASE), style)
-    for pattern, style in (
-        (r"font-style\s*:\s*(?:italic|oblique)", Style.EMPHASIS),
-        # Emphasis dots in Chinese and Japanese.
-        (r"(?:-[a-z]+-)?text-emphasis(?:-style)?\s*:\s*(?!none)\S", Style.EMPHASIS),
-        (r"font-weight\s*:\s*(?:bold|[6-9]00)", Style.STRONG),
-        (r"text-decoration(?:-line)?\s*:[^;]*underline", Style.UNDERLINE),
-        (r"text-decoration(?:-line)?\s*:[^;]*line-through", Style.STRIKE),
-        (r"vertical-align\s*:\s*(?:super|text-top)", Style.SUPERSCRIPT),
-        (r"vertical-align\s*:\s*sub\b", Style.SUBSCRIPT),
-        (r"font-variant(?:-caps)?\s*:[^;]*small-caps", Style.SMALL_CAPITALS),
-    )
+_ADDED = (
+    (r"font-style\s*:\s*(?:italic|oblique)", Style.EMPHASIS),
+    # Emphasis dots in Chinese and Japanese.
+    (r"(?:-[a-z]+-)?text-emphasis(?:-style)?\s*:\s*(?!none)\S", Style.EMPHASIS),
+    (r"font-weight\s*:\s*(?:bold|[6-9]00)", Style.STRONG),
+    (r"text-decoration(?:-line)?\s*:[^;]*underline", Style.UNDERLINE),
+    (r"text-decoration(?:-line)?\s*:[^;]*line-through", Style.STRIKE),
+    (r"vertical-align\s*:\s*(?:super|text-top)", Style.SUPERSCRIPT),
+    (r"vertical-align\s*:\s*sub\b", Style.SUBSCRIPT),
+    (r"font-variant(?:-caps)?\s*:[^;]*small-caps", Style.SMALL_CAPITALS),
 )
-_UNDONE: tuple[tuple[re.Pattern[str], Style], ...] = tuple(
-    (re.compile(rf"(?:^|;)\s*{pattern}", re.IGNORECASE), style)
-    for pattern, style in (
-        (r"font-style\s*:\s*normal", Style.EMPHASIS),
-        (r"font-weight\s*:\s*(?:normal|[1-5]00)", Style.STRONG),
-        (r"text-decoration(?:-line)?\s*:\s*none", Style.UNDERLINE),
-        (r"vertical-align\s*:\s*baseline", Style.SUPERSCRIPT),
-        (r"vertical-align\s*:\s*baseline", Style.SUBSCRIPT),
-    )
+_UNDONE = (
+    (r"font-style\s*:\s*normal", Style.EMPHASIS),
+    (r"font-weight\s*:\s*(?:normal|[1-5]00)", Style.STRONG),
+    (r"text-decoration(?:-line)?\s*:\s*none", Style.UNDERLINE),
+    (r"vertical-align\s*:\s*baseline", Style.SUPERSCRIPT),
+    (r"vertical-align\s*:\s*baseline", Style.SUBSCRIPT),
 )
 
 INHERITED = frozenset((Style.EMPHASIS, Style.STRONG, Style.SMALL_CAPITALS))
@@ -59,8 +53,10 @@ StyleSheet = Mapping[str, StyleEffect]
 def style_effect(declarations: str) -> StyleEffect:
     """Effect of a `style` attribute or rule body."""
     return StyleEffect(
-        frozenset(style for pattern, style in _DECLARATIONS if pattern.search(declarations)),
-        frozenset(style for pattern, style in _UNDONE if pattern.search(declarations)),
+        *(
+            frozenset(s for pattern, s in table if re.search(rf"(?:^|;)\s*{pattern}", declarations, re.IGNORECASE))
+            for table in (_ADDED, _UNDONE)
+        )
     )
 
 
