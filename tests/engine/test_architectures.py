@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.engine.llama.architectures import is_known
+from gistread.engine.llama.library import is_known
 from gistread.engine.model_files import describe
 from gistread.engine.model_search import FoundModel
 from tests.tiny_gguf import write_tiny_gguf

@@ -11,13 +11,13 @@ from gistread.engine.llama.fit import (
     Gpu,
     Layout,
     LoadOptions,
+    ModelSizes,
     fits,
     free_memory,
     layouts,
     reduction_notice,
     required_bytes,
 )
-from gistread.engine.llama.memory_estimate import ModelSizes
 
 GIB = 2**30
 EIGHT_B = ModelSizes(weights=5 * GIB, layers=32, cell=128 * 1024, states=0, scratch=GIB // 4)

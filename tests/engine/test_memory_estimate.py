@@ -5,9 +5,9 @@ from pathlib import Path
 import llama_cpp as llama
 import pytest
 
+from gistread.engine.llama.fit import STATES, cells_that_fit, needed_bytes, sizes_of
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.kv_layout import MemoryKind
-from gistread.engine.llama.memory_estimate import STATES, cells_that_fit, needed_bytes, sizes_of
 from gistread.engine.llama.worker.context import BatchToken, Context
 from gistread.engine.llama.worker.weights import Weights
 from tests.tiny_architectures import SLIDING_WINDOW, WRITERS

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from gistread.engine.llama.fit import ModelSizes
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.kv_layout import MemoryKind
-from gistread.engine.llama.memory_estimate import ModelSizes
 from gistread.engine.model_files import Availability, ModelFile, availability_of, describe, memory_fit_of
 from gistread.engine.model_kinds import ModelKind, check_writes_text
 from gistread.engine.model_search import FoundModel

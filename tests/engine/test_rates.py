@@ -111,7 +111,6 @@ def test_damaged_and_foreign_files_are_ignored_and_replaced(tmp_path: Path, cont
         (b'"prefill": 300.0', b'"prefill": -1'),
         (b'"prefill": 300.0', b'"prefill": "fast"'),
         (b'"parallel": 2', b'"parallel": 0'),
-        (b'"parallel": 2', b'"parallel": true'),
         (b'"form": ""', b'"form": 3'),
         (b'"decode"', b'"encode"'),
     ],

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.llama.client import LlamaEngine
-from gistread.engine.llama.token_counter import TokenCounter, counter_of
-from gistread.engine.llama.verified_counter import VerifiedCounter
+from gistread.engine.llama.token_counter import TokenCounter, VerifiedCounter, counter_of
 from gistread.engine.llama.vocabulary import read_vocabulary
 from gistread.errors import EngineError
 from tests.tiny_gguf import write_tiny_gguf

@@ -9,7 +9,7 @@ import pytest
 from textual.widgets import OptionList
 
 from gistread.config import Config
-from gistread.engine.llama.memory_estimate import ModelSizes
+from gistread.engine.llama.fit import ModelSizes
 from gistread.engine.model_files import ModelFile
 from gistread.engine.model_kinds import ModelKind
 from gistread.memory.check_results import CheckResult, Worth

@@ -4,11 +4,18 @@ from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
-from gistread.engine.llama.architectures import is_known
-from gistread.engine.llama.fit import DEFAULT_CONTEXT_TOKENS, LEAST_WINDOW
+from gistread.engine.llama.fit import (
+    DEFAULT_CONTEXT_TOKENS,
+    LEAST_WINDOW,
+    ModelSizes,
+    batch_tokens_of,
+    cells_that_fit,
+    needed_bytes,
+    sizes_of,
+)
 from gistread.engine.llama.gguf import BrokenModelError, GgufHeader, read_header
 from gistread.engine.llama.kv_layout import MemoryKind
-from gistread.engine.llama.memory_estimate import ModelSizes, batch_tokens_of, cells_that_fit, needed_bytes, sizes_of
+from gistread.engine.llama.library import is_known
 from gistread.engine.model_kinds import WRITING, ModelKind, kind_of
 from gistread.engine.model_search import FoundModel, own_adapter
 from gistread.errors import EngineError

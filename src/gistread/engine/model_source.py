@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gistread.config import Config
-from gistread.engine.llama.fit import DEFAULT_CONTEXT_TOKENS
+from gistread.engine.llama.fit import DEFAULT_CONTEXT_TOKENS, batch_tokens_of, needed_bytes, sizes_of
 from gistread.engine.llama.gguf import GgufHeader, read_adapted_header, read_header
 from gistread.engine.llama.machine import available_bytes
-from gistread.engine.llama.memory_estimate import batch_tokens_of, needed_bytes, sizes_of
 from gistread.engine.model_search import found_models
 from gistread.engine.models import resolve_adapted
 from gistread.engine.remote.address import ServerAddress, is_address, parse_address

@@ -13,7 +13,7 @@ from gistread.engine.llama.gguf import GgufHeader, read_adapted_header
 from gistread.engine.llama.measurements import Measurement
 from gistread.engine.llama.requantized_copy import make_copy
 from gistread.engine.llama.supervisor import SupervisedWorker
-from gistread.engine.llama.verified_counter import VerifiedCounter
+from gistread.engine.llama.token_counter import VerifiedCounter
 from gistread.engine.llama.weight_variants import LoadedVariant, WorkerActions, load_fastest
 from gistread.engine.llama.worker_process import LostWhileLoadingError, WorkerProcess, open_log
 from gistread.engine.model_kinds import check_writes_text

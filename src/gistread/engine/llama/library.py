@@ -1,8 +1,11 @@
-"""Finds out which llama.cpp is installed, and what build would be faster on this machine."""
+"""Finds out which llama.cpp is installed, what it supports, and what build would be faster on this machine."""
 
+import importlib.util
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 import orjson
 
@@ -13,6 +16,8 @@ from gistread.errors import EngineError
 _PACKAGE = "llama-cpp-python"
 _DESCRIBE = "gistread.engine.llama.worker.system_info"
 _DESCRIBE_WITHIN_S = 60
+_LIBRARIES = ("libllama.so", "libllama.dylib")
+_ALWAYS_KNOWN = b"llama\0"
 _NO_GPU = {"CPU", "BLAS", "RPC"}
 
 # llama.cpp's name of an instruction set, and the processor flag it needs.
@@ -70,6 +75,23 @@ def installed_version() -> str:
         return ""
 
 
+@cache
+def is_known(architecture: str) -> bool:
+    """Whether the installed llama.cpp supports this GGUF architecture, without loading it; True if unknown.
+
+    There is no function for this, but the names are C strings in the library file.
+    """
+    package = importlib.util.find_spec("llama_cpp")
+    folder = Path(package.origin).parent / "lib" if package and package.origin else Path()
+    path = next((path for name in _LIBRARIES if (path := folder / name).exists()), folder / _LIBRARIES[0])
+    try:
+        library = path.read_bytes()
+    except OSError:
+        return True
+    # A linker may merge a string into the end of a longer one: only the terminator is certain.
+    return architecture.encode() + b"\0" in library or _ALWAYS_KNOWN not in library
+
+
 def ask_library() -> Library:
     """Describe the library in a process of its own. Raises EngineError if it is missing or unusable here."""
     command = [sys.executable, "-m", _DESCRIBE]
@@ -93,7 +115,6 @@ def _unusable(reason: str) -> EngineError:
 
 
 def _wanted() -> str:
-    """The required version, as a pip requirement."""
     from importlib import metadata
 
     try:

@@ -83,40 +83,21 @@ class Measurements:
 
     def _write(self, entries: dict[MeasuredSetup, Measurement]) -> None:
         latest = list(entries.items())[-_MOST_ENTRIES:]
-        shapes = [_shape(setup, measured) for setup, measured in latest]
+        shapes = [{**asdict(setup), **asdict(measured), "form": setup.variant} for setup, measured in latest]
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             document = orjson.dumps({"format": _FORMAT, "entries": shapes}, option=orjson.OPT_INDENT_2)
             replace_file(self._path, document)
 
 
-def _shape(setup: MeasuredSetup, measured: Measurement) -> dict[str, object]:
-    named = asdict(setup)
-    return {"form": named.pop("variant"), **named, **asdict(measured)}
-
-
 def _entry(shape: Any) -> tuple[MeasuredSetup, Measurement]:
     """Parse one entry. Raises ValueError, TypeError or KeyError."""
-    texts = [shape[name] for name in ("fingerprint", "form", "device", "library")]
-    if not all(isinstance(text, str) for text in texts):
-        raise TypeError
-    fingerprint, variant, device, library = texts
     rates = shape["rates"]
     if rates is not None:
-        rates = Rates(_rate(rates["prefill"]), tuple((_number(n), _rate(rate)) for n, rate in rates["decode"]))
-        if not rates.decode:
+        rates = Rates(float(rates["prefill"]), tuple((int(n), float(rate)) for n, rate in rates["decode"]))
+        if not rates.decode or not all(0 < rate < math.inf for rate in (rates.prefill, *dict(rates.decode).values())):
             raise ValueError
-    setup = MeasuredSetup(fingerprint, variant, device, _number(shape["threads"]), library)
-    return setup, Measurement(rates, _number(shape["parallel"]))
-
-
-def _rate(value: object) -> float:
-    if not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+    if shape["parallel"] < 1:
         raise ValueError
-    return float(value)
-
-
-def _number(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ValueError
-    return value
+    setup = MeasuredSetup(shape["fingerprint"], shape["form"], shape["device"], shape["threads"], shape["library"])
+    return setup, Measurement(rates, shape["parallel"])

@@ -314,27 +314,21 @@ def decode(line: bytes) -> Any:
 
 def _build(kind: Any, value: Any) -> Any:
     """Turn decoded JSON into a value of this type."""
-    if value is None or not _is_compound(kind):
-        return value
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return kind(value)
+    arguments = get_args(kind)
+    if value is None:
+        return None
     if isinstance(kind, type) and is_dataclass(kind):
         types_of = _field_types(kind)
         return kind(**{name: _build(types_of[name], item) for name, item in value.items()})
-    arguments = get_args(kind)
-    if get_origin(kind) is not tuple:  # Type | None
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind(value)
+    if get_origin(kind) in (Union, types.UnionType):  # Type | None
         return _build(arguments[0], value)
+    if get_origin(kind) is not tuple:
+        return value
     if arguments[1:] == (...,):
         return tuple(_build(arguments[0], item) for item in value)
     return tuple(_build(item_type, item) for item_type, item in zip(arguments, value, strict=True))
-
-
-@cache
-def _is_compound(kind: Any) -> bool:
-    """Whether JSON has no such type."""
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return True
-    return is_dataclass(kind) or get_origin(kind) in (tuple, Union, types.UnionType)
 
 
 @cache

@@ -1,18 +1,20 @@
-"""Counts tokens without a loaded model: a tiktoken encoding built from a GGUF file's vocabulary.
+"""Counts tokens without a loaded model: a tiktoken encoding built from a GGUF file's vocabulary, and verified.
 
 Byte-level BPE is fully determined by the file: bytes, ranked merges, and the name of the pre-tokenization rule.
 tiktoken is many times faster than llama.cpp. Both must agree on every text, so only vocabularies and texts known to
 agree are handled; llama.cpp counts the rest. tiktoken's own encodings, which it would download, are not used.
 """
 
+import asyncio
 import contextlib
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gistread.engine.llama.bpe_merges import ALPHABET, merged_tokens, token_bytes
-from gistread.engine.llama.vocabulary import Kind, Vocabulary
+from gistread.engine.llama.vocabulary import ALPHABET, Vocabulary, merged_tokens, read_vocabulary, token_bytes
+from gistread.errors import GistreadError
 
 if TYPE_CHECKING:
     from tiktoken import Encoding
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A pre-tokenization rule."""
-
     pattern: str
     """For tiktoken. Must match all of any text: unmatched text would be lost."""
     whole_words: bool = False
@@ -80,6 +80,9 @@ _SAMPLES = (
 
 SUPPORTED = tuple(_RULES)
 """Names of the supported rules."""
+
+_IN_THREAD_FROM = 2000
+"""Characters. Longer texts are counted in a thread."""
 
 
 class TokenCounter:
@@ -160,7 +163,7 @@ def counter_of(vocabulary: Vocabulary) -> TokenCounter | None:
         merged = merged_tokens(vocabulary.merges)
         ids = {text.decode("utf-8", "replace"): token for token, text in enumerate(vocabulary.tokens)}
         missing = [text for text in merged if text not in ids]
-        added = [text.decode() for token, text in enumerate(vocabulary.tokens) if _is_added(vocabulary, token)]
+        added = [text.decode() for text in vocabulary.added]
     except ValueError:
         return None
     if missing:  # llama.cpp would substitute other tokens
@@ -176,16 +179,10 @@ def counter_of(vocabulary: Vocabulary) -> TokenCounter | None:
 
 
 def _encoding(pattern: str, texts: Sequence[str]) -> "Encoding":
-    """An encoding of tokens given by rank."""
     from tiktoken import Encoding  # the encodings that tiktoken registers would be downloaded
 
     ranks = {token_bytes(text): rank for rank, text in enumerate(texts)}
     return Encoding("gistread", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
-
-
-def _is_added(vocabulary: Vocabulary, token: int) -> bool:
-    """Whether the token is matched before pre-tokenization."""
-    return vocabulary.kind(token) == Kind.USER_DEFINED
 
 
 def _other_words(ids: Iterable[str], known: Container[str]) -> list[str]:
@@ -197,3 +194,63 @@ def _other_words(ids: Iterable[str], known: Container[str]) -> list[str]:
                 if _WORD.fullmatch(token_bytes(text).decode()):
                     words.append(text)
     return words
+
+
+class VerifiedCounter:
+    """Counts tokens of one model in this process, once verified against llama.cpp. Cheap to create; await `close`.
+
+    The counter is built in a thread when a text is first counted. With a loaded model it is compared with llama.cpp on
+    sample texts before it is trusted; until then, or if they differ, the worker counts.
+    """
+
+    def __init__(self, path: Path, tokenize: Callable[[Sequence[str]], Awaitable[list[list[int]]]]) -> None:
+        """`path`: the model file. `tokenize` asks llama.cpp, only while the model is loaded; raises EngineError."""
+        self._path = path
+        self._tokenize = tokenize
+        self._building: asyncio.Task[TokenCounter | None] | None = None
+        self._checking: asyncio.Task[bool] | None = None
+
+    async def count(self, text: str, *, loaded: bool) -> int | None:
+        """Count tokens; None if llama.cpp must count them because the counter is unverified or wrong.
+
+        Without a loaded model the counter is used unverified.
+        """
+        counter = await self._verified() if loaded else await self._built()
+        if counter is None:
+            return None
+        return counter.count(text) if len(text) <= _IN_THREAD_FROM else await asyncio.to_thread(counter.count, text)
+
+    async def close(self) -> None:
+        for task in (self._checking, self._building):
+            if task is not None:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+
+    async def _built(self) -> TokenCounter | None:
+        if self._building is None:
+            self._building = asyncio.create_task(asyncio.to_thread(_build, self._path), name="token-counter")
+        return await asyncio.shield(self._building)
+
+    async def _verified(self) -> TokenCounter | None:
+        """The counter once verified. Does not wait for the verification."""
+        if self._checking is None:
+            self._checking = asyncio.create_task(self._agrees(), name="token-counter-check")
+        return await self._built() if self._checking.done() and self._checking.result() else None
+
+    async def _agrees(self) -> bool:
+        counter = await self._built()
+        if counter is None:
+            return False
+        samples = counter.samples()
+        try:
+            return await self._tokenize(samples) == [counter.tokens(sample) for sample in samples]
+        except GistreadError:  # Requests that need the model report it.
+            return False
+
+
+def _build(path: Path) -> TokenCounter | None:
+    try:
+        return counter_of(read_vocabulary(path))
+    except GistreadError:
+        return None

@@ -1,24 +1,26 @@
-"""Reads the vocabulary from the header of a GGUF file."""
+"""Reads the vocabulary of a GGUF file, and works out which tokens the merges of a byte-level BPE one can produce.
 
+Byte-level BPE writes each byte as a printable character (GPT-2) and merges neighbours by the rank of their pair
+(Sennrich et al. 2016, section 3.2), and so does llama.cpp. tiktoken knows ranked tokens but not pairs, and merges
+whatever forms a token. Both agree if tiktoken gets exactly the tokens that merging produces from their own bytes,
+ranked by their last pair: merging within a span that no merge crosses is independent of what surrounds it, so a token
+always comes from the same pair.
+"""
+
+import codecs
+import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import IntEnum
 from pathlib import Path
+from typing import TypeVar
 
 from gistread.engine.llama.gguf import read_values
 from gistread.engine.llama.gguf_contents import Value
 
 _KEYS = ("model", "pre", "tokens", "token_type", "merges")
-
-
-class Kind(IntEnum):
-    """Token types, as numbered by llama.cpp."""
-
-    NORMAL = 1
-    UNKNOWN = 2
-    CONTROL = 3
-    USER_DEFINED = 4
-    UNUSED = 5
-    BYTE = 6
+_USER_DEFINED = 4
+"""Token type as numbered by llama.cpp."""
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +40,10 @@ class Vocabulary:
     title: str
     """The model's name, on which llama.cpp bases the behaviour of some tokens."""
 
-    def kind(self, token: int) -> int:
-        return self.kinds[token] if token < len(self.kinds) else Kind.NORMAL
+    @property
+    def added(self) -> list[bytes]:
+        """User-defined tokens, which are matched before pre-tokenization."""
+        return [text for text, kind in zip(self.tokens, self.kinds, strict=False) if kind == _USER_DEFINED]
 
 
 def read_vocabulary(path: Path) -> Vocabulary:
@@ -47,22 +51,108 @@ def read_vocabulary(path: Path) -> Vocabulary:
     prefix = "tokenizer.ggml."
     values = read_values(path, {*(prefix + key for key in _KEYS), "general.name"})
     return Vocabulary(
-        model=_text(values.get(prefix + "model")),
-        pre=_text(values.get(prefix + "pre")),
-        tokens=_strings(values.get(prefix + "tokens")),
-        kinds=_numbers(values.get(prefix + "token_type")),
-        merges=_strings(values.get(prefix + "merges")),
-        title=_text(values.get("general.name")),
+        model=str(values.get(prefix + "model", "")),
+        pre=str(values.get(prefix + "pre", "")),
+        tokens=_items(values.get(prefix + "tokens"), bytes),
+        kinds=_items(values.get(prefix + "token_type"), int),
+        merges=_items(values.get(prefix + "merges"), bytes),
+        title=str(values.get("general.name", "")),
     )
 
 
-def _text(value: Value | None) -> str:
-    return value if isinstance(value, str) else ""
+def _items(value: Value | None, kind: type[_T]) -> list[_T]:
+    return [item for item in value if isinstance(item, kind)] if isinstance(value, list) else []
 
 
-def _strings(value: Value | None) -> list[bytes]:
-    return [item for item in value if isinstance(item, bytes)] if isinstance(value, list) else []
+# Merges.
+
+_BYTES = 256
 
 
-def _numbers(value: Value | None) -> list[int]:
-    return [item for item in value if isinstance(item, int)] if isinstance(value, list) else []
+def _alphabet() -> str:
+    printable = {*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
+    others = itertools.count(_BYTES)
+    return "".join(chr(byte if byte in printable else next(others)) for byte in range(_BYTES))
+
+
+ALPHABET = _alphabet()
+"""The characters that stand for the bytes 0 to 255."""
+_ENCODING = codecs.charmap_build(ALPHABET)
+
+
+def token_bytes(text: str) -> bytes:
+    """Bytes of a token. Raises UnicodeEncodeError for characters that stand for no byte."""
+    return codecs.charmap_encode(text, "strict", _ENCODING)[0]
+
+
+def merged_tokens(merges: Iterable[bytes]) -> list[str]:
+    """The tokens that merging produces, in order of rank, as written in the vocabulary.
+
+    `merges`: pairs separated by a space, by rank. Raises ValueError for anything else, or if a pair comes before the
+    merge of one of its halves, which no trained vocabulary has.
+    """
+    known = {character: byte for byte, character in enumerate(ALPHABET)}
+    tokens_made = _MergedTokens()
+    unknown: set[str] = set()
+    tokens: list[str] = []
+    for rank, merge in enumerate(merges):
+        left_text, right_text = merge.decode().split(" ")
+        left, right = known.get(left_text), known.get(right_text)
+        if left is None:
+            unknown.add(left_text)
+        if right is None:
+            unknown.add(right_text)
+        if left is not None and right is not None:
+            text = left_text + right_text
+            if text not in known and (token := tokens_made.add(left, right, rank)):
+                known[text] = token
+                tokens.append(text)
+    if not unknown.isdisjoint(known):
+        raise ValueError("a pair comes before the merge of one of its halves")
+    return tokens
+
+
+class _MergedTokens:
+    """Tokens by number, bytes first, with the rank and the halves each is merged from."""
+
+    def __init__(self) -> None:
+        self._births = [-1] * _BYTES
+        self._lefts = [-1] * _BYTES
+        self._rights = [-1] * _BYTES
+        self._ranks: dict[tuple[int, int], int] = {}
+        """Rank of each pair."""
+
+    def add(self, left: int, right: int, rank: int) -> int | None:
+        """Number of the token merged from this pair; None if another pair across their boundary always merges first.
+
+        Pairs must be added by rank.
+        """
+        if self._is_crossed(left, right, rank):
+            return None
+        self._ranks[left, right] = rank
+        self._births.append(rank)
+        self._lefts.append(left)
+        self._rights.append(right)
+        return len(self._births) - 1
+
+    def _is_crossed(self, left: int, right: int, rank: int) -> bool:
+        """Whether some suffix of the left token merges with some prefix of the right one.
+
+        Walks back in time from the two whole tokens. Each part exists from its own merge to that of its parent.
+        """
+        births, ranks = self._births, self._ranks
+        left_ends = right_ends = rank
+        while True:
+            left_begins, right_begins = births[left], births[right]
+            if left_begins > right_begins:
+                left_ends, left = left_begins, self._rights[left]
+            elif right_begins >= 0:
+                # Of equal pairs the left one merges first, so the right part is younger.
+                right_ends, right = right_begins, self._lefts[right]
+            else:
+                return False
+            crossing = ranks.get((left, right))
+            if crossing is not None:
+                at = max(crossing, births[left], births[right])
+                if at < left_ends and at <= right_ends:
+                    return True

@@ -62,8 +62,6 @@ def _cost(measured: Measurement) -> float:
 
 
 class _Selection:
-    """Loads, measures and compares the variants of one model."""
-
     def __init__(self, actions: WorkerActions, header: GgufHeader, cache: Path, fast_weights: FastWeights) -> None:
         self._actions = actions
         self._header = header
@@ -93,14 +91,16 @@ class _Selection:
         except EngineError:
             if not best:
                 raise
-            best, measured, loaded = _ORIGINAL, original, await self._fall_back()
-        return LoadedVariant(loaded, measured, self._weights(best))
+            self._store(FAST, Measurement(None, 1))
+            await asyncio.to_thread(remove_copy, self._header, self._folder)
+            best, measured, loaded = _ORIGINAL, original, await self._load(_ORIGINAL)
+        quantization = self._header.quantization
+        return LoadedVariant(loaded, measured, f"{best} copy of {quantization}" if best else quantization)
 
     async def _load_likely(self) -> Loaded:
         """Load the variant used last. Only a worker that has loaded a model can identify the machine."""
-        latest: dict[str, Measurement] = {}
-        for setup, measured in self._measurements.of_model(self._header.fingerprint).items():
-            latest[setup.variant] = measured
+        known = self._measurements.of_model(self._header.fingerprint)
+        latest = {setup.variant: measured for setup, measured in known.items()}
         if self._may_copy and {_ORIGINAL, FAST} <= latest.keys() and faster_variant(latest[_ORIGINAL], latest[FAST]):
             try:
                 return await self._load(FAST)
@@ -138,11 +138,6 @@ class _Selection:
             return self._store(_ORIGINAL, Measurement(None, loaded.parallel))
         return self._store(_ORIGINAL, measured) if measured.rates else measured
 
-    async def _fall_back(self) -> Loaded:
-        self._store(FAST, Measurement(None, 1))
-        await asyncio.to_thread(remove_copy, self._header, self._folder)
-        return await self._load(_ORIGINAL)
-
     async def _load(self, variant: str) -> Loaded:
         if self._loaded is None or self._variant != variant:
             path = self._header.path
@@ -166,6 +161,3 @@ class _Selection:
     def _setup(self, variant: str) -> MeasuredSetup:
         machine = self._machine
         return MeasuredSetup(self._header.fingerprint, variant, machine.device, machine.threads, machine.library)
-
-    def _weights(self, variant: str) -> str:
-        return f"{variant} copy of {self._header.quantization}" if variant else self._header.quantization

@@ -9,22 +9,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from gistread.engine.llama import measurements
+from gistread.engine.llama import measurements, messages
 from gistread.engine.llama.measurements import Measurement
-from gistread.engine.llama.messages import (
-    Command,
-    Event,
-    Load,
-    LoadAttempt,
-    Loaded,
-    LoadEmbedder,
-    LoadFailed,
-    MeasureRates,
-    RatesMeasured,
-    Request,
-    decode,
-    encode,
-)
+from gistread.engine.llama.messages import Event, LoadAttempt, Loaded, RatesMeasured
 from gistread.errors import EngineError
 
 _LINE_LIMIT_BYTES = 64 * 2**20
@@ -101,14 +88,14 @@ class WorkerProcess:
         """None once the process has ended."""
         return self._process.pid if self._process.returncode is None else None
 
-    def send(self, message: Request | Command) -> None:
+    def send(self, message: messages.Request | messages.Command) -> None:
         if self._process.stdin is not None:
             # A worker that has just ended is noticed by the listener.
             with contextlib.suppress(ConnectionError, RuntimeError):
-                self._process.stdin.write(encode(message))
+                self._process.stdin.write(messages.encode(message))
 
-    async def load(self, message: Load | LoadEmbedder) -> Loaded:
-        """Load a model; once in a worker's life.
+    async def load(self, message: messages.Load | messages.LoadEmbedder) -> Loaded:
+        """messages.Load a model; once in a worker's life.
 
         Raises LostWhileLoadingError when the worker is lost, EngineError when the model cannot be used.
         """
@@ -121,7 +108,7 @@ class WorkerProcess:
 
         Raises EngineError when the worker is lost during the measurement.
         """
-        answer = await self._answer_to(MeasureRates(measurements.UNDISTURBED_SHARE))
+        answer = await self._answer_to(messages.MeasureRates(measurements.UNDISTURBED_SHARE))
         assert isinstance(answer, RatesMeasured)
         return Measurement(answer.rates, answer.parallel)
 
@@ -141,7 +128,7 @@ class WorkerProcess:
                 self._process.kill()
             await self._process.wait()
 
-    async def _answer_to(self, message: Load | LoadEmbedder | MeasureRates) -> Loaded | RatesMeasured:
+    async def _answer_to(self, message: messages.Command) -> Loaded | RatesMeasured:
         if self._process.returncode is not None:
             raise LostWhileLoadingError(self._process.returncode, self._attempt)
         self._answer = asyncio.get_running_loop().create_future()
@@ -155,7 +142,7 @@ class WorkerProcess:
         assert self._process.stdout is not None
         with contextlib.suppress(ConnectionError):
             async for line in self._process.stdout:
-                self._receive(decode(line))
+                self._receive(messages.decode(line))
         status = await self._process.wait()
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(LostWhileLoadingError(status, self._attempt))
@@ -168,7 +155,7 @@ class WorkerProcess:
             case Loaded() | RatesMeasured():
                 if awaited:
                     awaited.set_result(event)
-            case LoadFailed():
+            case messages.LoadFailed():
                 if awaited:
                     awaited.set_exception(EngineError(event.message, event.hint))
             case _:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gistread.engine.llama.messages import Cancelled, Embed, Event, Failed, Reply, TextsEmbedded
 from gistread.engine.llama.worker.context import BatchToken, Outcome
 from gistread.engine.llama.worker.loading import LoadedModel
-from gistread.engine.llama.worker.status import StatusReporter
+from gistread.engine.llama.worker.scheduler import StatusReporter
 from gistread.engine.llama.worker.weights import Weights
 from gistread.engine.protocol import Phase, Priority, Usage
 

@@ -13,10 +13,9 @@ import jinja2
 import llama_cpp as llama
 
 from gistread.engine.llama import fit
-from gistread.engine.llama.fit import Gpu, Layout
+from gistread.engine.llama.fit import SEQUENCES, STATES, Gpu, Layout, ModelSizes, batch_tokens_of, cell_bytes, sizes_of
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.machine import available_bytes, physical_cores
-from gistread.engine.llama.memory_estimate import SEQUENCES, STATES, ModelSizes, batch_tokens_of, cell_bytes, sizes_of
 from gistread.engine.llama.messages import Load, LoadAttempt
 from gistread.engine.llama.worker.context import BatchToken, Context, DecodeError, Outcome
 from gistread.engine.llama.worker.prompt_cache_files import PromptCacheFiles

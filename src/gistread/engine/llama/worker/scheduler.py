@@ -15,17 +15,55 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Literal
 
-from gistread.engine.llama.messages import Cancelled, Chosen, Delta, Done, Event, Failed, Prepared, Reply, WorkerStats
+from gistread.engine.llama.messages import (
+    Cancelled,
+    Chosen,
+    Delta,
+    Done,
+    Event,
+    Failed,
+    Prepared,
+    Reply,
+    Status,
+    WorkerStats,
+)
 from gistread.engine.llama.worker.context import BatchToken, Outcome
 from gistread.engine.llama.worker.loading import LoadedModel
 from gistread.engine.llama.worker.offload import State
 from gistread.engine.llama.worker.requests import Request
 from gistread.engine.llama.worker.sampling import OptionSampler
 from gistread.engine.llama.worker.slots import Slots
-from gistread.engine.llama.worker.status import StatusReporter
 from gistread.engine.protocol import Phase, Priority
 
 _SMOOTHING = 0.8
+_STATUS_INTERVAL_S = 0.1
+
+
+class StatusReporter:
+    """Sends `Status` messages for one main loop, rate-limited."""
+
+    def __init__(
+        self, send: Callable[[Status], None], clock: Callable[[], float], stats: Callable[[], WorkerStats] = WorkerStats
+    ) -> None:
+        self._send = send
+        self._clock = clock
+        self._stats = stats
+        self._sent_s = 0.0
+        self.is_idle = True
+        """Whether the last status sent was idle."""
+
+    def busy(self, phase: Phase, priority: Priority, tokens_per_s: float, fraction: float | None) -> None:
+        """Report work, unless the last report is too recent."""
+        now = self._clock()
+        if now - self._sent_s >= _STATUS_INTERVAL_S:
+            self._sent_s, self.is_idle = now, False
+            self._send(Status(phase, fraction, tokens_per_s, priority, self._stats()))
+
+    def idle(self) -> None:
+        """Report that there is nothing to do, once."""
+        if not self.is_idle:
+            self._sent_s, self.is_idle = 0.0, True
+            self._send(Status(Phase.IDLE, stats=self._stats()))
 
 
 class Scheduler:
