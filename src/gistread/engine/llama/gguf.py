@@ -9,15 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-from gistread.engine.llama.gguf_contents import (
-    MAGIC,
-    Contents,
-    DamagedError,
-    UnknownVersionError,
-    Value,
-    read_contents,
-    read_pairs,
-)
+from gistread.engine.llama import gguf_contents
+from gistread.engine.llama.gguf_contents import MAGIC, Contents, DamagedError, Tensor, UnknownVersionError, Value
 from gistread.engine.llama.gguf_types import FILE_TYPES
 from gistread.engine.llama.kv_layout import Memory, memory_of
 from gistread.errors import EngineError
@@ -102,7 +95,7 @@ def read_header(path: Path, *, fingerprint: bool = True) -> GgufHeader:
     """
 
     def read(file: BinaryIO, size: int) -> GgufHeader:
-        contents = read_contents(file, size)
+        contents = gguf_contents.read_contents(file, size)
         mark = _fingerprint(file, contents.data_start, size) if fingerprint else ""
         return _described(path, size, contents, mark)
 
@@ -124,11 +117,19 @@ def read_adapted_header(path: Path, adapter: Path | None) -> GgufHeader:
 
 def read_values(path: Path, keys: Collection[str]) -> dict[str, Value]:
     """Read the values of these keys, arrays included; missing keys are left out. Raises as `read_header`."""
-    return _reading(path, lambda file, size: read_pairs(file, size, keys))
+    return _reading(path, lambda file, size: gguf_contents.read_pairs(file, size, keys))
+
+
+def read_tensors(path: Path) -> tuple[int, dict[str, Tensor]]:
+    """Where the tensors begin in the file, and each by name. Raises as `read_header`."""
+
+    def read(file: BinaryIO, size: int) -> tuple[int, dict[str, Tensor]]:
+        return gguf_contents.read_contents(file, size).data_start, gguf_contents.read_tensors(file, size)
+
+    return _reading(path, read)
 
 
 def _reading(path: Path, read: Callable[[BinaryIO, int], _T]) -> _T:
-    """Call `read` with the open file and its size."""
     if _BAD_PATH.search(str(path)):
         raise BrokenModelError(path, "its path contains line breaks or bytes that are not UTF-8", "Rename it.")
     try:
@@ -159,7 +160,6 @@ def _reading(path: Path, read: Callable[[BinaryIO, int], _T]) -> _T:
 
 
 def _format_of(start: bytes) -> str:
-    """Guess the format of a file that is not GGUF from its first bytes."""
     if not start:
         return "empty"
     if _WEB_PAGE.match(start):

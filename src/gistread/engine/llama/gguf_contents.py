@@ -13,7 +13,7 @@ import struct
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from gistread.engine.llama.gguf_types import ARRAY, SCALARS, STRING, TENSOR_TYPES
 
@@ -81,11 +81,19 @@ class UnknownVersionError(Exception):
         return int.from_bytes(self.version.to_bytes(4, "little"), "big") in VERSIONS
 
 
+class Tensor(NamedTuple):
+    shape: tuple[int, ...]
+    """Rows first."""
+    kind: int
+    """A key of `TENSOR_TYPES`."""
+    offset: int
+    """From the start of the first tensor, in bytes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Tensors:
     """Totals over the list of tensors."""
 
-    count: int
     weights: int
     by_type: Mapping[str, int]
     """Number of weights by type name."""
@@ -149,9 +157,12 @@ def read_pairs(file: BinaryIO, size: int, keys: Collection[str]) -> dict[str, Va
     return {key: found[key] for key in keys if key in found}
 
 
-class _Window:
-    """A buffer over part of a file."""
+def read_tensors(file: BinaryIO, size: int) -> dict[str, Tensor]:
+    """Every tensor by name. Raises as `read_contents`."""
+    return _Pass(_Window(file, size), skips=False).read_tensors()
 
+
+class _Window:
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._file = file
         self.end = min(size, _MOST_BYTES)
@@ -204,6 +215,14 @@ class _Pass:
     def read_pairs(self) -> dict[str, Value]:
         self._read_pairs()
         return {**self._pairs, **self._whole}
+
+    def read_tensors(self) -> dict[str, Tensor]:
+        found: dict[str, Tensor] = {}
+        for _ in range(self._read_pairs()):
+            name = self._take(self._number("Q"), _LONGEST_TENSOR_BYTES).decode("utf-8", "replace")
+            shape = self._unpack(f"{self._number('I')}Q")
+            found[name] = Tensor(shape[::-1], self._number("I"), self._number("Q"))
+        return found
 
     def _read_pairs(self) -> int:
         """Read the metadata pairs; returns the number of tensors."""
@@ -295,7 +314,6 @@ class _Pass:
         self._at = start + at
         _, per_block, block_bytes = _tensor_type(last_kind)
         return Tensors(
-            count=count,
             weights=sum(by_kind.values()),
             by_type={_tensor_type(kind)[0]: weights for kind, weights in by_kind.items()},
             in_layers={_tensor_type(kind)[0]: weights for kind, weights in in_layers.items()},
@@ -306,8 +324,6 @@ class _Pass:
         self._kept_bytes += size
         if self._kept_bytes > _KEPT_BYTES:
             raise DamagedError
-
-    # Skipping strings.
 
     def _skip_strings(self, count: int) -> None:
         self._strings += count
@@ -333,8 +349,8 @@ class _Pass:
     def _skip_to_key(self, count: int) -> bool:
         """Search for the next key and continue there. Returns False if none is near."""
         window = self._window
-        least, most = (self._at + each * count for each in _SKIP_BYTES)
-        at, until = least, min(most, window.end) - len(_NEXT_KEY)
+        at, most = (self._at + each * count for each in _SKIP_BYTES)
+        until = min(most, window.end) - len(_NEXT_KEY)
         while at < until:
             offset = window.show(at, len(_NEXT_KEY))
             found = window.data.find(_NEXT_KEY, offset)
@@ -349,23 +365,16 @@ class _Pass:
         return False
 
     def _is_pair(self, at: int) -> bool:
-        """Whether a metadata pair may begin here."""
-        offset = self._window.show(at, 8)
-        length = _LENGTH.unpack_from(self._window.data, offset)[0]
+        length = _LENGTH.unpack_from(self._window.data, self._window.show(at, 8))[0]
         if length > _LONGEST_KEY_BYTES:
             return False
         offset = self._window.show(at + 8, length + 4)
-        key, kind = (
-            self._window.data[offset : offset + length],
-            self._window.data[offset + length : offset + length + 4],
-        )
-        return _KEY_BYTES.issuperset(key) and int.from_bytes(kind, "little") <= max(SCALARS)
-
-    # Primitives.
+        key = self._window.data[offset : offset + length]
+        kind = _NUMBER.unpack_from(self._window.data, offset + length)[0]
+        return _KEY_BYTES.issuperset(key) and bool(kind <= max(SCALARS))
 
     def _number(self, code: str) -> int:
-        value: int = self._unpack(code)[0]
-        return value
+        return self._unpack(code)[0]
 
     def _unpack(self, code: str) -> tuple[int, ...]:
         length = struct.calcsize("<" + code)

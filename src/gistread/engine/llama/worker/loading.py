@@ -6,7 +6,7 @@
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import jinja2
@@ -111,94 +111,86 @@ def _whole(header: GgufHeader) -> list[GgufHeader]:
     return [header, *(read_header(part, fingerprint=False) for part in others)]
 
 
+@dataclass(slots=True)
 class _Loader:
     """Tries layouts, keeping the weights loaded between attempts where possible."""
 
-    def __init__(
-        self,
-        message: Load,
-        header: GgufHeader,
-        cards: tuple[Gpu, ...],
-        batch_tokens: int,
-        progress: Callable[[float], None],
-    ) -> None:
-        self._message = message
-        self._options = message.options
-        self._header = header
-        self._cards = cards
-        self._batch_tokens = batch_tokens
-        # Hyperthreads only wait for each other: ggml's threads spin.
-        self._threads = message.options.threads or physical_cores()
-        self._progress = progress
-        self._log = LlamaLog()
-        self._weights: Weights | None = None
-        self._gpu_layers = -1
+    message: Load
+    header: GgufHeader
+    cards: tuple[Gpu, ...]
+    batch_tokens: int
+    progress: Callable[[float], None]
+    log: LlamaLog = field(default_factory=LlamaLog)
+    weights: Weights | None = None
+    gpu_layers: int = -1
 
     def load(self, layout: Layout, notice: str) -> LoadedModel:
         """Raises OutOfMemoryError, and other EngineErrors that no layout can avoid."""
         weights = self._weights_on(layout.gpu_layers)
+        # Hyperthreads only wait for each other: ggml's threads spin.
+        threads = self.message.options.threads or physical_cores()
         try:
             context = Context(
                 weights,
                 cells=layout.cells,
                 sequences=SEQUENCES if weights.can_roll_back else STATES,
-                batch_tokens=self._batch_tokens,
-                threads=self._threads,
+                batch_tokens=self.batch_tokens,
+                threads=threads,
                 kv_type=layout.kv_type,
-                flash_attention=self._options.flash_attention,
+                flash_attention=self.message.options.flash_attention,
             )
         except MemoryError:
             raise self._refusal(layout) from None
         if layout.gpu_layers and not _warm_up(context):
             context.close()
-            raise _no_room(self._header, layout)
+            raise _no_room(self.header, layout)
         placement = Placement(
             gpu_layers=layout.gpu_layers,
-            layers=self._header.layers + 1,
+            layers=self.header.layers + 1,
             cells=layout.cells,
             kv_type=layout.kv_type,
-            batch_tokens=self._batch_tokens,
-            threads=self._threads,
-            flash_attention=self._log.flash_attention,
+            batch_tokens=self.batch_tokens,
+            threads=threads,
+            flash_attention=self.log.flash_attention,
             notice=notice,
         )
         return LoadedModel(
             weights,
             context,
             layout.window,
-            self._batch_tokens,
-            self._threads,
-            device=_device(self._threads, self._cards, placement),
+            self.batch_tokens,
+            threads,
+            device=_device(threads, self.cards, placement),
             on_gpu=bool(layout.gpu_layers),
             placement=placement,
-            cache_files=_cache_files(self._message, layout.kv_type),
+            cache_files=_cache_files(self.message, layout.kv_type),
         )
 
     def _refusal(self, layout: Layout) -> EngineError:
-        """Why no context could be created: lack of memory, or an unsupported KV cache type."""
-        said = " ".join(self._log.errors)
-        name, numbers = self._header.path.name, f'kv_cache = "{layout.kv_type}"'
-        if self._options.kv_cache != "auto" and "does not divide" in said:
-            return EngineError(f"{name} cannot be used with {numbers}: its heads are too small.", 'Set it to "auto".')
-        if self._options.kv_cache != "auto" and "requires flash_attn" in said:
-            return EngineError(f"{name} cannot be used with {numbers} and without flash attention.", "Set one to auto.")
-        return _no_room(self._header, layout)
+        said = " ".join(self.log.errors)
+        if self.message.options.kv_cache != "auto":
+            problem = f'{self.header.path.name} cannot be used with kv_cache = "{layout.kv_type}"'
+            if "does not divide" in said:
+                return EngineError(f"{problem}: its heads are too small.", 'Set it to "auto".')
+            if "requires flash_attn" in said:
+                return EngineError(f"{problem} and without flash attention.", "Set one to auto.")
+        return _no_room(self.header, layout)
 
     def _weights_on(self, gpu_layers: int) -> Weights:
-        if self._weights is None or self._gpu_layers != gpu_layers:
-            if self._weights is not None:
-                self._weights.close()
-                self._weights = None
-            handle = _open(self._header.path, self._progress, gpu_layers, self._log)
-            self._gpu_layers = gpu_layers
+        if self.weights is None or self.gpu_layers != gpu_layers:
+            if self.weights is not None:
+                self.weights.close()
+                self.weights = None
+            handle = _open(self.header.path, self.progress, gpu_layers, self.log)
+            self.gpu_layers = gpu_layers
             try:
-                self._weights = Weights(handle, self._header.chat_template, self._message.adapter)
+                self.weights = Weights(handle, self.header.chat_template, self.message.adapter)
             except jinja2.TemplateError as error:
                 raise EngineError(
-                    f"The chat template of {self._header.path.name} cannot be used: {str(error).rstrip('.')}.",
+                    f"The chat template of {self.header.path.name} cannot be used: {str(error).rstrip('.')}.",
                     "Fetch another conversion of this model, or choose another (`gistread models list`).",
                 ) from None
-        return self._weights
+        return self.weights
 
 
 def _warm_up(context: Context) -> bool:

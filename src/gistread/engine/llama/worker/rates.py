@@ -4,9 +4,10 @@ Uses a temporary context. Takes about two seconds on a CPU, whatever the model: 
 fewer steps.
 """
 
-import random
 import time
+from dataclasses import dataclass
 from itertools import pairwise
+from random import Random
 
 import llama_cpp as llama
 
@@ -54,7 +55,7 @@ def measure_rates(model: LoadedModel, *, least_share: float) -> Rates:
     try:
         # On a GPU the processor only waits.
         needed_cpu = 0.0 if model.on_gpu else least_share * model.threads
-        return _Measurement(context, needed_cpu, exhaustive=model.on_gpu).take(most)
+        return _Measurement(context, needed_cpu, model.on_gpu, Random(0), trunk=most).take(most)
     finally:
         context.close()
 
@@ -64,19 +65,20 @@ def parallel_of(rates: Rates) -> int:
     return max((n for (_, fewer), (n, rate) in pairwise(rates.decode) if rate >= _PAYS * fewer), default=1)
 
 
+@dataclass(slots=True)
 class _Measurement:
     """One run. The decoding sequences are forked from one that holds the prompt."""
 
-    def __init__(self, context: Context, needed_cpu: float, *, exhaustive: bool) -> None:
-        self._context = context
-        self._needed_cpu = needed_cpu
-        """Least processor seconds per second."""
-        self._exhaustive = exhaustive
-        """Measure every number of sequences, as on a GPU, where only many pay."""
-        self._random = random.Random(0)
-        self._trunk = context.sequences - 1
-        self._prompt = 0
-        self._wall_s = self._cpu_s = 0.0
+    context: Context
+    needed_cpu: float
+    """Least processor seconds per second."""
+    exhaustive: bool
+    """Measure every number of sequences, as on a GPU, where only many pay."""
+    random: Random
+    trunk: int
+    prompt: int = 0
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
 
     def take(self, most: int) -> Rates:
         rates = Rates(self._prefill(), tuple(self._decode(most)))
@@ -85,7 +87,7 @@ class _Measurement:
 
     def _prefill(self) -> float:
         self._evaluate_prompt(1)  # Warm-up: pages the weights in.
-        self._wall_s = self._cpu_s = 0.0
+        self.wall_s = self.cpu_s = 0.0
         pilot_s = self._evaluate_prompt(_PILOT_TOKENS)
         self._check()
         # A multiple of the pilot, since matrix kernels work on blocks.
@@ -101,49 +103,49 @@ class _Measurement:
         rates: list[tuple[int, float]] = []
         spent_s = 0.0
         sequences = 1
-        while sequences <= most and (self._exhaustive or spent_s < _DECODE_S):
+        while sequences <= most and (self.exhaustive or spent_s < _DECODE_S):
             times = self._steps(sequences)
             spent_s += sum(times)
             rates.append((sequences, sequences / min(times)))
-            if sequences >= _ALWAYS_TRIED and rates[-1][1] < _PAYS * rates[-2][1] and not self._exhaustive:
+            if sequences >= _ALWAYS_TRIED and rates[-1][1] < _PAYS * rates[-2][1] and not self.exhaustive:
                 break
             sequences *= 2
         return rates
 
     def _evaluate_prompt(self, length: int) -> float:
         """Seconds to evaluate a prompt of this length, which replaces the last."""
-        self._context.cut(self._trunk, 0)
-        self._prompt = length
-        tokens = [self._token(at, self._trunk, last=at == length - 1) for at in range(length)]
-        size = self._context.batch_tokens
+        self.context.cut(self.trunk, 0)
+        self.prompt = length
+        tokens = [self._token(at, self.trunk, last=at == length - 1) for at in range(length)]
+        size = self.context.batch_tokens
         return sum(self._evaluate(tokens[start : start + size]) for start in range(0, length, size))
 
     def _steps(self, sequences: int) -> list[float]:
         """Seconds of each step in which this many sequences decode a token each."""
         for number in range(sequences):
-            self._context.fork(self._trunk, number, self._prompt)
+            self.context.fork(self.trunk, number, self.prompt)
         times: list[float] = []
         while len(times) < _REPEATS and sum(times) < _LEVEL_S:
-            position = self._prompt + len(times)
+            position = self.prompt + len(times)
             times.append(self._evaluate([self._token(position, n, last=True) for n in range(sequences)]))
         for number in range(sequences):
-            self._context.cut(number, 0)
+            self.context.cut(number, 0)
         return times
 
     def _token(self, position: int, sequence: int, *, last: bool) -> BatchToken:
-        return BatchToken(self._random.randrange(self._context.weights.vocabulary), position, sequence, last)
+        return BatchToken(self.random.randrange(self.context.weights.vocabulary), position, sequence, last)
 
     def _evaluate(self, tokens: list[BatchToken]) -> float:
         started, cpu_started = time.perf_counter(), time.process_time()
-        outcome = self._context.evaluate(tokens)
-        llama.llama_synchronize(self._context.handle)  # A GPU may still be busy when llama_decode returns.
+        outcome = self.context.evaluate(tokens)
+        llama.llama_synchronize(self.context.handle)  # A GPU may still be busy when llama_decode returns.
         if outcome is not Outcome.DONE:
             raise DecodeError(f"a measurement ended with {outcome.name}")
         seconds = time.perf_counter() - started
-        self._wall_s += seconds
-        self._cpu_s += time.process_time() - cpu_started
+        self.wall_s += seconds
+        self.cpu_s += time.process_time() - cpu_started
         return seconds
 
     def _check(self) -> None:
-        if self._cpu_s < self._needed_cpu * self._wall_s:
-            raise DisturbedError(f"{self._cpu_s:.2f} s of processor time in {self._wall_s:.2f} s")
+        if self.cpu_s < self.needed_cpu * self.wall_s:
+            raise DisturbedError(f"{self.cpu_s:.2f} s of processor time in {self.wall_s:.2f} s")
