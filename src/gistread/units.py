@@ -1,4 +1,6 @@
-"""Sizes and durations as people read them."""
+"""Sizes, durations and lists as people read them."""
+
+from collections.abc import Sequence
 
 
 def format_size(size_bytes: int) -> str:
@@ -18,3 +20,8 @@ def format_duration(seconds: float) -> str:
     if not hours:
         return f"{minutes} min"
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def format_list(names: Sequence[str], most: int) -> str:
+    """`a, b, c and 3 more`: at most `most` names."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gistread.cli.loading import embedder_for
-from gistread.engine.model_folders import ModelFolder
+from gistread.engine.model_search import ModelFolder
 from gistread.errors import ExitStatus
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine

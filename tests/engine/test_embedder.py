@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import pytest_asyncio
 
-from gistread.engine.embedding_models import prefixes_of
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.llama.embedder import LlamaEmbedder
 from gistread.engine.llama.gguf import read_header
+from gistread.engine.model_kinds import prefixes_of
 from gistread.engine.protocol import EngineState, Phase, Priority, TextKind
 from gistread.errors import EngineError
 from tests.tiny_bert import CLS, DIMENSION, MAX_TOKENS, write_tiny_bert

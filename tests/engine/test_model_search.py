@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.engine import model_folders
+from gistread.engine import model_search
 from gistread.engine.model_search import found_models
 from gistread.paths import default_paths
 from tests.engine.test_models import gguf, home
@@ -18,8 +18,8 @@ __all__ = ["home"]
 @pytest.fixture(autouse=True)
 def no_services(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     """No system folders of this machine."""
-    monkeypatch.setattr(model_folders, "_OLLAMA_SYSTEM", ())
-    monkeypatch.setattr(model_folders, "_UNITS", (home / "units",))
+    monkeypatch.setattr(model_search, "_OLLAMA_SYSTEM", ())
+    monkeypatch.setattr(model_search, "_UNITS", (home / "units",))
 
 
 def found() -> list[tuple[str, str]]:
@@ -135,7 +135,7 @@ def test_ollama_as_a_service_is_found_where_its_unit_says(home: Path) -> None:
 def test_ollama_as_a_service_is_found_where_systems_keep_it(
     home: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(model_folders, "_OLLAMA_SYSTEM", (home / name,))
+    monkeypatch.setattr(model_search, "_OLLAMA_SYSTEM", (home / name,))
     ollama(home / name, "registry.ollama.ai/library/tiny/1b")
     ollama(home / ".ollama" / "models", "registry.ollama.ai/me/tiny/latest", "sha256:0c")
     assert found() == [("me/tiny:latest", "Ollama"), ("tiny:1b", "Ollama")]

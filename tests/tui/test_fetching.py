@@ -53,7 +53,7 @@ def only_fetched(monkeypatch: pytest.MonkeyPatch, paths: Paths) -> None:
         "gistread.engine.models.found_models",
         lambda *_, **__: [one for one in found_models() if one.parts[0].is_relative_to(paths.models)],
     )
-    monkeypatch.setattr("gistread.engine.model_folders.default_paths", lambda: paths)
+    monkeypatch.setattr("gistread.engine.model_search.default_paths", lambda: paths)
 
 
 @pytest.fixture

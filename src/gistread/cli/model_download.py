@@ -12,12 +12,12 @@ from gistread.cli.output import say, wrap, write, write_json
 from gistread.cli.progress import ProgressLine, bar
 from gistread.config import save_setting
 from gistread.engine.catalogue import Catalogue, CatalogueEntry, read_catalogue
-from gistread.engine.embedding_models import makes_vectors
 from gistread.engine.fetching.network import Network, network_of
 from gistread.engine.fetching.plan import FetchedModel, Plan, check_disk, get, make_plan
 from gistread.engine.fetching.progress import Progress
 from gistread.engine.fetching.text import entry_facts, fit_text, plan_lines, progress_text, share_of
 from gistread.engine.llama.gguf import read_header
+from gistread.engine.model_kinds import makes_vectors
 from gistread.engine.recommendation import Machine, Recommendation, estimate_fit, needed_bytes, recommend
 from gistread.engine.this_machine import this_machine
 from gistread.errors import UsageError

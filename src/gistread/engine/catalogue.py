@@ -108,9 +108,7 @@ def _entries(document: dict[str, Any], where: str, *, own: bool) -> Iterable[Cat
             raise UsageError(f"{where}: unknown key {key!r}.", _MODEL_HINT)
     tables = document.get("model", [])
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise UsageError(
-            f"{where}: model must be a list of tables.", "Each model is a table that begins with [[model]]."
-        )
+        raise UsageError(f"{where}: model must be a list of tables.", _MODEL_HINT)
     names: set[str] = set()
     for number, table in enumerate(tables, 1):
         entry = _entry(table, f"{where}, model {number}", own=own)

@@ -1,6 +1,6 @@
 """Describes a model on this machine from the headers of its files, and whether it can be used."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from pathlib import Path
 
@@ -29,13 +29,13 @@ class ModelFile:
     """For `--model`: the file's name without suffix, or Ollama's name."""
     size_bytes: int
     """Of all files."""
-    quantization: str
-    architecture: str
-    context_length: int | None
+    quantization: str = ""
+    architecture: str = ""
+    context_length: int | None = None
     """In tokens; None if unknown."""
-    parameters: int | None
-    licence: str
-    usable: bool
+    parameters: int | None = None
+    licence: str = ""
+    usable: bool = False
     """Whether it writes text and can be used with `--model`."""
     problem: str = ""
     """Why it is not usable, for the person."""
@@ -105,35 +105,18 @@ def availability_of(model: ModelFile, fit: MemoryFit | None) -> Availability:
 
 def describe(found: FoundModel) -> ModelFile:
     """Describe a model from the headers of its files; a broken one gets a `problem`."""
-    size_bytes = sum(map(_size, found.parts))
+    parts, size_bytes = len(found.parts), sum(map(_size, found.parts))
+    plain = ModelFile(found.parts[0], found.name, size_bytes, parts=parts, place=found.place, aliases=found.aliases)
     try:
         headers = _headers(found)
     except EngineError as error:
         reason = error.reason if isinstance(error, BrokenModelError) else error.message.rstrip(".")
-        return ModelFile(
-            path=found.parts[0],
-            name=found.name,
-            size_bytes=size_bytes,
-            quantization="",
-            architecture="",
-            context_length=None,
-            parameters=None,
-            licence="",
-            usable=False,
-            problem=reason,
-            kind=ModelKind.BROKEN,
-            has_template=False,
-            parts=len(found.parts),
-            place=found.place,
-            aliases=found.aliases,
-        )
+        return replace(plain, problem=reason, kind=ModelKind.BROKEN, has_template=False)
     first = headers[0]
     kind, problem = _kind(headers, found.name)
     parameters = sum(header.parameters for header in headers)
-    return ModelFile(
-        path=first.path,
-        name=found.name,
-        size_bytes=size_bytes,
+    return replace(
+        plain,
         quantization=first.quantization,
         architecture=first.architecture,
         context_length=first.context_length or None,
@@ -144,9 +127,6 @@ def describe(found: FoundModel) -> ModelFile:
         kind=kind,
         has_template=bool(first.chat_template),
         memory=first.memory.kind if first.layers else None,
-        parts=len(found.parts),
-        place=found.place,
-        aliases=found.aliases,
         sizes=sizes_of(first, batch_tokens_of(parameters, on_gpu=False), weights=size_bytes),
         adapter=own_adapter(first.path),
     )

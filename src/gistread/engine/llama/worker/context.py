@@ -62,7 +62,7 @@ class Context:
         flash_attention: FlashAttention = "auto",
         pooling: int | None = None,
     ) -> None:
-        """`pooling` (`embedding_models.Pooling`) makes an embedding context. Raises MemoryError."""
+        """`pooling` (`model_kinds.Pooling`) makes an embedding context. Raises MemoryError."""
         parameters = llama.llama_context_default_params()
         parameters.n_ctx = cells
         parameters.n_batch = batch_tokens
