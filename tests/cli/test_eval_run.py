@@ -221,7 +221,7 @@ def test_a_model_is_tried_before_it_is_measured_and_a_run_keeps_to_what_was_foun
     check_results().save("guessing-1", None, CheckResult(Worth.READING, "good for reading", chosen=6, choices=6))
     refused = run(*words)
     assert refused.status == ExitStatus.USAGE
-    assert "whether the model was found to choose by what it has read (off there, on here)" in refused.err
+    assert "the result of the model check (off there, on here)" in refused.err
 
 
 def test_depths_are_told_as_they_are_typed(run: Run, data: Path, out: Path, engine: FakeEngine) -> None:

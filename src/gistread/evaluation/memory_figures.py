@@ -58,7 +58,9 @@ def save(folder: Path, figures: TextFigures) -> None:
             torn = file.tell() and not path.read_bytes().endswith(b"\n")
             file.write((b"\n" if torn else b"") + orjson.dumps(asdict(figures), option=orjson.OPT_APPEND_NEWLINE))
     except OSError as error:
-        raise StorageError(f"{path}: {error.strerror or error}.", "Make room; the run goes on from there.") from error
+        raise StorageError(
+            f"{path}: {error.strerror or error}.", "Free some space, then run the command again to resume."
+        ) from error
 
 
 def read(folder: Path) -> list[TextFigures]:

@@ -144,9 +144,15 @@ def _share_if_known(true: bool | None) -> float | None:
 
 
 _METRICS = (
-    Metric("accuracy", "the right one of the options was chosen", "%", True, _accuracy),
+    Metric("accuracy", "the right option was chosen", "%", True, _accuracy),
     Metric("lr-1", "agrees with a reference, by the judge (LLM rating 1)", "%", True, _rated(Rating.EXACT)),
-    Metric("lr-2", "agrees with one at least partly (LLM rating 2)", "%", True, _rated(Rating.PARTIAL)),
+    Metric(
+        "lr-2",
+        "agrees with a reference at least partly, by the judge (LLM rating 2)",
+        "%",
+        True,
+        _rated(Rating.PARTIAL),
+    ),
     Metric("rouge-1", "words shared with a reference, F measure", "%", True, _rouge("rouge1")),
     Metric("rouge-2", "pairs of words shared with a reference, F measure", "%", True, _rouge("rouge2")),
     Metric("rouge-l", "longest common subsequence of words with a reference, F measure", "%", True, _rouge("rougeL")),
@@ -162,7 +168,7 @@ _METRICS = (
     Metric("refused", "said that the book does not say, where it does not", "%", True, _refused),
     Metric(
         "quotes",
-        "every quote shown stands in the book word for word",
+        "every quote shown is in the book word for word",
         "%",
         True,
         lambda case: _share_if_known(case.outcome.quotes_hold),

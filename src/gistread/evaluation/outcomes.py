@@ -99,7 +99,7 @@ class OutcomeFile:
             raise _storage_error(path, error) from error
         try:
             if not try_lock(self._file):
-                raise StorageError(f"Another run is writing {path}.", "Wait for it, or give another --out.")
+                raise StorageError(f"Another run is writing {path}.", "Wait for it, or choose another --out.")
             self.known, self._length = _read(path)
             os.ftruncate(self._file.fileno(), self._length)
         except OSError as error:
@@ -162,9 +162,7 @@ def _tuples(value: Any) -> Any:
 
 
 def _storage_error(path: Path, error: OSError) -> StorageError:
-    return StorageError(
-        f"{path}: {error.strerror or error}.", "Make room or give another --out; the run goes on from there."
-    )
+    return StorageError(f"{path}: {error.strerror or error}.", "Free some space, then run the command again to resume.")
 
 
 def by_reader(asked: Iterable[AnsweredQuestion]) -> dict[str, list[AnsweredQuestion]]:

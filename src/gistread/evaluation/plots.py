@@ -169,7 +169,7 @@ def _figure(width: float, height: float) -> "Figure":
         from matplotlib.figure import Figure
     except ImportError:
         raise GistreadError(
-            "Pictures need matplotlib, which is not installed.", "python3 -m pip install 'gistread[eval]'"
+            "Plots need matplotlib, which is not installed.", "python3 -m pip install 'gistread[eval]'"
         ) from None
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)

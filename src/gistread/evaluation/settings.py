@@ -73,7 +73,7 @@ _TYPED = {
     "asking_model": "the name of the asking model",
     "asking_fingerprint": "the weights of --asking-model",
     "asking_context_tokens": "the window of --asking-model",
-    "weighs": "whether the model was found to choose by what it has read",
+    "weighs": "the result of the model check",
     "page_size": "--page-size",
     "guard": "--no-guard",
     "gist_task": "--task",
@@ -97,7 +97,7 @@ def settle(folder: Path, settings: RunSettings) -> None:
         document = orjson.dumps(asdict(settings), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
         replace_file(path, document, mode=0o644)
     except OSError as error:
-        raise StorageError(f"{error.filename or path}: {error.strerror or error}.", "Give another --out.") from error
+        raise StorageError(f"{error.filename or path}: {error.strerror or error}.", "Choose another --out.") from error
 
 
 def read_settings(folder: Path) -> RunSettings:
@@ -113,7 +113,7 @@ def read_settings(folder: Path) -> RunSettings:
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror or error}.") from error
     except (orjson.JSONDecodeError, KeyError, TypeError):
-        raise StorageError(f"{path} was not written by this version.", "Give another --out.") from None
+        raise StorageError(f"{path} was not written by this version.", "Choose another --out.") from None
 
 
 def _refuse_others(folder: Path, found: RunSettings, wanted: RunSettings) -> None:
@@ -124,7 +124,7 @@ def _refuse_others(folder: Path, found: RunSettings, wanted: RunSettings) -> Non
     said = ", ".join(_said(name, getattr(found, name), getattr(wanted, name)) for name in differing)
     raise UsageError(
         f"{folder} holds a run with other settings: {said}.",
-        "Give another --out, or the settings of that run to go on with it.",
+        "Choose another --out, or resume with the settings of that run.",
     )
 
 

@@ -87,7 +87,7 @@ def test_a_missing_story_is_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"sections": None}, r"dev\.jsonl, line 3: `sections` is missing, a list"),
+        ({"sections": None}, r"dev\.jsonl, line 3: `sections` is missing \(a list\)"),
         ({"sections": ["", "\n"]}, "line 3: the story has no text"),
         ({"questions": [{**STORY["questions"][0], "answer1": ""}]}, r"`questions` 1: `answer1` is missing"),
         ({"questions": [{**STORY["questions"][0], "cor_section": "one"}]}, "`cor_section` is not a list of section"),

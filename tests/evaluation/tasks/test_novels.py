@@ -56,10 +56,10 @@ def test_the_text_of_a_novel_may_be_in_the_record(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({}, "neither `text` nor `text_file`"),
-        ({"text_file": "books/none.txt"}, r"there is no file books/none\.txt"),
-        ({"text_file": "../secret.txt"}, "leads out of the folder"),
-        ({"text_file": "/etc/passwd"}, "leads out of the folder"),
+        ({}, "`text` and `text_file` are missing"),
+        ({"text_file": "books/none.txt"}, r"no file books/none\.txt"),
+        ({"text_file": "../secret.txt"}, "is outside the data folder"),
+        ({"text_file": "/etc/passwd"}, "is outside the data folder"),
         ({"text": "x", "qas": []}, "`qas` is empty"),
         ({"text": "x", "qas": [{"question": "?", "answers": []}]}, "`answers` is empty"),
     ],
@@ -122,9 +122,11 @@ def test_another_split_and_a_film_script_are_read(tmp_path: Path) -> None:
 
 def test_an_unknown_split_and_one_without_stories_are_refused(tmp_path: Path) -> None:
     folder = authors_folder(tmp_path)
-    with pytest.raises(GistreadError, match=r"None of the 0 stories of the set train is there: .*download_stories\.sh"):
+    with pytest.raises(
+        GistreadError, match=r"None of the 0 stories of the split train was fetched: .*download_stories\.sh"
+    ):
         list(narrative(folder, TaskOptions(split="train")))
-    with pytest.raises(GistreadError, match="no set dev"):
+    with pytest.raises(GistreadError, match="Unknown split dev"):
         list(narrative(folder, TaskOptions(split="dev")))
     (folder / "qaps.csv").unlink()
     with pytest.raises(GistreadError, match="No such file"):

@@ -118,7 +118,7 @@ def test_squad_has_one_document_per_article_and_unanswerable_questions(tmp_path:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"answers": [{"text": "two years", "answer_start": 20}]}, "'two years' does not stand in `context`"),
+        ({"answers": [{"text": "two years", "answer_start": 20}]}, "'two years' is not in `context`"),
         ({"answers": []}, "`answers` is empty"),
         ({"id": None}, "`id` is missing"),
     ],
@@ -126,7 +126,7 @@ def test_squad_has_one_document_per_article_and_unanswerable_questions(tmp_path:
 def test_errors_in_squad_name_their_place(tmp_path: Path, change: dict[str, Any], says: str) -> None:
     with pytest.raises(GistreadError, match=f"`data` 1, `paragraphs` 2, `qas` 1.*{says}"):
         list(squad(document(tmp_path / "dev.json", articles(**change))))
-    with pytest.raises(GistreadError, match="`data` is missing, a list"):
+    with pytest.raises(GistreadError, match=r"`data` is missing \(a list\)"):
         list(squad(document(tmp_path / "dev.json", two_hops())))
 
 

@@ -64,9 +64,9 @@ def test_a_folder_has_one_file_per_meeting(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"meeting_transcripts": None}, "`meeting_transcripts` is missing, a list"),
-        ({"meeting_transcripts": [{"speaker": "A", "content": "{gap}"}]}, "nobody says a word"),
-        ({"general_query_list": [], "specific_query_list": []}, "there is no query with an answer"),
+        ({"meeting_transcripts": None}, r"`meeting_transcripts` is missing \(a list\)"),
+        ({"meeting_transcripts": [{"speaker": "A", "content": "{gap}"}]}, "the meeting has no words"),
+        ({"general_query_list": [], "specific_query_list": []}, "no query has an answer"),
         ({"specific_query_list": [{"query": "?", "answer": "!", "relevant_text_span": [["a", 1]]}]}, "first and last"),
     ],
 )

@@ -92,20 +92,20 @@ def test_a_file_with_two_options_is_read_only_by_quality_2(tmp_path: Path) -> No
     (document,) = two(path)
     assert document.questions[0].choices == ("No.", "Yes.")
     assert document.questions[0].gold_choice == 1
-    with pytest.raises(GistreadError, match="there are 2 options, not four"):
+    with pytest.raises(GistreadError, match="2 options instead of four"):
         list(four(path))
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"article": None}, "`article` is missing, a text"),
-        ({"article": "<html><body><p>x</p>"}, "is HTML; take the file with `htmlstripped`"),
+        ({"article": None}, r"`article` is missing \(a text\)"),
+        ({"article": "<html><body><p>x</p>"}, "is HTML; use the file with `htmlstripped`"),
         ({"article": " \n"}, "`article` has no text"),
         ({"article_id": None}, "`article_id` is missing"),
-        ({"questions": [asked("a", 1, gold_label=None)]}, "`gold_label` is missing: the answers of the test set"),
+        ({"questions": [asked("a", 1, gold_label=None)]}, "`gold_label` is missing: the test set"),
         ({"questions": [asked("a", 5)]}, "`gold_label` is 5, of 4 options"),
-        ({"questions": [asked("a", 1, options=["x", "x", "x", "x"])]}, "not answers that differ"),
+        ({"questions": [asked("a", 1, options=["x", "x", "x", "x"])]}, "are empty or all equal"),
     ],
 )
 def test_errors_name_file_and_line(tmp_path: Path, change: dict[str, Any], says: str) -> None:

@@ -23,7 +23,7 @@ def test_lines_are_read_lazily(tmp_path: Path) -> None:
     path.write_text(path.read_text() + "no JSON\n")
     records = json_records(path)
     assert next(records).number("a") == 1
-    with pytest.raises(GistreadError, match=r"a\.jsonl, line 2: it is not JSON"):
+    with pytest.raises(GistreadError, match=r"a\.jsonl, line 2: not JSON"):
         next(records)
 
 
@@ -48,10 +48,10 @@ def test_files_of_a_folder_are_read_by_name(tmp_path: Path) -> None:
         (b"", "is empty"),
         (b"\n\n", "is empty"),
         (b"[]", "holds an empty list"),
-        (b"[1]", "entry 1: it is not an object"),
+        (b"[1]", "entry 1: not an object"),
         (b"3", "neither a JSON object nor a list"),
-        (b'{"a": \n', "line 2: it is not JSON"),
-        (b'{"a": 1}\n[2]\n', "line 2: it is not a JSON object"),
+        (b'{"a": \n', "line 2: not JSON"),
+        (b'{"a": 1}\n[2]\n', "line 2: not a JSON object"),
         (b"PK\x03\x04...", "is a zip archive"),
         (b"\x1f\x8b\x08...", "is compressed with gzip"),
         (b"\xff\xfe{", "is not UTF-8"),
@@ -67,7 +67,7 @@ def test_an_invalid_file_is_refused_with_an_explanation(tmp_path: Path, content:
 
 
 def test_lines_are_refused_where_one_document_is_expected(tmp_path: Path) -> None:
-    with pytest.raises(GistreadError, match="is not one JSON document: there is more in line 2"):
+    with pytest.raises(GistreadError, match="is not one JSON document: line 2 has more"):
         json_document(lines(tmp_path / "a.jsonl", {"a": 1}, {"a": 2}))
 
 
@@ -81,7 +81,7 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_missing_field_is_reported_with_the_existing_ones(tmp_path: Path) -> None:
     (record,) = json_records(lines(tmp_path / "a.jsonl", {"one": "x", "two": None}))
-    with pytest.raises(GistreadError, match=r"line 1: `two` is missing, a text; there is `one`\."):
+    with pytest.raises(GistreadError, match=r"line 1: `two` is missing \(a text\); the fields are `one`\."):
         record.text("two")
     with pytest.raises(GistreadError, match="`one` is not a whole number"):
         record.number("one")
@@ -107,7 +107,7 @@ def test_a_table_may_have_quotes_line_breaks_and_long_fields(tmp_path: Path) -> 
     assert rows[2].where == "t.csv, line 5"
 
 
-@pytest.mark.parametrize(("content", "says"), [("a,b\n1,2,3\n", "line 2: it has more fields"), ("a,b\n", "no rows")])
+@pytest.mark.parametrize(("content", "says"), [("a,b\n1,2,3\n", "line 2: more fields"), ("a,b\n", "no rows")])
 def test_an_invalid_table_is_refused(tmp_path: Path, content: str, says: str) -> None:
     path = tmp_path / "t.csv"
     path.write_text(content)

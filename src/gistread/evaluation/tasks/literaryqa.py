@@ -37,7 +37,7 @@ def _book(record: Record, path: Path) -> Book:
     elif "text_file" in record:
         book = open_book(_text_file(record, path))
     else:
-        raise record.wrong("there is neither `text` nor `text_file`; the authors' script fetches the books")
+        raise record.wrong("`text` and `text_file` are missing; the authors' script fetches the books")
     author = record.record("metadata").text_or("author").strip() if "metadata" in record else ""
     return replace(book, title=title or book.title, authors=(author,) if author else book.authors)
 
@@ -45,13 +45,13 @@ def _book(record: Record, path: Path) -> Book:
 def _text_file(record: Record, path: Path) -> Path:
     name = PurePosixPath(record.text("text_file"))
     if name.is_absolute() or ".." in name.parts:
-        raise record.wrong(f"`text_file` leads out of the folder of the data: {name}")
+        raise record.wrong(f"`text_file` is outside the data folder: {name}")
     folder = (path if path.is_dir() else path.parent).absolute()
     tried = [above / name for above in (folder, *folder.parents)[:_FOLDERS_UP]]
     for file in tried:
         if file.is_file():
             return file
-    raise record.wrong(f"there is no file {name} in {folder} or above it")
+    raise record.wrong(f"no file {name} in {folder} or above it")
 
 
 def _question(qa: Record, number: int) -> Question:

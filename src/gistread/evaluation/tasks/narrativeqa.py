@@ -24,7 +24,7 @@ def load_narrativeqa(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) ->
     folder = path if path.is_dir() else path.parent
     wanted = options.split or _DEFAULT_SET
     if wanted not in _SETS:
-        raise task_error(f"NarrativeQA has no set {wanted}; there are {', '.join(_SETS)}")
+        raise task_error(f"Unknown split {wanted}; NarrativeQA has {', '.join(_SETS)}")
     asked: dict[str, list[Record]] = defaultdict(list)
     documents = [row for row in table_records(folder / "documents.csv") if row.text("set") == wanted]
     for row in table_records(folder / "qaps.csv"):
@@ -38,8 +38,8 @@ def load_narrativeqa(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) ->
             yield _document(id_, story, row, asked[id_])
     if not fetched:
         raise task_error(
-            f"None of the {len(documents)} stories of the set {wanted} is there: fetch them with download_stories.sh "
-            f"into {folder / 'tmp'}"
+            f"None of the {len(documents)} stories of the split {wanted} was fetched: use download_stories.sh "
+            f"to put them into {folder / 'tmp'}"
         )
 
 

@@ -86,11 +86,11 @@ def _documents(
     needles = list(itertools.islice(_needles(problems, options.seed), _MOST_NEEDLES))
     if not needles:
         raise GistreadError(
-            f"{path.name}: the answer of no question can be swapped for another one of its kind.",
-            "Take the whole file of the benchmark: the more answers, the more of them are alike.",
+            f"{path.name}: no question has an answer that can be swapped for another of its kind.",
+            "Use the complete file of the benchmark, which has more answers of each kind.",
         )
     if not depths:
-        raise GistreadError("Two needles need two depths.", "Name at least two.")
+        raise GistreadError("Two needles need two depths.", "Give at least two with --depths.")
     # One question for every cell before the second, so that an early map has all cells.
     for turn in range(options.needles):
         for length in options.lengths:
@@ -109,8 +109,8 @@ def _document(
     tokens = sum(count(passage.title) + count(passage.text) for passage in needle.passages)
     if not any(_is_hay(straw.passage, needle) for straw in hay.straws):
         raise GistreadError(
-            f"There is nothing to hide {needle.id} in: every other paragraph of the file is near to it.",
-            "Name a haystack, the file of a book.",
+            f"No haystack for {needle.id}: every other paragraph of the file is related to it.",
+            "Give a book with --haystack FILE.",
         )
     around = gather(hay, length - tokens, lambda passage: _is_hay(passage, needle), chance, count)
     passages = list(needle.passages)

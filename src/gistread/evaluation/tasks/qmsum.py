@@ -37,14 +37,14 @@ def _document(record: Record, number: int) -> Document:
         said = bool(words) and builder.add(f"{turn.text('speaker').strip() or 'Someone'}: {words}")
         turns.append((start, builder.characters) if said else None)
     if not any(turns):
-        raise record.wrong("nobody says a word in this meeting")
+        raise record.wrong("the meeting has no words")
     book = builder.build(title=f"Meeting {number}", language="en", source_format="qmsum")
     questions = [_question("general", n, query, ()) for n, query in enumerate(record.records("general_query_list"), 1)]
     for n, query in enumerate(record.records("specific_query_list"), 1):
         questions.append(_question("specific", n, query, _gold(query, turns)))
     questions = [question for question in questions if question.references]
     if not questions:
-        raise record.wrong("there is no query with an answer")
+        raise record.wrong("no query has an answer")
     return Document(f"meeting-{number}", book, tuple(questions), preset="meeting")
 
 

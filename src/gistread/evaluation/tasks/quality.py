@@ -34,7 +34,7 @@ def load_quality(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Ite
     def asked(record: Record, key: str) -> _Asked:
         question, choices, gold = _asked(record)
         if (given := len(record.items("options"))) != _FOUR:
-            raise record.wrong(f"there are {given} options, not four; two are the task quality-2")
+            raise record.wrong(f"{given} options instead of four; use the task quality-2 for two")
         return question, choices, gold
 
     return _documents(path, asked)
@@ -81,7 +81,7 @@ def _book(record: Record) -> Book:
     if not text.strip():
         raise record.wrong("`article` has no text")
     if _MARKUP.match(text):
-        raise record.wrong("`article` is HTML; take the file with `htmlstripped` in its name")
+        raise record.wrong("`article` is HTML; use the file with `htmlstripped` in its name")
     book = read_text(text.encode("utf-8", "replace"), record.where)
     author = record.text_or("author").strip()
     return replace(book, title=_title(record, book), authors=(author,) if author else ())
@@ -95,12 +95,12 @@ def _title(record: Record, book: Book) -> str:
 def _asked(record: Record) -> _Asked:
     choices = tuple(" ".join(option.split()) for option in record.texts("options"))
     if "gold_label" not in record:
-        raise record.wrong("`gold_label` is missing: the answers of the test set are not given out; take the dev set")
+        raise record.wrong("`gold_label` is missing: the test set has no answers; use the dev set")
     gold = record.number("gold_label")
     if not 1 <= gold <= len(choices):
         raise record.wrong(f"`gold_label` is {gold}, of {len(choices)} options")
     right = choices[gold - 1]
     if len(set(choices)) < _TWO or not all(choices):
-        raise record.wrong("`options` are not answers that differ")
+        raise record.wrong("`options` are empty or all equal")
     distinct_choices = tuple(dict.fromkeys(choices))
     return record.text("question").strip(), distinct_choices, distinct_choices.index(right)

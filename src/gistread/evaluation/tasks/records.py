@@ -94,7 +94,7 @@ class Record:
         for number, item in enumerate(self.items(name), 1):
             where = f"{self.where}, `{name}` {number}"
             if not isinstance(item, dict):
-                raise task_error(f"{where}: it is not an object")
+                raise task_error(f"{where}: not an object")
             yield Record(item, where)
 
     def record(self, name: str) -> "Record":
@@ -107,8 +107,8 @@ class Record:
 
     def lacks(self, name: str, kind: str) -> GistreadError:
         """The error for a missing field, with the fields that are there."""
-        there = ", ".join(f"`{key}`" for key in [key for key in self.fields if key in self][:8]) or "nothing"
-        return self.wrong(f"`{name}` is missing, {kind}; there is {there}")
+        there = ", ".join(f"`{key}`" for key in [key for key in self.fields if key in self][:8]) or "empty"
+        return self.wrong(f"`{name}` is missing ({kind}); the fields are {there}")
 
     def wrong(self, what: str) -> GistreadError:
         return task_error(f"{self.where}: {what}")
@@ -185,18 +185,18 @@ def table_records(path: Path) -> list[Record]:
     try:
         decoded = decode(path.read_bytes())
         if decoded is None:
-            raise task_error(f"{path} is no text")
+            raise task_error(f"{path} is not text")
         rows = csv.DictReader(io.StringIO(decoded.text, newline=""), strict=True)
         for row in rows:
             line = rows.line_num
             if None in row:
-                raise task_error(f"{path.name}, line {line}: it has more fields than the heading")
+                raise task_error(f"{path.name}, line {line}: more fields than in the heading")
             if fields := {key: value for key, value in row.items() if value}:
                 found.append(Record(fields, f"{path.name}, line {line}"))
     except OSError as error:
         raise _unreadable(path, error) from error
     except csv.Error as error:
-        raise task_error(f"{path.name}, after line {line}: there is no row of a CSV table ({error})") from error
+        raise task_error(f"{path.name}, after line {line}: invalid CSV ({error})") from error
     finally:
         csv.field_size_limit(before)
     if not found:
@@ -219,9 +219,9 @@ def _line_record(path: Path, number: int, text: bytes) -> Record:
     try:
         fields = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise task_error(f"{where}: it is not JSON ({str(error).partition(':')[0]})") from error
+        raise task_error(f"{where}: not JSON ({str(error).partition(':')[0]})") from error
     if not isinstance(fields, dict):
-        raise task_error(f"{where}: it is not a JSON object")
+        raise task_error(f"{where}: not a JSON object")
     return Record(fields, where)
 
 
@@ -235,7 +235,7 @@ def _document_records(path: Path) -> Iterator[Record]:
     for number, item in enumerate(document, 1):
         where = f"{path.name}, entry {number}"
         if not isinstance(item, dict):
-            raise task_error(f"{where}: it is not an object")
+            raise task_error(f"{where}: not an object")
         yield Record(item, where)
 
 
@@ -249,8 +249,8 @@ def _parsed(path: Path) -> dict[str, Any] | list[Any]:
         raise task_error(f"{path} is not UTF-8 text") from error
     except json.JSONDecodeError as error:
         if error.msg == "Extra data":
-            raise task_error(f"{path} is not one JSON document: there is more in line {error.lineno}") from error
-        raise task_error(f"{path.name}, line {error.lineno}: it is not JSON ({error.msg})") from error
+            raise task_error(f"{path} is not one JSON document: line {error.lineno} has more") from error
+        raise task_error(f"{path.name}, line {error.lineno}: not JSON ({error.msg})") from error
     if not isinstance(document, (dict, list)):
         raise task_error(f"{path} is neither a JSON object nor a list of them")
     return document
@@ -270,7 +270,7 @@ def _refuse_other(path: Path) -> None:
         raise _unreadable(path, error) from error
     for magic, name in _PACKED.items():
         if head.startswith(magic):
-            raise GistreadError(f"{path} is {name}.", "Unpack it, and name the file that was in it.")
+            raise GistreadError(f"{path} is {name}.", "Unpack it and give the file inside.")
 
 
 def _unreadable(path: Path, error: OSError) -> GistreadError:

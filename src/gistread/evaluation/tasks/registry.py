@@ -48,7 +48,7 @@ _TASKS = (
         "the same with two options: the right one, and a distractor drawn by the seed",
         "github.com/nyu-mll/quality",
         "CC-BY-4.0",
-        "as quality; where a question has two options already, these",
+        "as quality; questions with two options are used as they are",
         ("accuracy",),
         _loader("quality:load_quality_2"),
     ),
@@ -66,7 +66,7 @@ _TASKS = (
         "narrativeqa",
         "novels and film scripts, questions with two answers each",
         "github.com/google-deepmind/narrativeqa",
-        "Apache-2.0; the stories are under licences of their own",
+        "Apache-2.0; the stories have their own licences",
         "the folder with documents.csv and qaps.csv, and in tmp/ what download_stories.sh fetched; the set `valid` "
         "unless --split names another; stories that were not fetched are left out",
         _ANSWERS,
@@ -126,8 +126,7 @@ _TASKS = (
         "a paragraph of SQuAD, its answer swapped, at every depth of texts of every length",
         "made from SQuAD, rajpurkar.github.io/SQuAD-explorer, or XQuAD, github.com/google-deepmind/xquad",
         "CC-BY-SA-4.0",
-        "as squad; hidden among the other paragraphs of the file, which come again where a length takes more than "
-        "there are, or in a book",
+        "as squad; hidden among the other paragraphs of the file, repeated if there are too few, or in a book",
         (*_NEEDLES, *_PLACES),
         _loader("needle:load_needle"),
     ),

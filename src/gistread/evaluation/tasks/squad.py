@@ -60,7 +60,7 @@ def squad_articles(path: Path) -> Iterator[tuple[str, list[Paragraph]]]:
         title = article.text("title").replace("_", " ").strip()
         paragraphs = [_paragraph(record, title) for record in article.records("paragraphs")]
         if not any(paragraph.text.strip() and paragraph.asked for paragraph in paragraphs):
-            raise article.wrong("there is no paragraph with a question")
+            raise article.wrong("no paragraph has a question")
         yield title, paragraphs
 
 
@@ -83,7 +83,7 @@ def _asked(qa: Record, text: str) -> SquadQuestion:
         if not said.strip():
             raise answer.wrong("`text` is empty")
         if text[start : start + len(said)] != said and (start := text.find(said)) < 0:  # some offsets are wrong
-            raise answer.wrong(f"{said!r} does not stand in `context`")
+            raise answer.wrong(f"{said!r} is not in `context`")
         answers.append(said)
         starts.append(start)
     if answerable and not answers:
