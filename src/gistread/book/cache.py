@@ -89,14 +89,10 @@ def _store(entry: Path, book: Book) -> None:
     with contextlib.suppress(OSError):
         entry.parent.mkdir(parents=True, exist_ok=True)
         replace_file(entry, hashlib.sha256(payload).digest() + payload)
-    _evict_old(entry.parent)
-
-
-def _evict_old(directory: Path) -> None:
     with contextlib.suppress(OSError):
-        entry = sorted(directory.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime, reverse=True)
-        for path in entry[_MAX_BOOKS:]:
-            path.unlink()
+        entries = sorted(entry.parent.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime, reverse=True)
+        for old in entries[_MAX_BOOKS:]:
+            old.unlink()
 
 
 def _to_record(book: Book) -> dict[str, Any]:

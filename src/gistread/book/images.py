@@ -41,8 +41,11 @@ def read_image(book: Path, source: str) -> bytes:
             return read_image(volume_path(stream, book, int(number) if number.isdecimal() else 0), source)
         if kind is ReadableFormat.FB2:
             return _from_fictionbook(_read_limited(stream, source, LIMIT_FICTIONBOOK_BYTES), source)
-        if kind is ReadableFormat.HTML and (address := _from_page(stream, book.name, source)):
-            return _decode_data_url(address)
+        if kind is ReadableFormat.HTML:
+            from gistread.book.formats.html import embedded_picture, is_embedded  # imports lxml
+
+            if is_embedded(source) and (address := embedded_picture(read_limited(stream, book.name), source)):
+                return _decode_data_url(address)
     if isinstance(kind, ConvertibleFormat):
         raise BookError(
             "Pictures of converted books are not available.", "Convert it to EPUB with Calibre and open that."
@@ -67,12 +70,6 @@ def _from_fictionbook(data: bytes, source: str) -> bytes:
     if found is None:
         raise BookError(f"The picture {source} is missing, or its data are damaged.")
     return found
-
-
-def _from_page(stream: BinaryIO, name: str, source: str) -> str:
-    from gistread.book.formats.html import embedded_picture, is_embedded  # imports lxml
-
-    return embedded_picture(read_limited(stream, name), source) if is_embedded(source) else ""
 
 
 def _from_folder(book: Path, source: str) -> bytes:

@@ -55,12 +55,13 @@ def strip_marks(text: str) -> str:
 
 def renumber_marks(text: str, by: int) -> str:
     """Marked text with its mark numbers raised by `by`; those beyond `MAX_MARKS` are dropped."""
-    return _ANY.sub(lambda mark: _moved(mark[0], by), text)
 
+    def moved(match: re.Match[str]) -> str:
+        code = ord(match[0])
+        first = _CLOSING if code >= _CLOSING else _OPENING
+        return chr(code + by) if code - first + by < MAX_MARKS else ""
 
-def _moved(mark: str, by: int) -> str:
-    first = _CLOSING if ord(mark) >= _CLOSING else _OPENING
-    return chr(ord(mark) + by) if ord(mark) - first + by < MAX_MARKS else ""
+    return _ANY.sub(moved, text)
 
 
 def attach_marks(text: str) -> str:

@@ -23,7 +23,7 @@ _ANY_UNWANTED = re.compile(
 )
 _ANY_UNWANTED_ASCII = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _REPLACEMENTS = {"end": "\n", "space": " ", "surrogate": "\ufffd", None: ""}
-_INNER_SPACE_RUN = re.compile("[ \t]+")
+_INNER_SPACE_RUN = re.compile(r"(?<=\S)[ \t]+")
 
 
 def clean(text: str) -> str:
@@ -59,14 +59,7 @@ def keep_lines(text: str, *, keep_spacing: bool = False) -> str:
         return ""
     shared = min(len(line) - len(line.lstrip(" ")) for line in lines)
     lines = [line[shared:] for line in lines]
-    if keep_spacing:
-        return "\n".join(lines)
-    return "\n".join(_single_gaps(line) for line in lines)
-
-
-def _single_gaps(line: str) -> str:
-    text = line.lstrip(" ")
-    return line[: len(line) - len(text)] + _INNER_SPACE_RUN.sub(" ", text)
+    return "\n".join(lines if keep_spacing else (_INNER_SPACE_RUN.sub(" ", line) for line in lines))
 
 
 def word_set(text: str) -> frozenset[str]:

@@ -70,7 +70,9 @@ def _ends_sentence(text: str, dot: int, end: int) -> bool:
         return True
     if len(word) == 1 and word.isalpha() and word.isupper():
         # An initial, unless the sentence ends with "I".
-        return word == "I" and not _before_is_capitalised(before, word)
+        # A name precedes it in "Charles I.", "J. I. Packer".
+        names = before[: len(before) - len(word)].split()
+        return word == "I" and not (names and names[-1][:1].isupper())
     if word.lower() in _ABBREVIATIONS:
         following = text[end : end + 8].lstrip()
         return word.lower() in _MAY_END and following[:1].isupper() and word.lower() not in ("st", "no", "fig")
@@ -79,17 +81,9 @@ def _ends_sentence(text: str, dot: int, end: int) -> bool:
         following = text[end : end + 8].lstrip()
         return word.islower() and following[:1].isupper() and word not in ("i.e", "e.g", "d.h", "z.b", "c.-à-d")
     # "3. Kapitel", "der 5. Mai": ordinals stay with their word; larger numbers end sentences.
-    return not (word.isdigit() and len(word) <= 2 and end < len(text) and _starts_line(text, dot - len(word)))
-
-
-def _before_is_capitalised(before: str, word: str) -> bool:
-    """Whether a name precedes an initial: "Charles I.", "J. I. Packer"."""
-    words = before[: len(before) - len(word)].split()
-    return bool(words) and words[-1][:1].isupper()
-
-
-def _starts_line(text: str, start: int) -> bool:
-    return start <= 0 or text[start - 1] == "\n"
+    start = dot - len(word)
+    starts_line = start <= 0 or text[start - 1] == "\n"
+    return not (word.isdigit() and len(word) <= 2 and end < len(text) and starts_line)
 
 
 def _add(spans: list[tuple[int, int]], text: str, start: int, end: int) -> None:

@@ -8,10 +8,10 @@ Joining only shifts offsets: a volume's text in the series equals its text as a 
 
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 from gistread.book.model import Book, Chapter, Image, LanguageSpan, Link, Paragraph, ParagraphKind, Span, Volume
 from gistread.book.normalise import clean, one_line
@@ -49,14 +49,22 @@ def read_series(stream: BinaryIO, source: Path, open_volume: Callable[[Path], Bo
     volumes: list[Book] = []
     characters = 0
     for number, path in enumerate(volume_paths(listed, source), start=1):
-        volumes.append(_open_volume(path, number, source.name, open_volume))
+        try:
+            volumes.append(open_volume(path))
+        except BookError as error:
+            hint = error.hint or f"Fix it or remove it from {source.name}."
+            raise BookError(f"Volume {number} of {source.name}: {error.message}", hint) from error
         characters += len(volumes[-1].text)
         if characters > _LIMIT_CHARACTERS:
             raise BookError(
                 f"The volumes of {source.name} have more than {_LIMIT_CHARACTERS // 1024 // 1024} million characters.",
                 "Split it into two series.",
             )
-    _reject_duplicates([volume.sha256 for volume in volumes], source.name)
+    texts = [volume.sha256 for volume in volumes]
+    for number, text in enumerate(texts, start=1):
+        if (first := texts.index(text) + 1) < number:
+            message = f"Volumes {first} and {number} of {source.name} have the same text."
+            raise BookError(message, "List each volume once.")
     return join_books(listed.title, listed.authors, volumes)
 
 
@@ -71,7 +79,9 @@ def read_series_file(stream: BinaryIO, name: str) -> SeriesFile:
     try:
         record = tomllib.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
-        raise BookError(f"{name} is not a valid series file: {_reason(error)}.", _EXAMPLE) from error
+        reasons = {UnicodeDecodeError: "it is not UTF-8", RecursionError: "it is nested too deeply"}
+        reason = reasons.get(type(error), str(error).rstrip("."))
+        raise BookError(f"{name} is not a valid series file: {reason}.", _EXAMPLE) from error
     title, authors, volumes = record.get("title", ""), record.get("authors", []), record.get("volumes")
     if not _is_texts(volumes) or not volumes:
         raise BookError(f"{name} lists no volumes.", _EXAMPLE)
@@ -110,20 +120,6 @@ def reject_series(stream: BinaryIO, name: str) -> None:
         raise BookError(f"{name} is itself a series.", "List its volumes instead.")
 
 
-def _open_volume(path: Path, number: int, name: str, open_volume: Callable[[Path], Book]) -> Book:
-    try:
-        return open_volume(path)
-    except BookError as error:
-        hint = error.hint or f"Fix it or remove it from {name}."
-        raise BookError(f"Volume {number} of {name}: {error.message}", hint) from error
-
-
-def _reject_duplicates(texts: Sequence[str], name: str) -> None:
-    for number, text in enumerate(texts, start=1):
-        if (first := texts.index(text) + 1) < number:
-            raise BookError(f"Volumes {first} and {number} of {name} have the same text.", "List each volume once.")
-
-
 def _is_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
@@ -139,16 +135,8 @@ def _shown(text: str) -> str:
     return one_line(clean(text))
 
 
-def _reason(error: Exception) -> str:
-    match error:
-        case UnicodeDecodeError():
-            return "it is not UTF-8"
-        case RecursionError():
-            return "it is nested too deeply"
-    return f"{error}".rstrip(".")
-
-
 _BETWEEN = "\n\n"
+_Range = TypeVar("_Range", Paragraph, Span, Link, Image, LanguageSpan)
 
 
 def join_books(title: str, authors: Sequence[str], books: Sequence[Book]) -> Book:
@@ -167,13 +155,13 @@ def join_books(title: str, authors: Sequence[str], books: Sequence[Book]) -> Boo
     for number, (volume, book) in enumerate(zip(volumes, books, strict=True), start=1):
         by = volume.start
         paragraphs.append(Paragraph(volume.heading, volume.heading + len(volume.title), ParagraphKind.HEADING, 1))
-        paragraphs += [Paragraph(p.start + by, p.end + by, p.kind, p.level) for p in book.paragraphs]
+        paragraphs += _shifted(book.paragraphs, by)
         ends = volumes[number].heading if number < len(volumes) else volume.end
         chapters += _chapters(volume, book, ends)
-        spans += [Span(one.start + by, one.end + by, one.style) for one in book.spans]
-        links += [_link(one, by) for one in book.links]
-        images += [Image(one.start + by, one.end + by, f"{number}/{one.source}") for one in book.images]
-        language_spans += _language_spans(book, by, language)
+        spans += _shifted(book.spans, by)
+        links += (_shifted_target(link, by) for link in _shifted(book.links, by))
+        images += (replace(image, source=f"{number}/{image.source}") for image in _shifted(book.images, by))
+        language_spans += _shifted(_foreign(book, language), by)
     texts = [text for volume, book in zip(volumes, books, strict=True) for text in (volume.title, book.text)]
     covers = (f"{number}/{book.cover}" for number, book in enumerate(books, start=1) if book.cover)
     return Book(
@@ -222,16 +210,17 @@ def _chapters(volume: Volume, book: Book, ends: int) -> Iterator[Chapter]:
         yield Chapter(chapter.title, chapter.start + volume.start, end, chapter.level + 1)
 
 
-def _link(link: Link, by: int) -> Link:
-    if link.target is None:
-        return replace(link, start=link.start + by, end=link.end + by)
-    target_end = None if link.target_end is None else link.target_end + by
-    return Link(link.start + by, link.end + by, link.target + by, target_end, link.address)
+def _shifted(ranges: Iterable[_Range], by: int) -> Iterator[_Range]:
+    return (replace(one, start=one.start + by, end=one.end + by) for one in ranges)
 
 
-def _language_spans(book: Book, by: int, language: str) -> list[LanguageSpan]:
-    """Ranges in another language than the series: whole volumes, and foreign words inside volumes."""
+def _shifted_target(link: Link, by: int) -> Link:
+    target, target_end = (None if offset is None else offset + by for offset in (link.target, link.target_end))
+    return replace(link, target=target, target_end=target_end)
+
+
+def _foreign(book: Book, language: str) -> list[LanguageSpan]:
+    """Ranges in another language than the series: a whole volume, and foreign words inside it."""
     whole = book.paragraphs if book.language not in ("", language) else ()
-    words = [LanguageSpan(p.start + by, p.end + by, book.language) for p in whole]
-    words += [LanguageSpan(one.start + by, one.end + by, one.language) for one in book.language_spans]
+    words = [*(LanguageSpan(p.start, p.end, book.language) for p in whole), *book.language_spans]
     return sorted(words, key=lambda one: (one.start, -one.end))

@@ -84,8 +84,7 @@ _SIGNATURES: tuple[tuple[int, bytes, ConvertibleFormat | UnsupportedFormat], ...
     (0, b"SQLite format 3\x00", UnsupportedFormat("an SQLite database")),
     (0, b"\x89PNG\r\n\x1a\n", UnsupportedFormat("a PNG image")),
     (0, b"\xff\xd8\xff", UnsupportedFormat("a JPEG image")),
-    (0, b"GIF87a", UnsupportedFormat("a GIF image")),
-    (0, b"GIF89a", UnsupportedFormat("a GIF image")),
+    (0, b"GIF8", UnsupportedFormat("a GIF image")),
     (0, b"II*\x00", UnsupportedFormat("a TIFF image")),
     (0, b"MM\x00*", UnsupportedFormat("a TIFF image")),
     (8, b"WEBP", UnsupportedFormat("a WebP image")),
@@ -142,6 +141,7 @@ _OFFICE: tuple[tuple[str, ReadableFormat | UnsupportedFormat], ...] = (
     ("ppt/", UnsupportedFormat("a Microsoft PowerPoint presentation (PPTX)")),
     ("visio/", UnsupportedFormat("a Microsoft Visio drawing (VSDX)")),
 )
+_MACOS_METADATA = "__macosx/"
 _IMAGES = (".jpg", ".jpeg", ".png", ".gif", ".webp")
 
 
@@ -156,7 +156,11 @@ def identify(head: bytes, name: str = "") -> FileType | None:
         if head.startswith(signature, offset) or (offset == 0 and bare.startswith(signature)):
             return kind
     text = _ascii_head(head)
-    return _markup(text) or _by_content(text, PurePath(name).suffix.lower())
+    if _MARKUP_START.match(text):
+        for pattern, markup in _MARKUP:
+            if pattern.search(text):
+                return markup
+    return _by_content(text, PurePath(name).suffix.lower())
 
 
 def _ascii_head(head: bytes) -> str:
@@ -166,12 +170,6 @@ def _ascii_head(head: bytes) -> str:
         # UTF-16 or UTF-32, with or without a mark
         head = head.replace(b"\0", b"")
     return head.removeprefix(b"\xef\xbb\xbf").decode("latin-1").lstrip("\xff\xfe").replace("\r\n", "\n").lstrip()
-
-
-def _markup(text: str) -> ReadableFormat | UnsupportedFormat | None:
-    if not _MARKUP_START.match(text):
-        return None
-    return next((kind for pattern, kind in _MARKUP if pattern.search(text)), None)
 
 
 def _by_content(text: str, suffix: str) -> ReadableFormat:
@@ -205,7 +203,7 @@ def identify_zip(archive: Archive) -> FileType:
         return ReadableFormat.EPUB
     if declared in _ZIP_MIMETYPES:
         return _ZIP_MIMETYPES[declared]
-    names = [name.lower() for name in archive.names if not _is_macos_metadata(name)]
+    names = [name.lower() for name in archive.names if not name.lower().startswith(_MACOS_METADATA)]
     if archive.find("[Content_Types].xml"):
         found = (kind for folder, kind in _OFFICE if any(name.startswith(folder) for name in names))
         return next(found, UnsupportedFormat("a Microsoft Office document of an unknown kind"))
@@ -221,8 +219,4 @@ def identify_zip(archive: Archive) -> FileType:
 
 def is_fb2_name(name: str) -> bool:
     """Whether an archive entry is named like a FictionBook."""
-    return name.lower().endswith(".fb2") and not _is_macos_metadata(name)
-
-
-def _is_macos_metadata(name: str) -> bool:
-    return name.lower().startswith("__macosx/")
+    return name.lower().endswith(".fb2") and not name.lower().startswith(_MACOS_METADATA)

@@ -7,7 +7,7 @@ from enum import IntEnum
 from gistread.book.formats.numerals import parse_number, parse_roman
 from gistread.book.formats.text_blocks import TextBlock
 from gistread.book.model import ParagraphKind
-from gistread.book.normalise import word_set
+from gistread.book.normalise import one_line, word_set
 
 
 class Rank(IntEnum):
@@ -111,23 +111,11 @@ def heading_candidate(index: int, block: TextBlock) -> Candidate | None:
     return _keyword(index, text) or _named(index, text) or _numeral(index, text)
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
 def _markdown(index: int, block: TextBlock, raw: str) -> Candidate | None:
     match = _MARKDOWN.match(raw) if len(block.lines) == 1 else None
     if not match:
         return None
-    return Candidate(index, Rank.CHAPTER, "markdown", None, _one_line(match[2]), False, len(match[1]))
-
-
-def _rank_of(word: str) -> Rank | None:
-    if word in CHAPTERS:
-        return Rank.CHAPTER
-    if word in CONTAINERS:
-        return Rank.CONTAINER
-    return Rank.SECTION if word in SECTIONS else None
+    return Candidate(index, Rank.CHAPTER, "markdown", None, one_line(match[2]), False, len(match[1]))
 
 
 def _keyword(index: int, text: str) -> Candidate | None:
@@ -138,13 +126,13 @@ def _keyword(index: int, text: str) -> Candidate | None:
         rank = Rank.CONTAINER if match[2] in _CJK_CONTAINERS else Rank.CHAPTER
         rest = match[3].strip()
         fits = number is not None and len(rest) <= 40 and not rest.endswith(("。", "、"))
-        return Candidate(index, rank, match[2], number, _one_line(text), not rest) if fits else None
+        return Candidate(index, rank, match[2], number, one_line(text), not rest) if fits else None
     match = _WORD_NUMBER.match(text)
-    above = _rank_of(match[1].lower()) if match else None
+    above = RANKS.get(match[1].lower()) if match else None
     if match and above is not None:
         number, rest = _leading_number(match[2], match[3])
         if number is not None and _may_follow(rest, match[2]):
-            return Candidate(index, above, match[1].lower(), number, _one_line(text), not _bare_rest(rest))
+            return Candidate(index, above, match[1].lower(), number, one_line(text), not _bare_rest(rest))
     match = _NUMBER_WORD.match(_ARTICLE.sub("", text, count=1))
     if match:
         word, number = match[2].lower(), parse_number(match[1])
@@ -152,10 +140,10 @@ def _keyword(index: int, text: str) -> Candidate | None:
         above = (
             Rank.NAMED
             if word in NAMED_HEADINGS and not match[1].isdigit() and not parse_roman(match[1])
-            else _rank_of(word)
+            else RANKS.get(word)
         )
         if above is not None and number is not None and _may_follow(match[3], match[2]):
-            return Candidate(index, above, word, number, _one_line(text), not _bare_rest(match[3]))
+            return Candidate(index, above, word, number, one_line(text), not _bare_rest(match[3]))
     return None
 
 
@@ -195,7 +183,7 @@ def _named(index: int, text: str) -> Candidate | None:
     bare = not _bare_rest(rest)
     if not bare and not ((_SEPARATOR.match(rest) and rest.strip()[-1] not in ".,;") or text.isupper()):
         return None
-    return Candidate(index, Rank.NAMED, head[0].lower(), None, _one_line(text), bare)
+    return Candidate(index, Rank.NAMED, head[0].lower(), None, one_line(text), bare)
 
 
 def _numeral(index: int, text: str) -> Candidate | None:
@@ -210,7 +198,7 @@ def _numeral(index: int, text: str) -> Candidate | None:
         number = parse_number(match[1])
         title = match[2]
         if number is not None and not title[0].islower() and title[-1] not in ",;":
-            return Candidate(index, Rank.CHAPTER, f"{_style(match[1])} with title", number, _one_line(text), False)
+            return Candidate(index, Rank.CHAPTER, f"{_style(match[1])} with title", number, one_line(text), False)
     return None
 
 
@@ -222,7 +210,7 @@ def _style(word: str) -> str:
 
 def may_be_subtitle(block: TextBlock) -> bool:
     """Whether `block`, right after a bare "CHAPTER IV", looks like its title."""
-    text = _one_line(block.text).strip(_DECORATION)
+    text = one_line(block.text).strip(_DECORATION)
     if not is_short_line(block) or not text:
         return False
     if text.isupper():
@@ -249,18 +237,16 @@ def is_capitals(block: TextBlock) -> bool:
     return 3 <= len(text) <= 60 and text.isupper() and text not in ("THE END", "FINIS", "END", "FIN", "ENDE")
 
 
-CONTAINERS = word_set(
-    """book part volume vol act phase buch teil band akt aufzug livre partie tome acte libro parte tomo acto atto
-    livro boek deel bok del часть книга том osa część tom díl kötet rész"""
-)
-
-CHAPTERS = word_set(
-    """chapter chap letter canto stave adventure kapitel kap brief gesang abenteuer chapitre lettre chant capítulo
-    capitulo carta capitolo lettera hoofdstuk kapitlet глава письмо rozdział kapitola fejezet luku bölüm κεφάλαιο
-    caput capitolul"""
-)
-
-SECTIONS = word_set("section scene szene scène escena scena sektion abschnitt")
+_KEYWORDS = {
+    Rank.CONTAINER: """book part volume vol act phase buch teil band akt aufzug livre partie tome acte libro parte tomo
+        acto atto livro boek deel bok del часть книга том osa część tom díl kötet rész""",
+    Rank.CHAPTER: """chapter chap letter canto stave adventure kapitel kap brief gesang abenteuer chapitre lettre chant
+        capítulo capitulo carta capitolo lettera hoofdstuk kapitlet глава письмо rozdział kapitola fejezet luku bölüm
+        κεφάλαιο caput capitolul""",
+    Rank.SECTION: "section scene szene scène escena scena sektion abschnitt",
+}
+RANKS = {word: rank for rank, words in _KEYWORDS.items() for word in words.split()}
+"""Ranks of the keywords of numbered headings."""
 
 NAMED_HEADINGS = word_set(
     """prologue epilogue preface foreword introduction introductory conclusion afterword postscript appendix

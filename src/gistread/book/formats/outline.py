@@ -20,6 +20,7 @@ from gistread.book.formats.headings import (
     may_be_subtitle,
 )
 from gistread.book.formats.text_blocks import TextBlock
+from gistread.book.normalise import one_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,10 @@ def outline(blocks: Sequence[TextBlock]) -> Outline:
     markdown = [c for c in found if c.family == "markdown"]
     if len(markdown) >= 2:
         return _markdown_outline(markdown)
-    found = _without_names_of_chapters([c for c in found if c.family != "markdown"])
+    found = [c for c in found if c.family != "markdown"]
+    # "Conclusion" may be the title of the "CHAPTER LIII" above it.
+    numbered = {c.index for c in found if c.bare and c.number}
+    found = [c for c in found if not (c.rank is Rank.NAMED and c.index - 1 in numbered)]
     found = _without_contents(found, blocks, sizes)
     found = _without_stray_numerals(found, sizes)
     if not any(c.rank is Rank.CHAPTER for c in found) and len(found) <= _FEW_CONTAINERS:
@@ -83,19 +87,6 @@ def _markdown_outline(found: list[Candidate]) -> Outline:
     return Outline(tuple(Heading(c.index, 1, c.title, c.level - highest + 1) for c in found), title)
 
 
-def _without_names_of_chapters(found: list[Candidate]) -> list[Candidate]:
-    """Drop "Conclusion" if it is the title of the "CHAPTER LIII" above it."""
-    return [
-        c
-        for before, c in zip([None, *found], found, strict=False)
-        if not (c.rank is Rank.NAMED and before and before.bare and before.index + 1 == c.index and before.number)
-    ]
-
-
-def _between(a: Candidate, b: Candidate, sizes: list[int]) -> int:
-    return sizes[b.index] - sizes[a.index + 1]
-
-
 def _after(found: list[Candidate], i: int, sizes: list[int]) -> int:
     """Characters from a heading to the next one, or the end."""
     end = found[i + 1].index if i + 1 < len(found) else len(sizes) - 1
@@ -117,7 +108,7 @@ def _without_contents(found: list[Candidate], blocks: Sequence[TextBlock], sizes
     i = 0
     while i < len(found):
         j = i
-        while j + 1 < len(found) and _between(found[j], found[j + 1], sizes) < _ENTRY_CHARACTERS:
+        while j + 1 < len(found) and _after(found, j, sizes) < _ENTRY_CHARACTERS:
             j += 1
         run = found[i : j + 1]
         headed = any(
@@ -147,23 +138,17 @@ def _true_headings(run: list[Candidate], *, followed: bool) -> list[Candidate]:
 
 def _without_stray_numerals(found: list[Candidate], sizes: list[int]) -> list[Candidate]:
     """Keep numerals without a keyword only in sequence; years, page numbers and the pronoun "I" are not headings."""
-    styles: dict[str, list[int]] = {}
-    for position, c in enumerate(found):
-        if _is_numeral(c):
-            styles.setdefault(c.family, []).append(position)
-    sequences = {style: _sequence([found[p] for p in positions]) for style, positions in styles.items()}
-    keywords = sum(c.rank is Rank.CHAPTER and not _is_numeral(c) for c in found)
-    best: list[Candidate] = []
-    for style, sequence in sequences.items():
-        if _plausible(style, sequence, keywords, sizes) and len(sequence) > len(best):
-            best = sequence
+    keywords = sum(c.rank is Rank.CHAPTER and c.family not in NUMERALS for c in found)
+    styles = dict.fromkeys(c.family for c in found if c.family in NUMERALS)
+    sequences = {style: _sequence([c for c in found if c.family == style]) for style in styles}
+    plausible = (sequence for style, sequence in sequences.items() if _plausible(style, sequence, keywords, sizes))
     rank = Rank.SECTION if keywords >= 2 else Rank.CHAPTER
-    chosen = {c.index for c in best}
-    return [replace(c, rank=rank) if c.index in chosen else c for c in found if not _is_numeral(c) or c.index in chosen]
-
-
-def _is_numeral(c: Candidate) -> bool:
-    return c.family in NUMERALS
+    chosen = {c.index for c in max(plausible, key=len, default=[])}
+    return [
+        replace(c, rank=rank) if c.index in chosen else c
+        for c in found
+        if c.family not in NUMERALS or c.index in chosen
+    ]
 
 
 def _sequence(found: list[Candidate]) -> list[Candidate]:
@@ -205,7 +190,7 @@ def _with_entries(found: list[Candidate], blocks: Sequence[TextBlock], sizes: li
         i += 1
     known = {c.index for c in found}
     lines = [
-        Candidate(n, Rank.CHAPTER, "entry", None, " ".join(blocks[n].text.split()).strip("_"), False)
+        _line_heading(n, blocks[n], "entry")
         for n in range(i, len(blocks))
         if n not in known and len(blocks[n].lines) <= 2 and entry_key(" ".join(blocks[n].lines)) in entries
         if len(entry_key(blocks[n].text)) >= _SHORTEST_ENTRY
@@ -215,11 +200,15 @@ def _with_entries(found: list[Candidate], blocks: Sequence[TextBlock], sizes: li
     return sorted([*(c for c in found if c.index >= i), *lines], key=lambda c: c.index)
 
 
+def _line_heading(index: int, block: TextBlock, family: str) -> Candidate:
+    return Candidate(index, Rank.CHAPTER, family, None, one_line(block.text).strip("_"), False)
+
+
 def _with_capitals(found: list[Candidate], blocks: Sequence[TextBlock], sizes: list[int]) -> list[Candidate]:
     """In a book without numbered chapters: lines in capitals that stand alone over text."""
     known = {c.index for c in found}
     lines = [
-        Candidate(i, Rank.CHAPTER, "capitals", None, " ".join(block.text.split()).strip("_"), False)
+        _line_heading(i, block, "capitals")
         for i, block in enumerate(blocks)
         if i not in known and is_capitals(block) and not is_contents(block)
     ]
@@ -238,18 +227,9 @@ def _levels(found: list[Candidate]) -> list[int]:
     order = {family: n for n, family in enumerate(dict.fromkeys(containers), 1)}
     has_chapters = any(c.rank is Rank.CHAPTER for c in found)
     below = len(order) + 1
-    levels = []
-    for c in found:
-        if c.rank is Rank.CONTAINER:
-            levels.append(order[c.family])
-        elif c.rank is Rank.CHAPTER:
-            levels.append(below)
-        elif c.rank is Rank.SECTION:
-            levels.append(below + (1 if has_chapters else 0))
-        else:
-            # An epilogue with chapters of its own stands beside the parts, like a prologue.
-            levels.append(1)
-    return levels
+    # An epilogue with chapters of its own stands beside the parts, like a prologue.
+    by_rank = {Rank.CHAPTER: below, Rank.SECTION: below + has_chapters, Rank.NAMED: 1}
+    return [order[c.family] if c.rank is Rank.CONTAINER else by_rank[c.rank] for c in found]
 
 
 def _subtitled(found: list[Candidate], blocks: Sequence[TextBlock]) -> list[tuple[str, int]]:
@@ -264,7 +244,7 @@ def _subtitled(found: list[Candidate], blocks: Sequence[TextBlock]) -> list[tupl
         fits = c.bare and c.rank is not Rank.NAMED and _has_next(c, blocks, taken)
         after = blocks[c.index + 1] if fits else None
         if after and is_short_line(after) and (always or may_be_subtitle(after)):
-            subtitle = " ".join(after.text.split()).strip("_ ")
+            subtitle = one_line(after.text).strip("_ ")
             joint = " " if c.title[-1] in ".:—–" else ". "
             result.append((c.title + joint + subtitle, 2))
         else:
