@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from gistread.errors import StorageError, UsageError
-from gistread.evaluation.settings import RunSettings, all_prompts, data_hash, read_settings, settle
+from gistread.evaluation.settings import RunSettings, data_hash, read_settings, settle
 
-SETTINGS = RunSettings("qmsum", "d" * 64, "tiny", "f" * 32, 4096, seed=1, limit=20, depths=[0.5], prompts=all_prompts())
+SETTINGS = RunSettings("qmsum", "d" * 64, "tiny", "f" * 32, 4096, seed=1, limit=20, depths=[0.5], prompts="p" * 12)
 
 
 def test_the_same_settings_resume_a_run(tmp_path: Path) -> None:

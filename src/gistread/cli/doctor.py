@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass, field
 from gistread import __version__
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json
-from gistread.cli.loading import loaded
+from gistread.cli.loading import load_info
 from gistread.cli.model_check import check_results, result_document
 from gistread.cli.opening import settings
 from gistread.cli.output import fail, write, write_json
-from gistread.cli.progress import ProgressLine, counted
+from gistread.cli.progress import counted
 from gistread.config import Config
 from gistread.engine.llama.fit import Gpu
 from gistread.engine.llama.gguf import GgufHeader
@@ -92,13 +92,13 @@ def _model(name: str, found: _Findings) -> ModelSource | None:
 async def _examine_model(model: ModelSource, config: Config, found: _Findings, *, measure: bool) -> None:
     if model.path is None:
         found.advice.clear()  # llama.cpp is not used.
-        found.info = await _load(model, config)
+        found.info = await load_info(model, config)
         return
     found.header = header = await asyncio.to_thread(header_of, model)
     measurements = Measurements(default_paths().measurements)
     if measure:
         measurements.forget(header.fingerprint)
-    found.info = info = await _load(model, config)
+    found.info = info = await load_info(model, config)
     found.check = check_results().get(header.fingerprint)
     on_gpu = bool(info.placement and info.placement.gpu_layers)
     if may_pay(header) and not on_gpu:
@@ -108,12 +108,6 @@ async def _examine_model(model: ModelSource, config: Config, found: _Findings, *
     if (config.threads or 0) > found.cores:
         what = f"The settings use {config.threads} threads on {counted(found.cores, 'core')}: too many."
         found.advice.append(Advice(what, "Remove threads from your settings."))
-
-
-async def _load(model: ModelSource, config: Config) -> EngineInfo:
-    with ProgressLine() as line:
-        async with loaded(model, config, line) as engine:
-            return engine.info
 
 
 def _quantization_advice(header: GgufHeader, config: Config, *, compared: bool) -> list[Advice]:
@@ -146,12 +140,12 @@ def _load_advice(found: _Findings, info: EngineInfo) -> list[Advice]:
 def _rows(found: _Findings) -> list[tuple[str, str]]:
     rows = [("gistread", __version__)]
     if library := found.library:
-        support = f"built for {', '.join(library.backends)}" if library.has_gpu_support else "not in this build"
+        built = f"built for {', '.join(library.backends)}"
         card = ", ".join(map(_card, library.gpus)) or found.gpu or "none"
         rows += [
             ("llama-cpp-python", library.version),
             ("kernels", " ".join(library.kernels)),
-            ("GPU", f"{card}; support {support}" if not library.has_gpu_support else f"{card}; {support}"),
+            ("GPU", f"{card}; {built if library.has_gpu_support else 'support not in this build'}"),
         ]
     rows += [("cores", f"{found.cores} physical"), ("memory free", format_size(found.memory_free))]
     header, info = found.header, found.info

@@ -14,7 +14,7 @@ from gistread.evaluation import memory_figures
 from gistread.evaluation.judge import with_ratings
 from gistread.evaluation.metrics import COSTS, METRICS, Metric
 from gistread.evaluation.outcomes import FILE_NAME, AnsweredQuestion, by_reader, read_outcomes
-from gistread.evaluation.plots import draw_heat_maps, draw_scatter, heat_map_cells, heat_maps, points, shown_metric
+from gistread.evaluation.plots import draw_heat_maps, draw_scatter, heat_map_cells, heat_maps, plotted, shown_metric
 from gistread.evaluation.settings import RunSettings, read_settings
 from gistread.evaluation.table import FEWEST, Table, differences, figures, markdown, tabulate, text, to_json
 from gistread.evaluation.tasks.registry import TASKS
@@ -68,12 +68,8 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
 def _list_tasks(*, json: bool) -> None:
     if json:
-        write_json(
-            {
-                "tasks": [_task_document(task) for task in TASKS.values()],
-                "metrics": [_metric_document(metric) for metric in METRICS.values()],
-            }
-        )
+        metrics = [{"name": metric.name, **metric.facts} for metric in METRICS.values()]
+        write_json({"tasks": [_task_document(task) for task in TASKS.values()], "metrics": metrics})
         return
     columns = min(_MOST_COLUMNS, shutil.get_terminal_size((_MOST_COLUMNS, 24)).columns)
     for task in TASKS.values():
@@ -85,23 +81,8 @@ def _list_tasks(*, json: bool) -> None:
 
 
 def _task_document(task: Task) -> dict[str, object]:
-    return {
-        "name": task.name,
-        "summary": task.summary,
-        "source": task.source,
-        "licence": task.licence,
-        "format": task.file_format,
-        "metrics": list(task.metrics),
-    }
-
-
-def _metric_document(metric: Metric) -> dict[str, object]:
-    return {
-        "name": metric.name,
-        "summary": metric.summary,
-        "unit": metric.unit,
-        "more_is_better": metric.more_is_better,
-    }
+    facts = {name: getattr(task, name) for name in ("name", "summary", "source", "licence", "metrics")}
+    return {**facts, "format": task.file_format}
 
 
 def _task_lines(task: Task, columns: int) -> Iterator[str]:
@@ -164,7 +145,7 @@ def _report(runs: Sequence[_Run], baseline: str, *, json: bool) -> None:
     try:
         (folder / name).write_text(_markdown(runs, table), encoding="utf-8")
         if len(runs) == 1:
-            if drawn := points(table, first):
+            if drawn := plotted(table, first):
                 draw_scatter(drawn, first, title, folder / _SCATTER)
             if maps:
                 draw_heat_maps(maps, first, title, folder / _HEAT_MAP)
@@ -209,7 +190,7 @@ def _names(runs: Sequence[_Run]) -> list[str]:
 
 def _screen(runs: Sequence[_Run], table: Table, columns: int) -> str:
     about = [_about(run) for run in runs]
-    notes = [_LEGEND] if any(row.against for row in table.rows) else []
+    notes = [_LEGEND] if any(row.against_baseline for row in table.rows) else []
     notes += [line for run in runs for line in _notes(run)]
 
     def wrapped(lines: Sequence[str]) -> str:
@@ -221,7 +202,7 @@ def _screen(runs: Sequence[_Run], table: Table, columns: int) -> str:
 def _markdown(runs: Sequence[_Run], table: Table) -> str:
     parts = [f"# {runs[0].settings.task}", *(_about(run) for run in runs)]
     parts += [markdown(cells) for cells in _parts(table)]
-    if any(row.against for row in table.rows):
+    if any(row.against_baseline for row in table.rows):
         parts.append(_LEGEND)
     parts += [line for run in runs for line in _notes(run)]
     parts.append("\n".join(f"- {name}: {METRICS[name].summary}" for name in (*table.metrics, *table.costs)))
@@ -230,7 +211,7 @@ def _markdown(runs: Sequence[_Run], table: Table) -> str:
 
 def _parts(table: Table) -> list[list[list[str]]]:
     found = [figures(table, table.metrics)] if table.metrics else []
-    if any(row.against for row in table.rows):
+    if any(row.against_baseline for row in table.rows):
         found.append(differences(table))
     return [*found, figures(table, table.costs)]
 

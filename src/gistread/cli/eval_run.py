@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
+from gistread import prompts
 from gistread.cli.interrupt import InterruptError, run_until_interrupted
 from gistread.cli.loading import choose_embedding_model, embedder_for, loaded
 from gistread.cli.model_check import is_reliable
@@ -36,7 +37,7 @@ from gistread.evaluation.running import (
     run,
 )
 from gistread.evaluation.sampling import sample
-from gistread.evaluation.settings import RunSettings, all_prompts, data_hash, settle
+from gistread.evaluation.settings import RunSettings, data_hash, settle
 from gistread.evaluation.tasks.registry import TASKS
 from gistread.evaluation.tasks.task import Task, TaskOptions
 from gistread.memory.estimate import expected_pace, pace_of
@@ -208,7 +209,7 @@ def _settings(
         lengths=list(arguments.lengths or ()),
         depths=list(arguments.depths or ()),
         needles=arguments.needles or 0,
-        prompts=all_prompts(),
+        prompts=prompts.version(*prompts.names()),
     )
 
 

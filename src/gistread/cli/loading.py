@@ -36,6 +36,13 @@ async def loaded(model: ModelSource, config: Config, line: ProgressLine) -> Asyn
         await engine.close()
 
 
+async def load_info(model: ModelSource, config: Config) -> EngineInfo:
+    """Load a model, show that, and unload it. Raises EngineError."""
+    with ProgressLine() as line:
+        async with loaded(model, config, line) as engine:
+            return engine.info
+
+
 def loading_notes(info: EngineInfo, state: EngineState, config: Config) -> list[str]:
     """What the user should know about a loaded model, such as a context smaller than asked for."""
     placement = info.placement

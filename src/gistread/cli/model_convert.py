@@ -3,9 +3,8 @@
 from dataclasses import replace
 
 from gistread.cli.interrupt import run_until_interrupted
-from gistread.cli.loading import loaded
+from gistread.cli.loading import load_info
 from gistread.cli.output import say, write_json
-from gistread.cli.progress import ProgressLine
 from gistread.config import Config
 from gistread.engine.llama.gguf import GgufHeader
 from gistread.engine.llama.library import ask_library
@@ -30,7 +29,7 @@ def convert(model: ModelSource, config: Config, *, json: bool) -> ExitStatus:
         if not find_copy(header, paths.weights) and (why := obstacle(header, paths.weights, allow_large=True)):
             raise StorageError(f"No faster copy of {header.name} can be made: {why}.")
         measurements.forget(header.fingerprint)
-        info = run_until_interrupted(_load(model, replace(config, fast_weights="always")))
+        info = run_until_interrupted(load_info(model, replace(config, fast_weights="always")))
     variants = {setup.variant: measured for setup, measured in measurements.of_model(header.fingerprint).items()}
     copy = find_copy(header, paths.weights) if may_pay(header) else None
     if json:
@@ -45,12 +44,6 @@ def convert(model: ModelSource, config: Config, *, json: bool) -> ExitStatus:
     else:
         say(_summary(header, variants, used=copy is not None))
     return ExitStatus.DONE
-
-
-async def _load(model: ModelSource, config: Config) -> EngineInfo:
-    with ProgressLine() as line:
-        async with loaded(model, config, line) as engine:
-            return engine.info
 
 
 def _summary(header: GgufHeader, variants: dict[str, Measurement], *, used: bool) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import orjson
 
+from gistread.atomic_write import replace_file
 from gistread.engine.protocol import NO_USAGE
 from gistread.errors import StorageError
 from gistread.evaluation.model import Document
@@ -49,18 +50,15 @@ def figures_of(document: Document, memory: GistMemory) -> TextFigures:
 
 def save(folder: Path, figures: TextFigures) -> None:
     """Add a line, unless it is there. Raises StorageError."""
-    if figures in read(folder):
+    known = read(folder)
+    if figures in known:
         return
-    path = folder / FILE_NAME
+    lines = [orjson.dumps(asdict(one), option=orjson.OPT_APPEND_NEWLINE) for one in (*known, figures)]
     try:
-        with path.open("ab") as file:
-            # A kill may have left half a line.
-            torn = file.tell() and not path.read_bytes().endswith(b"\n")
-            file.write((b"\n" if torn else b"") + orjson.dumps(asdict(figures), option=orjson.OPT_APPEND_NEWLINE))
+        replace_file(folder / FILE_NAME, b"".join(lines), mode=0o644)
     except OSError as error:
-        raise StorageError(
-            f"{path}: {error.strerror or error}.", "Free some space, then run the command again to resume."
-        ) from error
+        hint = "Free some space, then run the command again to resume."
+        raise StorageError(f"{folder / FILE_NAME}: {error.strerror or error}.", hint) from error
 
 
 def read(folder: Path) -> list[TextFigures]:

@@ -37,6 +37,11 @@ class Metric:
     """None if neither is."""
     of: Callable[[Case], float | None]
 
+    @property
+    def facts(self) -> dict[str, object]:
+        """For JSON."""
+        return {"summary": self.summary, "unit": self.unit, "more_is_better": self.more_is_better}
+
 
 def scores(case: Case, names: Iterable[str] | None = None) -> tuple[tuple[str, float], ...]:
     """The applicable metrics among these names (None: all), in the order of `METRICS`.

@@ -6,7 +6,7 @@ half a line, which is dropped.
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -39,39 +39,19 @@ class AnsweredQuestion:
 
 
 def to_json(asked: AnsweredQuestion) -> Json:
-    """The object of a line: the question, the outcome, and its cost."""
-    question, outcome = asked.question, asked.outcome
+    """The object of a line: the outcome, its cost, and the question."""
+    question, outcome = asdict(asked.question), asdict(asked.outcome)
+    usage = outcome.pop("usage")
     return {
-        "task": outcome.task,
-        "document": outcome.document,
-        "question": outcome.question,
-        "reader": outcome.reader,
-        "text": outcome.text,
-        "references": question.references,
-        "choices": question.choices,
-        "gold_choice": question.gold_choice,
-        "gold_places": question.gold_places,
-        "answerable": question.answerable,
-        "cell": question.cell,
-        "ended": outcome.ended,
-        "error": outcome.error,
-        "answer": outcome.answer,
-        "found": outcome.found,
-        "choice": outcome.choice,
-        "scores": dict(outcome.scores),
-        "events": outcome.events,
-        "lookups": outcome.lookups,
-        "seen": outcome.seen,
-        "citations": outcome.citations,
-        "quotes_hold": outcome.quotes_hold,
-        "unsupported": outcome.unsupported,
-        "context_tokens": outcome.context_tokens,
-        "compression_rate": round(outcome.compression_rate, 3),
-        "prefilled": outcome.usage.prefilled,
-        "reused": outcome.usage.reused,
-        "generated": outcome.usage.generated,
-        "engine_seconds": round(outcome.usage.seconds, 3),
-        "seconds": round(outcome.seconds, 3),
+        **outcome,
+        **{name: value for name, value in question.items() if name not in ("id", "text")},
+        "scores": dict(asked.outcome.scores),
+        "compression_rate": round(asked.outcome.compression_rate, 3),
+        "prefilled": usage["prefilled"],
+        "reused": usage["reused"],
+        "generated": usage["generated"],
+        "engine_seconds": round(usage["seconds"], 3),
+        "seconds": round(asked.outcome.seconds, 3),
     }
 
 

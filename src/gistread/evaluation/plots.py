@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gistread.errors import GistreadError, StorageError
-from gistread.evaluation.bootstrap import Estimate
 from gistread.evaluation.outcomes import AnsweredQuestion
-from gistread.evaluation.table import Cells, Table
+from gistread.evaluation.table import Cells, Row, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,16 +23,6 @@ _DPI = 150
 _MAPS_ACROSS = 3
 
 TOKENS = "context-tokens"
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """A reader's score and its tokens in context."""
-
-    name: str
-    tokens: float
-    """Mean tokens in the prompt of the answer."""
-    score: Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +43,9 @@ def shown_metric(table: Table) -> str:
     return max(table.metrics or table.costs, key=lambda name: sum(name in row.figures for row in table.rows))
 
 
-def points(table: Table, metric: str) -> list[Point]:
-    """The readers that have both figures."""
-    return [
-        Point(row.name, row.figures[TOKENS].mean, row.figures[metric])
-        for row in table.rows
-        if metric in row.figures and TOKENS in row.figures
-    ]
+def plotted(table: Table, metric: str) -> list[Row]:
+    """The readers that have this metric and tokens in context."""
+    return [row for row in table.rows if row.figures.keys() >= {metric, TOKENS}]
 
 
 def heat_maps(asked: Mapping[str, Sequence[AnsweredQuestion]], metric: str) -> list[HeatMap]:
@@ -97,34 +82,34 @@ def heat_map_cells(drawn: HeatMap) -> Cells:
     return [head, *([f"{depth:.0%}", *("–" if one is None else f"{one:.0f}" for one in row)] for depth, row in rows)]
 
 
-def draw_scatter(points: Sequence[Point], metric: str, title: str, path: Path) -> None:
+def draw_scatter(rows: Sequence[Row], metric: str, title: str, path: Path) -> None:
     """Plot the score of each reader with its interval over its tokens in context.
 
     Raises GistreadError without matplotlib, StorageError when the file cannot be written.
     """
     figure = _figure(8.0, 5.0)
     axes = figure.add_subplot()
-    for index, point in enumerate(points):
-        low, high = point.score.low, point.score.high
-        error = None if low is None or high is None else [[point.score.mean - low], [high - point.score.mean]]
+    tokens, scores = [row.figures[TOKENS].mean for row in rows], [row.figures[metric] for row in rows]
+    for index, (row, score) in enumerate(zip(rows, scores, strict=True)):
+        low, high = score.low, score.high
         axes.errorbar(
-            [point.tokens],
-            [point.score.mean],
-            yerr=error,
+            [tokens[index]],
+            [score.mean],
+            yerr=None if low is None or high is None else [[score.mean - low], [high - score.mean]],
             fmt=_MARKERS[index % len(_MARKERS)],
             color=_COLORS[index % len(_COLORS)],
             markersize=8,
             capsize=3,
             clip_on=False,
             elinewidth=1,
-            label=point.name,
+            label=row.name,
         )
     axes.set_xlabel("tokens in context")
     axes.set_ylabel(f"{metric} (%), 95% interval")
     axes.set_title(title)
-    highest = max((point.score.high or point.score.mean for point in points), default=100.0)
+    highest = max((score.high or score.mean for score in scores), default=100.0)
     axes.set_ylim(0, min(100.0, 10.0 * (highest // 10 + 1)))
-    axes.set_xlim(left=-0.03 * max((point.tokens for point in points), default=1.0))
+    axes.set_xlim(left=-0.03 * max(tokens, default=1.0))
     axes.grid(visible=True, alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)

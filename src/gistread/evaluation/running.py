@@ -5,9 +5,10 @@ an outcome are not asked again, so a killed run resumes.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import Engine
@@ -170,22 +171,19 @@ class _Run:
         """Engine failures in a row."""
 
     async def work(self, tell: Tell[RunEvent]) -> None:
-        waiting = iter(_by_document(self._plan.todo(self._outcomes.known)))
+        todo = self._plan.todo(self._outcomes.known)
+        waiting = iter([list(todos) for _, todos in groupby(todo, key=lambda one: one.document.id)])
         async with asyncio.TaskGroup() as tasks:
             self._begin_texts(waiting, tell, tasks)
 
-    def _begin_texts(
-        self, waiting: Iterator[tuple[Document, list[Todo]]], tell: Tell[RunEvent], tasks: asyncio.TaskGroup
-    ) -> None:
+    def _begin_texts(self, waiting: Iterator[list[Todo]], tell: Tell[RunEvent], tasks: asyncio.TaskGroup) -> None:
         while self._texts < self._places.capacity:
             self._texts += 1
             tasks.create_task(self._ask_texts(waiting, tell, tasks))
 
-    async def _ask_texts(
-        self, waiting: Iterator[tuple[Document, list[Todo]]], tell: Tell[RunEvent], tasks: asyncio.TaskGroup
-    ) -> None:
-        for document, todos in waiting:
-            text = _Text(document, self._plan, self._engine, self._asking, self._store)
+    async def _ask_texts(self, waiting: Iterator[list[Todo]], tell: Tell[RunEvent], tasks: asyncio.TaskGroup) -> None:
+        for todos in waiting:
+            text = _Text(todos[0].document, self._plan, self._engine, self._asking, self._store)
             for todo in todos:
                 await self._ask_reader(text, todo, tell)
                 self._begin_texts(waiting, tell, tasks)
@@ -308,10 +306,3 @@ def _size(document: Document, engine: Engine, config: RunConfig) -> PageSize:
         min_words=wished.min_words if wished else None,
         max_words=wished.max_words if wished else None,
     )
-
-
-def _by_document(todo: Iterable[Todo]) -> list[tuple[Document, list[Todo]]]:
-    found: dict[str, list[Todo]] = {}
-    for one in todo:
-        found.setdefault(one.document.id, []).append(one)
-    return [(todos[0].document, todos) for todos in found.values()]

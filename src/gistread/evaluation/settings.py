@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from gistread import __version__, prompts
+from gistread import __version__
 from gistread.atomic_write import replace_file
 from gistread.errors import StorageError, UsageError
 
@@ -137,11 +137,6 @@ def _said(name: str, found: object, wanted: object) -> str:
 
 def _shown(value: object) -> str:
     return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value) or "none"
-
-
-def all_prompts() -> str:
-    """A hash of all prompts."""
-    return prompts.version(*prompts.names())
 
 
 def data_hash(path: Path) -> str:

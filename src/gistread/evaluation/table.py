@@ -4,7 +4,7 @@ interval; and paired differences from a baseline.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from gistread.evaluation.bootstrap import Estimate, Key, difference, estimate
@@ -28,7 +28,7 @@ class Row:
     documents: int
     figures: Mapping[str, Estimate]
     """By metric, if it applies to any question."""
-    against: Mapping[str, Estimate]
+    against_baseline: Mapping[str, Estimate]
     """Differences from the baseline, by metric."""
     baseline: str
     """Name of the row it is compared with, or empty."""
@@ -83,31 +83,8 @@ def _known(estimates: Mapping[str, Estimate | None]) -> dict[str, Estimate]:
 
 def to_json(table: Table) -> dict[str, Any]:
     """All figures, unrounded."""
-    return {
-        "metrics": {
-            name: {
-                "summary": METRICS[name].summary,
-                "unit": METRICS[name].unit,
-                "more_is_better": METRICS[name].more_is_better,
-            }
-            for name in (*table.metrics, *table.costs)
-        },
-        "rows": [
-            {
-                "name": row.name,
-                "questions": row.questions,
-                "documents": row.documents,
-                "figures": {name: _figure(one) for name, one in row.figures.items()},
-                "baseline": row.baseline,
-                "against_baseline": {name: _figure(one) for name, one in row.against.items()},
-            }
-            for row in table.rows
-        ],
-    }
-
-
-def _figure(one: Estimate) -> dict[str, Any]:
-    return {"mean": one.mean, "low": one.low, "high": one.high, "questions": one.questions, "documents": one.documents}
+    names = (*table.metrics, *table.costs)
+    return {"metrics": {name: METRICS[name].facts for name in names}, "rows": [asdict(row) for row in table.rows]}
 
 
 Cells = list[list[str]]
@@ -116,28 +93,24 @@ Cells = list[list[str]]
 
 def figures(table: Table, names: Sequence[str]) -> Cells:
     """The means of these metrics with their intervals."""
-    head = ["reader", "n", *(_head(name) for name in names)]
-    return [
-        head,
-        *(
-            [row.name, str(row.questions), *(_cell(row.figures.get(name), name) for name in names)]
-            for row in table.rows
-        ),
+    rows = [
+        [row.name, str(row.questions), *(_cell(row.figures.get(name), name) for name in names)] for row in table.rows
     ]
+    return [["reader", "n", *map(_head, names)], *rows]
 
 
 def differences(table: Table) -> Cells:
     """The differences of each row from its baseline; only heads if there are none."""
     names = table.metrics
-    held = [row for row in table.rows if row.against]
+    held = [row for row in table.rows if row.against_baseline]
     baselines = {row.baseline for row in held}
     one = baselines.pop() if len(baselines) == 1 else ""
     first = [f"− {one}"] if one else ["reader", "against"]
     rows = [
-        [row.name, *([] if one else [row.baseline]), *(_difference(row.against.get(name), name) for name in names)]
+        [row.name, row.baseline][: len(first)] + [_difference(row.against_baseline.get(name), name) for name in names]
         for row in held
     ]
-    return [[*first, *(_head(name) for name in names)], *rows]
+    return [[*first, *map(_head, names)], *rows]
 
 
 def _head(name: str) -> str:

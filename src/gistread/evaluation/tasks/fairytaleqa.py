@@ -11,9 +11,9 @@ from pathlib import Path
 from gistread.book.builder import BookBuilder
 from gistread.evaluation.model import Document, Question
 from gistread.evaluation.places import BETWEEN_PARAGRAPHS, Place, united
-from gistread.evaluation.tasks.common import add_text, distinct, references
-from gistread.evaluation.tasks.records import Record, json_records, table_records, task_error
-from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, TaskOptions
+from gistread.evaluation.tasks.passages import add_text
+from gistread.evaluation.tasks.records import Record, distinct, json_records, references, table_records, task_error
+from gistread.evaluation.tasks.task import TaskOptions
 
 _QUESTIONS = "-questions.csv"
 _SHORT = {"valid": "val", "validation": "val"}
@@ -23,8 +23,8 @@ _ANSWERS = tuple(f"answer{number}" for number in range(1, 7))
 """Columns of two annotators; most are empty."""
 
 
-def load_fairytaleqa(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
-    """One document for each story. See `Loader`."""
+def load_fairytaleqa(path: Path, options: TaskOptions) -> Iterator[Document]:
+    """One document for each story. See `Task.load`."""
     if path.is_dir() and any(path.rglob(f"*{_QUESTIONS}")):
         return _from_tables(path, options.split)
     return _from_lines(path)

@@ -17,15 +17,13 @@ from pathlib import Path
 from gistread.book.sentences import sentence_spans
 from gistread.errors import GistreadError
 from gistread.evaluation.model import Document, Question
-from gistread.evaluation.tasks.common import distinct, references
 from gistread.evaluation.tasks.entities import Entity, entity, names, swapped, told_by
 from gistread.evaluation.tasks.haystack import Hay, buried, gather, hay_of, hay_of_book
-from gistread.evaluation.tasks.hotpotqa import hotpotqa_problem
-from gistread.evaluation.tasks.musique import musique_problem
+from gistread.evaluation.tasks.multihop import problem as problem_of
 from gistread.evaluation.tasks.passages import PRESET, Passage, Problem
-from gistread.evaluation.tasks.records import Record, json_records
+from gistread.evaluation.tasks.records import distinct, json_records, references
 from gistread.evaluation.tasks.squad import Paragraph, SquadQuestion, squad_articles
-from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, TaskOptions
+from gistread.evaluation.tasks.task import TaskOptions
 
 _TITLE = "Miscellany"
 _CONTENT_WORD = re.compile(r"\w{4,}")
@@ -48,17 +46,17 @@ class Needle:
     """Titles of paragraphs that are not hay for it."""
 
 
-def load_needle(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
-    """One document for each needle. See `Loader`."""
+def load_needle(path: Path, options: TaskOptions) -> Iterator[Document]:
+    """One document for each needle. See `Task.load`."""
     paragraphs = [paragraph for _, article in squad_articles(path) for paragraph in article]
     problems = [_problem(paragraph, asked) for paragraph in paragraphs for asked in paragraph.asked if asked.answerable]
     hay = _hay((Passage(paragraph.title, paragraph.text) for paragraph in paragraphs), options)
     yield from _documents(path, problems, hay, [(depth,) for depth in options.depths], options)
 
 
-def load_needle_2(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
-    """One document for each pair of needles, at every pair of depths. See `Loader`."""
-    problems = [_multihop(record, number) for number, record in enumerate(json_records(path), 1)]
+def load_needle_2(path: Path, options: TaskOptions) -> Iterator[Document]:
+    """One document for each pair of needles, at every pair of depths. See `Task.load`."""
+    problems = [problem_of(record, number) for number, record in enumerate(json_records(path), 1)]
     hay = _hay((passage for problem in problems for passage in problem.passages), options)
     pairs = [problem for problem in problems if problem.answerable and len(problem.supporting) == 2]
     yield from _documents(path, pairs, hay, list(itertools.combinations(sorted(options.depths), 2)), options)
@@ -74,10 +72,6 @@ def _problem(paragraph: Paragraph, asked: SquadQuestion) -> Problem:
     bounds = [(first, last) for first, last in sentence_spans(paragraph.text) if first < end and start < last]
     support = tuple(paragraph.text[first:last] for first, last in bounds)
     return Problem(asked.id, asked.question, asked.answers, (Passage(paragraph.title, paragraph.text, support),))
-
-
-def _multihop(record: Record, number: int) -> Problem:
-    return musique_problem(record) if "paragraphs" in record else hotpotqa_problem(record, number)
 
 
 def _documents(

@@ -1,8 +1,9 @@
-"""Questions over several passages (HotpotQA, MuSiQue), and the document made of them.
+"""Documents made of passages: those of a question become one text, each under its title.
 
-The passages of a question become one text, each under its title; the supporting sentences are gold places.
+The supporting sentences are gold places.
 """
 
+import re
 from dataclasses import dataclass
 
 from gistread.book.builder import BookBuilder
@@ -10,8 +11,9 @@ from gistread.book.model import ParagraphKind
 from gistread.book.normalise import clean, one_line
 from gistread.evaluation.model import Document, Question
 from gistread.evaluation.places import Place, united
-from gistread.evaluation.tasks.common import references
+from gistread.evaluation.tasks.records import references
 
+_EMPTY_LINE = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 PRESET = "paper"
 """For encyclopaedic text, full of names, numbers and claims."""
 
@@ -64,6 +66,13 @@ def add_passage(builder: BookBuilder, passage: Passage) -> list[Place]:
     if not builder.add(passage.text):
         return []
     return [(start + first, start + last) for first, last in places_of(passage)]
+
+
+def add_text(builder: BookBuilder, text: str) -> Place | None:
+    """Append a text, split into paragraphs at empty lines; its place, or None if it has no readable text."""
+    start = builder.next_start
+    added = [builder.add(part) for part in _EMPTY_LINE.split(text.replace("\r\n", "\n"))]
+    return (start, builder.characters) if any(added) else None
 
 
 def places_of(passage: Passage) -> list[Place]:

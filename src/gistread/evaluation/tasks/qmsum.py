@@ -10,9 +10,8 @@ from pathlib import Path
 from gistread.book.builder import BookBuilder
 from gistread.evaluation.model import Document, Question
 from gistread.evaluation.places import BETWEEN_PARAGRAPHS, Place, united
-from gistread.evaluation.tasks.common import references
-from gistread.evaluation.tasks.records import Record, json_records, whole_number
-from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, TaskOptions
+from gistread.evaluation.tasks.records import Record, json_records, references, whole_number
+from gistread.evaluation.tasks.task import TaskOptions
 
 # Annotations of the transcribers: {vocalsound}, {disfmarker}, { gap }.
 _NOISE = re.compile(r"\{[^{}\n]{0,60}\}")
@@ -22,8 +21,8 @@ _SPELT = re.compile(r"\b(?:[A-Z]_)+")
 _PARTED = re.compile(r" (?=[.,;:?!](?:\s|$)|(?:'(?:s|m|d|re|ve|ll)|n't)\b)")
 
 
-def load_qmsum(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
-    """One document for each meeting. See `Loader`."""
+def load_qmsum(path: Path, options: TaskOptions) -> Iterator[Document]:
+    """One document for each meeting. See `Task.load`."""
     for number, record in enumerate(json_records(path), 1):
         yield _document(record, number)
 

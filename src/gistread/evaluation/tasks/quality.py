@@ -15,9 +15,8 @@ from pathlib import Path
 from gistread.book.formats.text import read_text
 from gistread.book.model import Book
 from gistread.evaluation.model import Document, Question
-from gistread.evaluation.tasks.common import distinct
-from gistread.evaluation.tasks.records import Record, json_records
-from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, TaskOptions
+from gistread.evaluation.tasks.records import Record, distinct, json_records
+from gistread.evaluation.tasks.task import TaskOptions
 
 _MARKUP = re.compile(r"\s*<(?:!doctype|html|head|body|div|p)\b", re.IGNORECASE)
 _TITLE_CHARACTERS = 60
@@ -28,8 +27,8 @@ _Asked = tuple[str, tuple[str, ...], int]
 """A question, its options, the index of the right one."""
 
 
-def load_quality(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
-    """One document for each article, with four options a question. See `Loader`."""
+def load_quality(path: Path, options: TaskOptions) -> Iterator[Document]:
+    """One document for each article, with four options a question. See `Task.load`."""
 
     def asked(record: Record, key: str) -> _Asked:
         question, choices, gold = _asked(record)
@@ -40,8 +39,8 @@ def load_quality(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Ite
     return _documents(path, asked)
 
 
-def load_quality_2(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
-    """One document for each article, with two options a question. See `Loader`."""
+def load_quality_2(path: Path, options: TaskOptions) -> Iterator[Document]:
+    """One document for each article, with two options a question. See `Task.load`."""
 
     def asked(record: Record, key: str) -> _Asked:
         question, choices, gold = _asked(record)

@@ -3,19 +3,25 @@
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
 from gistread.book.formats.encoding import decode
 from gistread.errors import GistreadError
 
+T = TypeVar("T")
+
 _HEAD_BYTES = 4
 _PACKED = {b"PK\x03\x04": "a zip archive", b"\x1f\x8b": "compressed with gzip", b"7z\xbc\xaf": "a 7z archive"}
-_KINDS = {str: "a text", int: "a whole number", list: "a list", dict: "an object", bool: "true or false"}
+_KINDS: Mapping[type, str] = {
+    **{str: "a text", int: "a whole number", bool: "true or false"},
+    **{list: "a list", dict: "an object"},
+}
 _HINT = "`gistread eval list` says what the file of each task looks like, and where to get it."
 _LONGEST_FIELD = 1 << 24
 """Limit for the csv module: a field may hold a whole story."""
@@ -34,13 +40,7 @@ class Record:
 
     def text(self, name: str, *others: str) -> str:
         """The text field of this name, or of the first other name that is there. It may be empty."""
-        for each in (name, *others):
-            if each in self:
-                value = self.fields[each]
-                if not isinstance(value, str):
-                    raise self._not(each, str)
-                return value
-        raise self.lacks(name, "a text")
+        return self._value(next((each for each in (name, *others) if each in self), name), str)
 
     def text_or(self, name: str, default: str = "") -> str:
         """The text field of this name, or the default."""
@@ -60,27 +60,17 @@ class Record:
 
     def number(self, name: str) -> int:
         """A whole number, in some files a text."""
-        if name not in self:
-            raise self.lacks(name, "a whole number")
-        number = whole_number(self.fields[name])
+        number = whole_number(self._value(name, object))
         if number is None:
-            raise self._not(name, int)
+            raise self.wrong(f"`{name}` is not {_KINDS[int]}")
         return number
 
     def flag(self, name: str, default: bool) -> bool:
-        value = self.fields.get(name, default)
-        if not isinstance(value, bool):
-            raise self._not(name, bool)
-        return value
+        return self._value(name, bool) if name in self else default
 
     def items(self, name: str) -> list[Any]:
         """A list of anything."""
-        if name not in self:
-            raise self.lacks(name, "a list")
-        value = self.fields[name]
-        if not isinstance(value, list):
-            raise self._not(name, list)
-        return value
+        return self._value(name, list)
 
     def texts(self, name: str) -> tuple[str, ...]:
         """A list of texts."""
@@ -92,18 +82,11 @@ class Record:
     def records(self, name: str) -> Iterator["Record"]:
         """A list of objects."""
         for number, item in enumerate(self.items(name), 1):
-            where = f"{self.where}, `{name}` {number}"
-            if not isinstance(item, dict):
-                raise task_error(f"{where}: not an object")
-            yield Record(item, where)
+            yield _record(item, f"{self.where}, `{name}` {number}")
 
     def record(self, name: str) -> "Record":
         """An object inside this one."""
-        if name not in self:
-            raise self.lacks(name, "an object")
-        if not isinstance(self.fields[name], dict):
-            raise self._not(name, dict)
-        return Record(self.fields[name], f"{self.where}, `{name}`")
+        return Record(self._value(name, dict), f"{self.where}, `{name}`")
 
     def lacks(self, name: str, kind: str) -> GistreadError:
         """The error for a missing field, with the fields that are there."""
@@ -113,8 +96,13 @@ class Record:
     def wrong(self, what: str) -> GistreadError:
         return task_error(f"{self.where}: {what}")
 
-    def _not(self, name: str, kind: type) -> GistreadError:
-        return self.wrong(f"`{name}` is not {_KINDS[kind]}")
+    def _value(self, name: str, kind: type[T]) -> T:
+        if name not in self:
+            raise self.lacks(name, _KINDS[int if kind is object else kind])
+        value = self.fields[name]
+        if not isinstance(value, kind):
+            raise self.wrong(f"`{name}` is not {_KINDS[kind]}")
+        return value
 
 
 def task_error(what: str) -> GistreadError:
@@ -133,6 +121,28 @@ def whole_number(value: object) -> int | None:
     if isinstance(value, str) and value.strip().removeprefix("-").isdecimal():
         return int(value)
     return None
+
+
+def naming() -> Callable[[str], str]:
+    """A function that numbers repeated identifiers: some files repeat them."""
+    seen: Counter[str] = Counter()
+
+    def named(id_: str) -> str:
+        seen[id_] += 1
+        return id_ if seen[id_] == 1 else f"{id_} ({seen[id_]})"
+
+    return named
+
+
+def distinct(ids: Iterable[str]) -> list[str]:
+    """The identifiers, repeated ones numbered."""
+    return list(map(naming(), ids))
+
+
+def references(answers: Iterable[str]) -> tuple[str, ...]:
+    """Right answers, stripped, without empty ones and repetitions."""
+    stripped = (" ".join(answer.split()) for answer in answers)
+    return tuple(dict.fromkeys(filter(None, stripped)))
 
 
 def json_records(path: Path) -> Iterator[Record]:
@@ -233,10 +243,13 @@ def _document_records(path: Path) -> Iterator[Record]:
     if not document:
         raise task_error(f"{path} holds an empty list")
     for number, item in enumerate(document, 1):
-        where = f"{path.name}, entry {number}"
-        if not isinstance(item, dict):
-            raise task_error(f"{where}: not an object")
-        yield Record(item, where)
+        yield _record(item, f"{path.name}, entry {number}")
+
+
+def _record(item: object, where: str) -> Record:
+    if not isinstance(item, dict):
+        raise task_error(f"{where}: not an object")
+    return Record(item, where)
 
 
 def _parsed(path: Path) -> dict[str, Any] | list[Any]:

@@ -1,14 +1,14 @@
 """Every task by name. A loader is imported when it is first used: the command line names all of them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
-from gistread.evaluation.tasks.common import naming
-from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, Loader, Task, TaskOptions
+from gistread.evaluation.tasks.records import naming
+from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, Task, TaskOptions
 
 if TYPE_CHECKING:
     from gistread.evaluation.model import Document
@@ -19,14 +19,13 @@ _NEEDLES = ("contains", *_SHORT_ANSWERS)
 _PLACES = ("page-recall", "gold-coverage")
 
 
-def _loader(place: str) -> Loader:
-    """The loader at `module:function` in this package, with distinct names for its documents."""
+def _loader(module: str, function: str) -> Callable[..., "Iterator[Document]"]:
+    """A function of a module in this package, with distinct names for its documents."""
 
     def load(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> "Iterator[Document]":
-        module, _, function = place.partition(":")
-        loader = cast(Loader, getattr(import_module(f"gistread.evaluation.tasks.{module}"), function))
+
         named = naming()
-        for document in loader(path, options):
+        for document in getattr(import_module(f"gistread.evaluation.tasks.{module}"), function)(path, options):
             yield replace(document, id=named(document.id))
 
     return load
@@ -41,7 +40,7 @@ _TASKS = (
         "QuALITY.v1.0.1.htmlstripped.dev of the archive, JSON lines: article_id, article, questions [question, "
         "options, gold_label from 1]",
         ("accuracy",),
-        _loader("quality:load_quality"),
+        _loader("quality", "load_quality"),
     ),
     Task(
         "quality-2",
@@ -50,7 +49,7 @@ _TASKS = (
         "CC-BY-4.0",
         "as quality; questions with two options are used as they are",
         ("accuracy",),
-        _loader("quality:load_quality_2"),
+        _loader("quality", "load_quality_2"),
     ),
     Task(
         "qmsum",
@@ -60,7 +59,7 @@ _TASKS = (
         "data/ALL/jsonl/val.jsonl, or a folder of JSON files such as data/ALL/val: meeting_transcripts [speaker, "
         "content], general_query_list, specific_query_list [query, answer, relevant_text_span]",
         (*_ANSWERS, *_PLACES),
-        _loader("qmsum:load_qmsum"),
+        _loader("qmsum", "load_qmsum"),
     ),
     Task(
         "narrativeqa",
@@ -70,7 +69,7 @@ _TASKS = (
         "the folder with documents.csv and qaps.csv, and in tmp/ what download_stories.sh fetched; the set `valid` "
         "unless --split names another; stories that were not fetched are left out",
         _ANSWERS,
-        _loader("narrativeqa:load_narrativeqa"),
+        _loader("novels", "load_narrativeqa"),
     ),
     Task(
         "literaryqa",
@@ -80,7 +79,7 @@ _TASKS = (
         "JSON lines, as the authors' script writes them: document_id, title, qas [question, answers], and text, or "
         "text_file with a path from the folder of the data",
         _ANSWERS,
-        _loader("literaryqa:load_literaryqa"),
+        _loader("novels", "load_literaryqa"),
     ),
     Task(
         "fairytaleqa",
@@ -90,7 +89,7 @@ _TASKS = (
         "the folder data-by-train-split/questions/val of the repository, with its neighbour section-stories; or JSON "
         "lines: story, sections, questions [question_id, question, cor_section, answer1 …]",
         (*_PLACES, *_ANSWERS),
-        _loader("fairytaleqa:load_fairytaleqa"),
+        _loader("fairytaleqa", "load_fairytaleqa"),
     ),
     Task(
         "hotpotqa",
@@ -100,7 +99,7 @@ _TASKS = (
         "hotpot_dev_distractor_v1.json, a JSON list: _id, question, answer, context [title, sentences], "
         "supporting_facts [title, sentence] or supporting_titles",
         (*_SHORT_ANSWERS, *_PLACES),
-        _loader("hotpotqa:load_hotpotqa"),
+        _loader("multihop", "load_hotpotqa"),
     ),
     Task(
         "musique",
@@ -110,7 +109,7 @@ _TASKS = (
         "musique_ans_v1.0_dev.jsonl or musique_full_v1.0_dev.jsonl: id, question, answer, answer_aliases, paragraphs "
         "[title, paragraph_text, is_supporting]",
         (*_SHORT_ANSWERS, *_PLACES),
-        _loader("musique:load_musique"),
+        _loader("multihop", "load_musique"),
     ),
     Task(
         "squad",
@@ -119,7 +118,7 @@ _TASKS = (
         "CC-BY-SA-4.0",
         "dev-v2.0.json (train-v2.0.json, v1.1 and XQuAD have the same form): data [title, paragraphs [context, qas]]",
         (*_SHORT_ANSWERS, "refused", *_PLACES),
-        _loader("squad:load_squad"),
+        _loader("squad", "load_squad"),
     ),
     Task(
         "needle",
@@ -128,7 +127,7 @@ _TASKS = (
         "CC-BY-SA-4.0",
         "as squad; hidden among the other paragraphs of the file, repeated if there are too few, or in a book",
         (*_NEEDLES, *_PLACES),
-        _loader("needle:load_needle"),
+        _loader("needle", "load_needle"),
     ),
     Task(
         "needle-2",
@@ -137,7 +136,7 @@ _TASKS = (
         "CC-BY-SA-4.0; CC-BY-4.0",
         "as hotpotqa or musique; hidden as in needle",
         (*_NEEDLES, *_PLACES),
-        _loader("needle:load_needle_2"),
+        _loader("needle", "load_needle_2"),
     ),
 )
 TASKS: Mapping[str, Task] = MappingProxyType({task.name: task for task in _TASKS})

@@ -12,10 +12,9 @@ from pathlib import Path
 from gistread.book.builder import BookBuilder
 from gistread.evaluation.model import Document, Question
 from gistread.evaluation.places import Place
-from gistread.evaluation.tasks.common import add_text, distinct, references
-from gistread.evaluation.tasks.passages import PRESET
-from gistread.evaluation.tasks.records import Record, json_document
-from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, TaskOptions
+from gistread.evaluation.tasks.passages import PRESET, add_text
+from gistread.evaluation.tasks.records import Record, distinct, json_document, references
+from gistread.evaluation.tasks.task import TaskOptions
 
 _XQUAD = re.compile(r"xquad\.(?P<language>[a-z]{2})\.json", re.IGNORECASE)
 
@@ -40,8 +39,8 @@ class Paragraph:
     asked: tuple[SquadQuestion, ...]
 
 
-def load_squad(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> Iterator[Document]:
-    """One document for each article. See `Loader`."""
+def load_squad(path: Path, options: TaskOptions) -> Iterator[Document]:
+    """One document for each article. See `Task.load`."""
     for title, paragraphs in squad_articles(path):
         builder = BookBuilder()
         found: list[tuple[SquadQuestion, Place]] = []

@@ -6,7 +6,7 @@ Imports nothing that reads a book, since the command line names every task.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from gistread.evaluation.model import Document
@@ -45,13 +45,6 @@ class TaskOptions:
 DEFAULT_TASK_OPTIONS = TaskOptions()
 
 
-class Loader(Protocol):
-    """Reads the file of a task."""
-
-    def __call__(self, path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> "Iterator[Document]":
-        """Yield the documents of the file, always in the same order. Raises GistreadError with file and line."""
-
-
 @dataclass(frozen=True, slots=True)
 class Task:
     """A benchmark whose file the user provides, and what is measured on it."""
@@ -68,4 +61,5 @@ class Task:
     """The expected file, in one or two lines."""
     metrics: tuple[str, ...]
     """Names of its metrics (`metrics.py`), most informative first."""
-    load: Loader
+    load: Callable[..., "Iterator[Document]"]
+    """Yields the documents of a file by `TaskOptions`, always in the same order. Raises GistreadError."""
