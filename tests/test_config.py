@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -102,6 +103,14 @@ def test_saving_creates_the_file(file: Path) -> None:
     save_setting(file, "model", "starter")
     assert load_config(file) == Config(model="starter")
     assert [path.name for path in file.parent.iterdir()] == ["config.toml"]
+
+
+def test_settings_saved_at_once_are_all_kept(file: Path) -> None:
+    """Each is read, changed and written under the lock of the file, whether by threads or processes."""
+    numbers = range(12)
+    with ThreadPoolExecutor(len(numbers)) as pool:
+        list(pool.map(lambda number: save_setting(file, f"keys.command{number}", f"f{number}"), numbers))
+    assert load_config(file).keys == {f"command{number}": f"f{number}" for number in numbers}
 
 
 def test_saving_leaves_every_other_byte(file: Path) -> None:

@@ -15,6 +15,10 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, ge
 
 from gistread.atomic_write import replace_file
 from gistread.errors import StorageError, UsageError
+from gistread.journal import locked
+
+_WAIT_S = 2.0
+"""Seconds to wait for another process's write."""
 
 Value = str | int | bool
 FastWeights = Literal["ask", "always", "never"]
@@ -202,20 +206,25 @@ def save_setting(path: Path, key: str, value: Value) -> None:
         _check_keys({command: value}, str(path))
     else:
         _check(key, value, str(path))
-    text = _read(path)
+    target = path.resolve()  # A symbolic link, as dotfile managers make, stays one.
     try:
-        document = tomlkit.parse(text)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with locked(target, wait_s=_WAIT_S):
+            text = _read(path)
+            document = tomlkit.parse(text)
+            if section == _KEYS:
+                keys = document.setdefault(_KEYS, tomlkit.table())
+                _check_keys(keys, f"{path}, line {_line_of(text, _KEYS)}")
+                keys[command] = value
+            else:
+                document[key] = value
+            replace_file(target, tomlkit.dumps(document).encode(), mode=0o644)
     except TOMLKitError as error:
-        raise UsageError(
-            f"{path} is not valid TOML: {error}.", f"Correct the file; {key} has not been saved."
-        ) from None
-    if section == _KEYS:
-        keys = document.setdefault(_KEYS, tomlkit.table())
-        _check_keys(keys, f"{path}, line {_line_of(text, _KEYS)}")
-        keys[command] = value
-    else:
-        document[key] = value
-    _write(path, tomlkit.dumps(document))
+        hint = f"Correct the file; {key} has not been saved."
+        raise UsageError(f"{path} is not valid TOML: {error}.", hint) from None
+    except OSError as error:
+        hint = "The setting is not saved; it lasts until gistread is closed."
+        raise StorageError(f"{path}: {error.strerror or error}.", hint) from error
 
 
 def _check(key: str, value: object, where: str) -> None:
@@ -261,15 +270,3 @@ def _read(path: Path) -> str:
         raise UsageError(f"{path} is not UTF-8 text.", "Correct the file or move it away.") from None
     except OSError as error:
         raise StorageError(f"{path}: {error.strerror or error}.", "The settings could not be read.") from error
-
-
-def _write(path: Path, text: str) -> None:
-    """Replace the file atomically. A symbolic link, as dotfile managers make, stays one."""
-    target = path.resolve()
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(target, text.encode(), mode=0o644)
-    except OSError as error:
-        raise StorageError(
-            f"{path}: {error.strerror or error}.", "The setting is not saved; it lasts until gistread is closed."
-        ) from error

@@ -9,7 +9,7 @@ import fcntl
 import os
 import time
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from io import FileIO
 from pathlib import Path
 from typing import Any, Self
@@ -202,6 +202,13 @@ class Journal:
             self.rewrite(self.records)
         else:
             os.ftruncate(self._file.fileno(), self._length)
+
+
+@contextlib.contextmanager
+def locked(path: Path, *, wait_s: float) -> Iterator[None]:
+    """Keep other processes from changing a file, created if missing. Raises OSError, StorageError after `wait_s`."""
+    with _open_locked(path, time.monotonic() + wait_s):
+        yield
 
 
 def _open_locked(path: Path, until: float) -> FileIO:

@@ -15,7 +15,7 @@ from gistread.book.model import Book
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import NO_USAGE, Usage
 from gistread.memory.model import GistMemory, GistSource, PageSize, ReadingMethod, ReadingMode
-from gistread.memory.reading import PageGisted, read_book
+from gistread.memory.reading import PageRead, read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
 from tests.benchmarks import naive, texts
 from tests.benchmarks.figures import Finding, Skipped, Table, Target, Value
@@ -67,7 +67,7 @@ async def _read(book: Book, size: PageSize, reading: ReadingMode, engine: LlamaE
         before = engine.stats
         started = time.perf_counter()
         async for event in read_book(kept, engine):
-            if isinstance(event, PageGisted):
+            if isinstance(event, PageRead):
                 usage += event.entry.usage
                 first_page_s = first_page_s or time.perf_counter() - started
         seconds = time.perf_counter() - started

@@ -14,7 +14,7 @@ from statistics import median
 from gistread.book import open_book
 from gistread.engine.protocol import NO_USAGE
 from gistread.memory.model import ReadingMethod, ReadingMode
-from gistread.memory.reading import PageGisted, read_book
+from gistread.memory.reading import PageRead, read_book
 from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.sample import story_path
@@ -106,7 +106,7 @@ async def _read(model: Path, path: Path, words: int, way: _Way, seed: int) -> _C
         ) as kept,
     ):
         async for event in read_book(kept, engine):
-            if isinstance(event, PageGisted):
+            if isinstance(event, PageRead):
                 usage += event.entry.usage
                 retries += event.retries
     tokens = await engine.count(book.text)

@@ -24,10 +24,10 @@ def test_what_was_found_is_known_by_the_model_and_by_its_file(tmp_path: Path, mo
     verdicts.save("b", None, POOR)
     assert verdicts.get("a") == GOOD
     assert verdicts.get("b") == POOR
-    assert verdicts.by_file().get(model) == GOOD
+    assert verdicts.by_file()(model) == GOOD
     link = tmp_path / "link.gguf"
     link.symlink_to(model)
-    assert verdicts.by_file().get(link) == GOOD
+    assert verdicts.by_file()(link) == GOOD
 
 
 def test_a_later_trial_takes_the_place_of_an_earlier(tmp_path: Path, model: Path) -> None:
@@ -41,15 +41,15 @@ def test_a_file_that_has_changed_since_is_not_known(tmp_path: Path, model: Path)
     verdicts = CheckResults(tmp_path / "tried.json", "1.0")
     verdicts.save("a", model, GOOD)
     model.write_bytes(b"other weights")
-    assert verdicts.by_file().get(model) is None
-    assert verdicts.by_file().get(tmp_path / "gone.gguf") is None
+    assert verdicts.by_file()(model) is None
+    assert verdicts.by_file()(tmp_path / "gone.gguf") is None
 
 
 def test_another_version_of_the_engine_has_to_try_for_itself(tmp_path: Path, model: Path) -> None:
     CheckResults(tmp_path / "tried.json", "1.0").save("a", model, GOOD)
     later = CheckResults(tmp_path / "tried.json", "1.1")
     assert later.get("a") is None
-    assert later.by_file().get(model) is None
+    assert later.by_file()(model) is None
 
 
 @pytest.mark.parametrize(

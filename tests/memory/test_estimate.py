@@ -3,24 +3,20 @@
 import pytest
 
 from gistread.engine.protocol import EngineInfo, Rates, Usage
-from gistread.memory.estimate import Pace, estimate, expected_pace, pace_of
+from gistread.memory.estimate import Pace, expected_pace, pace_of, seconds_to_read
 from gistread.memory.model import MemoryEntry, ReadingMode
 from gistread.memory.sizes import TOKENS_PER_WORD
 from tests.memory.test_model import make_memory
 
 
 def test_nothing_is_promised_before_anything_was_measured() -> None:
-    left = estimate(make_memory(4, read=0), Pace())
-    assert left.seconds_left is None
-    assert left.pages_left == 4
+    assert seconds_to_read(make_memory(4, read=0), Pace()) is None
 
 
 def test_half_of_the_book_takes_as_long_as_the_other_half() -> None:
     memory = make_memory(4, read=2)
     pace = Pace().after(100, 5.0).after(100, 5.0)
-    left = estimate(memory, pace)
-    assert left.pages_left == 2
-    assert left.seconds_left == pytest.approx(10.0, rel=0.1)
+    assert seconds_to_read(memory, pace) == pytest.approx(10.0, rel=0.1)
 
 
 def test_the_pace_follows_the_latest_pages() -> None:
@@ -33,8 +29,7 @@ def test_the_pace_follows_the_latest_pages() -> None:
 
 
 def test_nothing_is_left_of_a_book_that_has_been_read() -> None:
-    left = estimate(make_memory(3), Pace())
-    assert (left.pages_left, left.seconds_left) == (0, 0.0)
+    assert seconds_to_read(make_memory(3), Pace()) == 0.0
 
 
 def test_a_resumed_memory_knows_its_pace() -> None:
@@ -48,14 +43,14 @@ MEASURED = EngineInfo("m", "f", 8192, "CPU", parallel=4, rates=Rates(120.0, ((1,
 
 def test_before_the_first_page_the_rates_of_the_engine_tell() -> None:
     memory = make_memory(4, read=0)
-    left = estimate(memory, pace_of(memory, expected_pace(MEASURED, ReadingMode.SINGLE_PASS)))
-    assert left.seconds_left == pytest.approx(memory.book.words * TOKENS_PER_WORD * (1.2 / 120 + 0.2 / 20))
+    left_s = seconds_to_read(memory, pace_of(memory, expected_pace(MEASURED, ReadingMode.SINGLE_PASS)))
+    assert left_s == pytest.approx(memory.book.words * TOKENS_PER_WORD * (1.2 / 120 + 0.2 / 20))
 
 
 def test_a_book_whose_words_take_more_tokens_takes_longer() -> None:
     memory = make_memory(4, read=0)
     usual, longer = (
-        estimate(memory, expected_pace(MEASURED, ReadingMode.SINGLE_PASS, tokens)).seconds_left or 0
+        seconds_to_read(memory, expected_pace(MEASURED, ReadingMode.SINGLE_PASS, tokens)) or 0
         for tokens in (TOKENS_PER_WORD, 2 * TOKENS_PER_WORD)
     )
     assert longer == pytest.approx(2 * usual)
@@ -63,9 +58,7 @@ def test_a_book_whose_words_take_more_tokens_takes_longer() -> None:
 
 def test_careful_reading_is_expected_to_take_longer() -> None:
     memory = make_memory(4, read=0)
-    single, careful = (
-        estimate(memory, expected_pace(MEASURED, way)).seconds_left or 0 for way in reversed(ReadingMode)
-    )
+    single, careful = (seconds_to_read(memory, expected_pace(MEASURED, way)) or 0 for way in reversed(ReadingMode))
     assert careful == pytest.approx(single * (2.2 / 120 + 0.2 / 20) / (1.2 / 120 + 0.2 / 20))
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from gistread.book.normalise import count_words
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
-from gistread.memory.outline import MAX_CHILDREN, PageRange, chapter_of, group_sizes, inner_ranges, outline
+from gistread.memory.tree import MAX_CHILDREN, PageRange, chapter_of, group_sizes, inner_ranges, outline
 from tests.memory.books import make_book, prose
 
 

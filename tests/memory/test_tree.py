@@ -7,8 +7,7 @@ import pytest
 from gistread.engine.protocol import Priority
 from gistread.memory.derived import ArtifactProgress, DerivedRecords
 from gistread.memory.model import GistMemory
-from gistread.memory.outline import MAX_CHILDREN, inner_ranges, outline
-from gistread.memory.tree import Node, build, current_tree
+from gistread.memory.tree import MAX_CHILDREN, Node, build, current_tree, inner_ranges, outline
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import make_memory
 

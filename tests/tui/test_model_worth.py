@@ -20,12 +20,11 @@ async def test_what_a_model_was_found_to_be_good_for_and_how_it_is_loaded_is_tol
 ) -> None:
     poor = CheckResult(Worth.EXTRACTIVE, "many gists will be extractive; it chooses little better than by chance", 2, 6)
 
-    class Known:
-        def get(self, path: Path) -> CheckResult | None:
-            return poor if path.stem == "small-model" else None
+    def known(path: Path) -> CheckResult | None:
+        return poor if path.stem == "small-model" else None
 
     verdicts = CheckResults(tmp_path / "tried.json", "1")
-    monkeypatch.setattr(CheckResults, "by_file", lambda self: Known())
+    monkeypatch.setattr(CheckResults, "by_file", lambda self: known)
     app, _ = app_with(tmp_path, model="/models/small-model.gguf")
     async with app.run_test(size=SIZE) as pilot:
         loaded = "3 of 3 layers on a card"

@@ -25,18 +25,8 @@ from gistread.memory.model import GistMemory
 from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.writer import MemoryHeader
 from gistread.paths import default_paths
+from gistread.readers import events as told
 from gistread.readers.choices import with_options
-from gistread.readers.events import (
-    AnswerDelta,
-    Answered,
-    PartRead,
-    Prepared,
-    ReaderEvent,
-    Reported,
-    Restarted,
-    Started,
-    TeamFormed,
-)
 from gistread.readers.registry import DEFAULT_READER, METHODS
 from gistread.readers.text import describe, unsupported
 from gistread.session.answer import saved_question
@@ -147,12 +137,12 @@ def _existing(numbers: tuple[int, ...], memory: GistMemory) -> set[int]:
 
 
 async def _show_events(
-    events: AsyncIterator[ReaderEvent], book: Book, reader: str, arguments: argparse.Namespace, line: ProgressLine
-) -> tuple[str, list[Json], Answered]:
+    events: AsyncIterator[told.ReaderEvent], book: Book, reader: str, arguments: argparse.Namespace, line: ProgressLine
+) -> tuple[str, list[Json], told.Answered]:
     """Print events as the arguments say; return the reader's name, the steps and the answer."""
     as_json = arguments.json or arguments.events
     steps: list[Json] = []
-    answered: Answered | None = None
+    answered: told.Answered | None = None
     members = reported = 0
     answer = _StreamedAnswer(live=not as_json and sys.stdout.isatty())
     async for event in events:
@@ -163,23 +153,23 @@ async def _show_events(
         if text := describe(event):
             line.say(text)
         match event:
-            case Started(reader=name):
+            case told.Started(reader=name):
                 reader = name
-            case Prepared(what=what, done=done, total=total):
+            case told.Prepared(what=what, done=done, total=total):
                 line.show(f"{what}: {done} of {total}")
-            case PartRead(number=number, total=total):
+            case told.PartRead(number=number, total=total):
                 line.show(f"part {number} of {total}")
-            case TeamFormed(parts=parts):
+            case told.TeamFormed(parts=parts):
                 members = len(parts)
-            case Reported():
+            case told.Reported():
                 reported = reported % members + 1
                 line.show(f"{reported} of {members} members have read their parts")
-            case AnswerDelta(text=text):
+            case told.AnswerDelta(text=text):
                 line.clear()
                 answer.add(text)
-            case Restarted():
+            case told.Restarted():
                 answer.restart()
-            case Answered():
+            case told.Answered():
                 answered = event
     line.clear()
     assert answered is not None, "a reader ends with Answered"
@@ -205,7 +195,7 @@ class _StreamedAnswer:
             write("")
             self._streamed.clear()
 
-    def finish(self, answered: Answered, book: Book) -> None:
+    def finish(self, answered: told.Answered, book: Book) -> None:
         streamed = "".join(self._streamed)
         if streamed:
             write("")

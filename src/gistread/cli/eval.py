@@ -32,19 +32,8 @@ _LEGEND = (
     f"{FEWEST} questions."
 )
 _REPORTED_SETTINGS = (
-    "limit",
-    "documents",
-    "budget_tokens",
-    "max_pages",
-    "reading",
-    "pages",
-    "page_size",
-    "guard",
-    "preset",
-    "gist_task",
-    "lengths",
-    "depths",
-    "needles",
+    *("limit", "documents", "budget_tokens", "max_pages", "reading", "pages", "page_size", "guard", "preset"),
+    *("gist_task", "lengths", "depths", "needles"),
 )
 
 

@@ -11,7 +11,7 @@ from statistics import fmean
 
 from gistread import prompts
 from gistread.cli.interrupt import InterruptError, run_until_interrupted
-from gistread.cli.loading import choose_embedding_model, embedder_for, loaded
+from gistread.cli.loading import choose_embedding_model, loaded, new_embedder
 from gistread.cli.model_check import is_reliable
 from gistread.cli.opening import settings
 from gistread.cli.output import say
@@ -20,22 +20,11 @@ from gistread.config import Config
 from gistread.engine.model_source import ModelSource, find_source
 from gistread.engine.protocol import Engine, EngineInfo
 from gistread.errors import NoEmbeddingModelError, UsageError
-from gistread.evaluation import memory_figures, overlap
+from gistread.evaluation import memory_figures, overlap, running
 from gistread.evaluation.judge import rate_all
 from gistread.evaluation.model import Document
 from gistread.evaluation.outcomes import FILE_NAME, OutcomeFile, by_reader, read_outcomes
 from gistread.evaluation.remaining import seconds_left
-from gistread.evaluation.running import (
-    ArtifactBuilt,
-    MemoryProgress,
-    Plan,
-    QuestionMeasured,
-    QuestionStarted,
-    RunConfig,
-    RunEvent,
-    places_for,
-    run,
-)
 from gistread.evaluation.sampling import sample
 from gistread.evaluation.settings import RunSettings, data_hash, settle
 from gistread.evaluation.tasks.registry import TASKS
@@ -107,7 +96,9 @@ async def _run(
                 engine = asking = await stack.enter_async_context(loaded(models.reading, config, line))
                 if models.asking != models.reading:
                     asking = await stack.enter_async_context(loaded(models.asking, config, line))
-                embedder = await stack.enter_async_context(embedder_for(models.embedding, line))
+                embedder = new_embedder(models.embedding, line) if models.embedding else None
+                if embedder:
+                    stack.push_async_callback(embedder.close)
                 reliable = await is_reliable(asking, models.asking, line)
                 plan = replace(plan, options=replace(plan.options, embedder=embedder, is_reliable=reliable))
                 embedding = (await embedder.start()).fingerprint if embedder else ""
@@ -130,19 +121,19 @@ async def _run(
             ) from None
 
 
-def _plan(arguments: argparse.Namespace, config: Config, task: Task, readers: tuple[str, ...]) -> Plan:
+def _plan(arguments: argparse.Namespace, config: Config, task: Task, readers: tuple[str, ...]) -> running.Plan:
     names = ("seed", "split", "lengths", "depths", "needles", "haystack")
     options = TaskOptions(**{name: value for name in names if (value := getattr(arguments, name)) is not None})
     documents = sample(task.load(arguments.data, options), arguments.limit, arguments.seed, arguments.documents)
     if not documents:
         raise UsageError(f"No questions in {arguments.data}.", "`gistread eval list` describes the format.")
     pauses = Pauses(arguments.pages)
-    return Plan(
+    return running.Plan(
         task=task,
         documents=documents,
         readers=readers,
         options=ReaderOptions(max_pages=config.max_pages, budget_tokens=arguments.budget_tokens),
-        config=RunConfig(
+        config=running.RunConfig(
             ReadingMethod(ReadingMode(config.reading or DEFAULT_READING_MODE), pauses, not arguments.no_guard),
             size=_page_size(arguments.page_size, pauses),
             preset=find_preset(arguments.preset, default_paths().user_presets) if arguments.preset else None,
@@ -179,7 +170,12 @@ def _data(arguments: argparse.Namespace) -> str:
 
 
 def _settings(
-    arguments: argparse.Namespace, plan: Plan, info: EngineInfo, asking: EngineInfo | None, data: str, embedding: str
+    arguments: argparse.Namespace,
+    plan: running.Plan,
+    info: EngineInfo,
+    asking: EngineInfo | None,
+    data: str,
+    embedding: str,
 ) -> RunSettings:
     """`asking`: the model that answers, unless it is the one that reads."""
     size = plan.config.size
@@ -223,7 +219,9 @@ async def _rate(folder: Path, judge: Engine, line: ProgressLine) -> None:
 class _RunProgress:
     """Follows one run on the progress line; new texts and failed questions are lasting messages."""
 
-    def __init__(self, plan: Plan, engine: Engine, asking: Engine, outcomes: OutcomeFile, line: ProgressLine) -> None:
+    def __init__(
+        self, plan: running.Plan, engine: Engine, asking: Engine, outcomes: OutcomeFile, line: ProgressLine
+    ) -> None:
         """`engine` builds memories, `asking` answers; they may be the same."""
         self._plan = plan
         self._engine = engine
@@ -243,7 +241,7 @@ class _RunProgress:
         self._say_plan()
         unwatches = [engine.watch(lambda _: self._line.show(self._text())) for engine in (self._engine, self._asking)]
         try:
-            async with aclosing(run(self._plan, self._engine, store, self._outcomes, self._asking)) as events:
+            async with aclosing(running.run(self._plan, self._engine, store, self._outcomes, self._asking)) as events:
                 async for event in events:
                     self._on_event(event)
                     self._line.show(self._text())
@@ -252,9 +250,9 @@ class _RunProgress:
                 unwatch()
             self._line.clear()
 
-    def _on_event(self, event: RunEvent) -> None:
+    def _on_event(self, event: running.RunEvent) -> None:
         match event:
-            case MemoryProgress(document=document, memory=memory, notice=notice):
+            case running.MemoryProgress(document=document, memory=memory, notice=notice):
                 self._pace = pace_of(memory, self._pace)
                 if memory.complete:
                     self._read.add(document.id)
@@ -263,15 +261,15 @@ class _RunProgress:
                     self._line.say(f"Note: {notice}")
                 self._update_estimate()
                 self._text = lambda: f"{document.id} · {reading_line(memory, self._engine.state, self._left_s)}"
-            case ArtifactBuilt(reader=reader, artifact=artifact, done=done, total=total):
+            case running.ArtifactBuilt(reader=reader, artifact=artifact, done=done, total=total):
                 self._text = lambda: f"{self._bar()} · {reader}: {artifact}, {done} of {total}"
-            case QuestionStarted(document=document, reader=reader, question=question):
+            case running.QuestionStarted(document=document, reader=reader, question=question):
                 if document.id not in self._announced:
                     self._announced.add(document.id)
                     self._say_document(document)
                 mean = self._mean(reader)
                 self._text = lambda: f"{self._bar()} · {reader} · {mean}{question.text}"
-            case QuestionMeasured(asked=asked):
+            case running.QuestionMeasured(asked=asked):
                 self._update_estimate()
                 if not asked.outcome.ended:
                     outcome = asked.outcome
@@ -281,7 +279,7 @@ class _RunProgress:
         known = self._outcomes.known
         self._done = self._plan.questions - sum(len(todo.questions) for todo in self._plan.todo(known))
         self._left_s = seconds_left(
-            self._plan, known, self._read, self._pace, places_for(self._plan, self._asking).capacity
+            self._plan, known, self._read, self._pace, running.places_for(self._plan, self._asking).capacity
         )
 
     def _say_plan(self) -> None:

@@ -12,25 +12,7 @@ from gistread.engine.protocol import NO_USAGE, EngineInfo, Usage
 from gistread.memory.focus import GistFocus
 from gistread.memory.model import GistMemory, GistSource, Page
 from gistread.memory.writer import MemoryHeader
-from gistread.readers.events import (
-    Agreed,
-    Answered,
-    Expanded,
-    LookedUp,
-    MembersAsked,
-    Noted,
-    OpenedBy,
-    Planned,
-    ReaderEvent,
-    Reported,
-    Shared,
-    Shown,
-    Stopped,
-    TurnedBack,
-    Unfit,
-    Visited,
-    Walked,
-)
+from gistread.readers import events
 from gistread.session.events import PageFound, PageRead, ReadingEvent, ReadingStarted
 
 Json = dict[str, Any]
@@ -53,7 +35,9 @@ def index_document(memory: GistMemory, info: EngineInfo, *, resumed_pages: int, 
     }
 
 
-def ask_document(reader: str, model: EngineInfo, memory: GistMemory, steps: Sequence[Json], answered: Answered) -> Json:
+def ask_document(
+    reader: str, model: EngineInfo, memory: GistMemory, steps: Sequence[Json], answered: events.Answered
+) -> Json:
     """What `ask --json` prints. `model` is the one that answered; `steps` are made by `step_document`."""
     return {
         "answer": answered.answer,
@@ -74,33 +58,33 @@ def ask_document(reader: str, model: EngineInfo, memory: GistMemory, steps: Sequ
     }
 
 
-def step_document(event: ReaderEvent) -> Json | None:
+def step_document(event: events.ReaderEvent) -> Json | None:
     """The step of an answer, or None if the event is not a step."""
     match event:
         case _ if action := _STEPS.get(type(event)):
             return {"action": action, **asdict(event)}
-        case LookedUp(page=page, reason=reason):
+        case events.LookedUp(page=page, reason=reason):
             return {"action": "look_up", "page": page, "reason": reason, **_on(event.path)}
-        case Expanded(page=page, by=OpenedBy.PERSON):
+        case events.Expanded(page=page, by=events.OpenedBy.PERSON):
             return {"action": "expand", "page": page}
-        case Unfit(page=page, shown=shown):
+        case events.Unfit(page=page, shown=shown):
             return {"action": "unfit", "page": page, "shown": round(shown, 3)}
-        case Noted(text=text, start=start, end=end):
+        case events.Noted(text=text, start=start, end=end):
             return {"action": "note", "text": text, "start": start, "end": end, **_on(event.path)}
     return None
 
 
 _STEPS: Mapping[type, str] = {
-    Walked: "walk",
-    TurnedBack: "turn_back",
-    Shown: "show",
-    Planned: "plan",
-    Visited: "visit",
-    MembersAsked: "ask_members",
-    Reported: "report",
-    Agreed: "agree",
-    Shared: "share",
-    Stopped: "stop",
+    events.Walked: "walk",
+    events.TurnedBack: "turn_back",
+    events.Shown: "show",
+    events.Planned: "plan",
+    events.Visited: "visit",
+    events.MembersAsked: "ask_members",
+    events.Reported: "report",
+    events.Agreed: "agree",
+    events.Shared: "share",
+    events.Stopped: "stop",
 }
 """The events that become steps with all their fields."""
 
@@ -175,7 +159,7 @@ def artifact_document(what: str, done: int, total: int) -> Json:
     return {"event": "prepared", "what": what, "done": done, "total": total}
 
 
-def reader_document(event: ReaderEvent) -> Json:
+def reader_document(event: events.ReaderEvent) -> Json:
     """An event of a reader: its name and fields."""
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
     return {"event": name, **asdict(event)}

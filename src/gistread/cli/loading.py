@@ -9,7 +9,7 @@ from gistread.config import Config
 from gistread.engine.llama.embedder import LlamaEmbedder
 from gistread.engine.model_source import ModelSource, new_engine
 from gistread.engine.models import find_embedding_model, resolve_embedding_model
-from gistread.engine.protocol import Embedder, Engine, EngineInfo, EngineState, Phase
+from gistread.engine.protocol import Engine, EngineInfo, EngineState, Phase
 from gistread.errors import NoEmbeddingModelError
 from gistread.memory.artifacts import VECTORS
 from gistread.paths import default_paths
@@ -85,16 +85,3 @@ def new_embedder(model: Path, line: ProgressLine) -> LlamaEmbedder:
 
     embedder.watch(show)
     return embedder
-
-
-@asynccontextmanager
-async def embedder_for(model: Path | None, line: ProgressLine) -> AsyncIterator[Embedder | None]:
-    """An embedder, or None without a model."""
-    if model is None:
-        yield None
-        return
-    embedder = new_embedder(model, line)
-    try:
-        yield embedder
-    finally:
-        await embedder.close()

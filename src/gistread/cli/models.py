@@ -32,7 +32,7 @@ from gistread.engine.models import (
 from gistread.engine.remote.address import is_address
 from gistread.engine.this_machine import free_for_models
 from gistread.errors import ExitStatus, GistreadError, UsageError
-from gistread.memory.check_results import CheckResult, CheckResults, FileCheckResults
+from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.paths import default_paths
 from gistread.units import format_size
 
@@ -72,15 +72,17 @@ def _list(folders: Sequence[Path], *, json: bool) -> None:
         memory = pool.submit(free_for_models)  # A graphics card takes a second to answer.
         models = find_models(folders)
     free_bytes = memory.result()
-    results = _check_results()
+    path = default_paths().check_results
+    # The version takes longer to find out than a dozen headers to read.
+    result_of = CheckResults(path, installed_version()).by_file() if path.exists() else lambda _: None
     if json:
-        write_json(models_document(models, free_bytes, results))
+        write_json(models_document(models, free_bytes, result_of))
         return
     chosen = _chosen()
     if chosen is not None and chosen.server is not None:
         write(f"* {chosen.name}")
     for model in sorted(models, key=lambda model: availability_of(model, memory_fit_of(model, free_bytes))):
-        write("\n".join(_lines(model, free_bytes, chosen, results.get(model.path))))
+        write("\n".join(_lines(model, free_bytes, chosen, result_of(model.path))))
     if models:
         say(f"{format_size(free_bytes)} of memory free.")
         if chosen is None:
@@ -96,12 +98,6 @@ def _list(folders: Sequence[Path], *, json: bool) -> None:
         say(f"{download.name}: {format_size(download.done_bytes)}{total} downloaded; resume with {command}.")
 
 
-def _check_results() -> FileCheckResults:
-    path = default_paths().check_results
-    # The version takes longer to find out than a dozen headers to read.
-    return CheckResults(path, installed_version()).by_file() if path.exists() else FileCheckResults({})
-
-
 def _existing(folder: Path) -> Path:
     folder = folder.expanduser().absolute()
     if not folder.is_dir():
@@ -109,9 +105,11 @@ def _existing(folder: Path) -> Path:
     return folder
 
 
-def models_document(models: Sequence[ModelFile], free_bytes: int, results: FileCheckResults) -> dict[str, object]:
+def models_document(
+    models: Sequence[ModelFile], free_bytes: int, result_of: Callable[[Path], CheckResult | None]
+) -> dict[str, object]:
     """What `models list --json` prints. Sizes are in bytes; null means unknown."""
-    documents = [_document(model, free_bytes, results.get(model.path)) for model in models]
+    documents = [_document(model, free_bytes, result_of(model.path)) for model in models]
     return {"models": documents, "memory_free": free_bytes}
 
 

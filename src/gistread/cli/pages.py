@@ -9,7 +9,7 @@ from gistread.cli.memories import find_memory, memory_query, memory_store
 from gistread.cli.opening import open_named
 from gistread.cli.output import say, write, write_json
 from gistread.errors import ExitStatus
-from gistread.library.memories import describe_memory
+from gistread.library.text import describe_memory
 from gistread.memory.focus import DEFAULT_FOCUS
 from gistread.memory.model import GistMemory, GistSource, MemoryEntry
 

@@ -14,15 +14,7 @@ from gistread.cli.loading import loading_notes, new_embedder
 from gistread.cli.output import write_json
 from gistread.cli.progress import ProgressLine, at_work, engine_line, reading_line
 from gistread.config import Config
-from gistread.session.events import (
-    ActivityChanged,
-    ModelLoaded,
-    Notice,
-    QuestionStarted,
-    ReadingStarted,
-    ReadingState,
-    SessionEvent,
-)
+from gistread.session import events as told
 from gistread.session.session import Session
 from gistread.units import format_duration
 
@@ -37,16 +29,16 @@ def new_session(
 ) -> Session:
     """A session with the models of the command line, else of the settings; it shows its activity on the line."""
 
-    def on_event(event: SessionEvent) -> None:
+    def on_event(event: told.SessionEvent) -> None:
         match event:
-            case ActivityChanged():
+            case told.ActivityChanged():
                 line.show(_activity_line(session))
-            case ModelLoaded(info=info, state=state):
+            case told.ModelLoaded(info=info, state=state):
                 for note in loading_notes(info, state, config):
                     line.say(f"Note: {note}")
-            case Notice(text=text):
+            case told.Notice(text=text):
                 line.say(f"Note: {text}")
-            case QuestionStarted(model=name, memory=memory) if memory not in ("", name):
+            case told.QuestionStarted(model=name, memory=memory) if memory not in ("", name):
                 line.say(f"{name} answers over the memory of {memory}.")
 
     session = Session(
@@ -65,7 +57,7 @@ def _activity_line(session: Session) -> str:
     activity = session.activity
     if activity.engine is None:
         return ""
-    if activity.reading is ReadingState.RUNNING and session.memory is not None:
+    if activity.reading is told.ReadingState.RUNNING and session.memory is not None:
         return reading_line(session.memory, activity.engine, activity.seconds_left)
     return engine_line(activity.engine, activity.model)
 
@@ -87,7 +79,7 @@ async def read_to_end(
     try:
         async with aclosing(session.stream_reading()) as reading:
             async for event in reading:
-                if isinstance(event, ReadingStarted):
+                if isinstance(event, told.ReadingStarted):
                     resumed_pages, started = event.pages, True
                     if on_open is not None:
                         await on_open()
@@ -108,7 +100,7 @@ async def read_to_end(
     return resumed_pages
 
 
-def _say_estimate(session: Session, started: ReadingStarted, line: ProgressLine) -> None:
+def _say_estimate(session: Session, started: told.ReadingStarted, line: ProgressLine) -> None:
     memory, info = session.memory, session.info
     if started.seconds_left and memory is not None and info is not None:
         left = " left" if memory.entries else ""

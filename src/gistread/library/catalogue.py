@@ -9,8 +9,9 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from gistread.journal import Journal, Record, check_version, decode_path, encode_path, read_records
 from gistread.library.model import BookFile, VolumeText, absolute
@@ -127,37 +128,17 @@ def _records(known: CatalogueContents) -> list[Record]:
 
 def _file_record(file: BookFile) -> Record:
     texts = [[one.sha256, one.start, one.end] for one in file.volumes]
-    return {
-        "kind": "file",
-        "path": encode_path(file.path),
-        "digest": file.digest,
-        "size": file.size,
-        "modified_ns": file.modified_ns,
-        "title": file.title,
-        "authors": list(file.authors),
-        "format": file.format,
-        "language": file.language,
-        "sha256": file.sha256,
-        "words": file.words,
-        "length": file.length,
-        "at": file.at or time.time(),
-        **({"volumes": texts} if texts else {}),
-    }
+    record = {"kind": "file", **asdict(file), "path": encode_path(file.path), "at": file.at or time.time()}
+    return {name: value for name, value in record.items() if name != "volumes"} | ({"volumes": texts} if texts else {})
 
 
 def _file(record: Record) -> BookFile:
+    facts: dict[str, Any] = {name: str(record[name]) for name in ("digest", "title", "format", "language", "sha256")}
+    facts |= {name: int(record[name]) for name in ("size", "modified_ns", "words", "length")}
     return BookFile(
+        **facts,
         path=decode_path(record["path"]),
-        digest=str(record["digest"]),
-        size=int(record["size"]),
-        modified_ns=int(record["modified_ns"]),
-        title=str(record["title"]),
         authors=tuple(map(str, record["authors"])),
-        format=str(record["format"]),
-        language=str(record["language"]),
-        sha256=str(record["sha256"]),
-        words=int(record["words"]),
-        length=int(record["length"]),
         volumes=tuple(VolumeText(str(sha), int(start), int(end)) for sha, start, end in record.get("volumes", ())),
         at=float(record["at"]),
     )

@@ -1,15 +1,13 @@
 """Finds a moved or renamed book file by its bytes, in likely places."""
 
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from gistread.book.open import open_book
 from gistread.errors import BookError
 from gistread.library.catalogue import examine_file
-from gistread.library.metadata import has_book_suffix
 from gistread.library.model import BookFile, LibraryEntry
-from gistread.library.scanning import DEEPEST
+from gistread.library.scanning import DEEPEST, walk
 
 _BESIDE = 2
 """Depth of the search from the file's old folder."""
@@ -28,7 +26,8 @@ def find_moved(
     parent = entry.path.parent
     looked: set[Path] = set()
     places = [(parent, _BESIDE), *((folder, DEEPEST) for folder in folders), (parent.parent, 1)]
-    for file in _files(places):
+    steps = (step for root, deepest in places for step in walk(root, stopped, deepest))
+    for file in (step for step in steps if isinstance(step, Path)):
         if stopped() or len(looked) >= _MOST_FILES:
             return None
         if file in looked:
@@ -50,15 +49,3 @@ def is_this_book(entry: LibraryEntry, path: Path) -> bool:
     except OSError as error:
         raise BookError(f"{path} cannot be read: {error.strerror or error}.") from error
     return bool(entry.sha256) and open_book(path).sha256 == entry.sha256
-
-
-def _files(roots: Iterable[tuple[Path, int]]) -> Iterable[Path]:
-    """Files named like books below each root down to its depth, without hidden folders."""
-    for root, deepest in roots:
-        base = len(root.parts)
-        for here, folders, names in os.walk(root):
-            folder = Path(here)
-            folders[:] = sorted(name for name in folders if not name.startswith("."))
-            if len(folder.parts) - base >= deepest:
-                folders.clear()
-            yield from (folder / name for name in sorted(names) if has_book_suffix(name))

@@ -70,7 +70,7 @@ def scan(folder: Path, known: Mapping[Path, BookFile], stopped: Callable[[], boo
     if not is_folder(folder):
         raise FolderError(f"{folder} is not a folder.", "Choose an existing folder, or open a single book by its path.")
     found = files = 0
-    for step in _walk(folder, stopped):
+    for step in walk(folder, stopped):
         if not isinstance(step, Path):
             yield step
             continue
@@ -89,7 +89,9 @@ def scan(folder: Path, known: Mapping[Path, BookFile], stopped: Callable[[], boo
             yield ScanFailure(step, f"{step.name} cannot be read: {error}.")
 
 
-def _walk(folder: Path, stopped: Callable[[], bool]) -> Iterator[Path | ScanFailure | ScanCutShort]:
+def walk(
+    folder: Path, stopped: Callable[[], bool], deepest: int = DEEPEST
+) -> Iterator[Path | ScanFailure | ScanCutShort]:
     """Every file below the folder that is named like a book."""
     visited: set[tuple[int, int]] = set()
     waiting = [(folder, 0)]
@@ -121,8 +123,8 @@ def _walk(folder: Path, stopped: Callable[[], bool]) -> Iterator[Path | ScanFail
                     yield Path(entry.path)
             except OSError as error:
                 yield ScanFailure(Path(entry.path), f"{entry.name} cannot be accessed: {error.strerror or error}.")
-        if depth + 1 > DEEPEST and folders:
-            yield ScanFailure(here, f"{here} is {DEEPEST} folders deep; folders inside it were skipped.")
+        if depth + 1 > deepest and folders:
+            yield ScanFailure(here, f"{here} is {deepest} folders deep; folders inside it were skipped.")
         else:
             waiting += reversed(folders)
         if entries > _MOST_ENTRIES:

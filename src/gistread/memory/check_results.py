@@ -5,7 +5,7 @@ and size of a model's file are stored too, so that listing models does not read 
 """
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -91,10 +91,10 @@ class CheckResults:
         verdict = self.get(fingerprint)
         return verdict.is_reliable if verdict else None
 
-    def by_file(self) -> "FileCheckResults":
-        """The results by model file."""
+    def by_file(self) -> Callable[[Path], CheckResult | None]:
+        """A function that gives the result for a model's file; None if it was not checked or has changed since."""
         known = {(e.path, e.size, e.modified_ns): e.verdict for e in self._read() if e.library == self._library}
-        return FileCheckResults(known)
+        return lambda path: known.get(_file_of(path)) if known else None
 
     def save(self, fingerprint: str, path: Path | None, verdict: CheckResult) -> None:
         """Save a result; `path` is that of the model's file, if any."""
@@ -121,17 +121,6 @@ class CheckResults:
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(self._path, orjson.dumps(document, option=orjson.OPT_INDENT_2))
-
-
-class FileCheckResults:
-    """Results by model file."""
-
-    def __init__(self, known: Mapping[tuple[str, int, int], CheckResult]) -> None:
-        self._known = known
-
-    def get(self, path: Path) -> CheckResult | None:
-        """The result for this file; None if it was not checked or has changed since."""
-        return self._known.get(_file_of(path)) if self._known else None
 
 
 def _file_of(path: Path | None) -> tuple[str, int, int]:

@@ -5,14 +5,19 @@ that grows, or that ends at the spoiler bound, finds what still holds. Records l
 which several processes may append to. What cannot be written is kept in this process.
 """
 
+import asyncio
 import contextlib
 import hashlib
+from collections.abc import AsyncGenerator, Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from gistread.engine.protocol import Usage
 from gistread.errors import StorageError
 from gistread.journal import Record, append_independent, read_records
+
+T = TypeVar("T")
 
 SUFFIX = ".derived"
 
@@ -24,6 +29,17 @@ class ArtifactProgress:
     done: int
     total: int
     usage: Usage
+
+
+async def as_finished(tasks: Collection[asyncio.Task[T]]) -> AsyncGenerator[T, None]:
+    """The results of the tasks as they finish. Closing the stream, or an error, cancels the others."""
+    try:
+        for ready in asyncio.as_completed(tasks):
+            yield await ready
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def key_of(*parts: str) -> str:

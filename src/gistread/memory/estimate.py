@@ -34,15 +34,6 @@ class Pace:
         return self.words / self.seconds if self.seconds > 0 and self.words > 0 else None
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What is left to read."""
-
-    pages_left: int
-    seconds_left: float | None
-    """None before anything has been measured; 0 when nothing is left."""
-
-
 UNKNOWN_PACE = Pace()
 
 
@@ -99,13 +90,12 @@ def pace_of(memory: GistMemory, expected: Pace = UNKNOWN_PACE) -> Pace:
     return pace
 
 
-def estimate(memory: GistMemory, pace: Pace) -> Estimate:
-    """What is left of this memory's book at this pace."""
+def seconds_to_read(memory: GistMemory, pace: Pace) -> float | None:
+    """Seconds for the rest of this memory's book; None before anything has been measured, 0 if nothing is left."""
     if memory.complete:
-        return Estimate(0, 0.0)
+        return 0.0
     speed = pace.words_per_s
-    seconds = None if speed is None else memory.book.words * _share_left(memory) / speed
-    return Estimate(memory.estimated_pages - len(memory.entries), seconds)
+    return None if speed is None else memory.book.words * _share_left(memory) / speed
 
 
 def unread(memory: GistMemory) -> list[int]:

@@ -7,6 +7,7 @@ names that the page lacks, or a copy of the prompt, is dropped. A page left with
 import asyncio
 import re
 from collections.abc import AsyncGenerator, Iterable
+from contextlib import aclosing
 from dataclasses import dataclass
 
 from gistread import prompts
@@ -14,7 +15,7 @@ from gistread.book.normalise import count_words
 from gistread.book.sentences import sentence_spans
 from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Sampling, Usage
-from gistread.memory.derived import ArtifactProgress, key_of
+from gistread.memory.derived import ArtifactProgress, as_finished, key_of
 from gistread.memory.estimate import RemainingWork, unread
 from gistread.memory.extractive import extract, shared_terms
 from gistread.memory.guard import Draft, Fault, no_foreign_names, not_a_refusal, not_the_prompt
@@ -70,17 +71,12 @@ async def build(
         async with limit:
             return await _extract(memory, entry, engine, priority)
 
-    tasks = [asyncio.create_task(extract_from(entry)) for entry in entries]
-    try:
-        for done, ready in enumerate(asyncio.as_completed(tasks), start=1):
-            cost = await ready
-            usage += cost
+    done = 0
+    async with aclosing(as_finished([asyncio.create_task(extract_from(entry)) for entry in entries])) as costs:
+        async for cost in costs:
+            done, usage = done + 1, usage + cost
             if cost != NO_USAGE:
                 yield ArtifactProgress(done, len(entries), usage)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def known_facts(memory: GistMemory) -> tuple[Fact, ...]:

@@ -257,17 +257,8 @@ def about_the_page(draft: Draft) -> Fault | None:
 
 
 RULES: tuple[Rule, ...] = (
-    not_empty,
-    not_cut_off,
-    not_a_refusal,
-    not_the_prompt,
-    not_about_itself,
-    not_a_loop,
-    not_too_long,
-    not_copied,
-    same_script,
-    no_foreign_names,
-    about_the_page,
+    *(not_empty, not_cut_off, not_a_refusal, not_the_prompt, not_about_itself, not_a_loop, not_too_long, not_copied),
+    *(same_script, no_foreign_names, about_the_page),
 )
 
 

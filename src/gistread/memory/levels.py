@@ -55,11 +55,6 @@ def page_weights(scores: Sequence[float], here: int | None) -> list[float]:
     return weights
 
 
-def coarsest(top: Node) -> Segment:
-    """One line for the whole memory, the least that can be shown."""
-    return _line(top)
-
-
 def choose_segments(
     top: Node, weights: Sequence[float], room: float, cost: Callable[[Segment], float]
 ) -> list[Segment]:
@@ -67,7 +62,7 @@ def choose_segments(
 
     Empty if not even one line fits. `weights` says how much each page matters, page 1 first.
     """
-    chosen = {(top.first, top.last): coarsest(top)}
+    chosen = {(top.first, top.last): one_line(top)}
     spent = sum(map(cost, chosen.values()))
     if spent > room:
         return []
@@ -95,7 +90,7 @@ def _priority(node: Node, weights: Sequence[float]) -> tuple[float, int, int, in
 def _finer(node: Node, segment: Segment) -> list[tuple[Node, Segment]]:
     if segment.line:
         return [(node, _whole(node))]
-    closer = _whole if all(not child.children for child in node.children) else _line
+    closer = _whole if all(not child.children for child in node.children) else one_line
     return [(child, closer(child)) for child in node.children]
 
 
@@ -103,8 +98,8 @@ def _whole(node: Node) -> Segment:
     return Segment(node.first, node.last, node.level, node.summary.text, node.summary.words, node.made)
 
 
-def _line(node: Node) -> Segment:
-    """One line of the summary, or all of a summary that short."""
+def one_line(node: Node) -> Segment:
+    """A node by one line of its summary, or all of a summary that short."""
     text = extract(node.summary.text, _LINE_WORDS)
     words = count_words(text)
     if words >= node.summary.words:

@@ -146,17 +146,15 @@ async def _shorten(engine: Engine, priority: Priority) -> list[GistResult]:
     """Gist passages, two at a time, while time allows."""
     began = time.monotonic()
     gisted: list[GistResult] = []
-    for pair in _pairs(passages(_MAX_PASSAGES)):
+    found = passages(_MAX_PASSAGES)
+    for at in range(0, len(found), 2):
+        pair = found[at : at + 2]
         attempts = [await careful_attempts(text, engine) for text in pair]
         tasks = [gist_page(text, engine, tried, priority) for text, tried in zip(pair, attempts, strict=True)]
         gisted += await asyncio.gather(*tasks)
         if time.monotonic() - began > _GISTING_S / 2:
             break
     return gisted
-
-
-def _pairs(texts: Sequence[str]) -> list[Sequence[str]]:
-    return [texts[at : at + 2] for at in range(0, len(texts), 2)]
 
 
 def passages(count: int) -> list[str]:

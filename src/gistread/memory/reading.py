@@ -15,7 +15,7 @@ from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import Engine, Priority, Usage
 from gistread.memory.gisting import Attempt, careful_attempts, gist_page, is_short, longer_task
 from gistread.memory.guard import Fault
-from gistread.memory.model import GistMemory, MemoryEntry, Page, ReadingMode
+from gistread.memory.model import MemoryEntry, Page, ReadingMode
 from gistread.memory.pagination import TOKENS_BESIDE, chapter_end, next_page
 from gistread.memory.single_pass import SinglePass
 from gistread.memory.writer import MemoryWriter
@@ -29,13 +29,6 @@ _PAGES_MORE = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Resumed:
-    """Reading resumes after this many pages read earlier."""
-
-    pages: int
-
-
-@dataclass(frozen=True, slots=True)
 class PageFound:
     """The page is known, and its gist is being made."""
 
@@ -43,11 +36,11 @@ class PageFound:
 
 
 @dataclass(frozen=True, slots=True)
-class PageGisted:
+class PageRead:
     """The page has joined the memory, and is on disk if the disk allows."""
 
     entry: MemoryEntry
-    faults: tuple[Fault, ...]
+    faults: tuple[Fault, ...] = ()
     """Faults of the model's rejected attempts at this gist."""
 
     @property
@@ -56,23 +49,14 @@ class PageGisted:
         return min(1, len(self.faults))
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
-    """The whole book is in the memory."""
-
-    memory: GistMemory
-
-
-ReadingEvent = Resumed | PageFound | PageGisted | Finished
+PageEvent = PageFound | PageRead
 
 
 async def read_book(
     writer: MemoryWriter, engine: Engine, *, priority: Priority = Priority.BACKGROUND
-) -> AsyncGenerator[ReadingEvent, None]:
+) -> AsyncGenerator[PageEvent, None]:
     """Read to the end of the book. Raises EngineError when the engine fails or no page fits its window."""
-    if writer.pages:
-        yield Resumed(writer.pages)
-    events: asyncio.Queue[ReadingEvent | None] = asyncio.Queue()
+    events: asyncio.Queue[PageEvent | None] = asyncio.Queue()
     reading = asyncio.create_task(_Reading(writer, engine, priority, events.put_nowait).run(), name="read-book")
     reading.add_done_callback(lambda _: events.put_nowait(None))
     try:
@@ -82,7 +66,6 @@ async def read_book(
     finally:
         reading.cancel()
         await asyncio.gather(reading, return_exceptions=True)
-    yield Finished(writer.memory)
 
 
 def sections(book: Book) -> Iterator[tuple[int, int]]:
@@ -101,7 +84,7 @@ def sections(book: Book) -> Iterator[tuple[int, int]]:
 
 class _Reading:
     def __init__(
-        self, writer: MemoryWriter, engine: Engine, priority: Priority, emit: Callable[[ReadingEvent], None]
+        self, writer: MemoryWriter, engine: Engine, priority: Priority, emit: Callable[[PageEvent], None]
     ) -> None:
         self._writer = writer
         self._memory = writer.memory
@@ -202,4 +185,4 @@ class _Reading:
         self._faults[page.start] = result.faults
         for entry in self._writer.add(MemoryEntry(page, result.gist, usage + result.usage)):
             self._pending = max(0, self._pending - 1)
-            self._emit(PageGisted(entry, self._faults.pop(entry.page.start, ())))
+            self._emit(PageRead(entry, self._faults.pop(entry.page.start, ())))

@@ -13,8 +13,7 @@ from gistread.book.model import Book
 from gistread.book.normalise import count_words
 from gistread.memory.derived import DerivedRecords
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
-from gistread.memory.records import chain
-from gistread.memory.writer import MemoryHeader, MemoryWriter
+from gistread.memory.writer import MemoryHeader, MemoryWriter, chain
 
 
 def open_series(

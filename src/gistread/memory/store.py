@@ -20,8 +20,7 @@ from gistread.memory import gisting, pagination, series, single_pass
 from gistread.memory.derived import SUFFIX, DerivedRecords
 from gistread.memory.focus import DEFAULT_FOCUS, GistFocus, focus_from_record, focus_record
 from gistread.memory.model import CAREFUL, GistMemory, PageSize, PageSizes, Pauses, ReadingMethod, ReadingMode
-from gistread.memory.records import chain, entries_of, page_record
-from gistread.memory.writer import MemoryHeader, MemoryWriter, not_saved_notice
+from gistread.memory.writer import MemoryHeader, MemoryWriter, chain, entries_of, not_saved_notice, page_record
 
 _FORMAT = "gistread memory"
 _VERSION = 1
@@ -237,44 +236,25 @@ def _refuse_later_version(path: Path) -> None:
 def _read_header(path: Path, book: Book) -> MemoryHeader | None:
     try:
         records, _ = journal.read_records(path)
-        modified_s = path.stat().st_mtime
-    except (StorageError, OSError):
-        return None
-    match records[:1]:
-        case [
-            {
-                "format": str(form),
-                "version": int(version),
-                "book": str(sha256),
-                "model": str(model_name),
-                "fingerprint": str(fingerprint),
-                "min_words": int(min_words),
-                "max_words": int(max_words),
-                "prompts": str(prompts_version),
-                "reading": str(reading),
-            } as header
-        ] if form == _FORMAT and version <= _VERSION and sha256 == book.sha256:
-            pass
-        case _:
+        header = records[0]
+        if header["format"] != _FORMAT or header["version"] > _VERSION or header["book"] != book.sha256:
             return None
-    try:
         pauses = Pauses(header.get("pauses", Pauses.CHOSEN))
-        method = ReadingMethod(ReadingMode(reading), pauses, header.get("guarded", True) is not False)
-        focus = focus_from_record(header)
-    except ValueError:
+        method = ReadingMethod(ReadingMode(header["reading"]), pauses, header.get("guarded", True) is not False)
+        entries = chain(entries_of(records[1:], book))
+        read_until = entries[-1].page.end if entries else 0
+        return MemoryHeader(
+            path=path,
+            model_name=str(header["model"]),
+            fingerprint=str(header["fingerprint"]),
+            size=PageSize(int(header["min_words"]), int(header["max_words"])),
+            prompts=str(header["prompts"]),
+            pages=len(entries),
+            read_until=read_until,
+            complete=read_until >= len(book.text),
+            modified_s=path.stat().st_mtime,
+            method=method,
+            focus=focus_from_record(header),
+        )
+    except (StorageError, OSError, LookupError, TypeError, ValueError):  # unreadable, or no header
         return None
-    entries = chain(entries_of(records[1:], book))
-    read_until = entries[-1].page.end if entries else 0
-    return MemoryHeader(
-        path=path,
-        model_name=model_name,
-        fingerprint=fingerprint,
-        size=PageSize(min_words, max_words),
-        prompts=prompts_version,
-        pages=len(entries),
-        read_until=read_until,
-        complete=read_until >= len(book.text),
-        modified_s=modified_s,
-        method=method,
-        focus=focus,
-    )

@@ -1,15 +1,20 @@
 """The memory tree (MemWalker, section 3.1): gists of pages, and summaries of chapters, parts and the whole book.
 
 MemWalker walks down it, a memory that outgrows the window is shown by its upper levels (iterative gisting: ReadAgent,
-Appendix F.3), and the person zooms through it. `outline.py` gives its shape. A summary is made of those below it as a
-gist is made of a page, guard included, and stored by the text it was made of (`derived.py`). So an interrupted build
-resumes, and new pages cost only new summaries. Until a summary is made, sentences of those below stand in for it.
+Appendix F.3), and the person zooms through it. The pages of a chapter are joined first, then the chapters of a part,
+then the parts; in a series the volumes last. Where more than eight are side by side, neighbours are grouped evenly.
+
+A summary is made of those below it as a gist is made of a page, guard included, and stored by the text it was made of
+(`derived.py`). So an interrupted build resumes, and new pages cost only new summaries. Until a summary is made,
+sentences of those below stand in for it.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import groupby
 
 from gistread.book.model import Book
 from gistread.book.normalise import count_words
@@ -17,20 +22,33 @@ from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Priority, Usage
 from gistread.errors import PromptTooLongError
 from gistread.memory import gisting
-from gistread.memory.derived import ArtifactProgress, DerivedRecords, key_of
+from gistread.memory.derived import ArtifactProgress, DerivedRecords, as_finished, key_of
 from gistread.memory.estimate import RemainingWork, unread
 from gistread.memory.extractive import extract
 from gistread.memory.gisting import careful_attempts, gist_page, is_short, merged_words, wanted_words
 from gistread.memory.model import Gist, GistMemory, GistSource, Page
-from gistread.memory.outline import MAX_CHILDREN, PageRange, chapter_of, inner_ranges, outline
 from gistread.memory.sizes import TOKENS_PER_WORD
 
+MAX_CHILDREN = 8
+"""MemWalker has 5 to 8 (Table 4)."""
 _KIND = "summary"
 _USUAL_CHILDREN = 6
 _OUTPUT_CHILDREN = 3
 """The output takes the room of this many children."""
 _TASK_WORDS = 40
 """Words of the prompt beside the text to shorten."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageRange:
+    """A page, or neighbouring ranges that belong together."""
+
+    level: int
+    """0 for a page, else one more than the highest of its children."""
+    first: int
+    """Number of its first page."""
+    last: int
+    children: tuple["PageRange", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,17 +137,13 @@ async def build(
         async with limit:
             return await _summary(memory, pages, _text(below), engine, priority)
 
-    usage = NO_USAGE
+    done, usage = 0, NO_USAGE
     for pages in wanted:
         tasks[pages] = asyncio.create_task(summarise(pages))
-    try:
-        for done, ready in enumerate(asyncio.as_completed(tasks.values()), start=1):
-            usage += (await ready)[1]
+    async with aclosing(as_finished(tasks.values())) as summaries:
+        async for _, cost in summaries:
+            done, usage = done + 1, usage + cost
             yield ArtifactProgress(done, len(wanted), usage)
-    finally:
-        for task in tasks.values():
-            task.cancel()
-        await asyncio.gather(*tasks.values(), return_exceptions=True)
 
 
 def _node(memory: GistMemory, pages: PageRange) -> Node:
@@ -195,3 +209,93 @@ async def _summary(
 def _most_words(context_tokens: int) -> int:
     """Length of a summary so that the window holds a node's children and the summary made of them."""
     return max(1, int((context_tokens / TOKENS_PER_WORD - _TASK_WORDS) / (MAX_CHILDREN + _OUTPUT_CHILDREN)))
+
+
+def outline(memory: GistMemory) -> PageRange:
+    """All pages read so far; the top has children. There must be a page."""
+    paths = _paths(memory.book)
+    pages = [(entry.page.number, paths[chapter_of(memory.book, entry.page)]) for entry in memory.entries]
+    if memory.book.volumes:
+        volumes = groupby(pages, key=lambda page: memory.book.volume_index(memory.entry(page[0]).page.start))
+        top = _over([_volume(list(inside)) for _, inside in volumes])
+    else:
+        top = _section(pages, 0)
+    return top if top.children else PageRange(1, top.first, top.last, (top,))
+
+
+def chapter_of(book: Book, page: Page) -> int:
+    """Index of the chapter that a page belongs to, that of its end: it may begin with the titles of parts."""
+    return book.chapter_index(max(page.start, page.end - 1))
+
+
+def inner_ranges(pages: PageRange) -> Iterator[PageRange]:
+    """The ranges with children, each after those inside it."""
+    for child in pages.children:
+        yield from inner_ranges(child)
+    if pages.children:
+        yield pages
+
+
+def group_sizes(count: int) -> list[int]:
+    """Sizes of the fewest even groups of `count` neighbours, at most `MAX_CHILDREN` each."""
+    parents = -(-count // MAX_CHILDREN)
+    return [count // parents + (index < count % parents) for index in range(parents)] if count else []
+
+
+def _paths(book: Book) -> list[tuple[int, ...]]:
+    """For each chapter, the indices of the chapters around it, outermost first, and its own."""
+    paths: list[tuple[int, ...]] = []
+    around: list[tuple[int, int]] = []
+    for index, chapter in enumerate(book.chapters):
+        while around and around[-1][0] >= chapter.level:
+            around.pop()
+        around.append((chapter.level, index))
+        paths.append(tuple(number for _, number in around))
+    return paths
+
+
+_Placed = tuple[int, tuple[int, ...]]
+"""A page number and the path of its chapter."""
+
+
+def _section(pages: Sequence[_Placed], depth: int) -> PageRange:
+    """The range of neighbours that share the first `depth` steps of their paths."""
+    children: list[PageRange] = []
+    for step, group in groupby(pages, key=lambda page: page[1][depth : depth + 1]):
+        inside = list(group)
+        if step:
+            children.append(_section(inside, depth + 1))
+        elif len(inside) == len(pages):
+            children = [PageRange(0, number, number) for number, _ in inside]
+        else:  # text of a part before its first chapter
+            children.append(_over([PageRange(0, number, number) for number, _ in inside]))
+    return _over(children)
+
+
+def _volume(pages: Sequence[_Placed]) -> PageRange:
+    """A volume of a series: the shape of its own book, after its title page."""
+    (title, _), *inside = pages
+    page = PageRange(0, title, title)
+    if not inside:
+        return page
+    body = _section(inside, 1)
+    return PageRange(max(1, body.level), title, body.last, (page, *(body.children or (body,))))
+
+
+def _over(neighbours: list[PageRange]) -> PageRange:
+    """The range above these, with as many levels between as needed."""
+    while len(neighbours) > MAX_CHILDREN:
+        grouped: list[PageRange] = []
+        at = 0
+        for size in group_sizes(len(neighbours)):
+            grouped.append(_parent(neighbours[at : at + size]))
+            at += size
+        neighbours = grouped
+    return _parent(neighbours)
+
+
+def _parent(children: list[PageRange]) -> PageRange:
+    if len(children) == 1:
+        return children[0]
+    level = 1 + max(child.level for child in children)
+    return PageRange(level, children[0].first, children[-1].last, tuple(children))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from gistread import prompts
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Prompt, Usage
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
-from gistread.memory.levels import coarsest, page_by_page
+from gistread.memory.levels import one_line, page_by_page
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import join
 from gistread.memory.tree import current_tree
@@ -88,7 +88,7 @@ async def start_search(
     here, answer_tokens = _page_of(steering.here, memory), options.answer_tokens
     window = await lay_out(question, memory, pinned, measure, engine, max_pages, here, answer_tokens=answer_tokens)
     if not window.segments and not window.opened:
-        text = render(memory, [coarsest(current_tree(memory))])
+        text = render(memory, [one_line(current_tree(memory))])
         needed, context_tokens = await engine.count(text), engine.info.context_tokens
         if 0 < options.budget_tokens < needed:
             raise BudgetTooSmallError(needed, options.budget_tokens)

@@ -18,6 +18,7 @@ from gistread.memory.artifacts import ArtifactModels
 from gistread.memory.check_results import CheckResults
 from gistread.memory.focus import GistFocus
 from gistread.memory.model import GistMemory
+from gistread.memory.model_check import check_model
 from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryStore
 from gistread.memory.writer import MemoryHeader, MemoryWriter
@@ -32,7 +33,6 @@ from gistread.session.artifacts import Artifacts
 from gistread.session.events import Obstacle, ReadingState, SessionEvent
 from gistread.session.machine import UNDER_WAY, Job, Signal, Situation, after, jobs_for
 from gistread.session.memory_choice import MemoryChoice
-from gistread.session.model_check import check_once
 from gistread.session.models import MakeEngine, ModelPair
 from gistread.session.question import Question
 from gistread.session.reading import BookReading
@@ -371,8 +371,13 @@ class Core:
 
     async def _check(self) -> None:
         model = self.models.reading
-        if model.engine is not None and (line := await check_once(model.engine, model.spec, self.checks)):
-            self.tell(told.Notice(line))
+        if model.engine is None or model.engine.info.placement is None:
+            return
+        info = model.engine.info
+        if await asyncio.to_thread(self.checks.get, info.fingerprint) is None:
+            result = await check_model(model.engine)
+            await asyncio.to_thread(self.checks.save, info.fingerprint, await asyncio.to_thread(model.file), result)
+            self.tell(told.Notice(f"{info.name}: {result.line}."))
 
     async def _build(self) -> None:
         engine = await self.models.load_reading()

@@ -8,7 +8,9 @@ from enum import StrEnum
 
 from gistread.engine.protocol import EngineInfo, EngineState
 from gistread.errors import GistreadError
-from gistread.memory.model import GistMemory, MemoryEntry, Page
+from gistread.memory.model import GistMemory, Page
+from gistread.memory.reading import PageFound as PageFound
+from gistread.memory.reading import PageRead as PageRead
 from gistread.readers.events import ReaderEvent
 
 
@@ -129,26 +131,10 @@ class ReadingStarted:
 
 
 @dataclass(frozen=True, slots=True)
-class PageFound:
-    """The model has chosen where a page ends."""
-
-    page: Page
-
-
-@dataclass(frozen=True, slots=True)
 class PageStarted:
     """The gist of the next page is being made."""
 
     page: Page
-
-
-@dataclass(frozen=True, slots=True)
-class PageRead:
-    """The memory has grown by this entry."""
-
-    entry: MemoryEntry
-    retries: int = 0
-    """Number of further attempts at the gist."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,12 @@ class ChosenModel:
         await self.unload()
         self.spec = self.name = ""
 
+    def file(self) -> Path | None:
+        """The file of a model on this machine. Reads the disk."""
+        with contextlib.suppress(EngineError):
+            return find_source(self.spec).path
+        return None
+
     @property
     def loaded(self) -> bool:
         return self.engine is not None and self.engine.state.phase not in _UNLOADED

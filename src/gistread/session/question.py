@@ -5,17 +5,7 @@ from dataclasses import dataclass, field
 
 from gistread.engine.protocol import Engine
 from gistread.memory.model import GistMemory
-from gistread.readers.events import (
-    AnswerDelta,
-    Branched,
-    PartRead,
-    Planned,
-    Prepared,
-    ReaderEvent,
-    Steering,
-    Stopped,
-    TeamFormed,
-)
+from gistread.readers import events as steps
 from gistread.readers.options import ReaderOptions
 from gistread.readers.registry import METHODS
 from gistread.session.events import ActivityChanged, AskingState, QuestionProgress, SessionEvent
@@ -27,7 +17,7 @@ class Question:
 
     text: str
     reader: str
-    steering: Steering = field(default_factory=Steering)
+    steering: steps.Steering = field(default_factory=steps.Steering)
     until: int | None = None
     """Offset in the book; the model sees no text after it."""
     choices: tuple[str, ...] = ()
@@ -47,7 +37,7 @@ class Question:
         """Run the reader. Raises EngineError, UsageError."""
         self.state = AskingState.PAGE
         tell(ActivityChanged())
-        events: AsyncGenerator[ReaderEvent, None]
+        events: AsyncGenerator[steps.ReaderEvent, None]
         events = METHODS[self.reader].reader()(self.text, memory, engine, self.steering, options)
         async for event in events:
             if (state := _state_from(event, self.state)) is not self.state:
@@ -56,14 +46,14 @@ class Question:
             tell(QuestionProgress(event))
 
 
-def _state_from(event: ReaderEvent, before: AskingState) -> AskingState:
+def _state_from(event: steps.ReaderEvent, before: AskingState) -> AskingState:
     match event:
-        case Prepared():
+        case steps.Prepared():
             return AskingState.ARTIFACTS
-        case TeamFormed() | PartRead():
+        case steps.TeamFormed() | steps.PartRead():
             return AskingState.TEXT
-        case Stopped() | AnswerDelta():
+        case steps.Stopped() | steps.AnswerDelta():
             return AskingState.ANSWER
-        case Branched() | Planned():
+        case steps.Branched() | steps.Planned():
             return AskingState.PAGE
     return before

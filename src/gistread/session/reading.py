@@ -3,13 +3,12 @@
 from collections.abc import Callable
 
 from gistread.engine.protocol import Engine, Priority
-from gistread.memory.estimate import UNKNOWN_PACE, Pace, estimate, expected_pace, pace_of
+from gistread.memory.estimate import UNKNOWN_PACE, Pace, expected_pace, pace_of, seconds_to_read
 from gistread.memory.model import GistMemory, Page
-from gistread.memory.reading import PageFound as Found
-from gistread.memory.reading import PageGisted, read_book
+from gistread.memory.reading import PageFound, PageRead, read_book
 from gistread.memory.sizes import TOKENS_PER_WORD, measure_tokens_per_word
 from gistread.memory.writer import MemoryWriter
-from gistread.session.events import ActivityChanged, Notice, PageFound, PageRead, PageStarted, SessionEvent
+from gistread.session.events import ActivityChanged, Notice, PageStarted, SessionEvent
 
 
 class BookReading:
@@ -37,14 +36,14 @@ class BookReading:
         try:
             async for event in read_book(writer, engine, priority=Priority.BACKGROUND):
                 match event:
-                    case Found(page=page):
+                    case PageFound(page=page):
                         found.append(page)
-                        self._tell(PageFound(page))
-                    case PageGisted(entry=entry, retries=retries):
+                        self._tell(event)
+                    case PageRead(entry=entry):
                         found = [page for page in found if page.start >= entry.page.end]
                         self.page = None
                         self._estimate(writer.memory)
-                        self._tell(PageRead(entry, retries))
+                        self._tell(event)
                         self._tell(ActivityChanged())
                 if writer.notice != notice:
                     notice = writer.notice
@@ -56,4 +55,4 @@ class BookReading:
             self.page = None
 
     def _estimate(self, memory: GistMemory) -> None:
-        self.seconds_left = estimate(memory, pace_of(memory, self._expected)).seconds_left
+        self.seconds_left = seconds_to_read(memory, pace_of(memory, self._expected))

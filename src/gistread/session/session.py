@@ -14,7 +14,7 @@ from gistread.config import Config, load_config
 from gistread.engine.protocol import Embedder, Engine, EngineInfo, Phase
 from gistread.errors import GistreadError, NotReadyError, UsageError
 from gistread.memory.artifacts import ARTIFACTS
-from gistread.memory.estimate import RemainingWork, estimate, expected_pace, pace_of
+from gistread.memory.estimate import RemainingWork, expected_pace, pace_of, seconds_to_read
 from gistread.memory.focus import GistFocus
 from gistread.memory.model import DEFAULT_READING_MODE, GistMemory, PageSize, ReadingMode
 from gistread.memory.writer import MemoryHeader
@@ -282,7 +282,7 @@ class Session:
         empty = GistMemory(self.book, PageSize(1, 1), info.name)
         mode = ReadingMode(self._config.reading or DEFAULT_READING_MODE)
         expected = expected_pace(info, mode, self._core.progress.tokens_per_word)
-        return estimate(empty, pace_of(self.memory or empty, expected)).seconds_left
+        return seconds_to_read(empty, pace_of(self.memory or empty, expected))
 
     async def artifacts_left(self, *names: str) -> dict[str, RemainingWork]:
         """The work left for these artifacts (default: all that readers use), by name.

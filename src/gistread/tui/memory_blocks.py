@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gistread.book.model import Book
 from gistread.memory.model import GistMemory, GistSource, MemoryEntry, Page
-from gistread.memory.outline import chapter_of
+from gistread.memory.tree import chapter_of
 from gistread.readers.events import OpenedBy
 from gistread.tui.book_blocks import inline_spans, turnover
 from gistread.tui.text import Block, Span

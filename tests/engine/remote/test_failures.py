@@ -10,7 +10,7 @@ from gistread.engine.protocol import Completion, Message, Priority, Prompt, Rest
 from gistread.engine.remote.connection import RetryPolicy
 from gistread.errors import EngineError
 from gistread.memory.model import PageSize, ReadingMethod, ReadingMode
-from gistread.memory.reading import PageGisted, read_book
+from gistread.memory.reading import PageRead, read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
 from tests.engine.remote.conftest import Connect, until
 from tests.engine.remote.server import Asked, Failure, Kind, Server, Status
@@ -188,7 +188,7 @@ async def read(
     ) as kept:
         try:
             async for event in read_book(kept, engine, priority=Priority.BACKGROUND):
-                if isinstance(event, PageGisted) and event.entry.page.number >= stop_after:
+                if isinstance(event, PageRead) and event.entry.page.number >= stop_after:
                     break
         except EngineError as error:
             return len(kept.memory.entries), error

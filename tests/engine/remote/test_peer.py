@@ -12,7 +12,7 @@ import pytest
 from gistread.book import open_book
 from gistread.engine.protocol import Engine, Message, Prompt, Sampling
 from gistread.memory.model import GistMemory, PageSize, ReadingMethod, ReadingMode
-from gistread.memory.reading import PageGisted, read_book
+from gistread.memory.reading import PageRead, read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.sample import story_path
 from tests.engine.remote.peers import both, free_port, running, spelled
@@ -90,7 +90,7 @@ async def test_a_book_is_told_alike_here_and_there(tmp_path: Path) -> None:
             book, MemoryRequest(info.name, info.fingerprint, size, ReadingMethod(ReadingMode.CAREFUL))
         ) as kept:
             async for event in read_book(kept, engine):
-                if isinstance(event, PageGisted) and event.entry.page.number >= pages:
+                if isinstance(event, PageRead) and event.entry.page.number >= pages:
                     break
         return kept.memory
 

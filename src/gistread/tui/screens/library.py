@@ -17,9 +17,9 @@ from textual.widgets import Input, Static
 from gistread.errors import GistreadError
 from gistread.library.adding import AddResult
 from gistread.library.entries import Order, in_order, matching
-from gistread.library.memories import furthest_reader
 from gistread.library.model import LibraryEntry, absolute, is_file, is_folder
 from gistread.library.series import proposed_series
+from gistread.library.text import furthest_reader
 from gistread.tui.commands import Scope, bindings, key_hint
 from gistread.tui.library_work import Books
 from gistread.tui.screens.added import FailedScreen, said_of

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from textual.widgets import Input
 
 from gistread.book.model import Book
-from gistread.library.memories import describe_memory
+from gistread.library.text import describe_memory
 from gistread.memory.model import GistMemory
 from gistread.memory.writer import MemoryHeader
 from gistread.tui.screens.listing import ListScreen, Row

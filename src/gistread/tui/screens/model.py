@@ -127,11 +127,11 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
         tell = loop.call_soon_threadsafe
         starter = starter_path()
         tell(self._measured, available_bytes(), starter)
-        checked = self._results.by_file() if self._results else None
+        result_of = self._results.by_file() if self._results else lambda _: None
         for model in each_model():
             if self._stop.is_set():
                 return
-            tell(self._add, model, checked.get(model.path) if checked else None)
+            tell(self._add, model, result_of(model.path))
         tell(self._measured, free_for_models(), starter)  # asking a graphics card takes a second
         self._downloads.look()
 

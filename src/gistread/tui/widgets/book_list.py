@@ -14,9 +14,8 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from gistread.library.memories import furthest_reader
 from gistread.library.model import LibraryEntry
-from gistread.library.text import percent, progress_bar, relative_time
+from gistread.library.text import furthest_reader, percent, progress_bar, relative_time
 from gistread.memory.progress import BookProgress
 from gistread.tui.commands import Scope, bindings
 from gistread.tui.text import clean

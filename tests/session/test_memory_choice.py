@@ -8,9 +8,9 @@ from gistread.config import Config
 from gistread.engine.protocol import EngineInfo
 from gistread.memory.focus import GistFocus
 from gistread.memory.model import GistMemory, PageSize
-from gistread.memory.resolve import resolve_memory
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.presets import built_in_presets
+from gistread.session.memory_choice import resolve_memory
 from tests.memory.test_model import make_memory
 
 SIZE = PageSize(50, 150)
