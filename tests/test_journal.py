@@ -57,6 +57,7 @@ def test_reading_what_does_not_exist_finds_nothing_and_creates_nothing(tmp_path:
     assert list(tmp_path.iterdir()) == []
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # The first text takes seconds on a busy machine.
 @given(st.dictionaries(st.text(), st.none() | st.booleans() | st.text() | st.integers(-(2**63), 2**63 - 1)))
 def test_a_line_decodes_to_the_record_it_was_made_of(record: Record) -> None:
     line = journal.encode_line(record)

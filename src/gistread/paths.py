@@ -34,12 +34,42 @@ class Paths:
         return self.config / "config.toml"
 
     @property
-    def user_themes(self) -> Path:
+    def themes(self) -> Path:
         return self.config / "themes"
 
     @property
-    def user_presets(self) -> Path:
+    def presets(self) -> Path:
         return self.config / "presets"
+
+    @property
+    def own_models(self) -> Path:
+        """The user's additions to the model catalogue."""
+        return self.config / "models.toml"
+
+    @property
+    def models(self) -> Path:
+        """Downloaded models."""
+        return self.data / "models"
+
+    @property
+    def books(self) -> Path:
+        """Position and questions of each opened book, one file a book."""
+        return self.data / "books"
+
+    @property
+    def marks(self) -> Path:
+        """Marks, one file a book."""
+        return self.data / "marks"
+
+    @property
+    def library(self) -> Path:
+        """Books and folders of the library."""
+        return self.data / "library.jsonl"
+
+    @property
+    def reading_speed(self) -> Path:
+        """Reading speed, by language."""
+        return self.data / "pace.jsonl"
 
     @property
     def memories(self) -> Path:
@@ -69,36 +99,6 @@ class Paths:
     def check_results(self) -> Path:
         """Results of model checks."""
         return self.cache / CHECK_RESULTS
-
-    @property
-    def books(self) -> Path:
-        """Position and questions of each opened book, one file a book."""
-        return self.data / "books"
-
-    @property
-    def marks(self) -> Path:
-        """Marks, one file a book."""
-        return self.data / "marks"
-
-    @property
-    def library(self) -> Path:
-        """Books and folders of the library."""
-        return self.data / "library.jsonl"
-
-    @property
-    def reading_speed(self) -> Path:
-        """Reading speed, by language."""
-        return self.data / "pace.jsonl"
-
-    @property
-    def models(self) -> Path:
-        """Downloaded models."""
-        return self.data / "models"
-
-    @property
-    def own_models(self) -> Path:
-        """The user's additions to the model catalogue."""
-        return self.config / "models.toml"
 
     @property
     def log_file(self) -> Path:

@@ -25,3 +25,8 @@ def format_duration(seconds: float) -> str:
 def format_list(names: Sequence[str], most: int) -> str:
     """`a, b, c and 3 more`: at most `most` names."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def counted(number: int, what: str) -> str:
+    """`1 question`, `4 questions`."""
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -38,6 +38,18 @@ def out(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
+@pytest.fixture(autouse=True)
+def no_plots(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw plots in the test that looks at one only: each takes a second."""
+    if "tokens_png" not in request.fixturenames:
+        monkeypatch.setattr("gistread.cli.eval.draw_scatter", lambda *_: None)
+
+
+@pytest.fixture
+def tokens_png(out: Path) -> Path:
+    return out / "tokens.png"
+
+
 def go(run: Run, data: Path, out: Path, *more: str) -> Ran:
     return run(
         "eval", "fairytaleqa", "--data", data, "--readers", READERS, "--page-size", "80-160", "--out", out, *more
@@ -49,7 +61,7 @@ def lines(out: Path) -> list[dict[str, object]]:
 
 
 def test_a_run_ends_with_its_table_on_the_screen_and_in_files(
-    run: Run, data: Path, out: Path, engine: FakeEngine
+    run: Run, data: Path, out: Path, tokens_png: Path, engine: FakeEngine
 ) -> None:
     ran = go(run, data, out)
     assert ran.status == ExitStatus.DONE
@@ -60,7 +72,7 @@ def test_a_run_ends_with_its_table_on_the_screen_and_in_files(
     markdown = (out / "table.md").read_text()
     assert "| readagent-s | 4 |" in markdown
     assert "- gold-coverage: " in markdown
-    assert (out / "tokens.png").read_bytes().startswith(b"\x89PNG")
+    assert tokens_png.read_bytes().startswith(b"\x89PNG")
     assert len(lines(out)) == 16
     assert len((out / "texts.jsonl").read_text().splitlines()) == 2
     assert sum(line.isascii() and "│" in line for line in ran.out.splitlines()) == 0

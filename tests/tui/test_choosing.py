@@ -158,7 +158,7 @@ async def test_themes_change_at_once_and_are_remembered(tmp_path: Path) -> None:
 
 
 async def test_a_broken_theme_of_the_person_is_a_notice(tmp_path: Path) -> None:
-    folder = paths_in(tmp_path).user_themes
+    folder = paths_in(tmp_path).themes
     folder.mkdir(parents=True)
     (folder / "mine.toml").write_text("name = 'mine'\n[colors]\nbackground = 'red'\n")
     app = app_on(small_book(), tmp_path, config=Config(theme="mine"))

@@ -203,7 +203,7 @@ async def test_a_preset_of_the_settings_is_what_a_new_book_is_read_as(tmp_path: 
 
 @pytest.mark.parametrize("name", ["nonsense", "broken"])
 async def test_a_preset_that_cannot_be_used_is_one_line_and_another_can_be_chosen(tmp_path: Path, name: str) -> None:
-    folder = paths_in(tmp_path).user_presets
+    folder = paths_in(tmp_path).presets
     folder.mkdir(parents=True)
     (folder / "broken.toml").write_text("keep = 3")
     app = app_on(small_book(), tmp_path, SteppedEngine(), Config(min_words=40, max_words=90, preset=name))

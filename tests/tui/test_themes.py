@@ -225,7 +225,7 @@ async def test_themes_of_the_person_are_read_anew_when_the_chooser_opens(tmp_pat
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=(110, 40)) as pilot:
         await opened(pilot)
-        folder = paths_in(tmp_path).user_themes
+        folder = paths_in(tmp_path).themes
         written(folder, "harbour", 'extends = "paper"\ntitle = "My harbour"')
         written(folder, "broken", "colors = 3")
         await pilot.press("T")

@@ -11,9 +11,10 @@ _EVAL_READERS = ("gistread", "readagent-s", "gists", "bm25", "dos")
 """The readers `eval` compares by default: gistread's own, ReadAgent, and three cheap baselines."""
 
 
-def add_screen(parser: argparse.ArgumentParser) -> None:
+def add_session_models(parser: argparse.ArgumentParser) -> None:
+    """The models that read, answer and embed."""
     add_model(parser)
-    add_asking_model(parser)
+    parser.add_argument("--asking-model", metavar="MODEL", help="the model that answers (default: the one that reads)")
     add_embedding_model(parser)
 
 
@@ -37,9 +38,7 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument
     add_book(parser)
     option("question", metavar="QUESTION")
-    add_model(parser)
-    add_asking_model(parser)
-    add_embedding_model(parser)
+    add_session_models(parser)
     option("--reader", choices=list(METHODS), help="the method; see below")
     option("--max-pages", type=count(0), metavar="N", help="most pages to look up (5)")
     option("--expand", type=page_numbers, default=(), metavar="3,7", help="pages to open first")
@@ -139,21 +138,22 @@ def add_completion(parser: argparse.ArgumentParser) -> None:
 def add_serve(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument
     option("book", metavar="BOOK", nargs="?", help="the book to open (default: the library)")
-    add_model(parser)
-    add_asking_model(parser)
-    add_embedding_model(parser)
+    add_session_models(parser)
     option("--host", default="127.0.0.1", help="address to listen on (127.0.0.1: this machine only)")
     option("--port", type=port, default=8000, metavar="N", help="port to listen on (8000; 0: any free port)")
 
 
 def add_models(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=type(parser))
-    listing = actions.add_parser("list", help="list the models on this machine (default)", allow_abbrev=False)
+
+    def action(name: str, summary: str) -> argparse.ArgumentParser:
+        return actions.add_parser(name, help=summary, allow_abbrev=False)
+
+    listing = action("list", "list the models on this machine (default)")
     listing.add_argument(
         "--folder", metavar="DIR", type=Path, action="append", default=[], help="search this folder too"
     )
-    add_formats(listing)
-    use = actions.add_parser("use", help="set the default model", allow_abbrev=False)
+    use = action("use", "set the default model")
     use.add_argument("model", metavar="NAME", help="a name from the list, a path, `starter`, or `none`")
     use.add_argument(
         "--for",
@@ -163,12 +163,8 @@ def add_models(parser: argparse.ArgumentParser) -> None:
         help="what to use it for (reading); the reading model also answers unless an asking model is set",
     )
     add_adapter(use)
-    add_formats(use)
-    catalogue = actions.add_parser(
-        "catalogue", help="list models to download, and which one suits this machine", allow_abbrev=False
-    )
-    add_formats(catalogue)
-    get = actions.add_parser("get", help="download a model, after asking", allow_abbrev=False)
+    action("catalogue", "list models to download, and which one suits this machine")
+    get = action("get", "download a model, after asking")
     get.add_argument(
         "model",
         metavar="NAME",
@@ -178,22 +174,15 @@ def add_models(parser: argparse.ArgumentParser) -> None:
     )
     get.add_argument("--yes", action="store_true", help="accept the licence and the size without asking")
     get.add_argument("--use", action="store_true", help="make it the default model")
-    add_formats(get)
     add_quiet(get)
-    check = actions.add_parser("check", help="test whether a model is good enough for reading", allow_abbrev=False)
-    check.add_argument(
-        "model",
-        metavar="NAME",
-        nargs="?",
-        help="a name from the list, a path, or `starter` (default: the model in use)",
-    )
+    check = action("check", "test whether a model is good enough for reading")
+    name = "a name from the list, a path, or `starter`"
+    check.add_argument("model", metavar="NAME", nargs="?", help=f"{name} (default: the model in use)")
     check.add_argument("--again", action="store_true", help="test again, ignoring earlier results")
-    add_formats(check)
-    convert = actions.add_parser(
-        "convert", help="make a requantised copy of a model, if it is faster", allow_abbrev=False
-    )
-    convert.add_argument("model", metavar="NAME", help="a name from the list, a path, or `starter`")
-    add_formats(convert)
+    convert = action("convert", "make a requantised copy of a model, if it is faster")
+    convert.add_argument("model", metavar="NAME", help=name)
+    for each in actions.choices.values():
+        add_formats(each)
 
 
 def add_eval(parser: argparse.ArgumentParser) -> None:
@@ -207,9 +196,7 @@ def add_eval(parser: argparse.ArgumentParser) -> None:
     option("dirs", metavar="DIR", nargs="*", type=Path, help="run folders for `report`")
     option("--data", metavar="FILE", type=Path, help="the task's data file or folder")
     option("--readers", type=readers, default=_EVAL_READERS, metavar="A,B", help="readers, or `all`")
-    add_model(parser)
-    add_asking_model(parser)
-    add_embedding_model(parser)
+    add_session_models(parser)
     option("-o", "--out", metavar="DIR", type=Path, help="run folder, also for resuming (eval-TASK)")
     option(
         "--limit",
@@ -269,10 +256,6 @@ def add_doctor(parser: argparse.ArgumentParser) -> None:
     add_formats(parser)
 
 
-def add_paths(parser: argparse.ArgumentParser) -> None:
-    add_formats(parser)
-
-
 def add_book(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
     parser.add_argument(
         "book",
@@ -286,15 +269,11 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument
     option("-m", "--model", metavar="MODEL", help="path or name of a GGUF model, a server address, or `starter`")
     add_adapter(parser)
-    option("--context", type=count(256), metavar="N", help="context length in tokens")
+    option("--context", dest="context_tokens", type=count(256), metavar="N", help="context length in tokens")
 
 
 def add_adapter(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--adapter", metavar="FILE", type=Path, help="LoRA adapter (GGUF) to use the model with")
-
-
-def add_asking_model(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--asking-model", metavar="MODEL", help="the model that answers (default: the one that reads)")
 
 
 def add_embedding_model(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,6 @@ from gistread.cli.loading import load_info
 from gistread.cli.model_check import check_results, result_document
 from gistread.cli.opening import settings
 from gistread.cli.output import fail, write, write_json
-from gistread.cli.progress import counted
 from gistread.config import Config
 from gistread.engine.llama.fit import Gpu
 from gistread.engine.llama.gguf import GgufHeader
@@ -26,7 +25,7 @@ from gistread.memory.check_results import CheckResult
 from gistread.memory.estimate import expected_pace
 from gistread.memory.model import ReadingMode
 from gistread.paths import default_paths
-from gistread.units import format_duration, format_size
+from gistread.units import counted, format_duration, format_size
 
 _NOVEL_WORDS = 100_000
 
@@ -71,22 +70,18 @@ async def _examine(model_name: str, config: Config, *, measure: bool) -> _Findin
     try:
         found.library = await asyncio.to_thread(ask_library)
         found.advice += build_advice(found.library, cpu_flags(), found.gpu)
-        model = _model(model_name or config.model, found)
-        if model is not None:
+        name = model_name or config.model
+        try:
+            model = find_source(name)
+        except EngineError as error:
+            if name:
+                raise
+            found.no_model = error
+        else:
             await _examine_model(model, config, found, measure=measure)
     except EngineError as error:
         found.problem = error
     return found
-
-
-def _model(name: str, found: _Findings) -> ModelSource | None:
-    try:
-        return find_source(name)
-    except EngineError as error:
-        if name:
-            raise
-        found.no_model = error
-        return None
 
 
 async def _examine_model(model: ModelSource, config: Config, found: _Findings, *, measure: bool) -> None:
@@ -231,11 +226,7 @@ def _document(found: _Findings) -> Json:
         },
         "engine": info
         and {
-            "name": info.name,
-            "device": info.device,
-            "weights": info.weights,
-            "context_tokens": info.context_tokens,
-            "parallel": info.parallel,
+            **{name: getattr(info, name) for name in ("name", "device", "weights", "context_tokens", "parallel")},
             "fit": asdict(info.placement) if info.placement else None,
         },
         "verdict": result_document(found.check) if found.check else None,

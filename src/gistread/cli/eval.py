@@ -8,7 +8,6 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from gistread.cli.output import say, write, write_json
-from gistread.cli.progress import counted
 from gistread.errors import ExitStatus, GistreadError, StorageError, UsageError
 from gistread.evaluation import memory_figures
 from gistread.evaluation.judge import with_ratings
@@ -20,6 +19,7 @@ from gistread.evaluation.table import FEWEST, Table, differences, figures, markd
 from gistread.evaluation.tasks.registry import TASKS
 from gistread.evaluation.tasks.task import Task
 from gistread.readers.registry import METHODS
+from gistread.units import counted
 
 _MOST_COLUMNS = 100
 _LABEL_COLUMNS = 10

@@ -15,7 +15,7 @@ from gistread.cli.loading import choose_embedding_model, loaded, new_embedder
 from gistread.cli.model_check import is_reliable
 from gistread.cli.opening import settings
 from gistread.cli.output import say
-from gistread.cli.progress import ProgressLine, at_work, bar, counted, reading_line
+from gistread.cli.progress import ProgressLine, at_work, bar, reading_line
 from gistread.config import Config
 from gistread.engine.model_source import ModelSource, find_source
 from gistread.engine.protocol import Engine, EngineInfo
@@ -38,7 +38,7 @@ from gistread.paths import default_paths
 from gistread.presets import find_preset
 from gistread.readers.options import ReaderOptions
 from gistread.readers.registry import METHODS
-from gistread.units import format_duration
+from gistread.units import counted, format_duration
 
 _CLOSED_BOOK = "closed-book"
 _MEMORIES = "memories"
@@ -136,7 +136,7 @@ def _plan(arguments: argparse.Namespace, config: Config, task: Task, readers: tu
         config=running.RunConfig(
             ReadingMethod(ReadingMode(config.reading or DEFAULT_READING_MODE), pauses, not arguments.no_guard),
             size=_page_size(arguments.page_size, pauses),
-            preset=find_preset(arguments.preset, default_paths().user_presets) if arguments.preset else None,
+            preset=find_preset(arguments.preset, default_paths().presets) if arguments.preset else None,
             task=parse_task(arguments.gist_task) if arguments.gist_task else "",
         ),
         timeout_s=arguments.timeout,

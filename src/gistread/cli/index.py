@@ -15,7 +15,7 @@ from gistread.cli.loading import choose_embedding_model
 from gistread.cli.memories import check_preset, task_of
 from gistread.cli.opening import check_models, open_named, settings
 from gistread.cli.output import write_json
-from gistread.cli.progress import ProgressLine, artifact_line, at_work, counted
+from gistread.cli.progress import ProgressLine, artifact_line, at_work
 from gistread.cli.sessions import new_session, read_to_end
 from gistread.config import Config
 from gistread.engine.protocol import Engine, EngineInfo
@@ -25,7 +25,7 @@ from gistread.memory.estimate import RemainingWork
 from gistread.memory.model import GistMemory, GistSource
 from gistread.readers.registry import METHODS
 from gistread.session.session import Session
-from gistread.units import format_duration
+from gistread.units import counted, format_duration
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:

@@ -33,7 +33,7 @@ def memory_store() -> MemoryStore:
 def check_preset(config: Config) -> None:
     """Raises UsageError if there is no such preset; call it before a model is loaded."""
     if config.preset != AUTO:
-        find_preset(config.preset, default_paths().user_presets)
+        find_preset(config.preset, default_paths().presets)
 
 
 def task_of(arguments: argparse.Namespace) -> str:

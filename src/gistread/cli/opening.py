@@ -38,17 +38,10 @@ def settings(arguments: argparse.Namespace) -> Config:
     config = load_config(default_paths().config_file)
     if getattr(arguments, "model", None):
         config = replace(config, asking_model="")
-    typed = {
-        "asking_model": getattr(arguments, "asking_model", None),
-        "embedding_model": getattr(arguments, "embedding_model", None),
-        "context_tokens": getattr(arguments, "context", None),
-        "reading": getattr(arguments, "reading", None),
-        "preset": getattr(arguments, "preset", None),
-        "min_words": getattr(arguments, "min_words", None),
-        "max_words": getattr(arguments, "max_words", None),
-        "max_pages": getattr(arguments, "max_pages", None),
-    }
-    return replace(config, **{name: value for name, value in typed.items() if value is not None})
+    models = ("asking_model", "embedding_model", "context_tokens")
+    options = (*models, "reading", "preset", "min_words", "max_words", "max_pages")
+    typed = {name: value for name in options if (value := getattr(arguments, name, None)) is not None}
+    return replace(config, **typed)
 
 
 def check_models(arguments: argparse.Namespace) -> None:

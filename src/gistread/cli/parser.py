@@ -49,7 +49,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     argv = _command_first(argv)
     name = argv[0] if argv and argv[0] in _COMMANDS else ""
     if name:
-        parser, command = _command_parser(name), _COMMANDS[name]
+        command = _COMMANDS[name]
+        parser = _parser(f"gistread {name}", command.summary, command.examples)
+        command.add_arguments(parser)
         if command.default_action:
             parsed = parser.parse_args(_with_action(argv[1:], command.default_action))
         elif "--" in argv:  # Python's intermixed parsing loses it.
@@ -123,13 +125,6 @@ def _misspelt(argv: Sequence[str]) -> str:
     return next(iter(difflib.get_close_matches(argv[0], _COMMANDS, n=1)), "")
 
 
-def _command_parser(name: str) -> _Parser:
-    command = _COMMANDS[name]
-    parser = _parser(f"gistread {name}", command.summary, command.examples)
-    command.add_arguments(parser)
-    return parser
-
-
 def _main_parser(epilog: str) -> _Parser:
     parser = _parser(
         "gistread",
@@ -139,7 +134,7 @@ def _main_parser(epilog: str) -> _Parser:
     )
     parser.usage = "gistread [--model MODEL] [--context N] [BOOK]\n       gistread COMMAND …"
     parser.add_argument("-V", "--version", action="version", version=f"gistread {__version__}")
-    arguments.add_screen(parser)
+    arguments.add_session_models(parser)
     return parser
 
 
@@ -173,12 +168,12 @@ _COMMANDS = {
     "sample": _Command(
         "Open the sample story.",
         "examples:\n  gistread sample\n  gistread sample --model starter",
-        arguments.add_screen,
+        arguments.add_session_models,
     ),
     "last": _Command(
         "Continue the book you read last.",
         "examples:\n  gistread last\n  gistread last --model starter",
-        arguments.add_screen,
+        arguments.add_session_models,
     ),
     "index": _Command(
         "Build the gist memory of a book, or resume building it.",
@@ -271,6 +266,6 @@ _COMMANDS = {
         arguments.add_completion,
     ),
     "paths": _Command(
-        "Show where gistread keeps its files.", "examples:\n  gistread paths --json", arguments.add_paths
+        "Show where gistread keeps its files.", "examples:\n  gistread paths --json", arguments.add_formats
     ),
 }

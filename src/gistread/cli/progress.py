@@ -7,6 +7,7 @@ from typing import Self, TextIO
 
 from gistread.cli.output import is_quiet, sanitize, say
 from gistread.engine.protocol import EngineInfo, EngineState, Phase
+from gistread.library.text import progress_bar
 from gistread.memory.model import GistMemory
 from gistread.units import format_duration
 
@@ -69,8 +70,7 @@ def reading_line(memory: GistMemory, state: EngineState, left_s: float | None) -
 
 def bar(share: float) -> str:
     """`━━━━────` for a share from 0 to 1."""
-    filled = round(share * _BAR_COLUMNS)
-    return f"{'━' * filled}{'─' * (_BAR_COLUMNS - filled)}"
+    return progress_bar(share, _BAR_COLUMNS)
 
 
 def artifact_line(what: str, done: int, total: int, left_s: float) -> str:
@@ -94,8 +94,3 @@ def engine_line(state: EngineState, model: str) -> str:
 def at_work(info: EngineInfo) -> str:
     """The model, and whether it runs on this machine."""
     return info.name if info.is_remote else f"{info.name} on this machine"
-
-
-def counted(number: int, what: str) -> str:
-    """`1 question`, `4 questions`."""
-    return f"{number} {what}{'' if number == 1 else 's'}"

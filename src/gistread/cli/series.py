@@ -9,13 +9,13 @@ from gistread.book.sniff import SERIES_SUFFIX
 from gistread.cli.json_output import Json
 from gistread.cli.memories import memory_store
 from gistread.cli.output import say, write, write_json
-from gistread.cli.progress import counted
 from gistread.errors import BookError, ExitStatus, StorageError, UsageError
 from gistread.library.adding import add_file
 from gistread.library.catalogue import Catalogue
 from gistread.library.series import write_series
 from gistread.library.text import percent
 from gistread.paths import default_paths
+from gistread.units import counted
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:

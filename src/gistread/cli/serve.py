@@ -32,7 +32,7 @@ def _screen_command(arguments: argparse.Namespace) -> list[str]:
         "--model": arguments.model,
         "--asking-model": arguments.asking_model,
         "--embedding-model": arguments.embedding_model,
-        "--context": arguments.context,
+        "--context": arguments.context_tokens,
     }
     words = [sys.executable, "-m", "gistread"]
     for option, value in options.items():

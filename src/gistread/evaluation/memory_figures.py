@@ -14,6 +14,7 @@ from gistread.engine.protocol import NO_USAGE
 from gistread.errors import StorageError
 from gistread.evaluation.model import Document
 from gistread.memory.model import GistMemory, GistSource
+from gistread.units import counted
 
 FILE_NAME = "texts.jsonl"
 
@@ -86,9 +87,8 @@ def summary(texts: Collection[TextFigures]) -> str:
         return ""
     rate = 100 * (1 - sum(one.gist_words for one in texts) / words)
     extractive = sum(one.extractive_gists for one in texts) / pages
-    noun = "text" if len(texts) == 1 else "texts"
     return (
-        f"Memories: {len(texts)} {noun} of {words / len(texts):,.0f} words on average, {pages} pages of "
+        f"Memories: {counted(len(texts), 'text')} of {words / len(texts):,.0f} words on average, {pages} pages of "
         f"{words / pages:.0f}; compression rate {rate:.1f}; {extractive:.0%} of the gists extractive; "
         f"{sum(one.prefilled for one in texts) / words:.2f} tokens prefilled per word, "
         f"{sum(one.seconds for one in texts):,.0f} s."

@@ -8,6 +8,7 @@ from gistread.book.model import Book
 from gistread.library.model import LibraryEntry
 from gistread.memory.progress import BookProgress
 from gistread.memory.writer import MemoryHeader
+from gistread.units import counted
 
 _MONTHS_AS_DAYS = 60
 _MIN_S, _H_S = 60, 3600
@@ -71,7 +72,7 @@ def describe_memory(header: MemoryHeader, book: Book, now_s: float) -> tuple[str
     """A memory's model, preset, progress, pages and date."""
     share = "" if header.complete else f", {percent(header.read_until / max(1, len(book.text)))} of the book"
     facts = (
-        f"{header.pages} page{'' if header.pages == 1 else 's'}{share}",
+        f"{counted(header.pages, 'page')}{share}",
         f"{header.size.min_words} to {header.size.max_words} words a page",
         header.method.mode,
         relative_time(header.modified_s, now_s),

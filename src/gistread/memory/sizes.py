@@ -52,6 +52,9 @@ def choose_size(
     largest whose two open pages fill at most half of the window. Bounds set by the person win. Raises UsageError for
     invalid bounds, EngineError when not even one page fits.
     """
+    for name, value in (("--min-words", min_words), ("--max-words", max_words)):
+        if value is not None and value < 1:
+            raise UsageError(f"{name} is {value}; a page needs at least one word.")
     if min_words is not None and max_words is not None and min_words > max_words:
         raise UsageError(f"--min-words {min_words} is more than --max-words {max_words}.", "Give a smaller minimum.")
     room_words = max(0, int((context_tokens - PROMPT_TOKENS - ANSWER_TOKENS) / tokens_per_word))

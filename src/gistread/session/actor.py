@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from gistread.errors import EngineError
 from gistread.session.machine import Job
@@ -12,12 +13,6 @@ from gistread.session.machine import Job
 class _Command:
     run: Callable[[], Awaitable[None] | None]
     done: asyncio.Future[None] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Ended:
-    job: Job
-    task: asyncio.Task[None]
 
 
 class Actor:
@@ -38,7 +33,7 @@ class Actor:
         self._decide = decide
         self._ended = ended
         self._crashed = crashed
-        self._inbox: asyncio.Queue[_Command | _Ended] = asyncio.Queue()
+        self._inbox: asyncio.Queue[_Command] = asyncio.Queue()
         self._tasks: dict[Job, asyncio.Task[None]] = {}
         self._loop: asyncio.Task[None] | None = None
 
@@ -74,21 +69,20 @@ class Actor:
             self._loop.cancel()
             self._loop = None
         while not self._inbox.empty():
-            message = self._inbox.get_nowait()
-            if isinstance(message, _Command) and message.done is not None:
-                message.done.cancel()
+            if (done := self._inbox.get_nowait().done) is not None:
+                done.cancel()
 
-    def _put(self, message: _Command | _Ended) -> None:
+    def _put(self, command: _Command) -> None:
         if self._loop is None:
             self._loop = asyncio.create_task(self._run(), name="session")
-        self._inbox.put_nowait(message)
+        self._inbox.put_nowait(command)
 
     async def _run(self) -> None:
         while True:
-            message = await self._inbox.get()
-            done = message.done if isinstance(message, _Command) else None
+            command = await self._inbox.get()
+            done = command.done
             try:
-                await self._step(message)
+                await self._step(command.run)
             except Exception as error:
                 if done is None:
                     self._crashed(error)
@@ -97,16 +91,10 @@ class Actor:
             if done is not None and not done.done():
                 done.set_result(None)
 
-    async def _step(self, message: _Command | _Ended) -> None:
+    async def _step(self, run: Callable[[], Awaitable[None] | None]) -> None:
         try:
-            match message:
-                case _Command(run=run):
-                    if (waiting := run()) is not None:
-                        await waiting
-                case _Ended(job=job, task=task) if self._tasks.get(job) is task:
-                    del self._tasks[job]
-                    failure = EngineError("The model was stopped.") if task.cancelled() else task.exception()
-                    self._ended(job, failure if isinstance(failure, Exception) else None)
+            if (waiting := run()) is not None:
+                await waiting
         finally:
             wanted = self._decide()
             await self.stop(*(self._tasks.keys() - wanted))
@@ -117,4 +105,10 @@ class Actor:
     def _start(self, job: Job) -> None:
         task = asyncio.create_task(self._jobs[job](), name=job)
         self._tasks[job] = task
-        task.add_done_callback(lambda task: self._inbox.put_nowait(_Ended(job, task)))
+        task.add_done_callback(lambda task: self._inbox.put_nowait(_Command(partial(self._end, job, task))))
+
+    def _end(self, job: Job, task: asyncio.Task[None]) -> None:
+        if self._tasks.get(job) is task:
+            del self._tasks[job]
+            failure = EngineError("The model was stopped.") if task.cancelled() else task.exception()
+            self._ended(job, failure if isinstance(failure, Exception) else None)

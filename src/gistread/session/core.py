@@ -62,7 +62,7 @@ class Core:
         self.embedder = embedder
         self.background = background
         self.listeners: list[Listener] = []
-        self.choice = MemoryChoice(book, MemoryStore(paths.memories), config, paths.user_presets, task)
+        self.choice = MemoryChoice(book, MemoryStore(paths.memories), config, paths.presets, task)
         self.checks = CheckResults(paths.check_results, installed_version())
         self.models = ModelPair(make_engine, config, self.tell)
         self.memory: GistMemory | None = None

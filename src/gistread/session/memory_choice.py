@@ -15,6 +15,7 @@ from gistread.memory.sizes import choose_sizes
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.memory.writer import MemoryHeader, MemoryWriter
 from gistread.presets import AUTO, Preset, find_preset
+from gistread.units import counted
 
 
 class MemoryChoice:
@@ -80,11 +81,8 @@ class MemoryChoice:
         """A notice about a memory that stays; empty if the user chose it or this model made it."""
         if shown is None or shown.model_name == model_name or isinstance(self._wanted, MemoryHeader):
             return ""
-        pages = "1 page" if len(shown.entries) == 1 else f"{len(shown.entries)} pages"
-        return (
-            f"{model_name} has not read this book; {shown.model_name} has, {pages}. "
-            "Questions are asked over that memory."
-        )
+        has = f"{shown.model_name} has, {counted(len(shown.entries), 'page')}"
+        return f"{model_name} has not read this book; {has}. Questions are asked over that memory."
 
 
 def resolve_memory(

@@ -269,7 +269,7 @@ class Session:
 
     def presets(self) -> tuple[dict[str, Preset], list[str]]:
         """Presets by name, and a message for each invalid preset file. Reads the disk."""
-        return read_presets(self._paths.user_presets)
+        return read_presets(self._paths.presets)
 
     def memories(self) -> list[MemoryHeader]:
         """Memories of this book with at least one page. Reads the disk."""

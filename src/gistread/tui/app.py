@@ -76,7 +76,7 @@ class GistreadApp(App[None]):
         """Why the app ended, if the book that was named cannot be opened."""
         self._first = book
         self._first_path = path
-        self._palettes, self._problems = themes.read_themes(themes.packaged_themes(), paths.user_themes)
+        self._palettes, self._problems = themes.read_themes(themes.packaged_themes(), paths.themes)
         keymap, key_problems = commands.check_keys(config.keys)
         self._problems += key_problems
         self._register_themes()
@@ -180,7 +180,7 @@ class GistreadApp(App[None]):
         """The person's own themes are read again, so that one can be edited while it is shown."""
         from gistread.tui.screens.theme import ThemeScreen
 
-        self._palettes, problems = themes.read_themes(themes.packaged_themes(), self.paths.user_themes)
+        self._palettes, problems = themes.read_themes(themes.packaged_themes(), self.paths.themes)
         self._register_themes()
         before = self.theme if self.theme in self._palettes else themes.DEFAULT
         self.theme = before

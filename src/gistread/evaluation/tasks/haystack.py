@@ -22,35 +22,28 @@ Count = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Straw:
-    """A paragraph of a haystack, and its length in tokens."""
-
-    passage: Passage
-    tokens: int
-
-
-@dataclass(frozen=True, slots=True)
 class Hay:
     """The material for haystacks."""
 
-    straws: tuple[Straw, ...]
+    passages: tuple[Passage, ...]
     in_order: bool
     """True for a book, of which a contiguous part is used; else paragraphs are drawn at random."""
 
 
-def hay_of(passages: Iterable[Passage], count: Count) -> Hay:
-    """Material from paragraphs, without repetitions."""
-    return Hay(tuple(_straw(passage, count) for passage in _once(passages)), in_order=False)
+def hay_of(passages: Iterable[Passage]) -> Hay:
+    """Material from paragraphs, without repetitions and support marks."""
+    found = {passage.text: replace(passage, support=()) for passage in passages if passage.text.strip()}
+    return Hay(tuple(found.values()), in_order=False)
 
 
-def hay_of_book(path: Path, count: Count) -> Hay:
+def hay_of_book(path: Path) -> Hay:
     """Material from the prose of a book. Raises GistreadError when it is unreadable or has none."""
     book = open_book(path)
     prose = (book.text[each.start : each.end] for each in book.paragraphs if each.kind in _PROSE)
-    straws = tuple(_straw(Passage("", text), count) for text in prose)
-    if not straws:
+    passages = tuple(Passage("", text) for text in prose)
+    if not passages:
         raise GistreadError(f"{path} has no prose to hide a needle in.", "Name another book.")
-    return Hay(straws, in_order=True)
+    return Hay(passages, in_order=True)
 
 
 def gather(
@@ -64,24 +57,25 @@ def gather(
     left = tokens
     while left > 0:
         before = len(taken)
-        for straw in _order(hay, chance):
-            if not straw.tokens or not fits(straw.passage):
+        for passage in _order(hay, chance):
+            length = _tokens(passage, count)
+            if not length or not fits(passage):
                 continue
-            if straw.tokens > left:
-                return taken + _beginning(straw.passage, left, count)
-            taken.append(straw.passage)
-            left -= straw.tokens
+            if length > left:
+                return taken + _beginning(passage, left, count)
+            taken.append(passage)
+            left -= length
         if len(taken) == before:
             break
     return taken
 
 
-def _order(hay: Hay, chance: random.Random) -> Sequence[Straw]:
-    """The straws in random order; those of a book in order from a random start, wrapping around."""
+def _order(hay: Hay, chance: random.Random) -> Sequence[Passage]:
+    """Random order; for a book its own from a random start, wrapping around."""
     if not hay.in_order:
-        return chance.sample(hay.straws, len(hay.straws))
-    first = chance.randrange(len(hay.straws))
-    return hay.straws[first:] + hay.straws[:first]
+        return chance.sample(hay.passages, len(hay.passages))
+    first = chance.randrange(len(hay.passages))
+    return hay.passages[first:] + hay.passages[:first]
 
 
 def buried(
@@ -126,14 +120,5 @@ def _beginning(passage: Passage, tokens: int, count: Count) -> list[Passage]:
     return [replace(passage, text=passage.text[: fitting[-1]])] if fitting else []
 
 
-def _straw(passage: Passage, count: Count) -> Straw:
-    return Straw(passage, _tokens(passage, count))
-
-
 def _tokens(passage: Passage, count: Count) -> int:
     return count(passage.title) + count(passage.text)
-
-
-def _once(passages: Iterable[Passage]) -> list[Passage]:
-    found = {passage.text: replace(passage, support=()) for passage in passages if passage.text.strip()}
-    return list(found.values())

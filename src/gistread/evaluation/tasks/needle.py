@@ -11,7 +11,8 @@ import random
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from gistread.book.sentences import sentence_spans
@@ -63,7 +64,7 @@ def load_needle_2(path: Path, options: TaskOptions) -> Iterator[Document]:
 
 
 def _hay(passages: Iterable[Passage], options: TaskOptions) -> Hay:
-    return hay_of_book(options.haystack, options.count) if options.haystack else hay_of(passages, options.count)
+    return hay_of_book(options.haystack) if options.haystack else hay_of(passages)
 
 
 def _problem(paragraph: Paragraph, asked: SquadQuestion) -> Problem:
@@ -77,6 +78,7 @@ def _problem(paragraph: Paragraph, asked: SquadQuestion) -> Problem:
 def _documents(
     path: Path, problems: Sequence[Problem], hay: Hay, depths: Sequence[tuple[float, ...]], options: TaskOptions
 ) -> Iterator[Document]:
+    options = replace(options, count=cache(options.count))
     needles = list(itertools.islice(_needles(problems, options.seed), _MOST_NEEDLES))
     if not needles:
         raise GistreadError(
@@ -101,7 +103,7 @@ def _document(
     chance = random.Random(f"{options.seed} {id_}")
     count = options.count
     tokens = sum(count(passage.title) + count(passage.text) for passage in needle.passages)
-    if not any(_is_hay(straw.passage, needle) for straw in hay.straws):
+    if not any(_is_hay(passage, needle) for passage in hay.passages):
         raise GistreadError(
             f"No haystack for {needle.id}: every other paragraph of the file is related to it.",
             "Give a book with --haystack FILE.",
