@@ -32,6 +32,8 @@ class ChapterStart:
     index: int
     title: str
     level: int
+    blocks: int = 1
+    """Number of paragraphs that its heading takes."""
 
 
 def by_paragraph(chapters: Iterable[ChapterStart]) -> Mapping[int, Sequence[ChapterStart]]:

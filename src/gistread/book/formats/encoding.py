@@ -163,15 +163,20 @@ _ACTUAL_CODECS = {
 # Encodings that write text as ASCII bytes and so pass for UTF-8.
 _SEVEN_BIT = ("iso2022", "hz", "utf-7")
 _MOST_REPLACED = 0.001
+_DECLARATION = re.compile(
+    rb"""<\?xml[^>]{0,200}?\bencoding\s*=\s*["']([\w.:-]+)|<meta\b[^>]{0,500}?\bcharset\s*=\s*["']?\s*([\w.:-]+)""",
+    re.IGNORECASE,
+)
+_DECLARATION_BYTES = 16 * 1024
 
 
-def decode_declared(data: bytes, declaration: re.Pattern[bytes], head_bytes: int = 16 * 1024) -> Decoded | None:
-    """Decode `data`, whose start may declare its encoding in a group of `declaration`; None if it is no text.
+def decode_declared(data: bytes) -> Decoded | None:
+    """Decode XML or HTML, whose start may declare its encoding; None if it is no text.
 
     A byte order mark wins, then valid UTF-8: programs often save UTF-8 under a copied declaration.
     """
-    head = data[:head_bytes]
-    found = declaration.search(head)
+    head = data[:_DECLARATION_BYTES]
+    found = _DECLARATION.search(head)
     codec = codec_of(next(group for group in found.groups() if group).decode("ascii", "replace")) if found else ""
     if not codec or data.startswith(tuple(mark for mark, _ in _MARKS)) or b"\0" in head:
         return decode(data)

@@ -20,7 +20,6 @@ from gistread.book.model import Book
 from gistread.book.normalise import join_title, language_tag
 from gistread.errors import BookError
 
-_DECLARATION = re.compile(rb"""<\?xml[^>]{0,200}?\bencoding\s*=\s*["']([\w.:-]+)""", re.IGNORECASE)
 # Pictures are most of the bytes; a parser would keep them all.
 _BINARY = re.compile(r"<(?:\w+:)?binary\b([^>]*)>([^<]*)</(?:\w+:)?binary\s*>", re.IGNORECASE)
 _BINARY_ID = re.compile(r"""\bid\s*=\s*["']([^"']*)["']""", re.IGNORECASE)
@@ -28,7 +27,7 @@ _BINARY_ID = re.compile(r"""\bid\s*=\s*["']([^"']*)["']""", re.IGNORECASE)
 
 def read_fb2(data: bytes, name: str) -> Book:
     """The book in `data`; `name` is used in messages. Raises BookError."""
-    decoded = decode_declared(data, _DECLARATION)
+    decoded = decode_declared(data)
     tree = parse_xml(_BINARY.sub("", decoded.text)) if decoded else None
     if decoded is None or tree is None:
         raise BookError(f"{name} cannot be read: it is not a valid FictionBook.")
@@ -51,7 +50,7 @@ def read_fb2(data: bytes, name: str) -> Book:
 
 def read_binary(data: bytes, name: str) -> bytes | None:
     """The picture named `name`; None if it is missing or damaged."""
-    decoded = decode_declared(data, _DECLARATION)
+    decoded = decode_declared(data)
     for match in _BINARY.finditer(decoded.text if decoded else ""):
         named = _BINARY_ID.search(match[1])
         if named and named[1] == name:

@@ -21,12 +21,6 @@ from gistread.book.model import Book
 from gistread.book.normalise import language_tag, one_line
 from gistread.errors import BookError
 
-DECLARATION = re.compile(
-    rb"""<\?xml[^>]{0,200}?\bencoding\s*=\s*["']([\w.:-]+)|<meta\b[^>]{0,500}?\bcharset\s*=\s*["']?\s*([\w.:-]+)""",
-    re.IGNORECASE,
-)
-"""Where a page declares its encoding."""
-
 _IS_XHTML = re.compile(r"(?:\s|<!--.*?-->)*(?:<\?xml\b|<!doctype[^>]*xhtml|<html\b[^>]*xmlns\s*=)", re.I | re.S)
 _XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 
@@ -49,7 +43,7 @@ _AUTHOR_DATES = re.compile(r",?\s*\(?\b\d{3,4}\??\s*[-–]\s*(?:\d{3,4}\??)?\)?\
 
 def read_html(data: bytes, name: str) -> Book:
     """The book in `data`; `name` is used in messages. Raises BookError."""
-    decoded = decode_declared(data, DECLARATION)
+    decoded = decode_declared(data)
     if decoded is None:
         raise BookError(f"{name} is not an HTML page but unknown binary data.")
     return read_page(decoded.text, name, notices=encoding_notices(decoded))
@@ -89,7 +83,7 @@ def embedded_picture(data: bytes, source: str) -> str:
     number = source.removeprefix(_EMBEDDED)
     if not number.isdecimal():
         return ""
-    decoded = decode_declared(data, DECLARATION)
+    decoded = decode_declared(data)
     root = _tree(decoded.text.lstrip("\ufeff")) if decoded else None
     pictures = _embedded(root) if root is not None else []
     return (pictures[int(number) - 1].get("src") or "").strip() if 0 < int(number) <= len(pictures) else ""
@@ -131,7 +125,7 @@ def _decoded(page: Message) -> Decoded | None:
     if codec:
         text = payload.decode(codec, errors="replace")
         return Decoded(text, codec, text.count("\ufffd"))
-    return decode_declared(payload, DECLARATION)
+    return decode_declared(payload)
 
 
 def _metadata(root: etree._Element) -> Metadata:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
+from gistread.book.builder import ChapterStart
 from gistread.book.formats.headings import (
     NUMERALS,
     Candidate,
@@ -24,18 +25,8 @@ from gistread.book.normalise import one_line
 
 
 @dataclass(frozen=True, slots=True)
-class Heading:
-    """A chapter starts at block `index`; its heading takes `blocks` blocks."""
-
-    index: int
-    blocks: int
-    title: str
-    level: int
-
-
-@dataclass(frozen=True, slots=True)
 class Outline:
-    headings: tuple[Heading, ...]
+    chapters: tuple[ChapterStart, ...]
     title: str = ""
 
 
@@ -69,7 +60,7 @@ def outline(blocks: Sequence[TextBlock]) -> Outline:
     titled = _subtitled(found, blocks)
     return Outline(
         tuple(
-            Heading(c.index, count, title, level)
+            ChapterStart(c.index, title, level, count)
             for c, level, (title, count) in zip(found, levels, titled, strict=True)
         )
     )
@@ -84,7 +75,7 @@ def _markdown_outline(found: list[Candidate]) -> Outline:
         title = tops[0].title
         found = found[1:]
         highest = min(c.level for c in found)
-    return Outline(tuple(Heading(c.index, 1, c.title, c.level - highest + 1) for c in found), title)
+    return Outline(tuple(ChapterStart(c.index, c.title, c.level - highest + 1) for c in found), title)
 
 
 def _after(found: list[Candidate], i: int, sizes: list[int]) -> int:
@@ -99,10 +90,7 @@ def _key(c: Candidate) -> tuple[Rank, str, int | None]:
 
 
 def _without_contents(found: list[Candidate], blocks: Sequence[TextBlock], sizes: list[int]) -> list[Candidate]:
-    """Drop headings in a table of contents: many in a row with no text between them.
-
-    The real headings begin where the first entry occurs again, right before the text.
-    """
+    """Drop the entries of a table of contents: many headings in a row, up to the first entry's second occurrence."""
     starts = [i for i, block in enumerate(blocks) if is_contents(block)]
     kept: list[Candidate] = []
     i = 0

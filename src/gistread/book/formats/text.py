@@ -7,7 +7,7 @@ from gistread.book.builder import BookBuilder
 from gistread.book.formats.encoding import Decoded, decode
 from gistread.book.formats.gutenberg import GutenbergText, strip_gutenberg
 from gistread.book.formats.headings import heading_candidate, is_short_line, split_heading
-from gistread.book.formats.outline import Heading, Outline, outline
+from gistread.book.formats.outline import Outline, outline
 from gistread.book.formats.text_blocks import TextBlock, split_into_blocks
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.normalise import clean, one_line
@@ -47,15 +47,14 @@ def read_text(data: bytes, name: str) -> Book:
 
 
 def _add_blocks(builder: BookBuilder, found: list[TextBlock], shape: Outline) -> None:
-    headings = {heading.index: heading for heading in shape.headings}
+    chapters = {chapter.index: chapter for chapter in shape.chapters}
     heading_until = 0
     level = 0
     for index, block in enumerate(found):
-        heading: Heading | None = headings.get(index)
-        if heading:
-            builder.chapter(_without_emphasis(heading.title), heading.level)
-            heading_until = index + heading.blocks
-            level = heading.level
+        if chapter := chapters.get(index):
+            builder.chapter(_without_emphasis(chapter.title), chapter.level)
+            heading_until = index + chapter.blocks
+            level = chapter.level
         text = _without_emphasis(block.text)
         if index < heading_until:
             builder.add(text.strip().lstrip("#").strip("=\n "), ParagraphKind.HEADING, level)

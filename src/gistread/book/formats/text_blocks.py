@@ -6,7 +6,7 @@ lines.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from itertools import groupby, pairwise
 
@@ -102,59 +102,45 @@ def _detect_wrapping(lines: list[str], *, in_bytes: bool) -> _Wrapping:
     lengths = sorted(map(len, filled)) or [0]
     width = lengths[min(len(lengths) - 1, len(lengths) * 95 // 100)]
     wrapped = _Wrapping(TextLayout.EMPTY_LINES, width, in_bytes)
-    if width > _WIDEST_COLUMNS:
-        return _Wrapping(TextLayout.LINES, width, in_bytes)
-    followed = sum(bool(a and b) for a, b in pairwise(lines))
-    if not followed:
-        return _Wrapping(TextLayout.LINES, width, in_bytes)
-    if width > _WRAPPED_COLUMNS:
-        short = sum(wrapped.is_short(a, b) for a, b in pairwise(lines) if a and b)
-        if short > followed * 0.2:
-            return _Wrapping(TextLayout.LINES, width, in_bytes)
+    by_lines = replace(wrapped, layout=TextLayout.LINES)
+    followed = [(a, b) for a, b in pairwise(lines) if a and b]
+    if width > _WIDEST_COLUMNS or not followed:
+        return by_lines
+    if width > _WRAPPED_COLUMNS and sum(wrapped.is_short(a, b) for a, b in followed) > len(followed) * 0.2:
+        return by_lines
     if (len(lines) - len(filled)) * 25 < len(filled):
         # Hardly any empty lines: paragraphs show by indents, or each line is one.
         indented = sum(line.startswith(("  ", "\u3000")) for line in filled)
         if len(filled) * 0.02 < indented < len(filled) * 0.7:
-            return _Wrapping(TextLayout.INDENTS, width, in_bytes)
+            return replace(wrapped, layout=TextLayout.INDENTS)
         ended = sum(bool(_SENTENCE_END.search(line[-8:])) for line in filled)
         if ended > len(filled) * 0.6:
-            return _Wrapping(TextLayout.LINES, width, in_bytes)
+            return by_lines
     return wrapped
 
 
 def _groups(lines: Iterable[str]) -> Iterator[tuple[list[str], int]]:
     """Runs of lines between empty lines, each with the number of empty lines before it."""
-    group: list[str] = []
     gap = 0
-    before = 0
-    for line in lines:
-        if line:
-            if not group:
-                before = gap
-            group.append(line)
-            gap = 0
-        else:
-            if group:
-                yield group, before
-                group = []
-            gap += 1
-    if group:
-        yield group, before
+    for has_words, run in groupby(lines, key=bool):
+        group = list(run)
+        if has_words:
+            yield group, gap
+        gap = len(group)
 
 
 def _line_blocks(lines: Iterable[str]) -> Iterator[TextBlock]:
     """Each line is a paragraph, except lines indented together."""
     for group, gap in _groups(lines):
-        before = gap
         for set_in, run in groupby(group, key=lambda line: line.startswith("  ")):
             together = tuple(run)
             if set_in and len(together) > 1:
-                yield TextBlock(together, _kind_of_lines(together), before)
+                yield TextBlock(together, _kind_of_lines(together), gap)
             else:
                 for line in together:
-                    yield TextBlock((line,), _single_kind(line), before)
-                    before = 0
-            before = 0
+                    yield TextBlock((line,), _single_kind(line), gap)
+                    gap = 0
+            gap = 0
 
 
 def _indented_parts(group: list[str]) -> list[list[str]]:
@@ -217,10 +203,7 @@ def _kind_of_lines(group: Sequence[str]) -> ParagraphKind:
 
 
 def _is_narrow_prose(group: list[str], width: int) -> bool:
-    """Whether short lines are prose in a narrow column: filled to a width of their own.
-
-    Such lines break where the next word does not fit and begin in the middle of sentences.
-    """
+    """Whether short lines are prose in a narrow column: filled to a width of their own, begun within sentences."""
     own = max(map(len, group))
     if len(group) < 4 or own < width * 0.55:
         return False
@@ -231,9 +214,6 @@ def _is_narrow_prose(group: list[str], width: int) -> bool:
 
 def _is_marked(group: Sequence[str]) -> bool:
     """Whether the lines are list items, with continuation lines indented under them."""
-    first = _BULLET.match(group[0]) or _NUMBERED.match(group[0])
-    if not first:
-        return False
     pattern = _BULLET if _BULLET.match(group[0]) else _NUMBERED
     margin = len(group[0]) - len(group[0].lstrip())
     items = sum(bool(pattern.match(line)) for line in group)

@@ -118,16 +118,14 @@ class Collector:
 
     def _open_mark(self, mark: InlineMark) -> None:
         index = len(self._marks)
-        if index < inline.MAX_MARKS and self._all_marks < inline.MAX_MARKS_PER_BOOK and not self._is_open(mark):
+        is_open = any(mark == other for other, _ in self._open)
+        if index < inline.MAX_MARKS and self._all_marks < inline.MAX_MARKS_PER_BOOK and not is_open:
             self._all_marks += 1
             self._marks.append(mark)
             self._buffer.append(inline.opening(index))
         else:
             index = -1
         self._open.append((mark, index))
-
-    def _is_open(self, mark: InlineMark) -> bool:
-        return any(mark == other for other, _ in self._open)
 
     def _close_mark(self, index: int) -> None:
         if index >= 0:
@@ -138,8 +136,12 @@ class Collector:
         others = inline.strip_marks("".join(self._buffer)).strip()
         placed = 0
         for picture in self._pictures:
-            alone = picture.words if heading and picture.words else _words_of_single(picture)
-            words = _among_words(picture.words) if others else alone
+            if others:
+                words = _among_words(picture.words)
+            elif picture.words and (heading or is_break(picture.words)):
+                words = picture.words
+            else:
+                words = f"[{picture.words or _file_name(picture.source) or _NO_FILE_NAME}]"
             if words and placed and not others:
                 words = LINE_END + words
             placed += self._place(picture, words)
@@ -158,23 +160,9 @@ class Collector:
 
 def _among_words(words: str) -> str:
     # A drawn initial is part of the word it begins.
-    return words if is_initial(words) or is_break(words) else bracketed(words)
+    is_initial = len(words) <= _LONGEST_INITIAL and words.isalpha()
+    return words if is_initial or is_break(words) or not words else f"[{words}]"
 
 
-def _words_of_single(picture: _Picture) -> str:
-    if is_break(picture.words):
-        return picture.words
-    return bracketed(picture.words or file_name(picture.source) or _NO_FILE_NAME)
-
-
-def is_initial(words: str) -> bool:
-    return len(words) <= _LONGEST_INITIAL and words.isalpha()
-
-
-def bracketed(text: str) -> str:
-    return f"[{text}]" if text else ""
-
-
-def file_name(source: str) -> str:
-    """Last part of a path or URL."""
+def _file_name(source: str) -> str:
     return re.split(r"[?#]", source, maxsplit=1)[0].rstrip("/").rpartition("/")[2]

@@ -11,7 +11,7 @@ from html.entities import html5
 
 from lxml import etree, html
 
-from gistread.book.formats.encoding import decode
+from gistread.book.formats.encoding import decode, decode_declared
 
 _NAMED_ENTITY = re.compile(rb"&([A-Za-z][A-Za-z0-9]{0,40});")
 _CHARACTER_REFERENCE = re.compile(r"&#([xX][0-9A-Fa-f]{1,8}|[0-9]{1,8});?")
@@ -64,15 +64,9 @@ def parse_page(text: str) -> etree._Element | None:
 
 def parse_recovering(data: bytes) -> etree._Element | None:
     """Parse a package or contents file, repairing it if necessary."""
-    data = _numeric_entities(_as_utf8(data))
-    if data.count(b"<") > _MOST_TAGS:
-        return None
-    root = _xml(data)
-    if root is not None:
-        return root
-    return _xml(
-        _without_invalid(data.decode("utf-8", errors="replace")).encode("utf-8", errors="replace"), recover=True
-    )
+    decoded = decode_declared(data)
+    tree = parse_xml(decoded.text) if decoded else None
+    return tree.root if tree else None
 
 
 def parse_xml(text: str, *, most_tags: int = _MOST_TAGS) -> Tree | None:

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from gistread.book.builder import ChapterStart
-from gistread.book.formats.outline import outline as outline_of_text
+from gistread.book.formats.outline import outline
 from gistread.book.formats.pdf.layout import PageLayout
 from gistread.book.formats.pdf.pages import OutlineEntry, PagePosition
 from gistread.book.formats.pdf.paragraphs import Block
@@ -106,7 +106,7 @@ def by_headings(blocks: Sequence[Block], texts: Sequence[str], layout: PageLayou
         )
         for block, text in zip(blocks, texts, strict=True)
     ]
-    chapters = [ChapterStart(one.index, one.title, one.level) for one in outline_of_text(as_text).headings]
+    chapters = list(outline(as_text).chapters)
     is_heading = [block.kind is ParagraphKind.HEADING for block in blocks]
     sized = _by_size(blocks, texts)
     if len(chapters) >= 2 and sum(is_heading[one.index] for one in chapters) >= 0.5 * min(
