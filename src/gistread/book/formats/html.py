@@ -11,7 +11,14 @@ from itertools import islice
 from lxml import etree
 
 from gistread.book.formats.elements.inline_elements import language_of
-from gistread.book.formats.elements.markup import elements_named, first_named, local_name, parse, parse_page, plain_text
+from gistread.book.formats.elements.markup import (
+    elements_named,
+    first_named,
+    local_name,
+    parse_page,
+    parse_xhtml,
+    plain_text,
+)
 from gistread.book.formats.elements.single_document import Metadata, book_from_tree
 from gistread.book.formats.encoding import Decoded, codec_of, decode_declared, encoding_notices
 from gistread.book.formats.gutenberg import GutenbergText, strip_gutenberg
@@ -22,7 +29,6 @@ from gistread.book.normalise import language_tag, one_line
 from gistread.errors import BookError
 
 _IS_XHTML = re.compile(r"(?:\s|<!--.*?-->)*(?:<\?xml\b|<!doctype[^>]*xhtml|<html\b[^>]*xmlns\s*=)", re.I | re.S)
-_XML_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 
 _EMBEDDED = "embedded:"
 
@@ -68,7 +74,7 @@ def read_page(text: str, name: str, *, notices: tuple[str, ...] = ()) -> Book:
 
 def _tree(text: str) -> etree._Element | None:
     if _IS_XHTML.match(text):
-        tree = parse(_XML_DECLARATION.sub("", text, count=1).encode("utf-8", errors="replace"))
+        tree = parse_xhtml(text)
         return tree.root if tree else None
     return parse_page(text)
 

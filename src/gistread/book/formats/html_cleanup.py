@@ -5,8 +5,8 @@ When in doubt, content stays: a <nav> with prose was never closed, a header with
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from lxml import etree
 
@@ -40,27 +40,14 @@ _HIDDEN_WORDS = 30
 _SHARE_OF_LINKS = 1 / 3
 
 
-@dataclass(slots=True)
-class _Measure:
-    words: int = 0
-    linked: int = 0
-    heading: bool = False
-    main_heading: bool = False
-    prose: bool = False
-    """Has a paragraph that is more than labels and links."""
-
-    def take_in(self, inner: "_Measure") -> None:
-        self.words += inner.words
-        self.linked += inner.linked
-        self.heading |= inner.heading
-        self.main_heading |= inner.main_heading
-        self.prose |= inner.prose
+_Measure = Counter[str]
+"""Contents of an element: "words", "linked" words, "headings", "main headings", paragraphs of "prose"."""
 
 
 def remove_boilerplate(root: etree._Element) -> None:
     """Remove the page's boilerplate from its tree."""
     measured = list(_measured(root))
-    page_words = measured[-1][1].words if measured else 0
+    page_words = measured[-1][1]["words"] if measured else 0
     for element, measure in measured[:-1]:
         if _is_boilerplate(element, measure, page_words):
             _remove(element)
@@ -71,42 +58,43 @@ def remove_boilerplate(root: etree._Element) -> None:
 
 def _measured(root: etree._Element) -> Iterator[tuple[etree._Element, _Measure]]:
     """Candidates for boilerplate and finally the root, each with its contents, in one walk."""
-    open_ones = [_Measure()]
+    open_ones: list[_Measure] = [Counter()]
     for event, element in etree.iterwalk(root, events=("start", "end")):
         if event == "start":
-            open_ones.append(_Measure(words=count_words(element.text or "")))
+            open_ones.append(Counter(words=count_words(element.text or "")))
             continue
         measure = open_ones.pop()
         name = local_name(element)
         if name == "a":
-            measure.linked = measure.words
+            measure["linked"] = measure["words"]
         elif name == "p":
-            measure.prose |= measure.words - measure.linked > _PROSE_WORDS
+            measure["prose"] += measure["words"] - measure["linked"] > _PROSE_WORDS
         elif name in _HEADINGS:
-            measure.heading = True
-            measure.main_heading |= name == "h1"
+            measure["headings"] += 1
+            measure["main headings"] += name == "h1"
         if element is root or (name not in _NEVER and (name in _CANDIDATES or element.attrib)):
             yield element, measure
-        open_ones[-1].take_in(measure)
-        open_ones[-1].words += count_words(element.tail or "")
+        open_ones[-1].update(measure)
+        open_ones[-1]["words"] += count_words(element.tail or "")
 
 
 def _is_boilerplate(element: etree._Element, measure: _Measure, words_of_page: int) -> bool:
     name = local_name(element)
     classes = frozenset((element.get("class") or "").lower().split())
-    is_large = measure.words > words_of_page * _SHARE_OF_PAGE
+    is_large = measure["words"] > words_of_page * _SHARE_OF_PAGE
     if name == "a" and _is_permalink(element, classes):
         return True
     if name == "noscript" or (name == "dialog" and element.get("open") is None):
         return not is_large
     if element.get("aria-hidden") == "true" and name not in ("img", "svg"):
-        return measure.words <= _HIDDEN_WORDS and not measure.heading
+        return measure["words"] <= _HIDDEN_WORDS and not measure["headings"]
     if name == "nav" or classes & _NOT_PRINTED or (element.get("role") or "") in _ROLES:
-        return not (is_large or measure.prose)
+        return not (is_large or measure["prose"])
     if _CONSENT.search(f"{element.get('id') or ''} {' '.join(classes)}"):
-        return not (is_large or measure.main_heading) and measure.words <= _MOST_WORDS_OF_CONSENT
+        return not (is_large or measure["main headings"]) and measure["words"] <= _MOST_WORDS_OF_CONSENT
     if name in _BARS:
-        return not (measure.heading or measure.prose) and measure.linked > measure.words * _SHARE_OF_LINKS
+        is_links = measure["linked"] > measure["words"] * _SHARE_OF_LINKS
+        return is_links and not (measure["headings"] or measure["prose"])
     return False
 
 
@@ -142,8 +130,9 @@ def mark_backlinks(root: etree._Element) -> None:
     """Mark back references as `backlink`, as EPUB does, and remove rules above notes."""
     for element in list(root.iter()):
         name = local_name(element)
-        if name == "a" and "#" in (element.get("href") or "") and _is_backlink(element):
-            element.set(EPUB_TYPE, "backlink")
+        if name == "a" and "#" in (element.get("href") or ""):
+            if classes_of(element) & _BACK_CLASSES or _ARROWS.fullmatch(plain_text(element)):
+                element.set(EPUB_TYPE, "backlink")
         elif name == "hr" and _is_over_notes(element):
             parent = element.getparent()
             if parent is not None:
@@ -155,10 +144,6 @@ def mark_backlinks(root: etree._Element) -> None:
             if item is not None and local_name(item) == "li":
                 # The text may refer to it by a letter although the list counts in digits.
                 item.set(EPUB_TYPE, "footnote")
-
-
-def _is_backlink(link: etree._Element) -> bool:
-    return bool(classes_of(link) & _BACK_CLASSES or _ARROWS.fullmatch(plain_text(link)))
 
 
 def _is_over_notes(rule: etree._Element) -> bool:
@@ -174,10 +159,11 @@ def split_at_empty_lines(root: etree._Element) -> None:
         if parent is None:
             continue
         run = [element]
-        following = _next_break(element)
-        while following is not None:
+        # Only white space separates them.
+        while not (run[-1].tail or "").strip() and (following := run[-1].getnext()) is not None:
+            if local_name(following) != "br":
+                break
             run.append(following)
-            following = _next_break(following)
         if len(run) < 2 or any(local_name(outer) == "pre" for outer in element.iterancestors()):
             continue
         parting = etree.Element("div")
@@ -186,11 +172,3 @@ def split_at_empty_lines(root: etree._Element) -> None:
         for other in run[1:]:
             other.tail = None
             parent.remove(other)
-
-
-def _next_break(element: etree._Element) -> etree._Element | None:
-    """The next <br>, if only white space separates it from this one."""
-    if element.tail and element.tail.strip():
-        return None
-    following = element.getnext()
-    return following if following is not None and local_name(following) == "br" else None

@@ -11,15 +11,9 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from gistread.book.formats.archive import Archive, ArchiveError, normalise_path
-from gistread.book.formats.elements.markup import (
-    UTF16_MARKS,
-    elements_named,
-    local_name,
-    parse_recovering,
-    parse_xml,
-    plain_text,
-)
+from gistread.book.formats.elements.markup import elements_named, local_name, parse_recovering, parse_xml, plain_text
 from gistread.book.formats.elements.single_document import Metadata
+from gistread.book.formats.encoding import decode_declared
 from gistread.book.normalise import language_tag
 
 _CORE = "docProps/core.xml"
@@ -92,9 +86,8 @@ def metadata_of(archive: Archive) -> Metadata:
 
 
 def _part(archive: Archive, path: str) -> DocxPart:
-    data = archive.read(path)
-    text = data.decode("utf-16" if data.startswith(UTF16_MARKS) else "utf-8-sig", errors="replace")
-    text = _NOISE.sub("", text)
+    decoded = decode_declared(archive.read(path))
+    text = _NOISE.sub("", decoded.text) if decoded else ""
     if text.count("<") > _MOST_TAGS:
         raise ArchiveError("has more tags than any book")
     tree = parse_xml(text, most_tags=_MOST_TAGS)

@@ -11,14 +11,13 @@ from html.entities import html5
 
 from lxml import etree, html
 
-from gistread.book.formats.encoding import decode, decode_declared
+from gistread.book.formats.encoding import decode_declared
 
 _NAMED_ENTITY = re.compile(rb"&([A-Za-z][A-Za-z0-9]{0,40});")
 _CHARACTER_REFERENCE = re.compile(r"&#([xX][0-9A-Fa-f]{1,8}|[0-9]{1,8});?")
 NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _XML_ENTITIES = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
 _XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
-UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 # War and Peace in one file has about 60,000; a megabyte of "<p/>" would fill the memory.
 _MOST_TAGS = 1_500_000
@@ -36,21 +35,19 @@ class Tree:
 
 def parse(data: bytes) -> Tree | None:
     """Parse XHTML; None if there is nothing to parse."""
-    data = _as_utf8(data)
-    if data.count(b"<") > _MOST_TAGS:
+    decoded = decode_declared(data)
+    return parse_xhtml(decoded.text) if decoded else None
+
+
+def parse_xhtml(text: str) -> Tree | None:
+    """Parse the text of an XHTML file; None if it is empty or far too large."""
+    if text.count("<") > _MOST_TAGS:
         return None
+    data = _XML_DECLARATION.sub("", text, count=1).lstrip().encode("utf-8", errors="replace")
     root = _xml(_numeric_entities(data))
     if root is not None:
         return Tree(root, repaired=False)
-    decoded = decode(data)
-    if decoded is None:
-        return None
-    text = _XML_DECLARATION.sub("", decoded.text, count=1).encode("utf-8", errors="replace")
-    if decoded.encoding != "utf-8":
-        root = _xml(_numeric_entities(text))
-        if root is not None:
-            return Tree(root, repaired=True)
-    root = _html(_SELF_CLOSED.sub(_expand_self_closed, text))
+    root = _html(_SELF_CLOSED.sub(_expand_self_closed, data))
     return None if root is None else Tree(root, repaired=True)
 
 
@@ -133,14 +130,6 @@ def _html(data: bytes, *, deep: bool = False) -> etree._Element | None:
         return html.document_fromstring(data, parser)
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         return None
-
-
-def _as_utf8(data: bytes) -> bytes:
-    """UTF-16 as UTF-8 without XML declaration, so that patterns can match bytes."""
-    if not data.startswith(UTF16_MARKS):
-        return data.removeprefix(b"\xef\xbb\xbf").lstrip()
-    text = data.decode("utf-16", errors="replace")
-    return _XML_DECLARATION.sub("", text, count=1).encode("utf-8", errors="replace")
 
 
 def _numeric_entities(data: bytes) -> bytes:
