@@ -7,7 +7,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from gistread.evaluation.tasks.records import naming
 from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, Task, TaskOptions
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ def _loader(module: str, function: str) -> Callable[..., "Iterator[Document]"]:
     """A function of a module in this package, with distinct names for its documents."""
 
     def load(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> "Iterator[Document]":
+        from gistread.evaluation.tasks.records import naming  # imports what reads books
 
         named = naming()
         for document in getattr(import_module(f"gistread.evaluation.tasks.{module}"), function)(path, options):
