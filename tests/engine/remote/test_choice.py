@@ -4,8 +4,7 @@ import pytest
 
 from gistread.engine.protocol import NO_USAGE, Message, Prompt
 from gistread.engine.remote.chat import TokenLogprobs
-from gistread.engine.remote.choice import Reply, _probability
-from gistread.engine.remote.constraints import chosen
+from gistread.engine.remote.choice import Reply, _probability, chosen
 from gistread.errors import EngineError
 from tests.engine.remote.conftest import Connect
 from tests.engine.remote.server import Asked, Kind, Server

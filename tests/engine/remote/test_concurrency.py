@@ -8,9 +8,8 @@ import pytest
 
 from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import Message, Priority, Prompt, Sampling
-from gistread.engine.remote.concurrency import AdaptiveLimit
+from gistread.engine.remote.concurrency import AdaptiveLimit, RequestSlots
 from gistread.engine.remote.failures import ServerLostError
-from gistread.engine.remote.semaphore import RequestSlots
 from gistread.memory.model import PageSize, ReadingMethod, ReadingMode
 from gistread.memory.reading import read_book
 from gistread.memory.store import MemoryRequest, MemoryStore

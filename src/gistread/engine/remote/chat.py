@@ -72,16 +72,16 @@ class AnswerEnd:
     generated: int = 0
 
 
+@dataclass(frozen=True, slots=True)
 class Chat:
     """The chat endpoint for one model of one server."""
 
-    def __init__(self, connection: Connection, base: str, model: str, dialect: Dialect) -> None:
-        self._connection = connection
-        self._path = f"{base}/chat/completions"
-        self._model = model
-        self._dialect = dialect
-        self._unsupported: set[str] = set()
-        """Fields that this server refuses."""
+    connection: Connection
+    path: str
+    model: str
+    dialect: Dialect
+    unsupported: set[str] = field(default_factory=set)
+    """Fields that this server refuses."""
 
     async def ask(self, request: Request) -> AsyncGenerator[AnswerPiece | AnswerEnd]:
         """Stream an answer. Raises RequestRefusedError, ServerLostError."""
@@ -99,20 +99,19 @@ class Chat:
                 refused = _refused_field(refusal, body, {*_NEEDED, *request.extra})
                 if started or not refused:
                     raise
-                self._unsupported.add(refused)
+                self.unsupported.add(refused)
 
     async def prompt_tokens(self, prompt: Prompt) -> int:
-        """Token count of a short prompt as reported by the server, chat template included; 0 if unknown. Raises as
-        `ask`."""
+        """Tokens of a short prompt as the server reports them, template included; 0 if unknown. Raises as `ask`."""
         body = {**self._body(Request(prompt, Sampling(max_tokens=1))), "stream": False}
         body.pop("stream_options", None)
-        answer = await self._connection.post(self._path, body)
+        answer = await self.connection.post(self.path, body)
         return _ended("", answer.get("usage") if isinstance(answer, dict) else None, 0).prompt_tokens
 
     async def _answer(self, body: Json, max_tokens: int) -> AsyncGenerator[AnswerPiece | AnswerEnd]:
         usage: Json = {}
         finish, pieces, whole = "", 0, False
-        async with aclosing(self._connection.stream(self._path, body)) as events:
+        async with aclosing(self.connection.stream(self.path, body)) as events:
             try:
                 async for event in events:
                     if event is DONE:
@@ -129,14 +128,14 @@ class Chat:
             except ServerLostError:
                 if not finish:  # Only the usage is missing.
                     raise
-        if not finish and (not whole or self._dialect.aborts_answers):
+        if not finish and (not whole or self.dialect.aborts_answers):
             raise ServerLostError("broke off in the middle of an answer")
         yield _ended(finish, usage, pieces)
 
     def _body(self, request: Request) -> dict[str, Any]:
-        prompt, sampling, dialect = request.prompt, request.sampling, self._dialect
+        prompt, sampling, dialect = request.prompt, request.sampling, self.dialect
         body: dict[str, Any] = {
-            "model": self._model,
+            "model": self.model,
             "messages": [{"role": one.role, "content": one.content} for one in self._conversation(prompt)],
             "max_tokens": sampling.max_tokens,
             "temperature": sampling.temperature,
@@ -158,13 +157,13 @@ class Chat:
             body |= {**_LLAMA_SAMPLING, "dry_multiplier": sampling.dry_multiplier}
         if request.logprobs:
             body |= {"logprobs": True, "top_logprobs": request.logprobs}
-        if "max_tokens" in self._unsupported:
+        if "max_tokens" in self.unsupported:
             body["max_completion_tokens"] = body["max_tokens"]  # OpenAI's newer name
-        return {name: value for name, value in body.items() if name not in self._unsupported} | dict(request.extra)
+        return {name: value for name, value in body.items() if name not in self.unsupported} | dict(request.extra)
 
     def _conversation(self, prompt: Prompt) -> Sequence[Message]:
         """The messages; a started answer that cannot be continued becomes part of the task."""
-        if prompt[-1].role != "assistant" or self._dialect.continuation is not None or len(prompt) < 2:
+        if prompt[-1].role != "assistant" or self.dialect.continuation is not None or len(prompt) < 2:
             return prompt
         *before, task, started = prompt
         more = prompts.load("server_continue").fill(said=started.content.strip())

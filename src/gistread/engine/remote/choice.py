@@ -2,9 +2,11 @@
 
 Decoding is constrained by the best method the server has. Where it has none or ignores it, the model is asked for an
 option in words: its reply, the likeliest first token (if reported) and the reply to a second request are matched with
-the options. If none matches, the choice fails.
+the options. If none matches, the choice fails. Replies are always checked, since a server may silently ignore unknown
+fields.
 """
 
+import json
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +14,6 @@ from typing import Any
 from gistread import prompts
 from gistread.engine.protocol import NO_USAGE, Choice, Message, Prompt, Sampling
 from gistread.engine.remote.chat import Request, TokenLogprobs
-from gistread.engine.remote.constraints import choice_fields, chosen, grammar_fields, max_tokens_for
 from gistread.engine.remote.dialects import ConstraintMethod
 from gistread.engine.remote.failures import RequestRefusedError
 from gistread.engine.remote.requester import Ask, Reply
@@ -27,6 +28,11 @@ _PROBE = ("zq7", "vx4")
 """Options no model would choose unless constrained."""
 _MAX_VIOLATIONS = 2
 """Illegal answers after which constraints are no longer used."""
+_CHOICE = "choice"
+_EXTRA_TOKENS, _EXTRA_TOKENS_JSON = 24, 96
+"""Tokens added to those of the option; weak models pad JSON with white space."""
+_SPECIAL = frozenset("\\.^$*+?{}[]()|/-")
+_TRIMMED = " \t\r\n\"'`*_.,:;!()“”‘’«»"
 
 
 class Chooser:
@@ -90,29 +96,22 @@ class Chooser:
 
     async def _ask_in_words(self, prompt: Prompt, options: Sequence[str], ask: Ask) -> Choice:
         listed = " ".join(options) if not any(" " in option for option in options) else "\n" + "\n".join(options)
-        asked = _with_task(prompt, prompts.load("server_choice").fill(options=listed))
-        first = await ask(Request(asked, _sampling(options), logprobs=_ALTERNATIVES))
-        index = chosen(None, first.text, options)
-        if index is None:
-            index = _likeliest(first.logprobs, options)
-        if index is not None:
-            return Choice(index, _probability(first, options, index), first.usage)
-        said = " ".join(first.text.split())[:_QUOTED_CHARACTERS] or "…"
-        again = _with_task(prompt, prompts.load("server_choice_again").fill(said=said, options=listed))
-        second = await ask(Request(again, _sampling(options), logprobs=_ALTERNATIVES))
-        index = chosen(None, second.text, options)
-        if index is None:
-            index = _likeliest(second.logprobs, options)
-        if index is None:
-            raise EngineError(
-                "The server cannot constrain answers, and the model chose none of the options offered.",
-                "Use a server or a model that can; docs/servers.md names them.",
-            )
-        return Choice(index, None, first.usage + second.usage)
-
-
-def _sampling(options: Sequence[str], method: ConstraintMethod | None = None) -> Sampling:
-    return Sampling(max_tokens=max_tokens_for(options, method))
+        task = prompts.load("server_choice").fill(options=listed)
+        usage = NO_USAGE
+        for attempt in (1, 2):
+            reply = await ask(Request(_with_task(prompt, task), _sampling(options), logprobs=_ALTERNATIVES))
+            usage += reply.usage
+            index = chosen(None, reply.text, options)
+            if index is None:
+                index = _likeliest(reply.logprobs, options)
+            if index is not None:
+                return Choice(index, _probability(reply, options, index) if attempt == 1 else None, usage)
+            said = " ".join(reply.text.split())[:_QUOTED_CHARACTERS] or "…"
+            task = prompts.load("server_choice_again").fill(said=said, options=listed)
+        raise EngineError(
+            "The server cannot constrain answers, and the model chose none of the options offered.",
+            "Use a server or a model that can; docs/servers.md names them.",
+        )
 
 
 def _with_task(prompt: Prompt, task: str) -> Prompt:
@@ -169,3 +168,94 @@ def _likeliest(logprobs: Sequence[TokenLogprobs], options: Sequence[str]) -> int
         if len(begun) == 1:
             return begun[0]
     return None
+
+
+# The fields of each method.
+
+
+def choice_fields(method: ConstraintMethod, options: Sequence[str]) -> dict[str, Any]:
+    """Fields that constrain the answer to one of the options."""
+    match method:
+        case ConstraintMethod.GRAMMAR:
+            return {"grammar": "root ::= " + " | ".join(map(_in_grammar, options))}
+        case ConstraintMethod.STRUCTURED:
+            return {"structured_outputs": {"choice": list(options)}}
+        case ConstraintMethod.GUIDED:
+            return {"guided_choice": list(options)}
+        case ConstraintMethod.REGEX:
+            return {"regex": f"({'|'.join(map(_in_expression, options))})"}
+        case ConstraintMethod.JSON_SCHEMA:
+            return _json_format({"type": "string", "enum": list(options)})
+
+
+def grammar_fields(method: ConstraintMethod, grammar: str) -> dict[str, Any]:
+    """Fields that constrain the answer to a grammar; empty if the method cannot."""
+    match method:
+        case ConstraintMethod.GRAMMAR:
+            return {"grammar": grammar}
+        case ConstraintMethod.STRUCTURED:
+            return {"structured_outputs": {"grammar": grammar}}
+        case ConstraintMethod.GUIDED:
+            return {"guided_grammar": grammar}
+        case ConstraintMethod.REGEX:
+            return {"ebnf": grammar}
+        case ConstraintMethod.JSON_SCHEMA:
+            return {}
+
+
+def chosen(method: ConstraintMethod | None, reply: str, options: Sequence[str]) -> int | None:
+    """Index of the option that a reply is; None if it is none of them, or ambiguous.
+
+    Without a method, quotes and punctuation around the option are ignored.
+    """
+    if method is ConstraintMethod.JSON_SCHEMA:
+        try:
+            answer = json.loads(reply)
+        except ValueError:
+            return None
+        return _same(answer.get(_CHOICE) if isinstance(answer, dict) else answer, options)
+    if method is not None:
+        return _same(reply.strip(), [option.strip() for option in options])
+    said = [reply.strip(), reply.strip(_TRIMMED), (reply.strip().splitlines() or [""])[0].strip(_TRIMMED)]
+    for key in (str.strip, _trimmed, _letters):
+        keys = [key(option) for option in options]
+        for one in said:
+            if (wanted := key(one)) and keys.count(wanted) == 1:
+                return keys.index(wanted)
+    return None
+
+
+def _sampling(options: Sequence[str], method: ConstraintMethod | None = None) -> Sampling:
+    """Enough tokens for any option: no token is shorter than a byte."""
+    extra = _EXTRA_TOKENS_JSON if method is ConstraintMethod.JSON_SCHEMA else _EXTRA_TOKENS
+    return Sampling(max_tokens=max(len(json.dumps(option).encode()) for option in options) + extra)
+
+
+def _same(answer: object, options: Sequence[str]) -> int | None:
+    return options.index(answer) if isinstance(answer, str) and list(options).count(answer) == 1 else None
+
+
+def _trimmed(text: str) -> str:
+    return text.strip(_TRIMMED).casefold()
+
+
+def _letters(text: str) -> str:
+    """Only letters and digits: `<12>` and `12` are the same label."""
+    return "".join(character for character in text.casefold() if character.isalnum())
+
+
+def _json_format(schema: dict[str, Any]) -> dict[str, Any]:
+    """An object with one property: strict schemas allow nothing simpler."""
+    whole = {"type": "object", "properties": {_CHOICE: schema}, "required": [_CHOICE], "additionalProperties": False}
+    return {
+        "response_format": {"type": "json_schema", "json_schema": {"name": _CHOICE, "strict": True, "schema": whole}}
+    }
+
+
+def _in_grammar(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + '"'
+
+
+def _in_expression(text: str) -> str:
+    return "".join(f"\\{character}" if character in _SPECIAL else character for character in text)

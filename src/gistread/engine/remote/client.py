@@ -23,17 +23,15 @@ from gistread.engine.protocol import (
     final_completion,
 )
 from gistread.engine.remote import discovery
-from gistread.engine.remote.activity import Activity
 from gistread.engine.remote.address import ServerAddress, named_fingerprint
 from gistread.engine.remote.api_keys import find_key
 from gistread.engine.remote.chat import Chat, Request
 from gistread.engine.remote.choice import Chooser
-from gistread.engine.remote.concurrency import AdaptiveLimit
+from gistread.engine.remote.concurrency import AdaptiveLimit, RequestSlots
 from gistread.engine.remote.connection import Connection, RetryPolicy
 from gistread.engine.remote.dialects import Dialect
-from gistread.engine.remote.requester import Reply, Requester
+from gistread.engine.remote.requester import Activity, Reply, Requester
 from gistread.engine.remote.retry import Retrier
-from gistread.engine.remote.semaphore import RequestSlots
 from gistread.engine.remote.token_counts import TokenCounts
 from gistread.engine.single_flight import SingleFlight
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
@@ -141,7 +139,7 @@ class RemoteEngine:
             slots = RequestSlots(
                 AdaptiveLimit(dialect.initial_parallel, most), has_slots=dialect.has_slots, window=window
             )
-            chat = Chat(connection, found.base, found.model, dialect)
+            chat = Chat(connection, f"{found.base}/chat/completions", found.model, dialect)
             requester = Requester(chat, slots, retrier, self._activity)
             counter = TokenCounts(dialect.tokenizer, found.model, connection.post, found.root)
             chooser = Chooser(dialect.methods)

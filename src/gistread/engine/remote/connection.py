@@ -137,7 +137,7 @@ class Connection:
                     **({"Authorization": f"Bearer {self._key}"} if self._key else {}),
                 },
                 timeout=httpx2.Timeout(None, connect=self.policy.connect_s, write=self.policy.short_s),
-                # Concurrency is limited in semaphore.py.
+                # Concurrency is limited in concurrency.py.
                 limits=httpx2.Limits(max_connections=None, max_keepalive_connections=64),
                 # No proxy for a server on this machine.
                 trust_env=not self.address.is_loopback,

@@ -3,23 +3,16 @@
 Uses a few cheap requests that a server need not support; what they do not reveal stays unknown.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
+from gistread.engine.remote import dialects
 from gistread.engine.remote.address import ServerAddress, short_name
 from gistread.engine.remote.connection import Connection, Json
-from gistread.engine.remote.dialects import (
-    LLAMA_CPP_PYTHON,
-    LLAMA_SERVER,
-    LM_STUDIO,
-    OLLAMA,
-    OTHER,
-    SGLANG,
-    VLLM,
-    Dialect,
-)
+from gistread.engine.remote.dialects import LLAMA_SERVER, LM_STUDIO, OLLAMA, OTHER, SGLANG, Dialect
 from gistread.engine.remote.failures import RequestRefusedError, ServerLostError
 from gistread.errors import EngineError
 from gistread.units import format_list
@@ -29,11 +22,11 @@ _NAMED = 8
 """Most models named in an error."""
 _OWNERS = {
     "llamacpp": LLAMA_SERVER,
-    "vllm": VLLM,
+    "vllm": dialects.VLLM,
     "sglang": SGLANG,
     "library": OLLAMA,
     "organization_owner": LM_STUDIO,
-    "me": LLAMA_CPP_PYTHON,
+    "me": dialects.LLAMA_CPP_PYTHON,
 }
 """Server programs by the `owned_by` of their models."""
 
@@ -76,11 +69,9 @@ async def loaded_window(connection: Connection, found: DiscoveredModel) -> int |
     """The window the model was loaded with, which Ollama reports once it is."""
     if found.dialect is not OLLAMA:
         return None
-    match await _query(connection, f"{found.root}/api/ps"):
-        case {"models": [*models]}:
-            for one in models:
-                if isinstance(one, dict) and found.model in (one.get("name"), one.get("model")):
-                    return _tokens(one.get("context_length"))
+    for one in _field(await _query(connection, f"{found.root}/api/ps"), "models") or ():
+        if found.model in (_field(one, "name"), _field(one, "model")):
+            return _tokens(_field(one, "context_length"))
     return None
 
 
@@ -157,25 +148,22 @@ async def _with_details(connection: Connection, found: DiscoveredModel, entry: M
             return replace(found, context_tokens=_shown_window(shown))
         case LM_STUDIO.title:
             details = await _query(connection, f"{found.root}/api/v0/models/{found.model}")
-            details = details if isinstance(details, dict) else {}
-            tokens = _tokens(details.get("loaded_context_length")) or _tokens(details.get("max_context_length"))
-            return replace(found, context_tokens=tokens)
+            loaded = _tokens(_field(details, "loaded_context_length"))
+            return replace(found, context_tokens=loaded or _tokens(_field(details, "max_context_length")))
         case SGLANG.title if found.context_tokens is None:
             info = await _query(connection, f"{found.root}/get_server_info")
-            return replace(
-                found, context_tokens=_tokens(info.get("context_length")) if isinstance(info, dict) else None
-            )
+            return replace(found, context_tokens=_tokens(_field(info, "context_length")))
     return found
 
 
 async def _recognized(connection: Connection, found: DiscoveredModel) -> DiscoveredModel:
     """Recognize a server by endpoints that only one program has."""
     props = await _query(connection, f"{found.root}/props")
-    if isinstance(props, dict) and "default_generation_settings" in props:
+    if _field(props, "default_generation_settings") is not None:
         return replace(found, dialect=LLAMA_SERVER)
     version = await _query(connection, f"{found.root}/api/version")
     shown = await _query(connection, f"{found.root}/api/show", {"model": found.model}) if version else None
-    if isinstance(shown, dict) and ("model_info" in shown or "modelfile" in shown):
+    if _field(shown, "model_info") is not None or _field(shown, "modelfile") is not None:
         return replace(found, dialect=OLLAMA)
     return found
 
@@ -186,7 +174,7 @@ def _listed_window(entry: Mapping[str, Any]) -> int | None:
         if tokens := _tokens(entry.get(name)):
             return tokens
     meta = entry.get("meta")
-    return _tokens(meta.get("n_ctx") or meta.get("n_ctx_train")) if isinstance(meta, dict) else None
+    return _tokens(_field(meta, "n_ctx") or _field(meta, "n_ctx_train"))
 
 
 async def _props(connection: Connection, found: DiscoveredModel) -> Json:
@@ -211,24 +199,18 @@ async def _props(connection: Connection, found: DiscoveredModel) -> Json:
 
 def _with_props(found: DiscoveredModel, props: Json) -> DiscoveredModel:
     """Add llama-server's slots and the window of one."""
-    match props:
-        case {"default_generation_settings": {"n_ctx": n_ctx}}:
-            found = replace(found, context_tokens=_tokens(n_ctx) or found.context_tokens)
-    match props:
-        case {"total_slots": int(slots)} if slots > 0:
-            found = replace(found, slots=slots)
-    return found
+    window = _tokens(_field(_field(props, "default_generation_settings"), "n_ctx"))
+    return replace(found, context_tokens=window or found.context_tokens, slots=_tokens(_field(props, "total_slots")))
 
 
 def _shown_window(shown: Json) -> int | None:
     """The window Ollama loads a model with, if its Modelfile sets it."""
-    match shown:
-        case {"parameters": str(parameters)}:
-            for line in parameters.splitlines():
-                match line.split():
-                    case ["num_ctx", number] if number.isdecimal():
-                        return int(number)
-    return None
+    found = re.search(r"^\s*num_ctx\s+(\d+)\s*$", str(_field(shown, "parameters")), re.MULTILINE)
+    return int(found[1]) if found else None
+
+
+def _field(value: Json, name: str) -> Json:
+    return value.get(name) if isinstance(value, dict) else None
 
 
 def _tokens(value: object) -> int | None:

@@ -2,18 +2,18 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from gistread.engine.protocol import Priority, Restarted, TextDelta, Usage
-from gistread.engine.remote.activity import Activity
+from gistread.engine.observable import Observable
+from gistread.engine.protocol import EngineState, Phase, Priority, Restarted, TextDelta, Usage
 from gistread.engine.remote.chat import AnswerEnd, AnswerPiece, Chat, Request, TokenLogprobs
+from gistread.engine.remote.concurrency import RequestSlot, RequestSlots
 from gistread.engine.remote.dialects import Dialect
 from gistread.engine.remote.failures import ServerLostError
 from gistread.engine.remote.retry import Retrier
-from gistread.engine.remote.semaphore import RequestSlot, RequestSlots
 from gistread.engine.remote.token_counts import estimate_prompt
 from gistread.engine.text_filters import ReasoningFilter, StopStringFilter
 from gistread.errors import EngineError
@@ -22,6 +22,50 @@ _THINKING_TOKENS = 2048
 """Added to `max_tokens` for a model whose reasoning cannot be turned off."""
 _PREFILL_WORK = 0.1
 """Cost of evaluating a prompt token, relative to decoding one."""
+_EVERY_S = 0.25
+"""Least time between updates of the rate."""
+_WINDOW_S = 5.0
+"""The rate is averaged over this time."""
+
+
+class Activity(Observable):
+    """The observable state of a remote engine: whether requests are in progress, and how fast text arrives."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._running: list[Priority] = []
+        self._pieces: list[float] = []
+        self._rate_published_s = 0.0
+
+    def notice(self, line: str) -> None:
+        """Publish a line for the person without changing the phase."""
+        self.publish(EngineState(self.state.phase, priority=self.state.priority, notice=line))
+
+    @contextmanager
+    def working(self, priority: Priority) -> Iterator[None]:
+        """A request is in progress."""
+        self._running.append(priority)
+        if self.state.phase in (Phase.IDLE, Phase.PREFILL):
+            self.publish(EngineState(Phase.PREFILL, priority=min(self._running)))
+        try:
+            yield
+        finally:
+            self._running.remove(priority)
+            if not self._running and self.state.phase in (Phase.PREFILL, Phase.DECODE):
+                self._pieces.clear()
+                self.publish(EngineState(Phase.IDLE))
+
+    def piece(self) -> None:
+        """Part of an answer arrived."""
+        if self.state.phase not in (Phase.IDLE, Phase.PREFILL, Phase.DECODE):
+            return
+        now = time.monotonic()
+        self._pieces = [at for at in self._pieces if at > now - _WINDOW_S] + [now]
+        if self.state.phase is not Phase.DECODE or now - self._rate_published_s >= _EVERY_S:
+            self._rate_published_s = now
+            seconds = now - self._pieces[0]
+            rate = (len(self._pieces) - 1) / seconds if seconds > 0 else None
+            self.publish(EngineState(Phase.DECODE, tokens_per_s=rate, priority=min(self._running, default=None)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +80,11 @@ class Reply:
     prompt_tokens: int = 0
     """Of the whole prompt; 0 if unknown."""
     reasoned: bool = False
+
+    @property
+    def only_reasoned(self) -> bool:
+        """Whether reasoning used up the tokens of the answer."""
+        return not self.text and self.reasoned and self.finish == "length"
 
 
 class _PreemptedError(Exception):
@@ -87,7 +136,7 @@ class Requester:
                     extra = self._thinking_tokens
                     async with aclosing(self._send(request, extra, slot)) as events:
                         async for event in events:
-                            if isinstance(event, Reply) and not extra and _only_reasoned(event):
+                            if isinstance(event, Reply) and not extra and event.only_reasoned:
                                 self._thinking_tokens = _THINKING_TOKENS
                                 break
                             streamed = streamed or isinstance(event, TextDelta)
@@ -150,11 +199,6 @@ class Requester:
         slot.work = ended.generated + _PREFILL_WORK * prefilled + 1.0
         usage = Usage(prefilled, ended.reused, ended.generated, time.monotonic() - began)
         yield Reply(text, ended.finish, usage, tuple(logprobs), ended.prompt_tokens, reasoned or reasoning.thinking)
-
-
-def _only_reasoned(reply: Reply) -> bool:
-    """Whether reasoning used up the tokens of the answer."""
-    return not reply.text and reply.reasoned and reply.finish == "length"
 
 
 async def _next(answer: AsyncGenerator[AnswerPiece | AnswerEnd], slot: RequestSlot) -> AnswerPiece | AnswerEnd | None:

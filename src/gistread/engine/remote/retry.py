@@ -1,48 +1,62 @@
-"""Retries after transient failures, with exponential back-off and a limit on attempts."""
+"""Retries after transient failures, with exponential back-off, and messages for people when a server fails for good.
+
+Messages say what happened and what to do. They never contain a key.
+"""
 
 import asyncio
 import contextlib
 import random
+import re
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
 from typing import TypeVar
 
 from gistread.engine.remote.address import ServerAddress
+from gistread.engine.remote.api_keys import how_to_give
 from gistread.engine.remote.connection import RetryPolicy
-from gistread.engine.remote.error_messages import lost_error, refused_error, retry_later_error, retry_notice
-from gistread.engine.remote.failures import RequestRefusedError, ServerLostError
+from gistread.engine.remote.failures import RequestRefusedError, ServerLostError, UnreachableError, UntrustedError
+from gistread.errors import EngineError
 
 _BUSY_ATTEMPTS = 2
 """Factor on the attempts for a server that reports being busy."""
 _LONGEST_WAIT = 4
 """Longest Retry-After that is respected, in multiples of the longest pause."""
+_WINDOW = re.compile(r"context (?:length|size|window)\D{0,20}(\d{3,8})\b", re.IGNORECASE)
+_LINE_CHARACTERS = 60
+_CHECK_ADDRESS = (
+    "Check that it serves models, and the address (http or https). docs/servers.md shows how to start a server."
+)
+_KEPT = "Finished work is kept: run the same command again to continue, with this server or another."
 
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
 class Retrier:
     """Retries requests to one server after transient failures."""
 
-    def __init__(
-        self, address: ServerAddress, policy: RetryPolicy, notice: Callable[[str], None], *, with_key: bool
-    ) -> None:
-        """`notice` shows the person a line while waiting. `with_key`: whether a key is sent."""
-        self._address = address
-        self._policy = policy
-        self._notice = notice
-        self._with_key = with_key
+    address: ServerAddress
+    policy: RetryPolicy
+    notice: Callable[[str], None]
+    """Shows the person a line while waiting."""
+    with_key: bool
+    """Whether a key is sent."""
 
     async def after(self, lost: ServerLostError, failures: int) -> None:
         """Wait before the next attempt. Raises EngineError after too many failures."""
-        policy = self._policy
+        policy = self.policy
         if failures >= policy.attempts * (_BUSY_ATTEMPTS if lost.busy else 1):
-            raise lost_error(self._address, lost, failures) from None
+            raise _lost_error(self.address, lost, failures) from None
         # Jitter, so that requests that failed together do not return together.
         wait_s = min(policy.longest_s, policy.back_off_s * 2 ** (failures - 1)) * random.uniform(0.75, 1.25)
         if lost.retry_after_s is not None:
             if lost.retry_after_s > _LONGEST_WAIT * policy.longest_s:
-                raise retry_later_error(self._address, lost.retry_after_s) from None
+                raise EngineError(
+                    f"The server at {self.address.origin} takes no requests for the next {lost.retry_after_s:,.0f} s.",
+                    f"Try again then. {_KEPT}",
+                ) from None
             wait_s = lost.retry_after_s + policy.back_off_s * random.uniform(0.0, 0.25)
-        self._notice(retry_notice(self._address, lost, wait_s))
+        self.notice(_retry_notice(self.address, lost, wait_s))
         await asyncio.sleep(wait_s)
 
     async def call(self, request: Callable[[], Awaitable[T]], *, only_busy: bool = False) -> T:
@@ -57,7 +71,7 @@ class Retrier:
                 return await request()
             except ServerLostError as lost:
                 if only_busy and not lost.busy:
-                    raise lost_error(self._address, lost) from None
+                    raise _lost_error(self.address, lost) from None
                 failures += 1
                 await self.after(lost, failures)
 
@@ -67,4 +81,53 @@ class Retrier:
         try:
             yield
         except RequestRefusedError as refusal:
-            raise refused_error(self._address, refusal, with_key=self._with_key) from None
+            raise _refused_error(self.address, refusal, with_key=self.with_key) from None
+
+
+def _lost_error(address: ServerAddress, lost: ServerLostError, attempts: int = 1) -> EngineError:
+    if isinstance(lost, UntrustedError):
+        return EngineError(
+            f"The certificate of {address.origin} is not trusted: {lost.reason}.",
+            "If it is your own, name the file with your authority in SSL_CERT_FILE.",
+        )
+    if isinstance(lost, UnreachableError):
+        return EngineError(
+            f"No answer from {address.origin} ({lost.reason}).",
+            "Check that the server is running, and its address (http or https). docs/servers.md shows how to start one."
+            if attempts == 1
+            else _KEPT,
+        )
+    times = f", {attempts} times in a row" if attempts > 1 else ""
+    return EngineError(
+        f"The server at {address.origin} {lost.reason}{times}.", _KEPT if attempts > 1 else _CHECK_ADDRESS
+    )
+
+
+def _retry_notice(address: ServerAddress, lost: ServerLostError, seconds: float) -> str:
+    host = address.origin.partition("://")[2]
+    what = f"no connection to {host} ({lost.reason})" if isinstance(lost, UnreachableError) else f"{host} {lost.reason}"
+    what = what if len(what) <= _LINE_CHARACTERS else what[: _LINE_CHARACTERS - 1] + "…"
+    return f"{what}; again in {max(1.0, seconds):.0f} s"
+
+
+def _refused_error(address: ServerAddress, refusal: RequestRefusedError, *, with_key: bool) -> EngineError:
+    if refusal.status in (401, 403):
+        what = "rejects the key" if with_key else "requires a key"
+        return EngineError(f"The server at {address.origin} {what} ({refusal.status}).", how_to_give(address))
+    said = refusal.said.rstrip(".")
+    if 300 <= refusal.status < 400:
+        return EngineError(
+            f"{address.origin} is not the server's address: {said}.", "Use that address if you trust it."
+        )
+    if refusal.is_too_long:
+        window = _WINDOW.search(said)
+        return EngineError(
+            f"The server at {address.origin} says that the prompt is too long: {said}.",
+            "Set context_tokens in the settings to the window that its model was loaded with"
+            + (f": context_tokens = {window[1]}" if window else "."),
+        )
+    status = f" ({refusal.status})" if refusal.status else ""
+    return EngineError(
+        f"The server at {address.origin} refuses the request{status}" + (f": {said}." if said else "."),
+        "See the server's log. docs/servers.md lists the servers known to work.",
+    )
