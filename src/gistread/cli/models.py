@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from gistread.cli.output import one_line, say, wrap, write, write_json
 from gistread.config import load_config, save_setting
-from gistread.engine.fetching.unfinished import unfinished_downloads
+from gistread.engine.fetching.partial_file import unfinished_downloads
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.library import installed_version
 from gistread.engine.model_files import ModelFile, availability_of, memory_fit_of

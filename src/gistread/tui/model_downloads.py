@@ -17,10 +17,10 @@ from textual.timer import Timer
 from gistread.engine.catalogue import Catalogue, CatalogueEntry, Kind, read_catalogue
 from gistread.engine.fetching.addresses import is_address
 from gistread.engine.fetching.network import Network, network_of
+from gistread.engine.fetching.partial_file import UnfinishedDownload, unfinished_downloads
 from gistread.engine.fetching.plan import FetchedModel, Plan, check_disk, discard, get, make_plan, present_bytes
 from gistread.engine.fetching.progress import Progress
 from gistread.engine.fetching.text import entry_facts, fit_text, plan_lines, progress_text, share_of
-from gistread.engine.fetching.unfinished import UnfinishedDownload, unfinished_downloads
 from gistread.engine.recommendation import Machine, recommend
 from gistread.engine.this_machine import this_machine
 from gistread.errors import GistreadError

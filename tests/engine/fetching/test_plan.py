@@ -10,9 +10,9 @@ import pytest
 from gistread.engine.catalogue import Catalogue, CatalogueEntry, read_catalogue
 from gistread.engine.fetching.addresses import HubAddress, LinkAddress, is_address, read_address
 from gistread.engine.fetching.network import Network, network_of
+from gistread.engine.fetching.partial_file import UnfinishedDownload, unfinished_downloads
 from gistread.engine.fetching.plan import FetchedModel, Plan, discard, get, make_plan, plan_entry, present_bytes
 from gistread.engine.fetching.progress import Progress
-from gistread.engine.fetching.unfinished import UnfinishedDownload, unfinished_downloads
 from gistread.engine.models import find_models
 from gistread.errors import FetchError, StorageError, UsageError
 from tests.engine.fetching.server import FaultyServer, File, cut_after, faulty_server, serve_repository, status

@@ -12,8 +12,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from gistread.engine.fetching.http_errors import describe, refused
-from gistread.engine.fetching.network import Answer, Network, ask, new_client
+from gistread.engine.fetching.network import Answer, Network, ask, describe, new_client, refused
 from gistread.engine.fetching.partial_file import FileIdentity, PartialFile, source_of
 from gistread.engine.fetching.progress import DownloadStep, Progress, ProgressReporter, Report
 from gistread.engine.llama.gguf import read_header
@@ -189,7 +188,6 @@ class _Download:
         return {"Range": f"bytes={self._part.length}-"} | ({"If-Range": condition} if condition else {})
 
     def _start_over(self) -> None:
-        """Discard the bytes on disk. Raises FetchError after too many times."""
         self._part.restart()
         self._restarts += 1
         if self._restarts > self._network.attempts:
@@ -218,7 +216,6 @@ class _Download:
             self._total = metadata.size_bytes
 
     async def _begin(self, answer: Answer) -> None:
-        """Receive the file from its first byte."""
         if self._part.length:
             self._start_over()
             self._report(DownloadStep.FETCHING, 0, notice=f"{answer.host} cannot resume: starting over")

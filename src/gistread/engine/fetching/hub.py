@@ -1,8 +1,4 @@
-"""Queries the hub (`GET /api/models/…?blobs=true`) for a repository's model files, their sizes and checksums, and
-licence.
-
-The response is validated.
-"""
+"""Queries the hub (`GET /api/models/…?blobs=true`) for a repository's licence and files, with sizes and checksums."""
 
 import re
 from dataclasses import dataclass
@@ -11,8 +7,8 @@ from urllib.parse import quote
 
 from gistread.engine.fetching.addresses import HubAddress, file_url, local_name
 from gistread.engine.fetching.download import RemoteFile
-from gistread.engine.fetching.http_errors import refused
-from gistread.engine.fetching.network import Network, ask
+from gistread.engine.fetching.network import Network, ask, refused
+from gistread.engine.model_search import whole_name
 from gistread.errors import FetchError, UsageError
 from gistread.units import format_list
 
@@ -20,7 +16,7 @@ if TYPE_CHECKING:
     import httpx2
 
 _SUFFIX = ".gguf"
-_PART = re.compile(r"-(\d{5})-of-(\d{5})(?=\.gguf$)", re.IGNORECASE)
+_COUNT = re.compile(r"-\d{5}-of-(\d{5})\.gguf$", re.IGNORECASE)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _MOST_BYTES = 20_000_000
@@ -33,13 +29,9 @@ class Repository:
     """A repository at one commit."""
 
     name: str
-    commit: str
-    """Empty if not reported."""
     licence: str
-    files: tuple[RemoteFile, ...]
-    """Every GGUF file, sorted by path."""
-    paths: tuple[str, ...]
-    """Paths of `files` in the repository."""
+    files: dict[str, RemoteFile]
+    """Every GGUF file by its path in the repository, in order."""
 
 
 async def read_repository(client: "httpx2.AsyncClient", network: Network, address: HubAddress) -> Repository:
@@ -66,12 +58,12 @@ def select_model(repository: Repository, wanted: str) -> tuple[RemoteFile, ...]:
     Raises FetchError, which lists the models, if there is none or several.
     """
     models = _models(repository)
-    exact = [model for model in models if wanted and wanted.casefold() in _names(model, repository)]
-    named = [model for model in models if wanted and _has_quantization(model, wanted)]
-    found = exact or named or ([] if wanted else models)
+    exact = [files for path, files in models if wanted and wanted.casefold() in _names(path)]
+    named = [files for _, files in models if wanted and _has_quantization(files[0], wanted)]
+    found = exact or named or ([] if wanted else [files for _, files in models])
     if len(found) == 1:
         return found[0]
-    there = [model[0].name for model in found or models]
+    there = [files[0].name for files in found or [files for _, files in models]]
     shown = format_list(there, _NAMED)
     if not models:
         raise FetchError(f"{repository.name} has no GGUF file.", "Look for a repository whose name ends in -GGUF.")
@@ -80,33 +72,31 @@ def select_model(repository: Repository, wanted: str) -> tuple[RemoteFile, ...]:
     raise FetchError(f"{repository.name} has several models.", f"Name one: hf:{repository.name}:FILE, of {shown}.")
 
 
-def _models(repository: Repository) -> list[tuple[RemoteFile, ...]]:
-    """Group files into models, without incomplete ones and image projectors."""
-    models: dict[str, list[RemoteFile]] = {}
-    for path, file in zip(repository.paths, repository.files, strict=True):
+def _models(repository: Repository) -> list[tuple[str, tuple[RemoteFile, ...]]]:
+    """Models with the path of their first file, without incomplete ones and image projectors."""
+    models: dict[str, list[str]] = {}
+    for path, file in repository.files.items():
         if not file.name.casefold().startswith("mmproj"):
-            models.setdefault(_PART.sub("", path), []).append(file)
+            models.setdefault(whole_name(path), []).append(path)
     complete = []
-    for files in models.values():
-        files.sort(key=lambda file: file.name)
-        split = _PART.search(files[0].name)
-        if split is None or len(files) == int(split[2]):
-            complete.append(tuple(files))
+    for paths in models.values():
+        split = _COUNT.search(paths[0])
+        if split is None or len(paths) == int(split[1]):
+            complete.append((paths[0], tuple(repository.files[path] for path in paths)))
     return complete
 
 
-def _names(model: tuple[RemoteFile, ...], repository: Repository) -> set[str]:
+def _names(path: str) -> set[str]:
     """Case-folded names of a model: path and file name, with and without part number and suffix."""
-    path = repository.paths[repository.files.index(model[0])].casefold()
-    bare = _PART.sub("", path)
-    every = {path, bare, path.rpartition("/")[2], bare.rpartition("/")[2]}
-    return every | {name.removesuffix(_SUFFIX) for name in every}
+    path = path.casefold()
+    every = {path, path.removesuffix(_SUFFIX), whole_name(path), f"{whole_name(path)}{_SUFFIX}"}
+    return every | {name.rpartition("/")[2] for name in every}
 
 
-def _has_quantization(model: tuple[RemoteFile, ...], wanted: str) -> bool:
+def _has_quantization(first: RemoteFile, wanted: str) -> bool:
     """Whether the name contains this as a whole word: `Q4_K` is not `Q4_K_M`."""
-    stem = _PART.sub("", model[0].name)[: -len(_SUFFIX)]
-    return bool(re.search(rf"(?<![A-Za-z0-9_]){re.escape(wanted)}(?![A-Za-z0-9_])", stem, re.IGNORECASE))
+    pattern = rf"(?<![A-Za-z0-9_]){re.escape(wanted)}(?![A-Za-z0-9_])"
+    return bool(re.search(pattern, whole_name(first.name), re.IGNORECASE))
 
 
 def _repository(body: bytes, network: Network, address: HubAddress, host: str) -> Repository:
@@ -120,7 +110,7 @@ def _repository(body: bytes, network: Network, address: HubAddress, host: str) -
         found = [(one["rfilename"], one) for one in siblings if one["rfilename"].lower().endswith(_SUFFIX)]
     except (ValueError, LookupError, TypeError, AttributeError):
         raise FetchError(f"{host} does not respond like the hub.", "See HF_ENDPOINT.") from None
-    files, paths = [], []
+    files: dict[str, RemoteFile] = {}
     for path, one in sorted(found):
         try:
             name = local_name(path)
@@ -128,17 +118,15 @@ def _repository(body: bytes, network: Network, address: HubAddress, host: str) -
             continue
         url = file_url(network.endpoint, address.repository, revision, path)
         size, sha256 = _size_and_sum(one)
-        files.append(RemoteFile(url, name, size, sha256, "hub" if sha256 else "", address.repository))
-        paths.append(path)
-    return Repository(address.repository, commit, _licence(document), tuple(files), tuple(paths))
+        files[path] = RemoteFile(url, name, size, sha256, "hub" if sha256 else "", address.repository)
+    return Repository(address.repository, _licence(document), files)
 
 
 def _size_and_sum(one: dict[str, Any]) -> tuple[int | None, str]:
     pointer = one.get("lfs")
     lfs = pointer if isinstance(pointer, dict) else {}
-    size, sha256 = lfs.get("size", one.get("size")), lfs.get("sha256")
-    fits = isinstance(sha256, str) and _SHA256.fullmatch(sha256)
-    return (size if type(size) is int and size > 0 else None), (sha256 if fits and isinstance(sha256, str) else "")
+    size, sha256 = lfs.get("size", one.get("size")), str(lfs.get("sha256"))
+    return (size if type(size) is int and size > 0 else None), (sha256 if _SHA256.fullmatch(sha256) else "")
 
 
 def _licence(document: Any) -> str:

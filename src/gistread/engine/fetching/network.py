@@ -1,4 +1,4 @@
-"""Sends HTTP requests and follows redirects.
+"""Sends HTTP requests, follows redirects, and says what failed.
 
 Redirects are followed by hand: the token goes to the hub only, https never leads to http, and the hub's headers about
 the file are kept. Proxies and certificates come from the environment.
@@ -9,12 +9,14 @@ import functools
 import os
 import re
 import ssl
-from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field, replace
+import urllib.request
+from collections.abc import AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from gistread import __version__
+from gistread.engine.retry_after import retry_after_s
 from gistread.errors import FetchError, UsageError
 
 if TYPE_CHECKING:
@@ -72,7 +74,6 @@ class HubMetadata:
 
     sha256: str = ""
     size_bytes: int | None = None
-    commit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,14 +174,9 @@ def _next(url: str, location: str) -> str:
 def _metadata(headers: Mapping[str, str], before: HubMetadata) -> HubMetadata:
     sha256 = headers.get("X-Linked-Etag", "").removeprefix("W/").strip('"').lower()
     size = headers.get("X-Linked-Size", "")
-    found = before
-    if _SHA256.fullmatch(sha256):
-        found = replace(found, sha256=sha256)
-    if size.isdecimal():
-        found = replace(found, size_bytes=int(size))
-    if commit := headers.get("X-Repo-Commit", ""):
-        found = replace(found, commit=commit)
-    return found
+    return HubMetadata(
+        sha256 if _SHA256.fullmatch(sha256) else before.sha256, int(size) if size.isdecimal() else before.size_bytes
+    )
 
 
 def _is_certificate_error(error: BaseException | None) -> bool:
@@ -193,3 +189,73 @@ def _is_certificate_error(error: BaseException | None) -> bool:
 
 def _reason(error: Exception) -> str:
     return str(error).partition("] ")[2].partition(" (_ssl")[0] or str(error)
+
+
+# Messages for people: what happened, and what to do.
+
+
+def refused(
+    status: int, headers: Mapping[str, str], network: Network, repository: str, name: str, host: str
+) -> FetchError:
+    """The error for an HTTP status."""
+    code = headers.get("X-Error-Code", "")
+    if repository and code in ("RepoNotFound", "EntryNotFound", "RevisionNotFound"):
+        what = {"RepoNotFound": f"no repository {repository}", "EntryNotFound": f"no file {name} in {repository}"}
+        missing = what.get(code, f"no such revision of {repository}")
+        hint = "A private one needs HF_TOKEN." if code == "RepoNotFound" and not network.token else "Check the name."
+        return FetchError(f"{host} has {missing}.", hint)
+    if status in (401, 403) and repository:
+        page = f"{network.endpoint}/{repository}"
+        if network.token:
+            return FetchError(
+                f"HF_TOKEN has no access to {repository}.",
+                f"Accept its terms at {page}, and check that the token has read access.",
+            )
+        return FetchError(
+            f"Access to {repository} requires accepting its terms.",
+            f"Accept them at {page}, set HF_TOKEN to your token, and try again.",
+        )
+    if status in (401, 403):
+        return FetchError(f"{host} denies access to {name} ({status}).", "It may require a password or a browser.")
+    if status in (404, 410):
+        return FetchError(f"{host} has no {name}.", "Check the name; files on the hub are sometimes renamed.")
+    if status == 429:
+        wait = retry_after_s(headers)
+        when = f"in {wait:.0f} s" if wait else "in some minutes"
+        return FetchError(f"{host} limits requests from this address (429).", f"Try again {when}.")
+    return FetchError(f"{host} returned {status} for {name}.", "Try again later, or use another address.")
+
+
+@contextlib.contextmanager
+def unreachable(network: Network) -> Iterator[None]:
+    """Translate transport errors into FetchError."""
+    import httpx2
+
+    try:
+        yield
+    except httpx2.TransportError as error:
+        raise FetchError(
+            f"No response: {describe(error, network)}.", "Check the network, HTTPS_PROXY and HF_ENDPOINT."
+        ) from None
+
+
+def describe(error: "httpx2.TransportError", network: Network) -> str:
+    """The reason as the end of a sentence."""
+    import httpx2
+
+    match error:
+        case httpx2.ConnectTimeout() | httpx2.ReadTimeout():
+            return f"no data for {network.stall_s:.0f} s"
+        case httpx2.ProxyError():
+            return f"the proxy refused ({error})"
+        case httpx2.ConnectError():
+            proxy = " through the proxy" if _has_proxy(error.request.url.scheme, error.request.url.host) else ""
+            return f"cannot connect to {error.request.url.host}{proxy}"
+        case httpx2.UnsupportedProtocol():
+            return "unsupported kind of address"
+    return "the connection was lost"
+
+
+def _has_proxy(scheme: str, host: str) -> bool:
+    proxies = urllib.request.getproxies()
+    return bool(proxies.get(scheme) or proxies.get("all")) and not urllib.request.proxy_bypass(host)

@@ -1,4 +1,4 @@
-"""An incomplete download: `NAME.part`, its state in `NAME.part.json`, and a lock.
+"""Incomplete downloads: each is `NAME.part`, its state in `NAME.part.json`, and a lock.
 
 Every byte is hashed once, when it is written or when a download is resumed.
 """
@@ -9,7 +9,7 @@ import errno
 import hashlib
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from io import FileIO
 from pathlib import Path
@@ -19,10 +19,12 @@ from typing import Self
 import orjson
 
 from gistread import journal
-from gistread.engine.fetching.unfinished import STATE_SUFFIX
+from gistread.engine.model_search import whole_name
 from gistread.errors import FetchError, StorageError
 from gistread.units import format_size
 
+_STATE_SUFFIX = ".part.json"
+"""Suffix of the state file beside an incomplete file."""
 _MAGIC = b"GGUF"
 _READ_BYTES = 1 << 20
 _LEAVE_FREE_BYTES = 64_000_000
@@ -68,7 +70,7 @@ class PartialFile:
 
     def __init__(self, folder: Path, name: str, resume: ResumeInfo | None = None) -> None:
         self.path = folder / f"{name}.part"
-        self._state = folder / f"{name}{STATE_SUFFIX}"
+        self._state = folder / f"{name}{_STATE_SUFFIX}"
         self._name = name
         self._resume = resume or ResumeInfo()
         self._file: FileIO | None = None
@@ -79,11 +81,9 @@ class PartialFile:
 
     def __enter__(self) -> Self:
         """Raises FetchError if another process has it, StorageError."""
-        try:
+        with self._storing():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._file = self._open()
-        except OSError as error:
-            raise self._storage_error(error) from error
         self.identity = self._read_identity()
         return self
 
@@ -124,21 +124,17 @@ class PartialFile:
             if start[: len(_MAGIC)] != _MAGIC[: len(start)]:
                 self.restart()
                 raise FetchError(f"The address of {self._name} has no GGUF file.", "Nothing was kept.")
-        try:
+        with self._storing():
             journal.write_all(self._opened(), data)
-        except OSError as error:
-            raise self._storage_error(error) from error
         self._hash.update(data)
         self.length += len(data)
 
     def restart(self) -> None:
         """Discard all bytes."""
-        try:
+        with self._storing():
             self._opened().truncate(0)
             self._opened().seek(0)
             self._state.unlink(missing_ok=True)
-        except OSError as error:
-            raise self._storage_error(error) from error
         self._hash, self.length = hashlib.sha256(), 0
         self.identity = FileIdentity()
 
@@ -147,11 +143,9 @@ class PartialFile:
         if identity == self.identity:
             return
         new = self._state.with_name(self._state.name + ".new")
-        try:
+        with self._storing():
             new.write_bytes(orjson.dumps({**asdict(identity), "errand": asdict(self._resume)}))
             new.replace(self._state)
-        except OSError as error:
-            raise self._storage_error(error) from error
         self.identity = identity
 
     def check_room(self, size_bytes: int) -> None:
@@ -160,28 +154,16 @@ class PartialFile:
 
     def sync(self) -> None:
         """Flush to disk. Raises StorageError."""
-        try:
+        with self._storing():
             os.fsync(self._opened().fileno())
-        except OSError as error:
-            raise self._storage_error(error) from error
 
     def rename(self, target: Path) -> None:
-        """Give the complete file its name, atomically. Raises StorageError, also if the name is taken."""
-        try:
-            try:
-                target.hardlink_to(self.path)
-            except FileExistsError:
-                raise
-            except OSError:  # file systems without hard links
-                if target.exists():
-                    raise FileExistsError(errno.EEXIST, "a file with this name exists", str(target)) from None
-                self.path.rename(target)
-            self.path.unlink(missing_ok=True)
+        """Give the complete file its name. Raises StorageError, also if the name is taken."""
+        if target.exists():
+            raise StorageError(f"{target} exists already and is another file.", "Move it away first.")
+        with self._storing():
+            self.path.rename(target)
             self._state.unlink(missing_ok=True)
-        except FileExistsError:
-            raise StorageError(f"{target} exists already and is another file.", "Move it away first.") from None
-        except OSError as error:
-            raise self._storage_error(error) from error
         self._close_file()
 
     def discard(self) -> None:
@@ -222,7 +204,6 @@ class PartialFile:
         return file.read(self.length) or b""
 
     def _read_identity(self) -> FileIdentity:
-        """Empty if the state file is missing or invalid."""
         try:
             kept = orjson.loads(self._state.read_bytes())
             kept.pop("errand", None)
@@ -233,13 +214,20 @@ class PartialFile:
         sound = all(isinstance(text, str) for text in texts) and isinstance(identity.size_bytes, int | None)
         return identity if sound else FileIdentity()
 
-    def _storage_error(self, error: OSError) -> StorageError:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            return StorageError(
-                f"The disk is full: {self.path.parent}.",
-                "Free some space and try again: the download resumes where it stopped.",
-            )
-        return StorageError(f"{self.path}: {error.strerror or error}.", "`gistread paths` shows every folder in use.")
+    @contextlib.contextmanager
+    def _storing(self) -> Iterator[None]:
+        """Translate OSError into StorageError."""
+        try:
+            yield
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                raise StorageError(
+                    f"The disk is full: {self.path.parent}.",
+                    "Free some space and try again: the download resumes where it stopped.",
+                ) from error
+            raise StorageError(
+                f"{self.path}: {error.strerror or error}.", "`gistread paths` shows every folder in use."
+            ) from error
 
 
 def check_room(folder: Path, needed_bytes: int, name: str) -> None:
@@ -258,3 +246,38 @@ def check_room(folder: Path, needed_bytes: int, name: str) -> None:
 
 def source_of(url: str) -> str:
     return hashlib.sha256(url.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class UnfinishedDownload:
+    """A model fetched in part."""
+
+    spec: str
+    """Fetching it again resumes the download."""
+    name: str
+    done_bytes: int
+    size_bytes: int | None
+    """Total; None if unknown."""
+
+    @property
+    def share(self) -> float | None:
+        return min(1.0, self.done_bytes / self.size_bytes) if self.size_bytes else None
+
+
+def unfinished_downloads(folder: Path) -> list[UnfinishedDownload]:
+    """Unfinished downloads, by name, except from addresses that may contain a secret and so are not stored."""
+    found: dict[str, UnfinishedDownload] = {}
+    for state in sorted(folder.glob(f"*{_STATE_SUFFIX}")):
+        try:
+            resume = orjson.loads(state.read_bytes())["errand"]
+            spec, size = resume["spec"], resume["size_bytes"]
+            present = state.with_name(state.name.removesuffix(".json")).stat().st_size
+        except (OSError, ValueError, LookupError, TypeError):
+            continue
+        if not (isinstance(spec, str) and spec and present and isinstance(size, int | None)):
+            continue
+        if spec in found:
+            present += found[spec].done_bytes
+        name = whole_name(state.name.removesuffix(_STATE_SUFFIX))
+        found[spec] = UnfinishedDownload(spec, name, present, size)
+    return list(found.values())

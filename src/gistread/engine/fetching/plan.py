@@ -5,7 +5,7 @@ import contextlib
 import hashlib
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 from gistread.engine.catalogue import Catalogue, CatalogueEntry
 from gistread.engine.fetching.addresses import HubAddress, LinkAddress, file_url, is_address, local_name, read_address
 from gistread.engine.fetching.download import ChecksumSource, DownloadedFile, RemoteFile, download
-from gistread.engine.fetching.http_errors import refused, unreachable
 from gistread.engine.fetching.hub import read_repository, select_model
-from gistread.engine.fetching.network import Network, ask, new_client
+from gistread.engine.fetching.network import Network, ask, new_client, refused, unreachable
 from gistread.engine.fetching.partial_file import PartialFile, ResumeInfo, check_room
 from gistread.engine.fetching.progress import DownloadStep, Progress, Report
+from gistread.engine.model_search import whole_name
 from gistread.errors import StorageError, UsageError
 
 if TYPE_CHECKING:
@@ -183,14 +183,9 @@ def _plan(
     repository: str,
     entry: CatalogueEntry | None,
 ) -> Plan:
-    name = entry.name if entry else _stem(files)
+    name = entry.name if entry else whole_name(files[0].name)
     page = f"{network.endpoint}/{repository}"
     return Plan(spec, name, files, f"{network.host}/{repository}", licence, page, entry)
-
-
-def _stem(files: Sequence[RemoteFile]) -> str:
-    name = files[0].name[: -len(".gguf")]
-    return name.rpartition("-00001-of-")[0] or name
 
 
 async def _plan_link(client: "httpx2.AsyncClient", network: Network, spec: str, address: LinkAddress) -> Plan:
@@ -204,14 +199,12 @@ async def _plan_link(client: "httpx2.AsyncClient", network: Network, spec: str, 
         if status == 200 and length.isdecimal() and int(length):
             size = int(length)
     file = RemoteFile(address.url, address.file, size)
-    return Plan(spec, _stem([file]), (file,), host, "")
+    return Plan(spec, whole_name(file.name), (file,), host, "")
 
 
 def _overall(
     report: Callable[[Progress, int, int], None], before: int, size: int | None, number: int, count: int
 ) -> Report:
-    """Turn the progress of one file into overall progress."""
-
     def report_file(progress: Progress) -> None:
         total = size if count > 1 else progress.total_bytes or size
         report(replace(progress, done_bytes=before + progress.done_bytes, total_bytes=total), number, count)
