@@ -66,7 +66,6 @@ class Availability(IntEnum):
 
     READY = 0
     TOO_LARGE = 1
-    """It does not fit the free memory."""
     EMBEDDINGS = 2
     UNUSABLE = 3
 

@@ -158,7 +158,6 @@ _BY_ARCHITECTURE = {"gemma-embedding": "embedding-gemma", "nomic-bert-moe": "nom
 
 
 EXAMPLES = "all-minilm-l6-v2, nomic-embed-text-v1.5, bge-small-en-v1.5 or embeddinggemma-300m"
-"""Models to suggest."""
 
 
 def makes_vectors(header: GgufHeader) -> bool:

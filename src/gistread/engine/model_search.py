@@ -266,7 +266,6 @@ def _gpt4all(home: Path, cache: Path, data: Path) -> Iterator[Path]:
 
 
 def _of_services() -> Iterator[Path]:
-    """Folders set in systemd units."""
     for units in _UNITS:
         for unit in (units / "ollama.service", *sorted((units / "ollama.service.d").glob("*.conf"))):
             yield from _absolute(*(found[1].strip() for found in _OLLAMA_VARIABLE.finditer(_text(unit))))

@@ -29,7 +29,6 @@ class ModelSource:
     """None for a model on a server."""
     server: ServerAddress | None = None
     adapter: Path | None = None
-    """The LoRA adapter to use it with."""
 
 
 def find_source(spec: str) -> ModelSource:
@@ -123,7 +122,6 @@ def new_engine(source: ModelSource, config: Config, paths: Paths) -> "Engine":
 
 
 def _fingerprints_here(name: str) -> tuple[str, ...]:
-    """Fingerprints of the models with this name on this machine."""
     fingerprints = []
     for model in found_models():
         if model.name.casefold() == name.casefold():

@@ -72,5 +72,4 @@ def format_count(count: int) -> str:
 
 
 def _rounded(tokens: int) -> int:
-    """Round down to thousands."""
     return tokens // _ROUND * _ROUND if tokens >= 10 * _ROUND else tokens

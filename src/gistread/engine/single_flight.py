@@ -12,8 +12,6 @@ T = TypeVar("T")
 
 @dataclass(eq=False, slots=True)
 class _Run(Generic[T]):
-    """One start and the number of callers awaiting it."""
-
     task: asyncio.Task[T]
     callers: int = 0
 

@@ -104,7 +104,6 @@ class ReasoningFilter:
         return "" if self._thinking else self._strip_start(withheld)
 
     def _strip_start(self, text: str) -> str:
-        """Drop the empty lines after a thought."""
         if self._after_thought:
             text = text.lstrip()
             self._after_thought = not text

@@ -226,7 +226,6 @@ class _Download:
         self._ended = self._total is None
 
     async def _go_on(self, answer: Answer) -> None:
-        """Receive the rest of the file, if the response continues it."""
         found = _CONTENT_RANGE.fullmatch(answer.response.headers.get("Content-Range", "").strip())
         first, total = (found[1], found[3]) if found else (None, None)
         whole = int(total) if total and total != "*" else None

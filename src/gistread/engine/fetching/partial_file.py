@@ -24,11 +24,9 @@ from gistread.errors import FetchError, StorageError
 from gistread.units import format_size
 
 _STATE_SUFFIX = ".part.json"
-"""Suffix of the state file beside an incomplete file."""
 _MAGIC = b"GGUF"
 _READ_BYTES = 1 << 20
 _LEAVE_FREE_BYTES = 64_000_000
-"""Disk space to leave free."""
 
 
 @dataclass(frozen=True, slots=True)

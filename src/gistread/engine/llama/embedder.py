@@ -80,7 +80,6 @@ class LlamaEmbedder:
         return Embedded(np.concatenate(rows), truncated, usage)
 
     def _report_truncation(self, texts: int) -> None:
-        """Notify watchers once that only the beginning of long texts is searched."""
         if texts and not self._truncation_reported:
             self._truncation_reported = True
             notice = f"{self.info.name} embeds at most {self.info.max_tokens} tokens of a text and skips the rest."

@@ -37,7 +37,6 @@ _EXTRA_WINDOWS_ON_GPU = 3
 """On a GPU dozens of requests run at once."""
 _RESERVED_SHARE = 0.05
 _RESERVED_BYTES = 256 * 2**20
-"""GPU memory left for the driver and its buffers."""
 _FEWER_LAYERS = (0.75, 0.5, 0.25, 0.0)
 """Fractions of the layers to try when they did not fit."""
 
@@ -127,7 +126,6 @@ class Gpu:
     total_bytes: int
     """0 if unknown."""
     shares_memory: bool = False
-    """Whether it uses the machine's memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +136,6 @@ class FreeMemory:
     gpu_bytes: int | None = None
     """Usable memory of all cards; None without a card."""
     shared: bool = False
-    """Whether the cards use the machine's memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +145,6 @@ class Layout:
     window: int
     """Most tokens of one request, prompt and answer."""
     cells: int
-    """KV cache size in tokens."""
     kv_type: str
     """A key of `KV_BYTES`."""
     gpu_layers: int
@@ -230,7 +226,6 @@ def _on_gpu(sizes: ModelSizes, whole: Layout, options: LoadOptions, room: FreeMe
 
 
 def _smaller_caches(whole: Layout, options: LoadOptions) -> Iterator[Layout]:
-    """Layouts with ever smaller KV caches."""
     window = whole.window
     kv_types = ("f16", "q8_0") if options.kv_cache == "auto" and options.flash_attention != "off" else (whole.kv_type,)
     while True:

@@ -59,10 +59,8 @@ class GgufHeader:
     """Number of weights."""
     licence: str
     context_length: int
-    """Tokens the model was trained for."""
     layers: int
     memory: Memory
-    """KV cache and recurrent state."""
     vocabulary: int
     """Number of tokens."""
     chat_template: str

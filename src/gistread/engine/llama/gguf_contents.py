@@ -26,7 +26,6 @@ LARGEST_NUMBER = 1 << 48
 """Larger numbers are not sizes."""
 
 _BLOCK_BYTES = 1 << 18
-"""Read at a time."""
 _MOST_BYTES = 64 << 20
 """Largest header; those of models have some megabytes."""
 _MOST_PAIRS = 4096
@@ -42,7 +41,6 @@ _KEPT_NUMBERS = 1024
 _NUMBER_BYTES = 40
 """Memory Python needs for one."""
 _KEPT_BYTES = 8 << 20
-"""Memory for all texts and numbers."""
 _LONGEST_TENSOR_BYTES = 1024
 """Of a tensor's description: a name (64 bytes in ggml) and some numbers."""
 

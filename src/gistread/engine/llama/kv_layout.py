@@ -149,7 +149,6 @@ def _is_parallel_hybrid(keys: _Keys) -> bool:
 
 
 def _state_bytes(keys: _Keys, kind: MemoryKind) -> int:
-    """Convolution inputs and the recurrent state."""
     layers = sum(_recurrent_layers(keys, kind))
     width, kernel = keys.number("embedding_length"), keys.number("ssm.conv_kernel")
     if head := keys.number("wkv.head_size"):

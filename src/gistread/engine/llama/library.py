@@ -49,7 +49,6 @@ class Library:
     backends: tuple[str, ...]
     """Backends built in: `CPU`, `CUDA` …"""
     gpus: tuple[Gpu, ...]
-    """Usable graphics cards."""
 
     @property
     def has_gpu_support(self) -> bool:

@@ -54,7 +54,6 @@ class MeasureRates:
 @dataclass(frozen=True, slots=True)
 class Configure:
     parallel: int
-    """Requests to work on at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +161,8 @@ class Loaded:
     on_gpu: bool
     threads: int
     library: str
-    """Version and instruction sets of llama.cpp."""
     parallel: int
-    """A guess until rates are measured."""
     dimension: int = 0
-    """Numbers in a vector."""
     placement: Placement | None = None
     """None for an embedding model."""
     pinnable_tokens: int = 0
@@ -195,7 +191,6 @@ class WorkerStats:
     decode_s: float = 0.0
     """Of that, time inside `llama_decode`."""
     cells: int = 0
-    """KV cache cells in use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +308,6 @@ def decode(line: bytes) -> Any:
 
 
 def _build(kind: Any, value: Any) -> Any:
-    """Turn decoded JSON into a value of this type."""
     arguments = get_args(kind)
     if value is None:
         return None

@@ -147,7 +147,6 @@ def _make_room(folder: Path, needed: int) -> None:
 
 
 def _disk_free(folder: Path) -> int:
-    """Free bytes on the disk of a folder that may not exist yet."""
     existing = next((parent for parent in (folder, *folder.parents) if parent.exists()), Path.cwd())
     try:
         return shutil.disk_usage(existing).free

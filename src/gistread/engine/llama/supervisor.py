@@ -25,14 +25,11 @@ _MAX_ATTEMPTS = 2
 _SEE_LOG = "Choose another model, or see the log (`gistread paths`)."
 
 Info = TypeVar("Info")
-"""Description of a loaded model."""
 Answer = TypeVar("Answer", bound=messages.Answer)
 
 
 @dataclass(eq=False, slots=True)
 class _Pending:
-    """A request and the replies to it."""
-
     request: messages.Request
     replies: asyncio.Queue[messages.Reply | Restarted | GistreadError] = field(default_factory=asyncio.Queue)
     attempts: int = 0
@@ -48,7 +45,6 @@ class SupervisedWorker(Observable, Generic[Info]):
         self._log = log
         self._info: Info | None = None
         self.stats = WorkerStats()
-        """As last reported."""
         self._worker: WorkerProcess | None = None
         self._lost = ""
         """Why the last worker ended unexpectedly."""
@@ -98,7 +94,6 @@ class SupervisedWorker(Observable, Generic[Info]):
             await worker.end()
 
     async def _start_worker(self) -> Info:
-        """Start a worker, load the model, and send the requests that the previous worker was lost over."""
         lost, self._lost = self._lost, ""
         notice = f"The model's process ended ({lost}) and is being restarted." if lost else ""
         for pending in self._pending.values():

@@ -79,7 +79,6 @@ _SAMPLES = (
 )
 
 SUPPORTED = tuple(_RULES)
-"""Names of the supported rules."""
 
 _IN_THREAD_FROM = 2000
 """Characters. Longer texts are counted in a thread."""
@@ -186,7 +185,6 @@ def _encoding(pattern: str, texts: Sequence[str]) -> "Encoding":
 
 
 def _other_words(ids: Iterable[str], known: Container[str]) -> list[str]:
-    """Tokens that merging does not produce and that may be words."""
     words: list[str] = []
     for text in ids:
         if text not in known:

@@ -120,7 +120,6 @@ class _MergedTokens:
         self._lefts = [-1] * _BYTES
         self._rights = [-1] * _BYTES
         self._ranks: dict[tuple[int, int], int] = {}
-        """Rank of each pair."""
 
     def add(self, left: int, right: int, rank: int) -> int | None:
         """Number of the token merged from this pair; None if another pair across their boundary always merges first.

@@ -52,9 +52,7 @@ class WorkerProcess:
         self._on_event = on_event
         self._on_lost = on_lost
         self._answer: asyncio.Future[Loaded | RatesMeasured] | None = None
-        """Awaited by `load` or `measure_rates`."""
         self._attempt: LoadAttempt | None = None
-        """The load attempt reported last."""
         self._listener = asyncio.create_task(self._listen(), name="engine-listener")
 
     @classmethod
@@ -95,7 +93,7 @@ class WorkerProcess:
                 self._process.stdin.write(messages.encode(message))
 
     async def load(self, message: messages.Load | messages.LoadEmbedder) -> Loaded:
-        """messages.Load a model; once in a worker's life.
+        """Load a model; once in a worker's life.
 
         Raises LostWhileLoadingError when the worker is lost, EngineError when the model cannot be used.
         """

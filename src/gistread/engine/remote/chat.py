@@ -81,7 +81,6 @@ class Chat:
     model: str
     dialect: Dialect
     unsupported: set[str] = field(default_factory=set)
-    """Fields that this server refuses."""
 
     async def ask(self, request: Request) -> AsyncGenerator[AnswerPiece | AnswerEnd]:
         """Stream an answer. Raises RequestRefusedError, ServerLostError."""
@@ -171,7 +170,6 @@ class Chat:
 
 
 def _read(event: Json) -> tuple[AnswerPiece | None, str]:
-    """The text of an event, if any, and the finish reason, if any."""
     match event:
         case {"error": error} if error:
             raise _failed(error)
@@ -191,7 +189,6 @@ def _read(event: Json) -> tuple[AnswerPiece | None, str]:
 
 
 def _failed(error: Json) -> Exception:
-    """The exception for an error in the middle of an answer."""
     said = error.get("message", "") if isinstance(error, dict) else error
     code = error.get("code") if isinstance(error, dict) else None
     code = int(code) if isinstance(code, str) and code.isdecimal() else code  # LiteLLM's are strings.
@@ -233,7 +230,6 @@ def _ended(finish: str, usage: Json, pieces: int) -> AnswerEnd:
 
 
 def _refused_field(refusal: RequestRefusedError, body: Mapping[str, Any], kept: set[str]) -> str:
-    """The optional field that a server's refusal names, if any."""
     if refusal.status not in (400, 422) or refusal.is_too_long:
         return ""
     named = [name for name in body if name not in kept and name in refusal.said]

@@ -115,7 +115,6 @@ class Chooser:
 
 
 def _with_task(prompt: Prompt, task: str) -> Prompt:
-    """The prompt with a task added to the user's last message."""
     *before, last = prompt
     if last.role == "assistant":
         started = prompts.load("server_continue").fill(said=last.content.strip())

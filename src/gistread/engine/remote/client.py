@@ -39,8 +39,6 @@ from gistread.errors import EngineError, GistreadError, PromptTooLongError
 
 @dataclass(frozen=True, slots=True)
 class _Server:
-    """A discovered server and what talks to it."""
-
     info: EngineInfo
     dialect: Dialect
     slots: RequestSlots
@@ -106,7 +104,6 @@ class RemoteEngine:
         self._activity.publish(EngineState(Phase.STOPPED))
 
     async def _started(self) -> _Server:
-        """Raises EngineError."""
         if self._server is not None and not self._start.closed:
             return self._server
         return await self._start.wait()
@@ -161,7 +158,6 @@ class RemoteEngine:
         return _Server(info, dialect, slots, requester, counter, chooser, self._warning(key, reported, window))
 
     def _warning(self, key: str, reported: int | None, window: int) -> str:
-        """A line for the person, or empty."""
         if key and not self._address.is_encrypted and not self._address.is_loopback:
             return f"The key for {self._address.origin} is sent unencrypted and can be read on the way. Use https."
         if reported is None and self._window is None:
@@ -226,7 +222,6 @@ class RemoteEngine:
             return await server.chooser.choose(prompt, options, server.requester.with_priority(priority))
 
     async def _check_fits(self, server: _Server, prompt: Prompt, answer_tokens: int) -> None:
-        """Raises PromptTooLongError unless prompt and answer fit the window."""
         window = server.info.context_tokens
         if server.counter.at_most(prompt) + answer_tokens <= window:
             return

@@ -34,7 +34,6 @@ DONE = object()
 
 _BUSY = {429, 503, 529}
 _TRANSIENT = {408, 425, 500, 502, 504, *_BUSY}
-"""Status codes worth a retry."""
 _MESSAGE_CHARACTERS = 300
 _MOST_BYTES = 64 * 2**20
 """Largest answer or event."""
@@ -52,7 +51,6 @@ class RetryPolicy:
     short_s: float = 60.0
     """For requests that need no model."""
     attempts: int = 6
-    """Most attempts at a request."""
     back_off_s: float = 1.0
     """Pause before the second attempt; doubles each time, up to `longest_s`."""
     longest_s: float = 30.0
@@ -189,7 +187,6 @@ class Connection:
 
 
 async def _events(response: "httpx2.Response") -> AsyncGenerator[str]:
-    """The data of server-sent events."""
     import httpx2
 
     source = httpx2.EventSource(response, _MOST_BYTES)
@@ -218,7 +215,6 @@ def _ssl_context(*, encrypted: bool) -> ssl.SSLContext:
 
 
 def _message(content: bytes) -> str:
-    """The message of an error response, shortened to one line."""
     text = content[: 16 * _MESSAGE_CHARACTERS].decode("utf-8", "replace")
     with contextlib.suppress(ValueError):
         match json.loads(content):
@@ -243,7 +239,6 @@ def _cause(error: BaseException) -> BaseException:
 
 
 def _reason(error: Exception) -> str:
-    """Describe an error in the system's words where possible."""
     match _cause(error):
         case ssl.SSLError(reason=str(reason)) if reason:
             return reason.replace("_", " ").lower()

@@ -52,7 +52,6 @@ class Dialect:
     sampling_overrides: dict[str, Any] = field(default_factory=dict)
     """Fields that override sampling settings shipped with a model."""
     has_llama_sampling: bool = False
-    """Whether it has llama.cpp's sampling settings."""
     continuation: dict[str, Any] | None = None
     """Fields that continue the assistant's last message; None if it cannot be continued."""
     no_reasoning: dict[str, Any] = field(default_factory=dict)
@@ -63,7 +62,6 @@ class Dialect:
     default_window: int = 8192
     """Window in tokens if neither the server nor the settings give one."""
     initial_parallel: int = 4
-    """Concurrent requests to begin with."""
     max_parallel: int = 64
     has_slots: bool = True
     """Whether a fixed number of requests run and others wait; otherwise all run together."""

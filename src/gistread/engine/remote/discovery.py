@@ -19,7 +19,6 @@ from gistread.units import format_list
 
 _V1 = "/v1"
 _NAMED = 8
-"""Most models named in an error."""
 _OWNERS = {
     "llamacpp": LLAMA_SERVER,
     "vllm": dialects.VLLM,
@@ -136,7 +135,6 @@ def _names(entries: list[Mapping[str, Any]]) -> str:
 
 
 async def _with_details(connection: Connection, found: DiscoveredModel, entry: Mapping[str, Any]) -> DiscoveredModel:
-    """Add what the server's own endpoints report about the model."""
     found = replace(found, context_tokens=_listed_window(entry))
     if found.dialect is OTHER:
         found = await _recognized(connection, found)
@@ -169,7 +167,6 @@ async def _recognized(connection: Connection, found: DiscoveredModel) -> Discove
 
 
 def _listed_window(entry: Mapping[str, Any]) -> int | None:
-    """The window from the list of models, under any of its usual names."""
     for name in ("max_model_len", "context_length", "context_window", "max_context_length"):
         if tokens := _tokens(entry.get(name)):
             return tokens
@@ -198,13 +195,11 @@ async def _props(connection: Connection, found: DiscoveredModel) -> Json:
 
 
 def _with_props(found: DiscoveredModel, props: Json) -> DiscoveredModel:
-    """Add llama-server's slots and the window of one."""
     window = _tokens(_field(_field(props, "default_generation_settings"), "n_ctx"))
     return replace(found, context_tokens=window or found.context_tokens, slots=_tokens(_field(props, "total_slots")))
 
 
 def _shown_window(shown: Json) -> int | None:
-    """The window Ollama loads a model with, if its Modelfile sets it."""
     found = re.search(r"^\s*num_ctx\s+(\d+)\s*$", str(_field(shown, "parameters")), re.MULTILINE)
     return int(found[1]) if found else None
 

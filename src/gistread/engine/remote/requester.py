@@ -153,7 +153,6 @@ class Requester:
                     yield Restarted(f"the server {lost.reason}")
 
     def _tokens_of(self, request: Request) -> int:
-        """Tokens of prompt and answer, if slots need to know."""
         if not self._slots.shares_window:
             return 0
         return estimate_prompt(request.prompt) + request.sampling.max_tokens + self._thinking_tokens

@@ -40,7 +40,6 @@ class Retrier:
     notice: Callable[[str], None]
     """Shows the person a line while waiting."""
     with_key: bool
-    """Whether a key is sent."""
 
     async def after(self, lost: ServerLostError, failures: int) -> None:
         """Wait before the next attempt. Raises EngineError after too many failures."""

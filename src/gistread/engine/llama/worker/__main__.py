@@ -229,7 +229,6 @@ def _stable_beginning(model: LoadedModel, prompt: Sequence[Message]) -> list[int
 
 
 def _stable_tokens(model: LoadedModel, prompt: Sequence[Message], tokens: list[int]) -> int:
-    """Length in tokens of the stable beginning of a prompt."""
     *before, last = prompt
     if not last.stable:
         return 0

@@ -16,7 +16,6 @@ from gistread.config import FlashAttention
 from gistread.engine.llama.worker.weights import Weights
 
 KV_TYPES = {"f16": llama.GGML_TYPE_F16, "q8_0": llama.GGML_TYPE_Q8_0, "q4_0": llama.GGML_TYPE_Q4_0}
-"""Data types of the KV cache."""
 _FLASH_ATTENTION = {
     "auto": llama.LLAMA_FLASH_ATTN_TYPE_AUTO,
     "on": llama.LLAMA_FLASH_ATTN_TYPE_ENABLED,

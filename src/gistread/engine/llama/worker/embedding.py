@@ -149,6 +149,5 @@ class Embedding:
 
 
 def _normal(vector: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Scale to length 1; a zero vector stays zero."""
     length = float(np.linalg.norm(vector))
     return vector / np.float32(length) if length else vector

@@ -104,7 +104,6 @@ def load(
 
 
 def _whole(header: GgufHeader) -> list[GgufHeader]:
-    """Headers of all files of a model."""
     if header.split_count == 1:
         return [header]
     others = [part for part in parts_of(header.path) if part != header.path and part.exists()]

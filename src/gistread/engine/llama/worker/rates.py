@@ -121,7 +121,6 @@ class _Measurement:
         return sum(self._evaluate(tokens[start : start + size]) for start in range(0, length, size))
 
     def _steps(self, sequences: int) -> list[float]:
-        """Seconds of each step in which this many sequences decode a token each."""
         for number in range(sequences):
             self.context.fork(self.trunk, number, self.prompt)
         times: list[float] = []

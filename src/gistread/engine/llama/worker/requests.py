@@ -55,7 +55,6 @@ class Request:
     stable: int = 0
     """Length in tokens of the beginning worth a prompt cache file."""
     pin: bool = False
-    """Whether to keep the evaluated prompt in memory."""
     cache_file_tried: bool = False
     sequence: int | None = None
     """Of the KV cache. None while waiting."""

@@ -50,7 +50,6 @@ class StatusReporter:
         self._stats = stats
         self._sent_s = 0.0
         self.is_idle = True
-        """Whether the last status sent was idle."""
 
     def busy(self, phase: Phase, priority: Priority, tokens_per_s: float, fraction: float | None) -> None:
         """Report work, unless the last report is too recent."""
@@ -182,7 +181,6 @@ class Scheduler:
         return chosen, batch
 
     def _advance(self, chosen: list[Request], tokens: list[BatchToken], elapsed: float) -> None:
-        """Account for an evaluated batch and sample the next token of each sequence that is ready."""
         requests = {request.sequence: request for request in chosen}
         counts = Counter(requests[item.sequence] for item in tokens)
         self._report_progress(chosen[0], len(tokens), elapsed)
@@ -229,7 +227,6 @@ class Scheduler:
             self._send(Delta(text, request.usage(), request.id))
 
     def _finish(self, request: Request, reply: Reply) -> None:
-        """Free the sequence and send the last reply."""
         if self._slots.unsaved(request):
             stable = request.prompt[: request.stable]
             self._unsaved = stable, self._slots.state(stable)  # copied now: it may be evicted before it is written
