@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import deque
-from types import TracebackType
 from typing import Self
 
 from gistread.engine.protocol import Engine
@@ -51,7 +50,5 @@ class ConcurrencyLimit:
         await self.acquire()
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         self.release()

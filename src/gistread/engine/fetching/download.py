@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Literal
 from gistread.engine.fetching.network import Answer, Network, ask, describe, new_client, refused
 from gistread.engine.fetching.partial_file import FileIdentity, PartialFile, source_of
 from gistread.engine.fetching.progress import DownloadStep, Progress, ProgressReporter, Report
+from gistread.engine.http import retry_after_s
 from gistread.engine.llama.gguf import read_header
-from gistread.engine.retry_after import retry_after_s
 from gistread.errors import EngineError, FetchError
 
 if TYPE_CHECKING:
     import httpx2
 
-_CONTENT_RANGE = re.compile(r"bytes (?:(\d+)-(\d+)|\*)/(\d+|\*)")
+_CONTENT_RANGE = re.compile(r"bytes (?:(\d+)-\d+|\*)/(?:(\d+)|\*)")
 _BUSY = (408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524)
 _UNREACHED_ATTEMPTS = 3
 """Attempts if no server ever responded: probably there is no network."""
@@ -60,13 +60,13 @@ class DownloadedFile:
     """Who published the checksum that was verified; empty: nobody."""
 
 
+@dataclass(eq=False)
 class _RetryError(Exception):
-    """The attempt ended early. `wait_s`: delay requested by the server."""
+    """The attempt ended early."""
 
-    def __init__(self, reason: str, wait_s: float | None = None) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.wait_s = wait_s
+    reason: str
+    wait_s: float | None = None
+    """Delay requested by the server."""
 
 
 async def download(file: RemoteFile, part: PartialFile, network: Network, report: Report) -> DownloadedFile:
@@ -118,16 +118,16 @@ class _Download:
         reached = False
         while not self._is_complete:
             before = self._part.length
+            again = _RetryError("the connection ended early")
+            unreached = False
             try:
                 await self._attempt(client)
-                again = _RetryError("the connection ended early")
-                reached = True
             except _RetryError as reason:
                 again = reason
-                reached = True
             except httpx2.TransportError as error:
                 again = _RetryError(describe(error, self._network))
-                reached = reached or not isinstance(error, httpx2.ConnectError)
+                unreached = isinstance(error, httpx2.ConnectError)
+            reached = reached or not unreached
             if self._is_complete:
                 return
             fruitless = 0 if self._part.length > before else fruitless + 1
@@ -152,9 +152,8 @@ class _Download:
             header = await asyncio.to_thread(read_header, part.path)
         except EngineError as error:
             part.restart()
-            raise FetchError(
-                f"{name} is not a usable model: {_reason(error, part, name)}", "Nothing was kept."
-            ) from None
+            said = error.message.replace(str(part.path), name).replace(part.path.name, name)
+            raise FetchError(f"{name} is not a usable model: {said}", "Nothing was kept.") from None
         if header.missing_bytes:
             part.restart()
             raise FetchError(f"{name} is incomplete: {header.missing_bytes:,} bytes are missing.", "Nothing was kept.")
@@ -226,15 +225,13 @@ class _Download:
         self._ended = self._total is None
 
     async def _go_on(self, answer: Answer) -> None:
-        found = _CONTENT_RANGE.fullmatch(answer.response.headers.get("Content-Range", "").strip())
-        first, total = (found[1], found[3]) if found else (None, None)
-        whole = int(total) if total and total != "*" else None
+        first, whole = _content_range(answer)
         etag = answer.response.headers.get("ETag", "")
         origin = self._part.identity
         other = (whole is not None and origin.size_bytes is not None and whole != origin.size_bytes) or (
             bool(etag and origin.etag) and etag.removeprefix("W/") != origin.etag.removeprefix("W/")
         )
-        if first is None or int(first) != self._part.length or (other and not self._sha256):
+        if first != self._part.length or (other and not self._sha256):
             self._start_over()
             raise _RetryError("the file has changed on the server: starting over")
         self._total = self._total or whole
@@ -243,8 +240,7 @@ class _Download:
 
     def _past_the_end(self, answer: Answer) -> None:
         """Handle 416: either the file is complete, or it is another one."""
-        found = _CONTENT_RANGE.fullmatch(answer.response.headers.get("Content-Range", "").strip())
-        whole = int(found[3]) if found and found[3].isdecimal() else None
+        _, whole = _content_range(answer)
         if whole == self._part.length:
             self._total = whole  # another size was wrong; checksum and header will tell
             return
@@ -296,5 +292,8 @@ class _Download:
         self._reporter.report(Progress(step, done, self._total, notice=notice))
 
 
-def _reason(error: EngineError, part: PartialFile, name: str) -> str:
-    return error.message.replace(str(part.path), name).replace(part.path.name, name)
+def _content_range(answer: Answer) -> tuple[int | None, int | None]:
+    """The first byte sent, and the size of the whole file; None if not given."""
+    found = _CONTENT_RANGE.fullmatch(answer.response.headers.get("Content-Range", "").strip())
+    first, whole = found.groups() if found else (None, None)
+    return int(first) if first else None, int(whole) if whole else None

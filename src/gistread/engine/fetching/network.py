@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urljoin, urlsplit
 
 from gistread import __version__
-from gistread.engine.retry_after import retry_after_s
+from gistread.engine.http import retry_after_s, system_error
 from gistread.errors import FetchError, UsageError
 
 if TYPE_CHECKING:
@@ -137,9 +137,9 @@ async def ask(
                 f"{urlsplit(url).hostname or 'The server'} is not a valid address.", "Nothing was fetched."
             ) from None
         except httpx2.TransportError as error:
-            if _is_certificate_error(error):
+            if isinstance(cause := system_error(error), ssl.SSLCertVerificationError):
                 raise FetchError(
-                    f"The certificate of {urlsplit(url).hostname} is not trusted: {_reason(error)}.",
+                    f"The certificate of {urlsplit(url).hostname} is not trusted: {cause.verify_message}.",
                     "Nothing was fetched. Behind a company proxy, set SSL_CERT_FILE to its certificates.",
                 ) from None
             raise
@@ -177,18 +177,6 @@ def _metadata(headers: Mapping[str, str], before: HubMetadata) -> HubMetadata:
     return HubMetadata(
         sha256 if _SHA256.fullmatch(sha256) else before.sha256, int(size) if size.isdecimal() else before.size_bytes
     )
-
-
-def _is_certificate_error(error: BaseException | None) -> bool:
-    while error is not None:
-        if isinstance(error, ssl.SSLCertVerificationError):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
-
-
-def _reason(error: Exception) -> str:
-    return str(error).partition("] ")[2].partition(" (_ssl")[0] or str(error)
 
 
 # Messages for people: what happened, and what to do.

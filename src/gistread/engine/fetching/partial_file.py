@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from io import FileIO
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import orjson
@@ -85,12 +84,7 @@ class PartialFile:
         self.identity = self._read_identity()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close the file; an empty one is removed."""
         if self._file is not None:
             if not os.fstat(self._file.fileno()).st_size:

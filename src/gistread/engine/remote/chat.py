@@ -195,7 +195,8 @@ def _failed(error: Json) -> Exception:
     if isinstance(code, int) and 400 <= code < 500 and code not in (408, 429):
         return RequestRefusedError(code, str(said))
     reason = f"failed in the middle of an answer ({str(said)[:200]})"
-    return ServerLostError(reason, busy=code in (429, 503), cache_full=is_cache_full(str(said)))
+    full = is_cache_full(str(said))
+    return ServerLostError(reason, busy=full or code in (429, 503), cache_full=full)
 
 
 def _logprobs(logprobs: Json) -> tuple[TokenLogprobs, ...]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gistread import __version__
+from gistread.engine.http import retry_after_s, system_error
 from gistread.engine.remote.address import ServerAddress
 from gistread.engine.remote.failures import (
     RequestRefusedError,
@@ -21,7 +22,6 @@ from gistread.engine.remote.failures import (
     UntrustedError,
     is_cache_full,
 )
-from gistread.engine.retry_after import retry_after_s
 
 if TYPE_CHECKING:
     import httpx2
@@ -158,12 +158,12 @@ class Connection:
         except httpx2.ConnectTimeout:
             raise UnreachableError(f"no connection within {self.policy.connect_s:.0f} s") from None
         except (httpx2.ConnectError, httpx2.ProxyError) as error:
-            if isinstance(cause := _cause(error), ssl.SSLCertVerificationError):
+            if isinstance(cause := system_error(error), ssl.SSLCertVerificationError):
                 raise UntrustedError(cause.verify_message) from None
             raise UnreachableError(self._without_key(_reason(error))) from None
         except (httpx2.TransportError, httpx2.DecodingError) as error:
-            from_system = isinstance(_cause(error), OSError)  # The library's own messages are about the protocol.
-            raise ServerLostError("broke off" + (f" ({_reason(error)})" if from_system else "")) from None
+            # The library's own messages are about the protocol.
+            raise ServerLostError("broke off" + (f" ({_reason(error)})" if system_error(error) else "")) from None
         except (httpx2.InvalidURL, UnicodeError) as error:
             raise RequestRefusedError(0, self._without_key(str(error))) from None
 
@@ -173,13 +173,8 @@ class Connection:
             return RequestRefusedError(status, f"it redirects to {headers.get('location', 'another address')}")
         if status in _TRANSIENT:
             reason = f"failed ({status}" + (f": {said})" if said else ")")
-            return ServerLostError(
-                reason,
-                answered=True,
-                busy=status in _BUSY,
-                cache_full=is_cache_full(said),
-                retry_after_s=retry_after_s(headers),
-            )
+            full = is_cache_full(said)
+            return ServerLostError(reason, True, full or status in _BUSY, full, retry_after_s(headers))
         return RequestRefusedError(status, said)
 
     def _without_key(self, text: str) -> str:
@@ -228,18 +223,8 @@ def _message(content: bytes) -> str:
     return text if len(text) <= _MESSAGE_CHARACTERS else text[: _MESSAGE_CHARACTERS - 1] + "…"
 
 
-def _cause(error: BaseException) -> BaseException:
-    """The OSError behind an exception of the library, else the exception itself."""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, OSError) and cause.errno is not None:
-            return cause
-        cause = cause.__cause__ or cause.__context__
-    return error
-
-
 def _reason(error: Exception) -> str:
-    match _cause(error):
+    match system_error(error):
         case ssl.SSLError(reason=str(reason)) if reason:
             return reason.replace("_", " ").lower()
         case OSError(errno=int(number), strerror=str(said)):
