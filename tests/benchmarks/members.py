@@ -207,7 +207,7 @@ class _Asked:
         self._numbers = itertools.count(1)
         self.usage = NO_USAGE
         self.requests = 0
-        self.count, self.measure, self.held = engine.count, engine.measure, engine.held
+        self.count, self.measure, self.pinned = engine.count, engine.measure, engine.pinned
 
     @property
     def info(self) -> EngineInfo:

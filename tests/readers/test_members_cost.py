@@ -40,7 +40,7 @@ class Accounted:
     def __init__(self, engine: LlamaEngine) -> None:
         self._engine = engine
         self._finished: list[str] = []
-        self.count, self.measure, self.stream, self.held = engine.count, engine.measure, engine.stream, engine.held
+        self.count, self.measure, self.stream, self.pinned = engine.count, engine.measure, engine.stream, engine.pinned
         self.twice: list[int] = []
         """Of each request, tokens that were evaluated although an earlier one had begun with them."""
         self.mentions: list[tuple[Prompt, Usage]] = []
