@@ -148,11 +148,11 @@ async def test_the_window_is_never_larger_than_the_model_was_trained_for(tiny: P
 
 
 async def test_background_work_is_the_same_whatever_came_before(writer: LlamaEngine) -> None:
-    passage = asked("The mule carried two chests over the pass, and the muleteer counted them at every inn. " * 20)
-    sampling = Sampling(max_tokens=24)
+    passage = asked("The mule carried two chests over the pass, and the muleteer counted them at every inn. " * 14)
+    sampling = Sampling(max_tokens=12)
     alone = await writer.complete(passage, sampling, Priority.BACKGROUND)
-    await writer.complete(asked("Something else altogether. " * 30), Sampling(max_tokens=5))
-    await writer.complete(asked("Another passage to read. " * 41), Sampling(max_tokens=9), Priority.BACKGROUND)
+    await writer.complete(asked("Something else altogether. " * 12), Sampling(max_tokens=5))
+    await writer.complete(asked("Another passage to read. " * 16), Sampling(max_tokens=9), Priority.BACKGROUND)
     after = await writer.complete(passage, sampling, Priority.BACKGROUND)
     again = await writer.complete(passage, sampling, Priority.BACKGROUND)
     assert alone.text == after.text == again.text
@@ -188,8 +188,8 @@ async def test_cancelling_stops_the_prefill(writer: LlamaEngine) -> None:
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    usage = (await writer.complete(asked("It was quite a short way to go. " * 160), Sampling(max_tokens=1))).usage
-    assert 0 < usage.reused < 1300  # what was read stays; not even these 1,400 tokens were
+    usage = (await writer.complete(asked("It was quite a short way to go. " * 90), Sampling(max_tokens=1))).usage
+    assert 0 < usage.reused < 700  # what was read stays; not even these 800 tokens were
 
 
 async def test_cancelling_stops_the_decoding(engine: LlamaEngine) -> None:
