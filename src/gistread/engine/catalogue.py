@@ -78,10 +78,7 @@ class Catalogue:
 
 
 def read_catalogue(own: Path) -> Catalogue:
-    """Read the packaged entries and those of the file `own`, which override them and need not exist.
-
-    Raises UsageError for an invalid file, StorageError for an unreadable one.
-    """
+    """Read the packaged entries and the file `own`, if any, which overrides them. Raises UsageError, StorageError."""
     packaged = tomllib.loads((resources.files("gistread.engine") / _PACKAGED).read_text("utf-8"))
     entries = {entry.name.casefold(): entry for entry in _entries(packaged, _PACKAGED, own=False)}
     for entry in _entries(_read(own), str(own), own=True):

@@ -8,10 +8,7 @@ from gistread.engine.protocol import Engine
 
 
 class ConcurrencyLimit:
-    """A fair semaphore whose capacity follows `Engine.info.parallel`.
-
-    Use `async with`, or `acquire` and `release` for work that passes between tasks.
-    """
+    """A fair semaphore of capacity `Engine.info.parallel`. `acquire` and `release` may be called by different tasks."""
 
     def __init__(self, engine: Engine, maximum: int | None = None) -> None:
         """`maximum`: an upper bound of the capacity; may be changed."""

@@ -32,10 +32,7 @@ class ModelSource:
 
 
 def find_source(spec: str) -> ModelSource:
-    """Resolve a model specification; empty: the only model on the machine. Does not contact servers.
-
-    Raises EngineError.
-    """
+    """Resolve a model specification; empty: the only model here. Does not contact servers. Raises EngineError."""
     if is_address(spec):
         address = parse_address(spec)
         return ModelSource(str(address), None, address)

@@ -42,10 +42,7 @@ def each_model(extra: Sequence[Path] = ()) -> Iterator[ModelFile]:
 
 
 def resolve_model(spec: str) -> Path:
-    """Find a model by path, `starter`, name or unambiguous part of a name.
-
-    Raises EngineError if there is none, several, or it is unusable.
-    """
+    """Find a model by path, `starter`, name or unambiguous part of a name. Raises EngineError."""
     if spec in (STARTER, STARTER_BASE):
         starter = starter_path()
         if starter is None:

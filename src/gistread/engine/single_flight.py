@@ -17,10 +17,7 @@ class _Run(Generic[T]):
 
 
 class SingleFlight(Generic[T]):
-    """Runs `start` as long as a caller awaits it; after it ended, well or not, the next caller runs it again.
-
-    Await `close`.
-    """
+    """Runs `start` while a caller awaits it; once it ended, the next caller runs it again. Await `close`."""
 
     def __init__(self, start: Callable[[], Coroutine[Any, Any, T]], name: str) -> None:
         """`name`: of the task."""

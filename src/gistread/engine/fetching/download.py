@@ -70,10 +70,7 @@ class _RetryError(Exception):
 
 
 async def download(file: RemoteFile, part: PartialFile, network: Network, report: Report) -> DownloadedFile:
-    """Complete an opened partial file and verify it.
-
-    Raises FetchError, StorageError. What was fetched is kept, unless it turns out to be wrong.
-    """
+    """Complete a partial file and verify it; unless it is wrong, bytes are kept. Raises FetchError, StorageError."""
     attempt = _Download(file, part, network, report)
     await attempt.resume()
     async with new_client(network) as client:

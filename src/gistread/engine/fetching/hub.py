@@ -53,10 +53,7 @@ async def read_repository(client: "httpx2.AsyncClient", network: Network, addres
 
 
 def select_model(repository: Repository, wanted: str) -> tuple[RemoteFile, ...]:
-    """The files of the model named by path, name or quantization; by default the only one.
-
-    Raises FetchError, which lists the models, if there is none or several.
-    """
+    """The files of the model with this path, name or quantization; by default the only one. Raises FetchError."""
     models = _models(repository)
     exact = [files for path, files in models if wanted and wanted.casefold() in _names(path)]
     named = [files for _, files in models if wanted and _has_quantization(files[0], wanted)]

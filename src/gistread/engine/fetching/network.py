@@ -119,10 +119,7 @@ def _certificates() -> ssl.SSLContext:
 async def ask(
     client: "httpx2.AsyncClient", network: Network, url: str, headers: Mapping[str, str], method: str = "GET"
 ) -> AsyncIterator[Answer]:
-    """Send a request, follow redirects, and yield the response.
-
-    Raises FetchError for an invalid redirect or an untrusted server, httpx2.TransportError.
-    """
+    """Send a request, follow redirects, and yield the response. Raises FetchError, httpx2.TransportError."""
     import httpx2
 
     metadata, visited = HubMetadata(), {url}

@@ -86,10 +86,7 @@ def plan_entry(entry: CatalogueEntry, network: Network) -> Plan | None:
 
 
 async def make_plan(spec: str, catalogue: Catalogue, network: Network) -> Plan:
-    """Plan what a name or address refers to, asking the hub or server if needed.
-
-    Raises UsageError for an unknown name, FetchError if it does not exist or cannot be reached.
-    """
+    """Plan what a name or address means, asking the hub or server if needed. Raises UsageError, FetchError."""
     entry = catalogue.find(spec)
     if entry is not None:
         known = plan_entry(entry, network)

@@ -135,8 +135,7 @@ class LlamaEngine:
         return chosen
 
     async def _load(self, path: Path, header: GgufHeader) -> tuple[WorkerProcess, messages.Loaded]:
-        """Load this file, with smaller layouts if the process dies. A requantized copy is loaded in full or not at
-        all."""
+        """Load this file, with smaller layouts if the process dies; a requantized copy in full or not at all."""
         original = path == self._path
         message = messages.Load(
             str(path),

@@ -124,10 +124,7 @@ def _wanted() -> str:
 
 
 def build_advice(library: Library, cpu_flags: frozenset[str], gpu_maker: str) -> list[Advice]:
-    """Suggest a rebuild of the library if that would be faster here.
-
-    `gpu_maker`: see `machine.gpu_maker`. With a usable GPU the processor's instruction sets do not matter.
-    """
+    """Suggest a rebuild of the library if that would be faster here. `gpu_maker`: see `machine.gpu_maker`."""
     if library.gpus:
         return []
     what: list[str] = []

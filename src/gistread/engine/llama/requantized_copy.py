@@ -96,10 +96,7 @@ def remove_copy(header: GgufHeader, folder: Path) -> None:
 async def make_copy(
     header: GgufHeader, folder: Path, *, log: BinaryIO | None, progress: Callable[[float], None]
 ) -> Path | None:
-    """Make the copy and return its path, or None if llama.cpp fails. Cancelling removes what was written.
-
-    `progress` is called with the share written, 0 to 1.
-    """
+    """Make the copy, or None if llama.cpp fails. `progress` gets the share written. Cancelling leaves nothing."""
     target = copy_path(header, folder)
     await asyncio.to_thread(_make_room, folder, copy_bytes(header))
     try:

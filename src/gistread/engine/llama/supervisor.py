@@ -157,10 +157,7 @@ class SupervisedWorker(Observable, Generic[Info]):
     # Requests.
 
     async def ask(self, request: messages.Request) -> AsyncGenerator[Delta | Done | messages.Answer | Restarted]:
-        """Send a request and yield its replies; its id is set here.
-
-        Raises PromptTooLongError, and EngineError when it fails.
-        """
+        """Send a request and yield its replies; its id is set here. Raises PromptTooLongError, EngineError."""
         await self.start()
         pending = _Pending(replace(request, id=next(self._ids)))
         self._pending[pending.request.id] = pending

@@ -122,10 +122,7 @@ class _MergedTokens:
         self._ranks: dict[tuple[int, int], int] = {}
 
     def add(self, left: int, right: int, rank: int) -> int | None:
-        """Number of the token merged from this pair; None if another pair across their boundary always merges first.
-
-        Pairs must be added by rank.
-        """
+        """Number of the token merged from this pair, added by rank; None if a pair across its middle merges first."""
         if self._is_crossed(left, right, rank):
             return None
         self._ranks[left, right] = rank

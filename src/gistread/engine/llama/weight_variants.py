@@ -45,10 +45,7 @@ class LoadedVariant:
 async def load_fastest(
     actions: WorkerActions, header: GgufHeader, cache: Path, fast_weights: FastWeights
 ) -> LoadedVariant:
-    """Load the variant that reads a book fastest here, measuring what is not known yet.
-
-    `cache`: directory of measurements and copies. Raises EngineError if the original file cannot be used either.
-    """
+    """Load the variant that reads a book fastest, measuring what is unknown. Raises EngineError if none can be used."""
     return await _Selection(actions, header, cache, fast_weights).run()
 
 

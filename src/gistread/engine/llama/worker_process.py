@@ -59,10 +59,7 @@ class WorkerProcess:
     async def start(
         cls, log: Path | None, on_event: Callable[[Event], None], on_lost: Callable[["WorkerProcess", str], None]
     ) -> "WorkerProcess":
-        """Start a process. `on_lost` is called with the reason when it ends by itself while nothing is awaited.
-
-        Raises EngineError.
-        """
+        """Start a process. `on_lost` gets the reason if it ends while nothing is awaited. Raises EngineError."""
         with open_log(log) as file:
             try:
                 process = await asyncio.create_subprocess_exec(
@@ -93,19 +90,13 @@ class WorkerProcess:
                 self._process.stdin.write(messages.encode(message))
 
     async def load(self, message: messages.Load | messages.LoadEmbedder) -> Loaded:
-        """Load a model; once in a worker's life.
-
-        Raises LostWhileLoadingError when the worker is lost, EngineError when the model cannot be used.
-        """
+        """Load a model; once in a worker's life. Raises EngineError; LostWhileLoadingError when the worker is lost."""
         answer = await self._answer_to(message)
         assert isinstance(answer, Loaded)
         return answer
 
     async def measure_rates(self) -> Measurement:
-        """Measure the loaded model; without rates when other programs are busy or memory is short.
-
-        Raises EngineError when the worker is lost during the measurement.
-        """
+        """Measure the model; no rates when disturbed or memory is short. Raises EngineError when the worker is lost."""
         answer = await self._answer_to(messages.MeasureRates(measurements.UNDISTURBED_SHARE))
         assert isinstance(answer, RatesMeasured)
         return Measurement(answer.rates, answer.parallel)

@@ -53,10 +53,7 @@ class Chooser:
         return grammar_fields(self.method, grammar) if self.method is not None else {}
 
     async def probe(self, ask: Ask) -> tuple[Prompt, int]:
-        """Find the first method that makes the model choose a nonsense option. Raises as `ask`.
-
-        Returns the prompt sent and its number of tokens, 0 if unknown.
-        """
+        """Find the first method that forces a nonsense option. Returns the prompt and its tokens, 0 if unknown."""
         prompt = (Message("user", prompts.load("server_probe").text),)
         tokens = 0
         while self.method is not None:
@@ -124,10 +121,7 @@ def _with_task(prompt: Prompt, task: str) -> Prompt:
 
 
 def _probability(reply: Reply, options: Sequence[str], index: int) -> float | None:
-    """Probability of an option among all: the product of each token's share of the legal tokens.
-
-    None if the server reports too few of them.
-    """
+    """The product of each token's share of the legal tokens; None if the server reports too few of them."""
     text, share, chosen_option = "", 1.0, options[index]
     spelled = (at for at in range(len(reply.logprobs)) if _spelled(reply.logprobs[at:]).startswith(chosen_option))
     start = next(spelled, -1)

@@ -149,10 +149,7 @@ class RequestSlots:
 
     @contextlib.asynccontextmanager
     async def slot(self, priority: Priority, tokens: int = 0) -> AsyncIterator[RequestSlot]:
-        """Wait for a slot, released at the end. `tokens`: those of prompt and answer, at most.
-
-        A ServerLostError raised inside adapts the limit.
-        """
+        """Wait for a slot for `tokens` of prompt and answer. A ServerLostError raised inside adapts the limit."""
         slot = await self._take(priority, tokens)
         try:
             yield slot

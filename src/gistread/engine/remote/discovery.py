@@ -175,10 +175,7 @@ def _listed_window(entry: Mapping[str, Any]) -> int | None:
 
 
 async def _props(connection: Connection, found: DiscoveredModel) -> Json:
-    """llama-server's properties of the model; None if it reports none.
-
-    A router loads the model first. Raises ServerLostError while it is loading.
-    """
+    """llama-server's properties of the model, if any. A router loads it first. Raises ServerLostError meanwhile."""
     path = f"{found.root}/props"
     try:
         match await connection.get(path):

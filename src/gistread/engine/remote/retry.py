@@ -59,11 +59,7 @@ class Retrier:
         await asyncio.sleep(wait_s)
 
     async def call(self, request: Callable[[], Awaitable[T]], *, only_busy: bool = False) -> T:
-        """Retry a call while it fails with ServerLostError.
-
-        `only_busy`: retry only while the server reports being busy, so that a wrong address fails at once.
-        Raises RequestRefusedError, EngineError.
-        """
+        """Retry while ServerLostError is raised (`only_busy`: by overload). Raises RequestRefusedError, EngineError."""
         failures = 0
         while True:
             try:

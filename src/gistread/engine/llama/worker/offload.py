@@ -110,10 +110,7 @@ class Offload:
             run.used_at = next(self._clock)
 
     def make_room(self, size: int, after: OffloadedPrefix, rank: EvictionRank) -> bool:
-        """Evict runs by rank, then the least recently used, until `size` more bytes fit. Returns False if they cannot.
-
-        `after`: runs to keep, because the new one continues them.
-        """
+        """Evict runs but for `after`, lowest rank and least recent first. Returns False if `size` bytes cannot fit."""
         limit = self._limit
         if rank is EvictionRank.PINNED and self._pinned + size > limit * _PINNED_SHARE:
             return False

@@ -23,10 +23,7 @@ _NICENESS = 5
 
 
 def convert(source: Path, target: Path, quantization: str, adapter: Path | None = None) -> bool:
-    """Write a copy of `source` in this quantization (`Q8_0`), with a LoRA adapter merged into it if there is one.
-
-    Returns whether it succeeded.
-    """
+    """Write a copy of `source` in this quantization (`Q8_0`), with the adapter merged into it; returns success."""
     partial = partial_copy(target, os.getpid())
     plain = plain_copy(partial)
     partial.parent.mkdir(parents=True, exist_ok=True)

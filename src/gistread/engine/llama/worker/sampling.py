@@ -90,10 +90,7 @@ class FreeSampler:
 
 
 class OptionSampler:
-    """Chooses one of several strings: only tokens that spell one of them are legal (design D3).
-
-    Ends as soon as one option is left.
-    """
+    """Chooses one of several strings by legal tokens only (design D3). Ends as soon as one option is left."""
 
     def __init__(self, weights: Weights, options: Sequence[str]) -> None:
         self._weights = weights

@@ -67,8 +67,7 @@ class Slots:
         return request.length - self.evaluated(request)
 
     def admit(self, request: Request) -> bool:
-        """Give a waiting request a sequence and reserve the cells it may need. Returns False if there is no room
-        now."""
+        """Give a waiting request a sequence and the cells it may need. Returns False if there is no room now."""
         self._restore_from_file(request)
         tokens = request.tokens
         idle = sorted(self._idle(), key=lambda sequence: self._used_at[sequence])
@@ -110,10 +109,7 @@ class Slots:
                 self._cut(self._background.popleft(), 0)
 
     def evaluate(self, tokens: list[BatchToken]) -> Outcome:
-        """Evaluate a batch and record it in the prefix tree; unless it is done, sequences are cut back.
-
-        Raises DecodeError.
-        """
+        """Evaluate a batch and record it in the tree; unless done, sequences are cut back. Raises DecodeError."""
         outcome = self.context.evaluate(tokens)
         sequences = {item.sequence for item in tokens}
         for sequence in sequences:
@@ -268,8 +264,7 @@ class Slots:
         return room
 
     def _cut(self, sequence: int, length: int) -> int:
-        """Keep the first `length` tokens of a sequence, or none if it cannot be cut there. Returns how many are
-        left."""
+        """Keep the first `length` tokens, or none if the sequence cannot be cut there. Returns how many are left."""
         kept = length if self._tree.length(sequence) <= length or self.context.cut(sequence, length) else 0
         self._tree.cut(sequence, kept)
         return min(kept, self._tree.length(sequence))

@@ -74,8 +74,7 @@ class Weights:
         return tokens
 
     def prompt_tokens(self, prompt: Sequence[Message]) -> list[int]:
-        """Tokenize a conversation with the chat template. Control tokens spelled out in messages stay text (design
-        D10)."""
+        """Tokenize a conversation with the chat template. Control tokens in messages stay text (design D10)."""
         harmless = [Message(m.role, self._control.sub(_break_marker, m.content)) for m in prompt]
         tokens = self.tokens_of(self._template.render(harmless), special=True)
         bos = llama.llama_vocab_bos(self.vocab)
