@@ -144,7 +144,7 @@ def test_long_words_are_no_trouble(both: Both) -> None:
 def test_nothing_of_what_tiktoken_would_fetch_is_touched(tmp_path: Path) -> None:
     path = write_vocabulary(tmp_path / "kind.gguf", "qwen2", trained(1, 50))
     program = f"""
-import socket, sys
+import asyncio, socket, sys
 def trap(*arguments, **named): raise AssertionError("a socket")
 socket.socket = socket.create_connection = socket.getaddrinfo = trap
 from pathlib import Path

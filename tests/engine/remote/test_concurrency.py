@@ -91,7 +91,7 @@ async def test_a_person_gets_as_much_of_a_shared_window_as_is_needed() -> None:
 
     with pytest.raises(ServerLostError):
         async with places.slot(Priority.BACKGROUND, 300):
-            raise ServerLostError("has no more room", busy=True, cache_full=True)
+            raise ServerLostError("failed", said="Context size has been exceeded.")
     running = [asyncio.create_task(work(number)) for number in range(3)]
     await asyncio.sleep(0)
     async with asyncio.timeout(1), places.slot(Priority.INTERACTIVE, 700):

@@ -155,17 +155,17 @@ async def ask(
 
 
 def _next(url: str, location: str) -> str:
-    try:
+    here = urlsplit(url)
+    with contextlib.suppress(ValueError):
         target = urljoin(url, location)
-        here, there = urlsplit(url), urlsplit(target)
-        fits = bool(location and there.hostname) and there.scheme in ("https", "http")
-    except ValueError:
-        raise FetchError(f"{urlsplit(url).hostname} redirects to an invalid address.", "Try again later.") from None
-    if not fits:
-        raise FetchError(f"{here.hostname} redirects to an invalid address.", "Try again later.")
-    if (here.scheme, there.scheme) == ("https", "http"):
-        raise FetchError(f"{here.hostname} redirects to {there.hostname} without encryption.", "Nothing was fetched.")
-    return target
+        there = urlsplit(target)
+        if (here.scheme, there.scheme) == ("https", "http"):
+            raise FetchError(
+                f"{here.hostname} redirects to {there.hostname} without encryption.", "Nothing was fetched."
+            )
+        if location and there.hostname and there.scheme in ("https", "http"):
+            return target
+    raise FetchError(f"{here.hostname} redirects to an invalid address.", "Try again later.")
 
 
 def _metadata(headers: Mapping[str, str], before: HubMetadata) -> HubMetadata:

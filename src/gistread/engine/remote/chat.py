@@ -12,7 +12,7 @@ from gistread import prompts
 from gistread.engine.protocol import Message, Prompt, Sampling
 from gistread.engine.remote.connection import DONE, Connection, Json
 from gistread.engine.remote.dialects import Dialect
-from gistread.engine.remote.failures import RequestRefusedError, ServerLostError, is_cache_full
+from gistread.engine.remote.failures import RequestRefusedError, ServerLostError
 
 _NEEDED = {"model", "messages"}
 _LLAMA_SAMPLING = {
@@ -195,8 +195,7 @@ def _failed(error: Json) -> Exception:
     if isinstance(code, int) and 400 <= code < 500 and code not in (408, 429):
         return RequestRefusedError(code, str(said))
     reason = f"failed in the middle of an answer ({str(said)[:200]})"
-    full = is_cache_full(str(said))
-    return ServerLostError(reason, busy=full or code in (429, 503), cache_full=full)
+    return ServerLostError(reason, busy=code in (429, 503), said=str(said))
 
 
 def _logprobs(logprobs: Json) -> tuple[TokenLogprobs, ...]:

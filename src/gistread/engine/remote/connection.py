@@ -15,13 +15,7 @@ from typing import TYPE_CHECKING, Any
 from gistread import __version__
 from gistread.engine.http import retry_after_s, system_error
 from gistread.engine.remote.address import ServerAddress
-from gistread.engine.remote.failures import (
-    RequestRefusedError,
-    ServerLostError,
-    UnreachableError,
-    UntrustedError,
-    is_cache_full,
-)
+from gistread.engine.remote.failures import RequestRefusedError, ServerLostError, UnreachableError, UntrustedError
 
 if TYPE_CHECKING:
     import httpx2
@@ -173,8 +167,7 @@ class Connection:
             return RequestRefusedError(status, f"it redirects to {headers.get('location', 'another address')}")
         if status in _TRANSIENT:
             reason = f"failed ({status}" + (f": {said})" if said else ")")
-            full = is_cache_full(said)
-            return ServerLostError(reason, True, full or status in _BUSY, full, retry_after_s(headers))
+            return ServerLostError(reason, True, status in _BUSY, said, retry_after_s(headers))
         return RequestRefusedError(status, said)
 
     def _without_key(self, text: str) -> str:

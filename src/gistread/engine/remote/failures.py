@@ -7,11 +7,6 @@ _CACHE_FULL = "context size has been exceeded"
 """llama-server, when concurrent requests filled the window they share."""
 
 
-def is_cache_full(said: str) -> bool:
-    """Whether a server's error says that concurrent requests did not fit its KV cache."""
-    return _CACHE_FULL in said.casefold()
-
-
 @dataclass(eq=False)
 class RequestRefusedError(Exception):
     """The server rejected the request: retrying is useless."""
@@ -29,7 +24,7 @@ class RequestRefusedError(Exception):
 
 @dataclass(eq=False)
 class ServerLostError(Exception):
-    """No answer or an incomplete one: a retry may succeed."""
+    """No answer or an incomplete one: a retry may succeed. `cache_full`: concurrent requests did not fit its cache."""
 
     reason: str
     """For people, to follow the server's name: `did not answer in time`."""
@@ -37,10 +32,14 @@ class ServerLostError(Exception):
     """Whether there was an answer, though a useless one."""
     busy: bool = False
     """Whether the server said it is overloaded."""
-    cache_full: bool = False
-    """Whether it said so because concurrent requests did not fit its KV cache."""
+    said: str = ""
+    """The server's own message."""
     retry_after_s: float | None = None
     """Delay requested by the server, if any."""
+
+    def __post_init__(self) -> None:
+        self.cache_full = _CACHE_FULL in self.said.casefold()
+        self.busy = self.busy or self.cache_full
 
 
 class UnreachableError(ServerLostError):

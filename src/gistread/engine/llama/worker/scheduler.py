@@ -15,18 +15,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Literal
 
-from gistread.engine.llama.messages import (
-    Cancelled,
-    Chosen,
-    Delta,
-    Done,
-    Event,
-    Failed,
-    Prepared,
-    Reply,
-    Status,
-    WorkerStats,
-)
+from gistread.engine.llama import messages
+from gistread.engine.llama.messages import Event, Reply, Status, WorkerStats
 from gistread.engine.llama.worker.context import BatchToken, Outcome
 from gistread.engine.llama.worker.loading import LoadedModel
 from gistread.engine.llama.worker.offload import State
@@ -125,7 +115,7 @@ class Scheduler:
     def step(self) -> None:
         """Evaluate one batch and send the events that result."""
         for request in [r for r in self._requests if r.cancelled]:
-            self._finish(request, Cancelled(request.id))
+            self._finish(request, messages.Cancelled(request.id))
         if not self._requests:
             self._status.idle()
             self._save()
@@ -200,7 +190,7 @@ class Scheduler:
         try:
             token = request.sampler.sample(self._context, output)
         except ValueError as error:
-            self._finish(request, Failed(str(error), request.id))
+            self._finish(request, messages.Failed(str(error), request.id))
             return
         request.generated.append(token)
         if isinstance(request.sampler, OptionSampler):
@@ -216,15 +206,15 @@ class Scheduler:
 
     def _end_choice(self, request: Request, sampler: OptionSampler) -> None:
         if (index := sampler.chosen) is not None:
-            self._finish(request, Chosen(index, sampler.probability, request.usage(), request.id))
+            self._finish(request, messages.Chosen(index, sampler.probability, request.usage(), request.id))
 
     def _end_text(self, request: Request, finish: Literal["end", "length"]) -> None:
         self._emit(request, request.stream.finish())
-        self._finish(request, Done(request.stream.text, finish, request.usage(), request.id))
+        self._finish(request, messages.Done(request.stream.text, finish, request.usage(), request.id))
 
     def _emit(self, request: Request, text: str) -> None:
         if text:
-            self._send(Delta(text, request.usage(), request.id))
+            self._send(messages.Delta(text, request.usage(), request.id))
 
     def _finish(self, request: Request, reply: Reply) -> None:
         if self._slots.unsaved(request):
@@ -241,7 +231,7 @@ class Scheduler:
         pinned = request.pin and self._slots.pin(request)
         if self._slots.unsaved(request):
             self._slots.save(request.prompt, self._slots.state(request.prompt))
-        self._finish(request, Prepared(request.usage(), pinned, request.id))
+        self._finish(request, messages.Prepared(request.usage(), pinned, request.id))
 
     def _save(self) -> None:
         if self._unsaved is not None:
