@@ -1,6 +1,7 @@
 """What holds for all tests, and the model that most of them do with."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,12 @@ os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)
 for _size in ("COLUMNS", "LINES"):
     os.environ.pop(_size, None)
 
+if sys.dont_write_bytecode:
+    # Hundreds of tests start Python. Compile each module once, outside the tree that is to stay free of bytecode.
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.pycache_prefix = str(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
+    os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix
 
 _LONGEST_NAME = 40
 
