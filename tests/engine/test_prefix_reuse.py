@@ -1,20 +1,27 @@
-"""What is reused never changes an answer: on attention, sliding windows, recurrent states and hybrids of them.
+"""Reuse of prefixes never changes an answer, on attention, sliding-window, recurrent and hybrid models.
 
-Every answer is compared with that of a fresh context (`fresh_model.py`). The questions are such that the answer is
-clear: its tokens lead by more than llama.cpp's batch arithmetic can move them.
+Every answer is compared with that of a fresh context (`fresh_model.py`). Each question has a clear answer: its tokens
+lead by more than llama.cpp's batch arithmetic can move them.
 """
 
 import asyncio
 import contextlib
 import random
+from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.llama.fit import LoadOptions
 from gistread.engine.protocol import Message, Priority, Sampling, Usage
-from tests.engine.conftest import StartEngine, TinyModel
+from tests.engine.conftest import StartEngine, TinyModel, on_models, starting
 from tests.engine.fresh_model import ANSWER_TOKENS, CLEAR, FreshModel, Question, passage
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+on_attention = on_models("attention")
+on_attention_and_hybrid = on_models("attention", "hybrid")
 
 SAMPLING = Sampling(max_tokens=ANSWER_TOKENS)
 LETTERS = "ABCDE"
@@ -58,21 +65,37 @@ def continued(fresh: FreshModel, dice: random.Random, begin: str = "") -> tuple[
             return first, second
 
 
-def test_an_answer_depends_on_all_of_the_prompt(model: TinyModel) -> None:
+@pytest_asyncio.fixture(loop_scope="module")
+async def start(tmp_path: Path) -> AsyncIterator[StartEngine]:
+    """Starts engines and closes them after the test."""
+    async with starting(tmp_path) as start_engine:
+        yield start_engine
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def engine(model: TinyModel, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LlamaEngine]:
+    """An engine for all tests of a model that hold whatever it evaluated before."""
+    async with starting(tmp_path_factory.mktemp("engine")) as start_engine:
+        yield await start_engine(model.path)
+
+
+async def test_answers_depend_on_the_whole_prompt(model: TinyModel) -> None:
     dice = random.Random(1)
     common = passage(dice, 30)
     answers = {model.fresh.question((Message("user", f"{passage(dice, 20)} {common}"),)).answer for _ in range(20)}
     assert len(answers) > 4
 
 
-async def test_the_same_prompt_again_and_again(model: TinyModel, start: StartEngine) -> None:
+@on_attention_and_hybrid
+async def test_repeated_prompts_are_reused(model: TinyModel, start: StartEngine) -> None:
     dice, engine, expected = random.Random(2), await start(model.path), Expected(model)
     question, other = model.fresh.clear_question(dice, words=60), model.fresh.clear_question(dice, words=60)
     for each in (question, question, other, question, other, question):
         expected.check(each, await ask(engine, each))
 
 
-async def test_a_prompt_that_extends_the_last_one(model: TinyModel, start: StartEngine) -> None:
+@on_attention_and_hybrid
+async def test_extended_prompts_reuse_what_they_extend(model: TinyModel, start: StartEngine) -> None:
     dice, engine, expected = random.Random(3), await start(model.path), Expected(model)
     text = ""
     for _ in range(8):
@@ -81,7 +104,8 @@ async def test_a_prompt_that_extends_the_last_one(model: TinyModel, start: Start
         text = f"{question.prompt[0].content} "
 
 
-async def test_prompts_that_part_after_a_common_beginning(model: TinyModel, start: StartEngine) -> None:
+@on_attention_and_hybrid
+async def test_prompts_reuse_their_longest_common_prefix(model: TinyModel, start: StartEngine) -> None:
     dice, engine, expected = random.Random(4), await start(model.path), Expected(model)
     beginnings = [passage(dice, 60) + " ", passage(dice, 25) + " "]
     for number in range(10):
@@ -89,7 +113,7 @@ async def test_prompts_that_part_after_a_common_beginning(model: TinyModel, star
         expected.check(question, await ask(engine, question))
 
 
-async def test_an_answer_that_is_continued_is_a_whole_state_continued(model: TinyModel, start: StartEngine) -> None:
+async def test_continued_answers_reuse_the_whole_state(model: TinyModel, start: StartEngine) -> None:
     dice, engine, expected = random.Random(5), await start(model.path), Expected(model)
     for _ in range(3):
         first, second = continued(model.fresh, dice, passage(dice, 40))
@@ -100,9 +124,10 @@ async def test_an_answer_that_is_continued_is_a_whole_state_continued(model: Tin
         expected.check(first, await ask(engine, first))
 
 
-async def test_one_state_continued_in_two_ways(model: TinyModel, start: StartEngine) -> None:
-    """The second way finds the state moved on, or a copy of it; never the first way's words."""
-    dice, engine = random.Random(6), await start(model.path)
+@on_attention_and_hybrid
+async def test_states_can_be_continued_in_several_ways(model: TinyModel, engine: LlamaEngine) -> None:
+    """The second way finds a copy of the state, or the state moved on, never the first way's words."""
+    dice = random.Random(6)
     first, second = continued(model.fresh, dice, passage(dice, 40))
     await ask(engine, first)
     ways = [second]
@@ -116,29 +141,32 @@ async def test_one_state_continued_in_two_ways(model: TinyModel, start: StartEng
     await asyncio.gather(*(ask(engine, way) for way in ways))
 
 
-async def test_requests_at_once_that_share_a_beginning(model: TinyModel, start: StartEngine) -> None:
-    dice, engine = random.Random(7), await start(model.path)
+@on_attention
+async def test_concurrent_requests_share_a_prefix(model: TinyModel, engine: LlamaEngine) -> None:
+    dice = random.Random(7)
     common = passage(dice, 60) + " "
     questions = [model.fresh.clear_question(dice, begin=common) for _ in range(6)]
     await asyncio.gather(*(ask(engine, question) for question in questions))
     await asyncio.gather(*(ask(engine, question) for question in reversed(questions)))
 
 
-async def test_more_requests_than_sequences(model: TinyModel, start: StartEngine) -> None:
-    dice, engine = random.Random(8), await start(model.path)
+@on_attention
+async def test_more_requests_than_sequences_are_answered(model: TinyModel, engine: LlamaEngine) -> None:
+    dice = random.Random(8)
     beginnings = [passage(dice, 20) + " " for _ in range(4)]
     questions = [model.fresh.clear_question(dice, begin=dice.choice(beginnings)) for _ in range(60)]
     await asyncio.gather(*(ask(engine, question, Priority(n % 2)) for n, question in enumerate(questions)))
 
 
-async def test_a_request_cancelled_in_the_middle_and_asked_again(model: TinyModel, start: StartEngine) -> None:
-    dice, engine = random.Random(9), await start(model.path)
+@on_attention_and_hybrid
+async def test_cancelled_requests_can_be_asked_again(model: TinyModel, engine: LlamaEngine) -> None:
+    dice = random.Random(9)
     common = passage(dice, 40) + " "
     bystanders = [continued(model.fresh, dice, common) for _ in range(3)]
     for first, _ in bystanders:
         await ask(engine, first)
-    for _ in range(12):
-        question = model.fresh.clear_question(dice, begin=common, words=100)
+    for _ in range(8):
+        question = model.fresh.clear_question(dice, begin=common, words=60)
         running = asyncio.create_task(ask(engine, question))
         await asyncio.sleep(dice.uniform(0.0, 0.03))
         running.cancel()
@@ -150,8 +178,9 @@ async def test_a_request_cancelled_in_the_middle_and_asked_again(model: TinyMode
         await ask(engine, first)
 
 
-async def test_people_interrupt_background_work_and_both_are_right(model: TinyModel, start: StartEngine) -> None:
-    dice, engine = random.Random(10), await start(model.path)
+@on_attention
+async def test_interactive_requests_interrupt_background_work(model: TinyModel, engine: LlamaEngine) -> None:
+    dice = random.Random(10)
     common = passage(dice, 40) + " "
     bystanders = [continued(model.fresh, dice, common) for _ in range(3)]
     for first, _ in bystanders:
@@ -166,8 +195,9 @@ async def test_people_interrupt_background_work_and_both_are_right(model: TinyMo
         await ask(engine, second)
 
 
-async def test_choices_are_those_of_a_fresh_engine(model: TinyModel, start: StartEngine) -> None:
-    dice, engine = random.Random(11), await start(model.path)
+@on_attention
+async def test_choices_equal_those_of_a_fresh_context(model: TinyModel, engine: LlamaEngine) -> None:
+    dice = random.Random(11)
     common = passage(dice, 40) + " "
     asked = 0
     while asked < 12:
@@ -181,7 +211,8 @@ async def test_choices_are_those_of_a_fresh_engine(model: TinyModel, start: Star
         assert (await engine.choose(question.prompt, list(LETTERS), Priority.BACKGROUND)).index == index
 
 
-async def test_a_fresh_engine_answers_like_a_fresh_context(model: TinyModel, start: StartEngine) -> None:
+@on_attention
+async def test_a_new_engine_answers_like_a_fresh_context(model: TinyModel, start: StartEngine) -> None:
     dice = random.Random(12)
     question = model.fresh.clear_question(dice, words=100)
     usage = await ask(await start(model.path), question)
@@ -191,13 +222,12 @@ async def test_a_fresh_engine_answers_like_a_fresh_context(model: TinyModel, sta
     assert choice.index == index or lead < CLEAR
 
 
+@on_attention_and_hybrid
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 2))])
-async def test_a_small_window_in_which_everything_makes_way_all_the_time(
-    model: TinyModel, start: StartEngine, seed: int
-) -> None:
+async def test_constant_eviction_changes_no_answer(model: TinyModel, start: StartEngine, seed: int) -> None:
     dice, engine = random.Random(13 + seed), await start(model.path, options=LoadOptions(context_tokens=512))
     beginnings = [passage(dice, 60) + " " for _ in range(5)]
-    questions = [model.fresh.clear_question(dice, dice.choice(beginnings)) for _ in range(20)]
-    for _ in range(15):
+    questions = [model.fresh.clear_question(dice, dice.choice(beginnings)) for _ in range(12)]
+    for _ in range(12):
         some = dice.choices(questions, k=dice.randint(1, 4))
         await asyncio.gather(*(ask(engine, question, dice.choice(list(Priority))) for question in some))
