@@ -124,7 +124,7 @@ async def until(pilot: Pilot[None], holds: Callable[[], object], seconds: float 
         if holds():
             await pilot.pause()
             return
-        await pilot.pause(0.02)
+        await asyncio.sleep(0.02)
     raise AssertionError("it did not come to hold; the screen shows\n" + text_of(pilot.app))
 
 
@@ -139,7 +139,9 @@ async def opened(pilot: Pilot[None]) -> ReadingScreen:
 async def read_whole(pilot: Pilot[None]) -> ReadingScreen:
     """The reading screen, once the model has read the book."""
     screen = await opened(pilot)
-    await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
+    with pilot.app.batch_update():  # Drawn once, not page by page.
+        await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
+    await pilot.pause()
     return screen
 
 

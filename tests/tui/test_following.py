@@ -23,7 +23,7 @@ from gistread.readers.events import (
 from gistread.tui.answer_blocks import line_key
 from gistread.tui.layout import Pane
 from gistread.tui.screens.reading import ReadingScreen
-from tests.tui.books import long_book
+from tests.tui.books import long_book, small_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine, app_on, lines, read_whole, text_of, until
 
 WIDE, NARROW = (130, 44), (80, 24)
@@ -67,10 +67,10 @@ def row_of(pilot: Pilot[None], words: str) -> int:
     return next(row for row, line in enumerate(lines(pilot.app)) if words in line)
 
 
-async def test_enter_on_a_line_goes_to_its_place_and_backspace_comes_back(
+async def test_enter_or_a_click_on_a_line_goes_to_its_place_and_backspace_comes_back(
     tmp_path: Path, reader: ScriptedReader
 ) -> None:
-    app = app_on(long_book(), tmp_path, SteppedEngine(says=says))
+    app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await asked(pilot, reader, *WALK)
         await until(pilot, lambda: "page 12, being read  Gist 12." in text_of(app))
@@ -81,36 +81,24 @@ async def test_enter_on_a_line_goes_to_its_place_and_backspace_comes_back(
         await until(pilot, lambda: screen.book_pane.place == start)
         await pilot.press("backspace")
         await until(pilot, lambda: screen.book_pane.place == before)
-
-
-async def test_a_click_anywhere_on_a_line_goes_there(tmp_path: Path, reader: ScriptedReader) -> None:
-    app = app_on(long_book(), tmp_path, SteppedEngine(says=says))
-    async with app.run_test(size=WIDE) as pilot:
-        screen = await asked(pilot, reader, *WALK)
-        await until(pilot, lambda: "page 12, being read  Gist 12." in text_of(app))
         row = row_of(pilot, "page 12, being read")
         await pilot.click(offset=(lines(app)[row].index("Gist 12.") + 2, row))
-        start = screen.memory_pane.memory.entry(12).page.start
         await until(pilot, lambda: screen.book_pane.place == start)
 
 
-async def test_a_cell_of_the_strip_of_passages_leads_to_the_passage(tmp_path: Path, reader: ScriptedReader) -> None:
-    app = app_on(long_book(), tmp_path, SteppedEngine(says=says))
+async def test_the_passages_are_cells_that_lead_to_them_and_the_contents_say_in_which_chapters_they_stand(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await asked(pilot, reader, STARTED)
-        place = screen.memory_pane.memory.entry(40).page
+        place = screen.memory_pane.memory.entry(30).page
         reader.say(Shown(((place.start, place.end),)))
         await until(pilot, lambda: "the book  ▕" in text_of(app))
         row = row_of(pilot, "the book  ▕")
         await pilot.click(offset=(lines(app)[row].index("■"), row))
         await until(pilot, lambda: _sees(screen, place.start))
         assert [(mark.start, mark.end) for mark in screen.book_pane.marks] == [(place.start, place.end)]
-
-
-async def test_the_contents_say_in_which_chapters_the_passages_stand(tmp_path: Path, reader: ScriptedReader) -> None:
-    app = app_on(long_book(), tmp_path, SteppedEngine(says=says))
-    async with app.run_test(size=WIDE) as pilot:
-        screen = await asked(pilot, reader, STARTED)
         second = screen.book.chapters[1]
         reader.say(Shown(((second.start, second.start + 50), (second.start + 90, second.start + 120))), DONE)
         await until(pilot, lambda: "Ferrand did." in text_of(app))
@@ -127,7 +115,7 @@ def _sees(screen: ReadingScreen, offset: int) -> bool:
 
 
 async def test_on_a_narrow_screen_back_leads_to_the_answer_again(tmp_path: Path, reader: ScriptedReader) -> None:
-    app = app_on(long_book(), tmp_path, SteppedEngine(says=says))
+    app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=NARROW) as pilot:
         screen = await asked(pilot, reader, *WALK)
         await until(pilot, lambda: "page 12, being read" in text_of(app))
@@ -139,32 +127,37 @@ async def test_on_a_narrow_screen_back_leads_to_the_answer_again(tmp_path: Path,
         assert "page 12, being read" in text_of(app)
 
 
-@pytest.mark.parametrize("way", ["key", "enter", "mouse"])
-async def test_the_answer_folds_the_work_to_a_line_and_it_unfolds_again(
-    tmp_path: Path, reader: ScriptedReader, way: str
+async def test_the_answer_folds_the_work_to_a_line_and_it_unfolds_again_by_key_enter_and_mouse(
+    tmp_path: Path, reader: ScriptedReader
 ) -> None:
-    app = app_on(long_book(), tmp_path, SteppedEngine(says=says))
+    app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await asked(pilot, reader, *WALK, Stopped(StopReason.ENOUGH), AnswerDelta("Ferrand"), DONE)
         await until(pilot, lambda: "Ferrand did." in text_of(app))
         assert "▸  down the tree: pages 9–16 ▸ page 12 · 1 page read" in text_of(app)
         assert "the whole book" not in text_of(app)
-        for shown in (True, False):
-            if way == "key":
-                await pilot.press("W")
-            elif way == "mouse":
-                row = row_of(pilot, "down the tree:")
-                await pilot.click(offset=(lines(app)[row].index("down the tree:") + 2, row))
-            else:
-                screen.panes.show(Pane.ANSWERS)
-                await pilot.pause()
-                screen.answers_pane.set_cursor(("work", 0))
-                await pilot.press("enter")
-            await until(pilot, lambda shown=shown: ("the whole book" in text_of(app)) is shown)
+
+        async def press_key() -> None:
+            await pilot.press("W")
+
+        async def press_enter() -> None:
+            screen.panes.show(Pane.ANSWERS)
+            await pilot.pause()
+            screen.answers_pane.set_cursor(("work", 0))
+            await pilot.press("enter")
+
+        async def click() -> None:
+            row = row_of(pilot, "down the tree:")
+            await pilot.click(offset=(lines(app)[row].index("down the tree:") + 2, row))
+
+        for fold in (press_key, press_enter, click):
+            for shown in (True, False):
+                await fold()
+                await until(pilot, lambda shown=shown: ("the whole book" in text_of(app)) is shown)
 
 
 async def test_where_the_reader_did_nothing_else_that_is_said(tmp_path: Path, reader: ScriptedReader) -> None:
-    app = app_on(long_book(), tmp_path, SteppedEngine(says=says))
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await asked(pilot, reader, STARTED, DONE)
         await until(pilot, lambda: "Ferrand did." in text_of(app))
@@ -184,7 +177,7 @@ def _notes(first: int, last: int) -> list[ReaderEvent]:
 async def test_a_long_run_is_followed_until_the_person_scrolls_away_and_again_from_its_end(
     tmp_path: Path, reader: ScriptedReader, size: tuple[int, int]
 ) -> None:
-    app = app_on(long_book(), tmp_path, SteppedEngine(says=says))
+    app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=size) as pilot:
         screen = await asked(pilot, reader, STARTED, *_notes(1, 40))
         await until(pilot, lambda: "part 40 of 90" in text_of(app))
@@ -205,7 +198,7 @@ async def test_a_long_run_is_followed_until_the_person_scrolls_away_and_again_fr
 async def test_the_answers_take_more_room_while_there_is_more_to_show_and_never_half_of_it(
     tmp_path: Path, reader: ScriptedReader
 ) -> None:
-    app = app_on(long_book(), tmp_path, SteppedEngine(says=says))
+    app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await asked(pilot, reader, STARTED)
         await until(pilot, lambda: "choosing a page" in text_of(app))
