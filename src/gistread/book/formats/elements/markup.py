@@ -66,9 +66,9 @@ def parse_recovering(data: bytes) -> etree._Element | None:
     return tree.root if tree else None
 
 
-def parse_xml(text: str, *, most_tags: int = _MOST_TAGS) -> Tree | None:
+def parse_xml(text: str, *, most_tags: int | None = None) -> Tree | None:
     """Parse XML other than XHTML, repairing it if necessary."""
-    if text.count("<") > most_tags:
+    if text.count("<") > (most_tags or _MOST_TAGS):
         return None
     text = _without_invalid(_XML_DECLARATION.sub("", text, count=1)).lstrip()
     data = _numeric_entities(text.encode("utf-8", errors="replace"))
