@@ -32,10 +32,8 @@ _WORD = re.compile(r"\w(?:.*\w)?", re.DOTALL)
 _ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|.\x08")
 """Terminal colours, links and overstriking."""
 
-HOW_TO_SET = 'Set lookup_command in the settings, such as "dict {word}", or install sdcv, wn or a dict server.'
-
-
 _ENDED_WITHIN_S = 2.0
+HOW_TO_SET = 'Set lookup_command in the settings, such as "dict {word}", or install sdcv, wn or a dict server.'
 
 
 class DictionaryError(GistreadError):
@@ -65,7 +63,7 @@ def choose_lookup(word: str, command: str, which: Callable[[str], str | None] = 
     if not command.strip():
         for known in _KNOWN:
             if (program := which(known[0])) is not None:
-                return Lookup(word, (program, *_with_word(known[1:], word)))
+                return Lookup(word, (program, *(part.replace("{word}", word) for part in known[1:])))
         return Lookup(word)
     try:
         parts = shlex.split(command)
@@ -76,11 +74,7 @@ def choose_lookup(word: str, command: str, which: Callable[[str], str | None] = 
     program = which(str(Path(parts[0]).expanduser()))
     if program is None:
         raise UsageError(f"lookup_command names {parts[0]!r}, which is not installed.", HOW_TO_SET)
-    return Lookup(word, (program, *_with_word(tuple(parts[1:]), word)))
-
-
-def _with_word(parts: tuple[str, ...], word: str) -> tuple[str, ...]:
-    return tuple(part.replace("{word}", word) for part in parts)
+    return Lookup(word, (program, *(part.replace("{word}", word) for part in parts[1:])))
 
 
 async def look_up(lookup: Lookup, *, limit_s: float = LIMIT_S) -> str:
@@ -105,7 +99,9 @@ async def look_up(lookup: Lookup, *, limit_s: float = LIMIT_S) -> str:
     except TimeoutError:
         raise DictionaryError(f"{lookup.program} did not answer within {limit_s:.0f} seconds.") from None
     finally:
-        _end(process)
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
         # Drain the pipe: `wait` would never return while it is full. A child in a session of its own may keep it open.
         with contextlib.suppress(ProcessLookupError, TimeoutError):
             await asyncio.wait_for(process.communicate(), _ENDED_WITHIN_S)
@@ -119,13 +115,6 @@ async def _read(stream: asyncio.StreamReader) -> bytes:
     while len(output) < LIMIT_BYTES and (more := await stream.read(LIMIT_BYTES - len(output))):
         output += more
     return bytes(output)
-
-
-def _end(process: asyncio.subprocess.Process) -> None:
-    if process.returncode is not None:
-        return
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _in_word_list(word: str) -> str:

@@ -1,7 +1,7 @@
 """Exports a book's marks, questions and gists as Markdown or JSON, or the book's text."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -146,7 +146,9 @@ def as_markdown(export: Export) -> str:
     parts = [f"# {_inline(book.title)}"]
     if book.authors:
         parts.append(_inline(", ".join(book.authors)))
-    parts += _marks_markdown(book, [mark for mark in export.marks if not mark.lost])
+    if placed := [mark for mark in export.marks if not mark.lost]:
+        parts.append("## Marks")
+        parts += _by_chapter(book, [(mark.start, _mark_markdown(book, mark)) for mark in placed])
     if lost := [mark for mark in export.marks if mark.lost]:
         parts.append("## Marks that lost their place")
         parts.append("Their words are not in this version of the text.")
@@ -157,22 +159,25 @@ def as_markdown(export: Export) -> str:
     if export.memory is not None and export.memory.entries:
         parts.append("## Gists")
         parts.append(_inline(f"Read by {export.memory.model_name}."))
-        parts += _gists_markdown(export.memory)
+        gists = (
+            (entry.page.start, [f"**{entry.page.number}** {_inline(' '.join(entry.gist.text.split()))}"])
+            for entry in export.memory.entries
+        )
+        parts += _by_chapter(book, gists)
     if len(parts) <= 2:
         parts.append("No marks, questions or gists yet.")
     return "\n\n".join(parts) + "\n"
 
 
-def _marks_markdown(book: Book, marks: Sequence[Mark]) -> Iterator[str]:
+def _by_chapter(book: Book, parts: Iterable[tuple[int, Iterable[str]]]) -> Iterator[str]:
+    """Parts of the document at offsets of the book, under their chapters."""
     chapter = -1
-    if marks:
-        yield "## Marks"
-    for mark in marks:
-        index = book.chapter_index(mark.start)
+    for offset, part in parts:
+        index = book.chapter_index(offset)
         if index != chapter and len(book.chapters) > 1:
             chapter = index
-            yield f"### {_inline(book.chapter_title(mark.start))}"
-        yield from _mark_markdown(book, mark)
+            yield f"### {_inline(book.chapter_title(offset))}"
+        yield from part
 
 
 def _mark_markdown(book: Book, mark: Mark) -> Iterator[str]:
@@ -201,16 +206,6 @@ def _question_markdown(book: Book, asked: SavedQuestion) -> Iterator[str]:
         yield f"*{_inline(' · '.join(said))}*"
 
 
-def _gists_markdown(memory: GistMemory) -> Iterator[str]:
-    book, chapter = memory.book, -1
-    for entry in memory.entries:
-        index = book.chapter_index(entry.page.start)
-        if index != chapter and len(book.chapters) > 1:
-            chapter = index
-            yield f"### {_inline(book.chapter_title(entry.page.start))}"
-        yield f"**{entry.page.number}** {_inline(' '.join(entry.gist.text.split()))}"
-
-
 def _place(book: Book, offset: int) -> str:
     place = (_inline(book.volume_title(offset)), f"{percent(book, offset):g}%", f"offset {offset}")
     return " · ".join(filter(None, place))
@@ -229,15 +224,12 @@ def _block(text: str) -> str:
 
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~$&])")
-_AT_START = re.compile(r"^(\s*)([-+=:]|\d+(?=[.)]))")
+_SIGN_AT_START = re.compile(r"^(\s*)(?=[-+=:])")
+_NUMBER_AT_START = re.compile(r"^(\s*\d+)(?=[.)])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def _inline(text: str) -> str:
     """Escape text from books and models: no formatting, links or terminal controls."""
     text = _SPECIAL.sub(r"\\\1", _CONTROL.sub("\ufffd", text))
-    return _AT_START.sub(lambda match: f"{match[1]}{_escaped_start(match[2])}", text)
-
-
-def _escaped_start(mark: str) -> str:
-    return mark + "\\" if mark.isdigit() else "\\" + mark
+    return _NUMBER_AT_START.sub(r"\1\\", _SIGN_AT_START.sub(r"\1\\", text))

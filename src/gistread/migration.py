@@ -12,7 +12,7 @@ from gistread.marking.anchors import SearchableText, find_quote
 from gistread.marking.model import Mark
 from gistread.marking.store import MarkStore
 from gistread.marking.text_quote import TextQuote, quote_at
-from gistread.user_data import OpenedBook, SavedCitation, SavedQuestion, UserData
+from gistread.user_data import OpenedBook, SavedCitation, UserData
 
 _SAME_WORK = 0.5
 """Share of the quotes that must be found before a text of the same title counts as the same work."""
@@ -43,15 +43,17 @@ def migrate_user_data(
 def earlier_versions(user_data: UserData, book: Book, *, file: str, path: Path | None) -> list[OpenedBook]:
     """Other texts of probably the same book: by file, then path, then title and authors."""
     absolute = path.absolute() if path else None
-    others = [other for other in user_data.all_texts() if other.sha256 != book.sha256]
-    by_file = [other for other in others if file and other.file == file]
-    by_path = [other for other in others if absolute and other.path == absolute]
     name = (_plain(book.title), sorted(map(_plain, book.authors)))
-    by_name = [
-        other for other in others if book.authors and (_plain(other.title), sorted(map(_plain, other.authors))) == name
-    ]
-    found = {other.sha256: other for other in (*by_name[::-1], *by_path[::-1], *by_file[::-1])}
-    return list(found.values())[::-1]
+
+    def likeness(other: OpenedBook) -> int:
+        if file and other.file == file:
+            return 3
+        if absolute and other.path == absolute:
+            return 2
+        return int(bool(book.authors) and (_plain(other.title), sorted(map(_plain, other.authors))) == name)
+
+    others = [other for other in user_data.all_texts() if other.sha256 != book.sha256 and likeness(other)]
+    return sorted(others, key=likeness, reverse=True)
 
 
 def _plain(name: str) -> str:
@@ -70,7 +72,10 @@ def _migrate_from(
     sought = len(marks) + (place is not None)
     if not certain and found < max(1, _SAME_WORK * sought):
         return None
-    questions = [_migrate_question(question, text, old.length) for question in user_data.questions(old.sha256)]
+    questions = [
+        replace(question, citations=tuple(_migrate_citation(one, text, old.length) for one in question.citations))
+        for question in user_data.questions(old.sha256)
+    ]
     new = store.put_new(book.sha256, marks) if marks else []
     asked = user_data.add_questions(book.sha256, questions) if questions else 0
     if old.position and not user_data.position(book.sha256):
@@ -84,10 +89,6 @@ def _migrate_mark(mark: Mark, text: SearchableText, length: int) -> Mark:
     if found is None:
         return replace(mark, lost=True)
     return replace(mark, place=quote_at(text.raw, *found), lost=False)
-
-
-def _migrate_question(question: SavedQuestion, text: SearchableText, length: int) -> SavedQuestion:
-    return replace(question, citations=tuple(_migrate_citation(one, text, length) for one in question.citations))
 
 
 def _migrate_citation(citation: SavedCitation, text: SearchableText, length: int) -> SavedCitation:

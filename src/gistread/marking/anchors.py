@@ -11,7 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, takewhile
 
 from gistread.marking.text_quote import TextQuote
 
@@ -48,17 +48,13 @@ def find_quote(place: TextQuote, text: SearchableText, length: int) -> tuple[int
     `length`: size of the text it came from, to choose among equal occurrences.
     """
     near = round(place.start * len(text.raw) / length) if length else place.start
-    found = _as_it_was(place, text.raw, near)
+    found = _occurrence(text.raw, place.exact, place.prefix, place.suffix, near) if place.exact else None
     return found or _by_letters(place, text, near) or _by_likeness(place, text, near)
-
-
-def _as_it_was(place: TextQuote, raw: str, near: int) -> tuple[int, int] | None:
-    return _occurrence(raw, place.exact, place.prefix, place.suffix, near) if place.exact else None
 
 
 def _by_letters(place: TextQuote, text: SearchableText, near: int) -> tuple[int, int] | None:
     words = text.words
-    exact, prefix, suffix = (_letters(part) for part in (place.exact, place.prefix, place.suffix))
+    exact, prefix, suffix = ("".join(_normal_words(part)) for part in (place.exact, place.prefix, place.suffix))
     if not exact:
         return None
     found = _occurrence(words.letters, exact, prefix, suffix, words.position_of(near))
@@ -87,10 +83,7 @@ def _occurrence(text: str, exact: str, prefix: str, suffix: str, near: int) -> t
 
 def _agreement(one: str, other: str) -> int:
     """Length of the common prefix."""
-    for number, (a, b) in enumerate(zip(one, other, strict=False)):
-        if a != b:
-            return number
-    return min(len(one), len(other))
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def _with_punctuation(exact: str, raw: str, start: int, end: int) -> tuple[int, int]:
@@ -206,11 +199,9 @@ class _Words:
 
     @classmethod
     def of(cls, raw: str) -> "_Words":
-        starts, ends, normal = [], [], []
-        for match in _WORD.finditer(raw):
-            starts.append(match.start())
-            ends.append(match.end())
-            normal.append(_normal(match[0]))
+        matches = list(_WORD.finditer(raw))
+        starts, ends = [match.start() for match in matches], [match.end() for match in matches]
+        normal = [_normal(match[0]) for match in matches]
         return cls(normal, starts, ends, list(accumulate(map(len, normal), initial=0)), "".join(normal))
 
     def word_at(self, position: int) -> int:
@@ -229,10 +220,6 @@ class _Words:
 
 def _normal_words(text: str) -> list[str]:
     return [_normal(word) for word in _WORD.findall(text)]
-
-
-def _letters(text: str) -> str:
-    return "".join(_normal_words(text))
 
 
 def _normal(word: str) -> str:

@@ -43,9 +43,11 @@ class FoldedText:
             match_case = words != words.lower()
         tokens: list[str] = _TOKEN.findall(words)
         places = self._places(tokens)
-        if not match_case and not whole_words and not any(map(_has_diacritic, tokens)):
+        has_diacritics = any(len(each) == 1 and each.isalpha() and _fold(each) != each.lower() for each in tokens)
+        if not (match_case or whole_words or has_diacritics):
             return places
-        return self._checked(places, _exact_pattern(tokens, match_case=match_case, whole_words=whole_words))
+        precise = _exact_pattern(tokens, match_case=match_case, whole_words=whole_words)
+        return (match.span() for start, _ in places if (match := precise.match(self._text, start)))
 
     def _places(self, tokens: list[str]) -> Iterator[tuple[int, int]]:
         """Matches in the folded text."""
@@ -58,11 +60,6 @@ class FoldedText:
         length = len(plain)
         ends = accumulate(len(piece) + length for piece in self._folded.split(plain)[:-1])
         return ((end - length, end) for end in ends)
-
-    def _checked(self, places: Iterator[tuple[int, int]], precise: re.Pattern[str]) -> Iterator[tuple[int, int]]:
-        for start, _ in places:
-            if match := precise.match(self._text, start):
-                yield match.span()
 
 
 def _variable(token: str) -> str | None:
@@ -92,10 +89,6 @@ def _fold(character: str) -> str:
         return lower if len(lower) == 1 else character
     base = unicodedata.normalize("NFD", lower)[0]
     return base if base.isascii() and base.isalpha() else lower
-
-
-def _has_diacritic(token: str) -> bool:
-    return len(token) == 1 and token.isalpha() and _fold(token) != token.lower()
 
 
 @cache

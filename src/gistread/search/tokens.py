@@ -14,42 +14,17 @@ _ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
 _UNSPACED_START = re.compile(f"[{_UNSPACED}]")
 
 # Snowball's language names by ISO 639-1.
-_SNOWBALL = {
-    "ar": "arabic",
-    "ca": "catalan",
-    "da": "danish",
-    "de": "german",
-    "el": "greek",
-    "en": "english",
-    "es": "spanish",
-    "et": "estonian",
-    "eu": "basque",
-    "fi": "finnish",
-    "fr": "french",
-    "ga": "irish",
-    "hi": "hindi",
-    "hu": "hungarian",
-    "hy": "armenian",
-    "id": "indonesian",
-    "it": "italian",
-    "lt": "lithuanian",
-    "nb": "norwegian",
-    "ne": "nepali",
-    "nl": "dutch",
-    "nn": "norwegian",
-    "no": "norwegian",
-    "pt": "portuguese",
-    "ro": "romanian",
-    "ru": "russian",
-    "sr": "serbian",
-    "sv": "swedish",
-    "ta": "tamil",
-    "tr": "turkish",
-    "yi": "yiddish",
-}
+_SNOWBALL: dict[str, str] = dict(
+    re.findall(
+        r"(\w+)=(\w+)",
+        """ar=arabic ca=catalan da=danish de=german el=greek en=english es=spanish et=estonian eu=basque fi=finnish
+        fr=french ga=irish hi=hindi hu=hungarian hy=armenian id=indonesian it=italian lt=lithuanian nb=norwegian
+        ne=nepali nl=dutch nn=norwegian no=norwegian pt=portuguese ro=romanian ru=russian sr=serbian sv=swedish
+        ta=tamil tr=turkish yi=yiddish""",
+    )
+)
 # Languages whose articles elide before a vowel.
 _ELIDING = frozenset(("ca", "fr", "ga", "it"))
-
 
 ARTICLES = frozenset(
     "a an the der die das ein eine le la les un une el los las lo il gli i o os as de het een".split()  # noqa: SIM905
@@ -92,9 +67,8 @@ class Terms:
             start, token = match.start(), match[0].lower().replace("’", "'")
             if len(token) != len(match[0]):
                 places.append((start, match.end(), token))  # a letter that has no small form of one character
-            elif _UNSPACED_START.match(token):
-                pairs = [(start + i, start + i + 2, token[i : i + 2]) for i in range(len(token) - 1)]
-                places += pairs or [(start, match.end(), token)]
+            elif _UNSPACED_START.match(token) and len(token) > 1:
+                places += [(start + i, start + i + 2, token[i : i + 2]) for i in range(len(token) - 1)]
             elif self._elides and "'" in token:
                 for word in token.split("'"):
                     places.append((start, start + len(word), word))
