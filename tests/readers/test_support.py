@@ -8,7 +8,7 @@ from gistread.memory.model import GistMemory, PageSize
 from gistread.readers.events import Citation
 from gistread.readers.support import check, statement_spans
 from tests.memory.books import make_book
-from tests.readers.memories import FACTS, make_memory
+from tests.readers.memories import FACTS, FILLING, make_memory
 
 MEMORY = make_memory()
 ALL = [(0, len(MEMORY.book.text))]
@@ -57,6 +57,21 @@ def test_a_single_word_is_checked_if_the_question_asks_for_a_name() -> None:
     assert supported("Pirates.", "Who stole the key?") == [False]
     assert supported("Ashamed.", "How did Ferrand feel?") == [True]
     assert supported("Yes.", "Did Ferrand steal it?") == [True]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "is_supported"),
+    [
+        ("Who drank rum with the fishermen?", "Ferrand.", True),
+        ("Who drank rum with the fishermen?", "Quill.", False),
+        ("For how many years was he paid to keep the books?", "Thirty-four.", True),
+        ("For how many years was he paid to keep the books?", "Ten.", False),
+    ],
+)
+def test_a_name_or_a_number_alone_must_stand_near_what_is_asked(question: str, answer: str, is_supported: bool) -> None:
+    pages = [*FACTS, "He was paid to keep the books for thirty-four years.", *FILLING, "They met at half past ten."]
+    memory = GistMemory(make_book(pages), PageSize(50, 150), "")
+    assert supported(answer, question, memory) == [is_supported]
 
 
 def test_names_of_the_question_and_small_numbers_are_not_foreign() -> None:

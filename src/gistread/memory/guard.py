@@ -236,7 +236,7 @@ def no_foreign_names(draft: Draft) -> Fault | None:
 
 def foreign_names(draft: Draft) -> tuple[set[str], set[str]]:
     """Names and numbers of a draft that the book does not contain; and all of them."""
-    names = _names(draft.text) if _capitals_mark_names(draft.page) else set()
+    names = _names(draft.text) if capitals_mark_names(draft.page) else set()
     names |= set(_KATAKANA.findall(draft.text))
     seen = f"{draft.before}\n{draft.page}"
     words = " ".join(["", *(word.casefold() for word in _WORD.findall(seen))])
@@ -318,7 +318,7 @@ def _names(text: str) -> set[str]:
     return names
 
 
-def _capitals_mark_names(page: str) -> bool:
+def capitals_mark_names(page: str) -> bool:
     """Whether capitals mark names in this language; in German they mark every noun."""
     words = len(_WORD.findall(page))
     capitalised = sum(1 for match in re.finditer(r"(?<=[^\W\d_] )[^\W\d_]{3,}", page) if match[0][0].isupper())

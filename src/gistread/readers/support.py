@@ -2,16 +2,17 @@
 
 The check is lexical and lenient; docs/readers.md has its error rates. A statement is unsupported if it has a name, a
 number or a quotation that neither the text nor the question has, or if no three consecutive sentences of the text hold
-more than a third of its content words. Content words are stems; stop words and words of the question do not count.
+more than a third of its content words. Content words are stems; stop words and words of the question do not count. A
+name or a number alone must stand near words of the question.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 
 from gistread.book.sentences import sentence_spans
-from gistread.memory.guard import Draft, foreign_names
+from gistread.memory.guard import Draft, capitals_mark_names, foreign_names
 from gistread.memory.model import GistMemory, Page
 from gistread.readers.citations import without_false_references
 from gistread.readers.events import Citation, Statement
@@ -24,6 +25,10 @@ _LEAST_SHARE = 1 / 3
 _QUOTED_WORDS = 4
 """A quotation of fewer words is taken for a term, not for the book's own words."""
 _QUOTATION = re.compile(r"[“\"«„]([^“”\"«»„]+)[”\"»“]")
+_NUMBER_WORDS = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
+    "nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million dozen"
+)
 _ASKS_FOR_A_NAME = re.compile(r"\W*(?:who|whom|whose|where)\b", re.IGNORECASE)
 
 
@@ -87,6 +92,8 @@ class _Check:
         best = max(self._windows, key=lambda window: self._overlap(new, _union(window)), default=[])
         if not new:
             supported = True
+        elif new <= self._names_and_numbers:
+            supported = self._stands_near_the_question(new)
         elif len(new) > 1:
             supported = len(new & _union(best)) > _LEAST_SHARE * len(new)
         elif len(self._terms.words(text)) == 1 and not _ASKS_FOR_A_NAME.match(self._question):
@@ -108,6 +115,20 @@ class _Check:
         """Stems of the content words. Numbers are checked as they are written (`_foreign`)."""
         words = (word for word in self._terms.words(text) if word not in self._stop_words and not word.isdigit())
         return frozenset(self._stem(word) for word in words if len(word) > 1 or not word.isascii())
+
+    @cached_property
+    def _names_and_numbers(self) -> frozenset[str]:
+        """Stems of the number words, and of the words that the text always capitalises."""
+        words = re.findall(r"[^\W\d_]{2,}", self._text) if capitals_mark_names(self._text) else ()
+        small = {self._stem(word) for word in words if word.islower()}
+        names = {self._stem(word.lower()) for word in words if word[0].isupper()} - small
+        return frozenset(names | {self._stem(word) for word in _NUMBER_WORDS.split()})
+
+    def _stands_near_the_question(self, new: frozenset[str]) -> bool:
+        """Whether a window with these words has its share of the words of the question too."""
+        asked = [(len(self._asked & terms), new <= terms) for terms in map(_union, self._windows)]
+        most = max((count for count, _ in asked), default=0)
+        return not most or any(has and count > _LEAST_SHARE * most for count, has in asked)
 
     def _overlap(self, new: frozenset[str], terms: frozenset[str]) -> tuple[int, int]:
         return len(new & terms), len(self._asked & terms)
