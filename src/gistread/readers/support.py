@@ -26,8 +26,8 @@ _QUOTED_WORDS = 4
 """A quotation of fewer words is taken for a term, not for the book's own words."""
 _QUOTATION = re.compile(r"[“\"«„]([^“”\"«»„]+)[”\"»“]")
 _NUMBER_WORDS = (
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen "
-    "nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million dozen"
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million dozen"
 )
 _ASKS_FOR_A_NAME = re.compile(r"\W*(?:who|whom|whose|where)\b", re.IGNORECASE)
 
