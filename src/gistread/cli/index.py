@@ -18,7 +18,7 @@ from gistread.cli.output import write_json
 from gistread.cli.progress import ProgressLine, artifact_line, at_work
 from gistread.cli.sessions import new_session, read_to_end
 from gistread.config import Config
-from gistread.engine.protocol import Engine, EngineInfo
+from gistread.engine.protocol import EngineInfo
 from gistread.errors import ExitStatus
 from gistread.memory.artifacts import ARTIFACTS, VECTORS, Artifact, ArtifactModels, build_artifacts
 from gistread.memory.estimate import RemainingWork
@@ -62,7 +62,8 @@ async def _index(
             )
             memory, models = _opened(session)
             line.say(_summary(memory, resumed_pages, time.monotonic() - began))
-            tokens = await _count_tokens(book, models.engine)
+            # By chapters, to keep messages to the engine small.
+            tokens = sum([await models.engine.count(book.text[one.start : one.end]) for one in book.chapters])
             document = index_document(memory, models.engine.info, resumed_pages=resumed_pages, book_tokens=tokens)
             if artifacts:
                 document["needs"] = await _build(artifacts, memory, models, arguments, line)
@@ -73,11 +74,6 @@ def _opened(session: Session) -> tuple[GistMemory, ArtifactModels]:
     assert session.memory is not None
     assert session.engine is not None
     return session.memory, ArtifactModels(session.engine, session.embedder)
-
-
-async def _count_tokens(book: Book, engine: Engine) -> int:
-    """By chapters, to keep messages to the engine small."""
-    return sum([await engine.count(book.text[chapter.start : chapter.end]) for chapter in book.chapters])
 
 
 def _summary(memory: GistMemory, resumed_pages: int, seconds: float) -> str:

@@ -23,7 +23,12 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
             f"Warning: other machines can reach {arguments.host}, and nothing is encrypted. "
             "Anyone with the address below can read your files."
         )
-    serve(_screen_command(arguments), arguments.host, arguments.port, _show_address)
+    serve(
+        _screen_command(arguments),
+        arguments.host,
+        arguments.port,
+        lambda address: say(f"gistread is at {address}\nPress Ctrl+C to stop."),
+    )
     return ExitStatus.DONE
 
 
@@ -44,8 +49,3 @@ def _screen_command(arguments: argparse.Namespace) -> list[str]:
         open_file(Path(arguments.book)).close()
         words += ["--", str(Path(arguments.book).absolute())]
     return words
-
-
-def _show_address(address: str) -> None:
-    say(f"gistread is at {address}")
-    say("Press Ctrl+C to stop.")

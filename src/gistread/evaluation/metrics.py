@@ -59,27 +59,19 @@ def _accuracy(case: Case) -> float | None:
     return _share(case.outcome.ended and case.outcome.choice == case.question.gold_choice)
 
 
-def _exact_match(case: Case) -> float | None:
-    return _matched(case, overlap.exact_match)
-
-
-def _contains(case: Case) -> float | None:
-    return _matched(case, overlap.contains)
-
-
-def _f1(case: Case) -> float | None:
-    return _matched(case, overlap.token_f1)
-
-
-def _matched(case: Case, measure: Callable[[str, str], float]) -> float | None:
+def _matched(measure: Callable[[str, str], float]) -> Callable[[Case], float | None]:
     """As in SQuAD 2.0: "not found" is an empty answer, and right for an unanswerable question."""
-    question, outcome = case.question, case.outcome
-    said = outcome.answer if outcome.ended and outcome.found else ""
-    if not question.answerable:
-        return _share(outcome.ended and not said)
-    if not question.references:
-        return None
-    return _ALL * max(measure(said, reference) for reference in question.references)
+
+    def of(case: Case) -> float | None:
+        question, outcome = case.question, case.outcome
+        said = outcome.answer if outcome.ended and outcome.found else ""
+        if not question.answerable:
+            return _share(outcome.ended and not said)
+        if not question.references:
+            return None
+        return _ALL * max(measure(said, reference) for reference in question.references)
+
+    return of
 
 
 def _rouge(kind: str) -> Callable[[Case], float | None]:
@@ -99,28 +91,15 @@ def _rated(least: Rating) -> Callable[[Case], float | None]:
     return of
 
 
-def _gold_pages(case: Case) -> frozenset[int]:
-    return places.pages_with(case.question.gold_places, case.pages)
+def _of_pages(measure: Callable[[frozenset[int], set[int]], float | None]) -> Callable[[Case], float | None]:
+    """`measure` compares the pages with the answer, at least one, and those looked up; from 0 to 1."""
 
+    def of(case: Case) -> float | None:
+        gold = places.pages_with(case.question.gold_places, case.pages)
+        share = measure(gold, set(case.outcome.lookups)) if gold else None
+        return None if share is None else _ALL * share
 
-def _page_recall(case: Case) -> float | None:
-    gold = _gold_pages(case)
-    return _ALL * len(gold.intersection(case.outcome.lookups)) / len(gold) if gold else None
-
-
-def _any_page(case: Case) -> float | None:
-    gold = _gold_pages(case)
-    return _share(not gold.isdisjoint(case.outcome.lookups)) if gold else None
-
-
-def _every_page(case: Case) -> float | None:
-    gold = _gold_pages(case)
-    return _share(gold.issubset(case.outcome.lookups)) if gold else None
-
-
-def _page_precision(case: Case) -> float | None:
-    opened, gold = set(case.outcome.lookups), _gold_pages(case)
-    return _ALL * len(gold & opened) / len(opened) if gold and opened else None
+    return of
 
 
 def _gold_coverage(case: Case) -> float | None:
@@ -148,6 +127,11 @@ def _share_if_known(true: bool | None) -> float | None:
     return None if true is None else _share(true)
 
 
+_PAGE_RECALL = _of_pages(lambda gold, opened: len(gold & opened) / len(gold))
+_PAGE_ANY = _of_pages(lambda gold, opened: not gold.isdisjoint(opened))
+_PAGE_ALL = _of_pages(lambda gold, opened: gold <= opened)
+_PAGE_PRECISION = _of_pages(lambda gold, opened: len(gold & opened) / len(opened) if opened else None)
+
 _METRICS = (
     Metric("accuracy", "the right option was chosen", "%", True, _accuracy),
     Metric("lr-1", "agrees with a reference, by the judge (LLM rating 1)", "%", True, _rated(Rating.EXACT)),
@@ -161,13 +145,15 @@ _METRICS = (
     Metric("rouge-1", "words shared with a reference, F measure", "%", True, _rouge("rouge1")),
     Metric("rouge-2", "pairs of words shared with a reference, F measure", "%", True, _rouge("rouge2")),
     Metric("rouge-l", "longest common subsequence of words with a reference, F measure", "%", True, _rouge("rougeL")),
-    Metric("f1", "words shared with a reference, as SQuAD counts them", "%", True, _f1),
-    Metric("exact-match", "the same words as a reference, as SQuAD compares them", "%", True, _exact_match),
-    Metric("contains", "contains the words of a reference", "%", True, _contains),
-    Metric("page-recall", "share of the pages with the answer that were looked up", "%", True, _page_recall),
-    Metric("page-any", "at least one page with the answer was looked up", "%", True, _any_page),
-    Metric("page-all", "every page with the answer was looked up", "%", True, _every_page),
-    Metric("page-precision", "share of the pages looked up that have the answer", "%", True, _page_precision),
+    Metric("f1", "words shared with a reference, as SQuAD counts them", "%", True, _matched(overlap.token_f1)),
+    Metric(
+        "exact-match", "the same words as a reference, as SQuAD compares them", "%", True, _matched(overlap.exact_match)
+    ),
+    Metric("contains", "contains the words of a reference", "%", True, _matched(overlap.contains)),
+    Metric("page-recall", "share of the pages with the answer that were looked up", "%", True, _PAGE_RECALL),
+    Metric("page-any", "at least one page with the answer was looked up", "%", True, _PAGE_ANY),
+    Metric("page-all", "every page with the answer was looked up", "%", True, _PAGE_ALL),
+    Metric("page-precision", "share of the pages looked up that have the answer", "%", True, _PAGE_PRECISION),
     Metric("gold-coverage", "share of the text with the answer that the model saw", "%", True, _gold_coverage),
     Metric("not-found", "said that the book does not say, though it does", "%", False, _not_found),
     Metric("refused", "said that the book does not say, where it does not", "%", True, _refused),

@@ -87,17 +87,13 @@ class Plan:
     def todo(self, known: Mapping[Key, AnsweredQuestion]) -> list[Todo]:
         """Questions without an outcome, in the order asked: readers without a memory first."""
         readers = sorted(self.readers, key=lambda name: METHODS[name].uses_memory)
+        done = {key for key, asked in known.items() if asked.outcome.ended or not self.retry}
         found = [
-            Todo(
-                document, reader, tuple(q for q in document.questions if self._open((document.id, q.id, reader), known))
-            )
+            Todo(document, reader, tuple(q for q in document.questions if (document.id, q.id, reader) not in done))
             for document in self.documents
             for reader in readers
         ]
         return [todo for todo in found if todo.questions]
-
-    def _open(self, key: Key, known: Mapping[Key, AnsweredQuestion]) -> bool:
-        return key not in known or (self.retry and not known[key].outcome.ended)
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,15 +127,9 @@ def absolute(path: Path) -> Path:
 
 def is_file(path: Path) -> bool:
     """False for impossible names, too."""
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
+    return os.path.isfile(path)  # noqa: PTH113
 
 
 def is_folder(path: Path) -> bool:
     """False for impossible names, too."""
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):
-        return False
+    return os.path.isdir(path)  # noqa: PTH112

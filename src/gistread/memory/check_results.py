@@ -63,15 +63,7 @@ class CheckResult:
         return self.chosen >= RIGHT * self.choices
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    fingerprint: str
-    library: str
-    """Version of llama.cpp's bindings: another may run the model differently, or at all."""
-    path: str
-    size: int
-    modified_ns: int
-    verdict: CheckResult
+_Entry = dict[str, Any]
 
 
 class CheckResults:
@@ -84,7 +76,7 @@ class CheckResults:
 
     def get(self, fingerprint: str) -> CheckResult | None:
         """The result for this model, or None."""
-        return next((entry.verdict for entry in self._read() if self._is_for(entry, fingerprint)), None)
+        return next((_result(entry) for entry in self._read() if self._is_for(entry, fingerprint)), None)
 
     def is_reliable(self, fingerprint: str) -> bool | None:
         """Whether this model chooses by what it has read. None: it was not checked."""
@@ -93,34 +85,30 @@ class CheckResults:
 
     def by_file(self) -> Callable[[Path], CheckResult | None]:
         """A function that gives the result for a model's file; None if it was not checked or has changed since."""
-        known = {(e.path, e.size, e.modified_ns): e.verdict for e in self._read() if e.library == self._library}
-        return lambda path: known.get(_file_of(path)) if known else None
+        known = {(e["path"], e["size"], e["modified_ns"]): e for e in self._read() if e["library"] == self._library}
+        return lambda path: _result(known.get(_file_of(path), {})) if known else None
 
     def save(self, fingerprint: str, path: Path | None, verdict: CheckResult) -> None:
         """Save a result; `path` is that of the model's file, if any."""
-        entry = _Entry(fingerprint, self._library, *_file_of(path), verdict)
-        self._write([*(other for other in self._read() if not self._is_for(other, fingerprint)), entry])
-
-    def _is_for(self, entry: _Entry, fingerprint: str) -> bool:
-        return (entry.fingerprint, entry.library) == (fingerprint, self._library)
-
-    def _read(self) -> list[_Entry]:
-        try:
-            document = orjson.loads(self._path.read_bytes())
-            shapes = list(document["entries"]) if document["format"] == FORMAT else []
-        except (OSError, ValueError, TypeError, KeyError):
-            return []
-        entries: list[_Entry] = []
-        for shape in shapes:
-            with contextlib.suppress(ValueError, TypeError, KeyError):
-                entries.append(_entry(shape))
-        return entries
-
-    def _write(self, entries: list[_Entry]) -> None:
-        document = {"format": FORMAT, "entries": [asdict(entry) for entry in entries[-_MAX_ENTRIES:]]}
+        file = dict(zip(("path", "size", "modified_ns"), _file_of(path), strict=True))
+        entry = {"fingerprint": fingerprint, "library": self._library, **file, "verdict": asdict(verdict)}
+        entries = [*(other for other in self._read() if not self._is_for(other, fingerprint)), entry]
+        document = {"format": FORMAT, "entries": entries[-_MAX_ENTRIES:]}
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(self._path, orjson.dumps(document, option=orjson.OPT_INDENT_2))
+
+    def _is_for(self, entry: _Entry, fingerprint: str) -> bool:
+        return (entry["fingerprint"], entry["library"]) == (fingerprint, self._library)
+
+    def _read(self) -> list[_Entry]:
+        """The valid entries. Another version of llama.cpp's bindings may run a model differently, or not at all."""
+        try:
+            document = orjson.loads(self._path.read_bytes())
+            entries = list(document["entries"]) if document["format"] == FORMAT else []
+        except (OSError, ValueError, TypeError, KeyError):
+            return []
+        return [entry for entry in entries if isinstance(entry, dict) and _is_valid(entry)]
 
 
 def _file_of(path: Path | None) -> tuple[str, int, int]:
@@ -134,13 +122,16 @@ def _file_of(path: Path | None) -> tuple[str, int, int]:
     return str(real), state.st_size, state.st_mtime_ns
 
 
-def _entry(shape: Any) -> _Entry:
-    told = shape["verdict"]
-    verdict = CheckResult(**{**told, "worth": Worth(told["worth"]), "faults": tuple(map(str, told["faults"]))})
-    if not all(isinstance(count, int) for count in (verdict.chosen, verdict.choices, verdict.gists, verdict.passages)):
-        raise TypeError
-    texts = [shape[name] for name in ("fingerprint", "library", "path")]
-    if not all(isinstance(text, str) for text in [*texts, verdict.line]):
-        raise TypeError
-    fingerprint, library, path = texts
-    return _Entry(fingerprint, library, path, int(shape["size"]), int(shape["modified_ns"]), verdict)
+def _is_valid(entry: _Entry) -> bool:
+    texts = all(isinstance(entry.get(name), str) for name in ("fingerprint", "library", "path"))
+    return texts and all(isinstance(entry.get(name), int) for name in ("size", "modified_ns")) and bool(_result(entry))
+
+
+def _result(entry: _Entry) -> CheckResult | None:
+    try:
+        told = entry["verdict"]
+        found = CheckResult(**{**told, "worth": Worth(told["worth"]), "faults": tuple(map(str, told["faults"]))})
+    except (ValueError, TypeError, KeyError):
+        return None
+    counts = (found.chosen, found.choices, found.gists, found.passages)
+    return found if isinstance(found.line, str) and all(isinstance(count, int) for count in counts) else None

@@ -11,7 +11,6 @@ import re
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gistread import prompts
 from gistread.book.normalise import count_words
@@ -42,18 +41,12 @@ _TEXT = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
-    asked: str
-    right: str
-    wrong: tuple[str, str]
-
-
 _QUESTIONS = (
-    _Question("What did Ines sell?", "two jars of honey", ("a blue tin", "the roof of the shed")),
-    _Question("Who helped her on Tuesday?", "her brother Karl", ("the doctor", "nobody at all")),
-    _Question("Where does the key hang?", "beside the kitchen window", ("behind the mill", "on the roof")),
+    ("What did Ines sell?", "two jars of honey", "a blue tin", "the roof of the shed"),
+    ("Who helped her on Tuesday?", "her brother Karl", "the doctor", "nobody at all"),
+    ("Where does the key hang?", "beside the kitchen window", "behind the mill", "on the roof"),
 )
+"""Each with its answer and two wrong ones."""
 
 
 class TooSlowError(EngineError):
@@ -130,15 +123,14 @@ def assess(
 async def _choose(engine: Engine, priority: Priority) -> list[tuple[int, int]]:
     """The position chosen and the right position, for every question in two orders."""
     chosen: list[tuple[int, int]] = []
-    for number, question in enumerate(_QUESTIONS):
-        lines = [*question.wrong]
-        lines.insert(number % len(_LETTERS), question.right)
+    for number, (question, right, *lines) in enumerate(_QUESTIONS):
+        lines.insert(number % len(_LETTERS), right)
         # Rotated by one, so that the right option is twice at each position.
         for order in (lines, [*lines[1:], lines[0]]):
             options = "\n".join(f"{letter}. {line}" for letter, line in zip(_LETTERS, order, strict=True))
-            prompt = _asked("check_choice", text=_TEXT, question=question.asked, options=options)
+            prompt = _asked("check_choice", text=_TEXT, question=question, options=options)
             choice = await engine.choose(prompt, list(_LETTERS), priority)
-            chosen.append((choice.index, order.index(question.right)))
+            chosen.append((choice.index, order.index(right)))
     return chosen
 
 

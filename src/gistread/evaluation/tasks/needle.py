@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from gistread.book.sentences import sentence_spans
 from gistread.errors import GistreadError
 from gistread.evaluation.model import Document, Question
 from gistread.evaluation.tasks.entities import Entity, entity, names, swapped, told_by
@@ -23,7 +22,7 @@ from gistread.evaluation.tasks.haystack import Hay, buried, gather, hay_of, hay_
 from gistread.evaluation.tasks.multihop import problem as problem_of
 from gistread.evaluation.tasks.passages import PRESET, Passage, Problem
 from gistread.evaluation.tasks.records import distinct, json_records, references
-from gistread.evaluation.tasks.squad import Paragraph, SquadQuestion, squad_articles
+from gistread.evaluation.tasks.squad import squad_articles
 from gistread.evaluation.tasks.task import TaskOptions
 
 _TITLE = "Miscellany"
@@ -50,7 +49,7 @@ class Needle:
 def load_needle(path: Path, options: TaskOptions) -> Iterator[Document]:
     """One document for each needle. See `Task.load`."""
     paragraphs = [paragraph for _, article in squad_articles(path) for paragraph in article]
-    problems = [_problem(paragraph, asked) for paragraph in paragraphs for asked in paragraph.asked if asked.answerable]
+    problems = [asked for paragraph in paragraphs for asked in paragraph.asked if asked.answerable]
     hay = _hay((Passage(paragraph.title, paragraph.text) for paragraph in paragraphs), options)
     yield from _documents(path, problems, hay, [(depth,) for depth in options.depths], options)
 
@@ -65,14 +64,6 @@ def load_needle_2(path: Path, options: TaskOptions) -> Iterator[Document]:
 
 def _hay(passages: Iterable[Passage], options: TaskOptions) -> Hay:
     return hay_of_book(options.haystack) if options.haystack else hay_of(passages)
-
-
-def _problem(paragraph: Paragraph, asked: SquadQuestion) -> Problem:
-    start = asked.starts[0]
-    end = start + len(asked.answers[0])
-    bounds = [(first, last) for first, last in sentence_spans(paragraph.text) if first < end and start < last]
-    support = tuple(paragraph.text[first:last] for first, last in bounds)
-    return Problem(asked.id, asked.question, asked.answers, (Passage(paragraph.title, paragraph.text, support),))
 
 
 def _documents(

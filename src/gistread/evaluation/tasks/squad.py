@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gistread.book.builder import BookBuilder
+from gistread.book.sentences import sentence_spans
 from gistread.evaluation.model import Document, Question
 from gistread.evaluation.places import Place
-from gistread.evaluation.tasks.passages import PRESET, add_text
+from gistread.evaluation.tasks.passages import PRESET, Passage, Problem, add_text
 from gistread.evaluation.tasks.records import Record, distinct, json_document, references
 from gistread.evaluation.tasks.task import TaskOptions
 
@@ -20,30 +21,18 @@ _XQUAD = re.compile(r"xquad\.(?P<language>[a-z]{2})\.json", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class SquadQuestion:
-    """A question about one paragraph."""
-
-    id: str
-    question: str
-    answers: tuple[str, ...]
-    starts: tuple[int, ...]
-    """Offset of each answer in the paragraph."""
-    answerable: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Paragraph:
     title: str
     """Of the article."""
     text: str
-    asked: tuple[SquadQuestion, ...]
+    asked: tuple[Problem, ...]
 
 
 def load_squad(path: Path, options: TaskOptions) -> Iterator[Document]:
     """One document for each article. See `Task.load`."""
     for title, paragraphs in squad_articles(path):
         builder = BookBuilder()
-        found: list[tuple[SquadQuestion, Place]] = []
+        found: list[tuple[Problem, Place]] = []
         for paragraph in paragraphs:
             place = add_text(builder, paragraph.text)
             found += [(asked, place) for asked in paragraph.asked if place]
@@ -71,26 +60,30 @@ def language_of(path: Path) -> str:
 
 def _paragraph(record: Record, title: str) -> Paragraph:
     text = record.text("context")
-    return Paragraph(title, text, tuple(_asked(qa, text) for qa in record.records("qas")))
+    return Paragraph(title, text, tuple(_problem(qa, title, text) for qa in record.records("qas")))
 
 
-def _asked(qa: Record, text: str) -> SquadQuestion:
-    answerable = not qa.flag("is_impossible", default=False)
-    answers, starts = [], []
+def _problem(qa: Record, title: str, text: str) -> Problem:
+    """A question; the sentences of its first answer support it."""
+    answers: list[str] = []
+    support: tuple[str, ...] = ()
     for answer in qa.records("answers"):
         said, start = answer.text("text"), answer.number("answer_start")
         if not said.strip():
             raise answer.wrong("`text` is empty")
         if text[start : start + len(said)] != said and (start := text.find(said)) < 0:  # some offsets are wrong
             raise answer.wrong(f"{said!r} is not in `context`")
+        end = start + len(said)
+        support = support or tuple(text[a:b] for a, b in sentence_spans(text) if a < end and start < b)
         answers.append(said)
-        starts.append(start)
+    answerable = not qa.flag("is_impossible", default=False)
     if answerable and not answers:
         raise qa.wrong("`answers` is empty")
-    return SquadQuestion(qa.label("id"), qa.text("question").strip(), tuple(answers), tuple(starts), answerable)
+    passage = Passage(title, text, support)
+    return Problem(qa.label("id"), qa.text("question").strip(), tuple(answers), (passage,), answerable)
 
 
-def _question(id_: str, asked: SquadQuestion, place: Place) -> Question:
+def _question(id_: str, asked: Problem, place: Place) -> Question:
     if not asked.answerable:
         return Question(id_, asked.question, answerable=False)
     return Question(id_, asked.question, references=references(asked.answers), gold_places=(place,))
