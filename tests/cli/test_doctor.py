@@ -25,6 +25,13 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
+def quick(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The tiny model, and a known library: asking the installed one takes a second."""
+    monkeypatch.setattr("gistread.cli.doctor.ask_library", lambda: LIBRARY)
+    return tiny
+
+
+@pytest.fixture
 def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing() -> Path:
         raise EngineError("No model was found on this machine.", "Install the starter.")
@@ -33,8 +40,8 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gistread.engine.models.default_model", nothing)
 
 
-def test_json_has_everything_that_is_known(run: Run, tiny: Path) -> None:
-    ran = run("doctor", "--model", tiny, "--json")
+def test_json_has_everything_that_is_known(run: Run, quick: Path) -> None:
+    ran = run("doctor", "--model", quick, "--json")
     assert ran.status == ExitStatus.DONE
     document = ran.json
     assert set(document) == {
@@ -82,12 +89,12 @@ def test_where_there_is_a_card_it_says_how_many_layers_are_on_it(
     assert "0 of 3 on a graphics card" in run("doctor", "--model", tiny).out
 
 
-def test_what_the_settings_ask_for_in_vain_is_said(run: Run, tiny: Path) -> None:
+def test_what_the_settings_ask_for_in_vain_is_said(run: Run, quick: Path) -> None:
     save_setting(default_paths().config_file, "threads", 2 * machine.physical_cores())
-    ran = run("doctor", "--model", tiny, "--context", "5000")
+    ran = run("doctor", "--model", quick, "--context", "5000")
     assert "too many" in ran.out
     assert "tiny was trained for 4,096 tokens; a longer context is not possible" in ran.err
-    assert "Note" not in run("doctor", "--model", tiny, "--context", "4000").err
+    assert "Note" not in run("doctor", "--model", quick, "--context", "4000").err
 
 
 def test_without_a_model_it_prints_the_rest_and_how_to_get_one(run: Run, no_model: None) -> None:
@@ -118,30 +125,30 @@ def test_a_library_that_cannot_be_used_is_an_error_after_the_rest(
 
 
 def test_on_a_machine_where_others_have_the_cores_it_says_so(
-    run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, quick: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gistread.engine.llama.measurements.UNDISTURBED_SHARE", 2.0)
-    ran = run("doctor", "--model", tiny)
+    ran = run("doctor", "--model", quick)
     assert ran.status == ExitStatus.DONE
     assert "could not be measured" in ran.out
     assert "when other programs are idle" in ran.out
 
 
-def test_what_is_known_is_measured_anew_when_asked(run: Run, tiny: Path) -> None:
-    first = run("doctor", "--model", tiny, "--json").json["rates"]
-    assert run("doctor", "--model", tiny, "--json").json["rates"] == first
-    assert run("doctor", "--model", tiny, "--measure", "--json").json["rates"] != first
+def test_what_is_known_is_measured_anew_when_asked(run: Run, quick: Path) -> None:
+    first = run("doctor", "--model", quick, "--json").json["rates"]
+    assert run("doctor", "--model", quick, "--json").json["rates"] == first
+    assert run("doctor", "--model", quick, "--measure", "--json").json["rates"] != first
 
 
 def test_a_slow_form_of_a_large_model_is_suggested_to_be_converted(
-    run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, quick: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(requantized_copy, "UNASKED_BYTES", 1000)
-    assert "gistread models convert tiny" in run("doctor", "--model", tiny).out
-    assert run("models", "convert", tiny).status == ExitStatus.DONE
-    assert "models convert" not in run("doctor", "--model", tiny).out
+    assert "gistread models convert tiny" in run("doctor", "--model", quick).out
+    assert run("models", "convert", quick).status == ExitStatus.DONE
+    assert "models convert" not in run("doctor", "--model", quick).out
     save_setting(default_paths().config_file, "fast_weights", "never")
-    assert 'Set fast_weights = "ask"' in run("doctor", "--model", tiny).out
+    assert 'Set fast_weights = "ask"' in run("doctor", "--model", quick).out
 
 
 def test_converting_says_what_came_of_it(run: Run, tiny: Path) -> None:

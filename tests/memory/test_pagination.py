@@ -141,7 +141,7 @@ async def test_a_window_too_small_for_any_page_is_an_error_with_both_numbers() -
         await next_page(book, 0, PageSize(280, 600), FakeEngine(context_tokens=100))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     lengths=st.lists(st.lists(st.integers(1, 160), min_size=1, max_size=8), min_size=1, max_size=4),
     low=st.integers(1, 80),
@@ -179,7 +179,7 @@ async def test_a_chapter_of_uniform_pages_ends_with_no_scrap_and_no_page_with_a_
     assert not any(book.text[: page.end].rstrip().endswith("part") for page in pages)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     lengths=st.lists(st.lists(st.integers(1, 160), min_size=1, max_size=8), min_size=1, max_size=4),
     words=st.integers(1, 120),

@@ -69,7 +69,7 @@ async def test_reading_is_background_work_unless_told_otherwise(store: MemorySto
 async def test_stopped_anywhere_it_ends_with_the_same_memory_and_gists_nothing_twice(tmp_path: Path) -> None:
     whole = await read_through(MemoryStore(tmp_path / "whole"), engine())
     pages = len(whole.entries)
-    for steps in range(0, 120, 3):
+    for steps in range(0, 120, 7):
         store = MemoryStore(tmp_path / str(steps))
         first, second = engine(), engine()
         task = asyncio.create_task(read_through(store, first))
