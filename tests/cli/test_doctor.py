@@ -1,10 +1,15 @@
 """`gistread doctor` and `gistread models convert`, over the real worker and a model small enough to write here."""
 
+import contextlib
+import io
+import shutil
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gistread.cli import main
 from gistread.config import save_setting
 from gistread.engine.llama import machine, requantized_copy
 from gistread.engine.llama.fit import Gpu
@@ -12,23 +17,49 @@ from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.library import Library, build_advice
 from gistread.errors import EngineError, ExitStatus
 from gistread.paths import default_paths
-from tests.cli.conftest import Run
+from tests.cli.conftest import XDG, Ran, Run
 from tests.tiny_gguf import write_tiny_gguf
 
 LIBRARY = Library("0.3.36", ("AVX2", "FMA"), ("CPU",), ())
 
 
-@pytest.fixture
-def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr("gistread.engine.llama.measurements.UNDISTURBED_SHARE", 0.0)
-    return write_tiny_gguf(tmp_path / "tiny.gguf")
+@pytest.fixture(scope="module", autouse=True)
+def undisturbed() -> Iterator[None]:
+    """Measure on a busy machine too."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gistread.engine.llama.measurements.UNDISTURBED_SHARE", 0.0)
+        yield
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tiny_gguf(tmp_path_factory.mktemp("model") / "tiny.gguf")
+
+
+@pytest.fixture(scope="module")
+def first_run(undisturbed: None, tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ran]:
+    """A cache, and the run of `doctor --json` that measured the tiny model into it."""
+    folder = tmp_path_factory.mktemp("measured")
+    printed = io.BytesIO()
+    out = io.TextIOWrapper(printed)
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out):
+        for variable in XDG:
+            patch.setenv(variable, str(folder / variable))
+        status = main(["doctor", "--model", str(tiny), "--json"])
+    return folder / "XDG_CACHE_HOME", Ran(status, printed.getvalue().decode(), "")
 
 
 @pytest.fixture
-def quick(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The tiny model, and a known library: asking the installed one takes a second."""
-    monkeypatch.setattr("gistread.cli.doctor.ask_library", lambda: LIBRARY)
+def measured(first_run: tuple[Path, Ran], tiny: Path, home: Path) -> Path:
+    """The tiny model, which this home has measured and compared with its copy."""
+    shutil.copytree(first_run[0], home / "XDG_CACHE_HOME")
     return tiny
+
+
+@pytest.fixture
+def quick_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do without the process that describes llama.cpp."""
+    monkeypatch.setattr("gistread.cli.doctor.ask_library", lambda: LIBRARY)
 
 
 @pytest.fixture
@@ -40,8 +71,8 @@ def no_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gistread.engine.models.default_model", nothing)
 
 
-def test_json_has_everything_that_is_known(run: Run, quick: Path) -> None:
-    ran = run("doctor", "--model", quick, "--json")
+def test_json_has_every_finding(first_run: tuple[Path, Ran]) -> None:
+    _, ran = first_run
     assert ran.status == ExitStatus.DONE
     document = ran.json
     assert set(document) == {
@@ -71,8 +102,8 @@ def test_json_has_everything_that_is_known(run: Run, quick: Path) -> None:
     assert document["problem"] == ""
 
 
-def test_for_people_it_is_a_line_each_and_nothing_on_stderr(run: Run, tiny: Path) -> None:
-    ran = run("doctor", "--model", tiny)
+def test_text_has_a_line_for_each_finding_and_stderr_is_empty(run: Run, measured: Path) -> None:
+    ran = run("doctor", "--model", measured)
     assert (ran.status, ran.err) == (ExitStatus.DONE, "")
     for word in ("llama-cpp-python", "kernels", "GPU", "cores", "memory free", "weights in use", "prefill", "decode"):
         assert f"\n{word}" in ran.out
@@ -81,20 +112,19 @@ def test_for_people_it_is_a_line_each_and_nothing_on_stderr(run: Run, tiny: Path
     assert "gistread models check tiny" in ran.out
 
 
-def test_where_there_is_a_card_it_says_how_many_layers_are_on_it(
-    run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_layers_on_a_graphics_card_are_counted(run: Run, measured: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     library = replace(LIBRARY, backends=("CPU", "CUDA"), gpus=(Gpu("NVIDIA H100", 70 * 2**30, 80 * 2**30),))
     monkeypatch.setattr("gistread.cli.doctor.ask_library", lambda: library)
-    assert "0 of 3 on a graphics card" in run("doctor", "--model", tiny).out
+    assert "0 of 3 on a graphics card" in run("doctor", "--model", measured).out
 
 
-def test_what_the_settings_ask_for_in_vain_is_said(run: Run, quick: Path) -> None:
+def test_settings_that_cannot_be_met_are_reported(run: Run, quick_library: None, measured: Path) -> None:
+    save_setting(default_paths().config_file, "fast_weights", "never")
     save_setting(default_paths().config_file, "threads", 2 * machine.physical_cores())
-    ran = run("doctor", "--model", quick, "--context", "5000")
+    ran = run("doctor", "--model", measured, "--context", "5000")
     assert "too many" in ran.out
     assert "tiny was trained for 4,096 tokens; a longer context is not possible" in ran.err
-    assert "Note" not in run("doctor", "--model", quick, "--context", "4000").err
+    assert "Note" not in run("doctor", "--model", measured, "--context", "4000").err
 
 
 def test_without_a_model_it_prints_the_rest_and_how_to_get_one(run: Run, no_model: None) -> None:
@@ -104,7 +134,7 @@ def test_without_a_model_it_prints_the_rest_and_how_to_get_one(run: Run, no_mode
     assert "Install the starter." in ran.out
 
 
-def test_a_model_that_cannot_be_used_is_an_error_after_the_rest(run: Run, tmp_path: Path) -> None:
+def test_an_unusable_model_is_an_error_after_the_rest(run: Run, tmp_path: Path) -> None:
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"GGUF")
     ran = run("doctor", "--model", broken)
@@ -113,9 +143,7 @@ def test_a_model_that_cannot_be_used_is_an_error_after_the_rest(run: Run, tmp_pa
     assert "damaged" in ran.err
 
 
-def test_a_library_that_cannot_be_used_is_an_error_after_the_rest(
-    run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unusable_library_is_an_error_after_the_rest(run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gistread.engine.llama.library._DESCRIBE", "gistread.no_such_module")
     ran = run("doctor", "--model", tiny)
     assert ran.status == ExitStatus.ENGINE
@@ -124,53 +152,52 @@ def test_a_library_that_cannot_be_used_is_an_error_after_the_rest(
     assert "Traceback" not in ran.err
 
 
-def test_on_a_machine_where_others_have_the_cores_it_says_so(
-    run: Run, quick: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_machine_too_busy_to_measure_is_reported(
+    run: Run, quick_library: None, tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gistread.engine.llama.measurements.UNDISTURBED_SHARE", 2.0)
-    ran = run("doctor", "--model", quick)
+    ran = run("doctor", "--model", tiny)
     assert ran.status == ExitStatus.DONE
     assert "could not be measured" in ran.out
     assert "when other programs are idle" in ran.out
 
 
-def test_what_is_known_is_measured_anew_when_asked(run: Run, quick: Path) -> None:
-    first = run("doctor", "--model", quick, "--json").json["rates"]
-    assert run("doctor", "--model", quick, "--json").json["rates"] == first
-    assert run("doctor", "--model", quick, "--measure", "--json").json["rates"] != first
+def test_measure_replaces_the_stored_rates(run: Run, quick_library: None, measured: Path) -> None:
+    save_setting(default_paths().config_file, "fast_weights", "never")
+    first = run("doctor", "--model", measured, "--json").json["rates"]
+    assert run("doctor", "--model", measured, "--json").json["rates"] == first
+    assert run("doctor", "--model", measured, "--measure", "--json").json["rates"] != first
 
 
-def test_a_slow_form_of_a_large_model_is_suggested_to_be_converted(
-    run: Run, quick: Path, monkeypatch: pytest.MonkeyPatch
+def test_converting_slow_weights_of_a_large_model_is_advised(
+    run: Run, quick_library: None, tiny: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(requantized_copy, "UNASKED_BYTES", 1000)
-    assert "gistread models convert tiny" in run("doctor", "--model", quick).out
-    assert run("models", "convert", quick).status == ExitStatus.DONE
-    assert "models convert" not in run("doctor", "--model", quick).out
+    assert "gistread models convert tiny" in run("doctor", "--model", tiny).out
+    assert run("models", "convert", tiny).status == ExitStatus.DONE
+    assert "models convert" not in run("doctor", "--model", tiny).out
     save_setting(default_paths().config_file, "fast_weights", "never")
-    assert 'Set fast_weights = "ask"' in run("doctor", "--model", quick).out
+    assert 'Set fast_weights = "ask"' in run("doctor", "--model", tiny).out
 
 
-def test_converting_says_what_came_of_it(run: Run, tiny: Path) -> None:
-    document = run("models", "convert", tiny, "--json").json
+def test_converting_reports_its_result(run: Run, measured: Path) -> None:
+    document = run("models", "convert", measured, "--json").json
     assert document["model"] == "tiny"
     assert bool(document["copy"]) == document["weights"].startswith("Q8_0 copy")
     assert bool(document["copy"]) == bool(document["size"])
-    ran = run("models", "convert", tiny)
+    ran = run("models", "convert", measured)
     assert (ran.status, ran.out) == (ExitStatus.DONE, "")
     assert "as fast" in ran.err
 
 
-def test_converting_where_there_is_no_room_is_an_error(run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_converting_without_disk_space_is_an_error(run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requantized_copy, "_disk_free", lambda folder: 0)
     ran = run("models", "convert", tiny)
     assert ran.status == ExitStatus.FAILED
     assert "the disk has less" in ran.err
 
 
-def test_converting_a_form_that_is_fast_already_does_nothing(
-    run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_converting_fast_weights_does_nothing(run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     header = replace(read_header(tiny), layer_type="Q4_0", quantization="Q4_0")
     monkeypatch.setattr("gistread.cli.model_convert.header_of", lambda model: header)
     ran = run("models", "convert", tiny)
@@ -179,7 +206,7 @@ def test_converting_a_form_that_is_fast_already_does_nothing(
     assert not default_paths().weights.exists()
 
 
-def test_kernels_that_the_processor_has_and_the_build_lacks_come_with_the_command_to_rebuild() -> None:
+def test_missing_kernels_come_with_the_command_to_rebuild() -> None:
     (advice,) = build_advice(LIBRARY, frozenset({"avx2", "fma", "avx512f", "avx512_vnni"}), "")
     assert "AVX512, AVX512_VNNI" in advice.what
     assert 'CMAKE_ARGS="-DGGML_NATIVE=ON"' in advice.how
@@ -197,30 +224,30 @@ def test_kernels_that_the_processor_has_and_the_build_lacks_come_with_the_comman
         (machine.APPLE, "-DGGML_METAL=ON", "Xcode"),
     ],
 )
-def test_a_graphics_card_that_the_build_cannot_use_is_told(maker: str, option: str, tool: str) -> None:
+def test_a_graphics_card_that_the_build_cannot_use_is_reported(maker: str, option: str, tool: str) -> None:
     (advice,) = build_advice(LIBRARY, frozenset(), maker)
     assert maker in advice.what
     assert tool in advice.how
     assert f'CMAKE_ARGS="{option}" python3 -m pip install' in advice.how
 
 
-def test_what_is_missing_is_had_with_one_command() -> None:
+def test_one_command_adds_everything_missing() -> None:
     (advice,) = build_advice(LIBRARY, frozenset({"avx512f"}), machine.NVIDIA)
     assert 'CMAKE_ARGS="-DGGML_CUDA=ON -DGGML_NATIVE=ON"' in advice.how
     assert advice.how.count("pip install") == 1
 
 
-def test_a_build_for_a_card_that_it_does_not_find_is_told() -> None:
+def test_a_gpu_build_that_finds_no_card_is_reported() -> None:
     (advice,) = build_advice(replace(LIBRARY, backends=("CUDA", "CPU")), frozenset(), machine.NVIDIA)
     assert "does not find" in advice.what
 
 
-def test_where_a_graphics_card_does_the_work_the_processor_does_not_matter() -> None:
+def test_missing_kernels_do_not_matter_with_a_graphics_card() -> None:
     library = replace(LIBRARY, backends=("CUDA", "CPU"), gpus=(Gpu("NVIDIA H100", 80_000_000_000, 80_000_000_000),))
     assert build_advice(library, frozenset({"avx512f"}), machine.NVIDIA) == []
 
 
-def test_cards_without_a_driver_of_their_own_are_known_by_who_made_them(
+def test_cards_without_a_known_driver_are_known_by_their_vendor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(machine, "_DRIVERS", {})

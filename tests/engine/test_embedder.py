@@ -22,6 +22,7 @@ from tests.tiny_gguf import write_tiny_gguf
 TEXTS = ["The lamp was a lamp.", "The sea and the storm.", "Brother!", "7 keys", "the the the the", "a house of houses"]
 
 Make = Callable[..., LlamaEmbedder]
+in_module = pytest.mark.asyncio(loop_scope="module")
 
 
 @pytest.fixture(scope="session")
@@ -29,7 +30,15 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_tiny_bert(tmp_path_factory.mktemp("models") / "bert.gguf")
 
 
-@pytest_asyncio.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def embedder(bert: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LlamaEmbedder]:
+    """One for all tests that only ask it."""
+    shared = LlamaEmbedder(bert, log=tmp_path_factory.mktemp("embedder") / "worker.log")
+    yield shared
+    await shared.close()
+
+
+@pytest_asyncio.fixture(loop_scope="module")
 async def make(tmp_path: Path) -> AsyncIterator[Make]:
     """Makes embedders and closes them after the test."""
     made: list[LlamaEmbedder] = []
@@ -43,8 +52,8 @@ async def make(tmp_path: Path) -> AsyncIterator[Make]:
         await embedder.close()
 
 
-async def test_vectors_are_normal_and_others_for_other_texts(bert: Path, make: Make) -> None:
-    embedder = make(bert)
+@in_module
+async def test_vectors_are_normal_and_differ_between_texts(embedder: LlamaEmbedder) -> None:
     embedded = await embedder.embed(TEXTS)
     assert embedded.vectors.shape == (len(TEXTS), DIMENSION)
     assert np.linalg.norm(embedded.vectors, axis=1) == pytest.approx(1.0, abs=1e-5)
@@ -55,8 +64,8 @@ async def test_vectors_are_normal_and_others_for_other_texts(bert: Path, make: M
     assert (embedder.info.dimension, embedder.info.max_tokens) == (DIMENSION, MAX_TOKENS)
 
 
-async def test_a_vector_is_the_same_whatever_is_embedded_beside_it(bert: Path, make: Make) -> None:
-    embedder = make(bert)
+@in_module
+async def test_vectors_do_not_depend_on_what_else_is_embedded(embedder: LlamaEmbedder) -> None:
     many = [f"{text} {number}" for number in range(40) for text in TEXTS]  # more than a batch, and than a message
     together = (await embedder.embed(many)).vectors
     assert len(together) == len(many)
@@ -65,28 +74,30 @@ async def test_a_vector_is_the_same_whatever_is_embedded_beside_it(bert: Path, m
         assert alone == pytest.approx(together[index], abs=1e-3)
 
 
-async def test_another_process_makes_the_same_vectors(bert: Path, make: Make) -> None:
-    one, other = make(bert), make(bert)
-    assert np.array_equal((await one.embed(TEXTS)).vectors, (await other.embed(TEXTS)).vectors)
-    assert one.info == other.info
+@in_module
+async def test_another_process_makes_the_same_vectors(bert: Path, embedder: LlamaEmbedder, make: Make) -> None:
+    other = make(bert)
+    assert np.array_equal((await embedder.embed(TEXTS)).vectors, (await other.embed(TEXTS)).vectors)
+    assert embedder.info == other.info
 
 
-async def test_pooling_is_that_of_the_header(bert: Path, make: Make, tmp_path: Path) -> None:
+@in_module
+async def test_pooling_follows_the_header(embedder: LlamaEmbedder, make: Make, tmp_path: Path) -> None:
     first = make(write_tiny_bert(tmp_path / "cls.gguf", pooling=CLS))
-    mean = make(bert)
-    assert not np.allclose((await first.embed(TEXTS)).vectors, (await mean.embed(TEXTS)).vectors, atol=0.01)
-    assert first.info.fingerprint != mean.info.fingerprint
+    assert not np.allclose((await first.embed(TEXTS)).vectors, (await embedder.embed(TEXTS)).vectors, atol=0.01)
+    assert first.info.fingerprint != embedder.info.fingerprint
 
 
-async def test_no_text_has_no_vector_and_an_empty_one_has_one(bert: Path, make: Make) -> None:
-    embedder = make(bert)
+@in_module
+async def test_empty_texts_have_vectors_and_no_texts_have_none(embedder: LlamaEmbedder) -> None:
     assert (await embedder.embed([])).vectors.shape == (0, DIMENSION)
     vectors = (await embedder.embed(["", " \n "])).vectors
     assert np.isfinite(vectors).all()
     assert vectors[0] == pytest.approx(vectors[1], abs=1e-5)
 
 
-async def test_a_long_text_is_cut_at_a_sentence_and_that_is_said_once(bert: Path, make: Make) -> None:
+@in_module
+async def test_long_texts_are_cut_at_a_sentence_with_one_notice(bert: Path, make: Make) -> None:
     embedder = make(bert)
     notices: list[str] = []
     embedder.watch(lambda state: notices.append(state.notice) if state.notice else None)
@@ -101,18 +112,20 @@ async def test_a_long_text_is_cut_at_a_sentence_and_that_is_said_once(bert: Path
     assert str(MAX_TOKENS) in notices[0]
 
 
-async def test_control_tokens_in_a_text_are_text(bert: Path, make: Make) -> None:
-    embedder = make(bert)
+@in_module
+async def test_control_tokens_in_a_text_are_plain_text(embedder: LlamaEmbedder) -> None:
     usage = (await embedder.embed(["[SEP]"])).usage
     assert usage.prefilled == 2 + len("[SEP]")
 
 
-async def test_a_query_and_a_document_begin_as_the_models_family_wants_it(make: Make, tmp_path: Path) -> None:
-    plain = make(write_tiny_bert(tmp_path / "plain.gguf"))
+@in_module
+async def test_queries_and_documents_get_the_prefixes_of_the_model_family(
+    embedder: LlamaEmbedder, make: Make, tmp_path: Path
+) -> None:
     family = make(write_tiny_bert(tmp_path / "nomic-embed-text-v1.5.Q8_0.gguf"))
     query = (await family.embed(["the lamp"], TextKind.QUERY)).vectors
     document = (await family.embed(["the lamp"], TextKind.DOCUMENT)).vectors
-    expected = (await plain.embed(["search_query: the lamp", "search_document: the lamp"])).vectors
+    expected = (await embedder.embed(["search_query: the lamp", "search_document: the lamp"])).vectors
     assert np.concatenate([query, document]) == pytest.approx(expected, abs=1e-3)
     assert not np.allclose(query, document, atol=0.001)
 
@@ -131,7 +144,7 @@ async def test_a_query_and_a_document_begin_as_the_models_family_wants_it(make: 
         ("Mxbai Embed Large v1", "Represent this sentence for searching relevant passages: ", ""),
     ],
 )
-def test_families_are_known_by_name(tmp_path: Path, name: str, query: str, document: str) -> None:
+def test_model_families_are_known_by_name(tmp_path: Path, name: str, query: str, document: str) -> None:
     prefixes = prefixes_of(read_header(write_tiny_bert(tmp_path / f"{name}.gguf", name="model")))
     assert (prefixes.query, prefixes.document) == (query, document)
     if name != "model":
@@ -139,7 +152,8 @@ def test_families_are_known_by_name(tmp_path: Path, name: str, query: str, docum
         assert same == prefixes
 
 
-async def test_a_model_that_writes_is_no_embedding_model_and_the_other_way_round(
+@in_module
+async def test_text_models_do_not_embed_and_embedding_models_do_not_write(
     bert: Path, make: Make, tmp_path: Path
 ) -> None:
     chat = write_tiny_gguf(tmp_path / "chat.gguf")
@@ -152,7 +166,8 @@ async def test_a_model_that_writes_is_no_embedding_model_and_the_other_way_round
     await engine.close()
 
 
-async def test_a_model_that_decodes_makes_vectors_when_its_header_says_how(make: Make, tmp_path: Path) -> None:
+@in_module
+async def test_decoders_with_pooling_make_vectors(make: Make, tmp_path: Path) -> None:
     embedder = make(write_tiny_gguf(tmp_path / "decoder.gguf", llama__pooling_type=3))
     together = (await embedder.embed(TEXTS)).vectors
     alone = np.concatenate([(await embedder.embed([text])).vectors for text in TEXTS])
@@ -161,7 +176,8 @@ async def test_a_model_that_decodes_makes_vectors_when_its_header_says_how(make:
     assert (together @ together.T - 2 * np.eye(len(TEXTS)) < 0.9999).all()
 
 
-async def test_the_process_is_started_again_when_it_is_lost(bert: Path, make: Make) -> None:
+@in_module
+async def test_a_lost_process_is_restarted(bert: Path, make: Make) -> None:
     embedder = make(bert)
     before = (await embedder.embed(TEXTS)).vectors
     states: list[EngineState] = []
@@ -174,8 +190,8 @@ async def test_the_process_is_started_again_when_it_is_lost(bert: Path, make: Ma
     assert any(state.phase is Phase.LOADING for state in states)
 
 
-async def test_a_person_goes_before_background_work_and_a_cancel_ends_it(bert: Path, make: Make) -> None:
-    embedder = make(bert)
+@in_module
+async def test_interactive_requests_go_first_and_background_work_can_be_cancelled(embedder: LlamaEmbedder) -> None:
     await embedder.start()
     background = asyncio.create_task(embedder.embed(TEXTS * 3000, priority=Priority.BACKGROUND))
     await asyncio.sleep(0.05)
@@ -188,7 +204,8 @@ async def test_a_person_goes_before_background_work_and_a_cancel_ends_it(bert: P
     assert len((await embedder.embed(TEXTS)).vectors) == len(TEXTS)
 
 
-async def test_a_closed_one_says_so(bert: Path, make: Make) -> None:
+@in_module
+async def test_a_closed_embedder_refuses_requests(bert: Path, make: Make) -> None:
     embedder = make(bert)
     await embedder.embed(TEXTS)
     await embedder.close()
@@ -197,7 +214,8 @@ async def test_a_closed_one_says_so(bert: Path, make: Make) -> None:
         await embedder.embed(TEXTS)
 
 
-async def test_how_fast_it_was_is_known_once_it_was_asked(bert: Path, make: Make) -> None:
+@in_module
+async def test_speed_is_known_after_the_first_request(bert: Path, make: Make) -> None:
     embedder = make(bert)
     await embedder.start()
     assert embedder.tokens_per_s is None
