@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from lxml import etree
 
@@ -32,6 +32,9 @@ class _List:
     restarts: frozenset[int]
     """Levels at which this list restarts."""
 
+    def level(self, level: int) -> _Level:
+        return self.levels.get(level, _Level("bullet", "", 1))
+
 
 @dataclass(slots=True)
 class Numbering:
@@ -52,22 +55,20 @@ class Numbering:
             counts[level] = None
         self._begun.add((name, level))
         before = counts[level]
-        counts[level] = _start(found, level) if before is None else before + 1
+        own = found.level(level)
+        counts[level] = own.start if before is None else before + 1
         counts[level + 1 :] = [None] * (_LEVELS - level - 1)
-        own = found.levels.get(level)
-        if own is None:
-            return BULLET
         if own.style == "bullet":
             return own.text if own.text in _OWN_BULLETS else BULLET
         if own.style == "none":
             return ""
-        return _PLACE.sub(lambda place: self._number(found, counts, int(place[1]) - 1), own.text).strip()
 
-    def _number(self, found: _List, counts: list[int | None], level: int) -> str:
-        number = counts[level]
-        number = _start(found, level) if number is None else number
-        own = found.levels.get(level)
-        return format_number(number, _FORMATS.get(own.style if own else "", "1"))
+        def number(place: re.Match[str]) -> str:
+            level = int(place[1]) - 1
+            count, own = counts[level], found.level(level)
+            return format_number(own.start if count is None else count, _FORMATS.get(own.style, "1"))
+
+        return _PLACE.sub(number, own.text).strip()
 
 
 def read_numbering(root: etree._Element | None) -> Numbering:
@@ -101,7 +102,7 @@ def _list(family: str, abstract: etree._Element | None, element: etree._Element)
         if start is not None:
             restarts.add(level)
             if level in levels:
-                levels[level] = _Level(levels[level].style, levels[level].text, _integer(start))
+                levels[level] = replace(levels[level], start=_integer(start))
     return _List(family, levels, frozenset(restarts))
 
 
@@ -118,11 +119,6 @@ def _levels(element: etree._Element | None) -> list[tuple[int, _Level]]:
         for level in (element if element is not None else ())
         if local_name(level) == "lvl"
     ]
-
-
-def _start(found: _List, level: int) -> int:
-    own = found.levels.get(level)
-    return own.start if own else 1
 
 
 def _integer(text: str | None, otherwise: int = 0) -> int:

@@ -3,7 +3,7 @@
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, islice
 from urllib.parse import unquote, urlsplit
 
@@ -62,7 +62,7 @@ class Package:
     spine: tuple[str, ...]
     """Paths of the text files in reading order, possibly repeated."""
     contents: tuple[ContentsEntry, ...]
-    notices: tuple[str, ...] = field(default=())
+    notices: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def read_package(archive: Archive) -> Package:
         raise PackageError(f"its package file {path} {error}") from error
     if root is None:
         raise PackageError(f"its package file {path} is not XML")
-    items = dict(_manifest(root, posixpath.dirname(path)))
+    items = _manifest(root, posixpath.dirname(path))
     notices: list[str] = []
     spine = _spine(root, items, notices)
     if not spine:
@@ -101,30 +101,28 @@ def read_package(archive: Archive) -> Package:
 
 def encrypted_paths(archive: Archive) -> frozenset[str]:
     """Paths of the encrypted files, without obfuscated fonts."""
-    try:
-        root = parse_recovering(archive.read(ENCRYPTION))
-    except ArchiveError:
-        return frozenset()
-    if root is None:
-        return frozenset()
+    root = _parsed(archive, ENCRYPTION)
     found = set()
-    for data in elements_named(root, "encrypteddata"):
+    for data in elements_named(root, "encrypteddata") if root is not None else ():
         methods = {method.get("Algorithm", "") for method in elements_named(data, "encryptionmethod")}
         if not methods <= _FONT_OBFUSCATION or not methods:
             found |= {normalise_path(unquote(ref.get("URI", ""))) for ref in elements_named(data, "cipherreference")}
     return frozenset(found)
 
 
-def _package_path(archive: Archive) -> str:
+def _parsed(archive: Archive, path: str) -> etree._Element | None:
     try:
-        root = parse_recovering(archive.read(CONTAINER))
+        return parse_recovering(archive.read(path))
     except ArchiveError:
-        root = None
-    if root is not None:
-        for rootfile in elements_named(root, "rootfile"):
-            path = normalise_path(rootfile.get("full-path", ""))
-            if archive.find(path):
-                return path
+        return None
+
+
+def _package_path(archive: Archive) -> str:
+    root = _parsed(archive, CONTAINER)
+    for rootfile in elements_named(root, "rootfile") if root is not None else ():
+        path = normalise_path(rootfile.get("full-path", ""))
+        if archive.find(path):
+            return path
     # Broken archives often still contain the package.
     packages = sorted(name for name in archive.names if name.lower().endswith(".opf"))
     if not packages:
@@ -132,13 +130,17 @@ def _package_path(archive: Archive) -> str:
     return packages[0]
 
 
-def _manifest(root: etree._Element, folder: str) -> Iterator[tuple[str, _Item]]:
+def _manifest(root: etree._Element, folder: str) -> dict[str, _Item]:
     manifest = first_named(root, "manifest")
-    for item in elements_named(manifest, "item") if manifest is not None else ():
-        path = resolve_reference(item.get("href", ""), folder)[0]
-        properties = frozenset(item.get("properties", "").split())
-        media_type = item.get("media-type", "").strip().lower()
-        yield item.get("id", ""), _Item(path, media_type, properties, item.get("fallback", ""))
+    return {
+        item.get("id", ""): _Item(
+            resolve_reference(item.get("href", ""), folder)[0],
+            item.get("media-type", "").strip().lower(),
+            frozenset(item.get("properties", "").split()),
+            item.get("fallback", ""),
+        )
+        for item in (elements_named(manifest, "item") if manifest is not None else ())
+    }
 
 
 def resolve_reference(reference: str, folder: str) -> tuple[str, str]:
@@ -223,10 +225,7 @@ def _contents(archive: Archive, root: etree._Element, items: dict[str, _Item]) -
     navigation = [item for item in items.values() if "nav" in item.properties]
     older = [item for item in (ncx, *items.values()) if item and item.media_type == "application/x-dtbncx+xml"]
     for item in (*navigation[:1], *older[:1]):
-        try:
-            tree = parse_recovering(archive.read(item.path))
-        except ArchiveError:
-            continue
+        tree = _parsed(archive, item.path)
         if tree is None:
             continue
         if "nav" in item.properties:

@@ -117,7 +117,11 @@ def by_headings(blocks: Sequence[Block], texts: Sequence[str], layout: PageLayou
 
 
 def _by_size(blocks: Sequence[Block], texts: Sequence[str]) -> list[ChapterStart]:
-    headings = [(index, _rank(block)) for index, block in enumerate(blocks) if block.kind is ParagraphKind.HEADING]
+    headings = [
+        (index, (round(block.lines[0].size), block.lines[0].runs[0].font.is_bold))
+        for index, block in enumerate(blocks)
+        if block.kind is ParagraphKind.HEADING
+    ]
     if not headings:
         return []
     first_page = blocks[headings[0][0]].lines[0].page
@@ -137,8 +141,3 @@ def _by_size(blocks: Sequence[Block], texts: Sequence[str]) -> list[ChapterStart
         else:
             found.append(ChapterStart(index, texts[index], levels[rank]))
     return found
-
-
-def _rank(block: Block) -> tuple[float, bool]:
-    first = block.lines[0]
-    return round(first.size), first.runs[0].font.is_bold

@@ -1,6 +1,7 @@
 """Arranges a page's text runs into columns and lines in reading order, by their positions."""
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
@@ -55,11 +56,14 @@ class _Segment:
     baseline: float = 0.0
     size: float = 0.0
 
+    def overlaps(self, other: "_Segment") -> bool:
+        shared = min(self.right, other.right) - max(self.left, other.left)
+        return shared > 0.5 * min(self.right - self.left, other.right - other.left) + 0.1
+
 
 def rows(page: Page) -> list[Line]:
     """The rows across the whole page from the top down, for finding furniture."""
-    segments = _segments(page.runs)
-    return [_line(page.number, group) for group in _by_baseline(segments)]
+    return [_line(page.number, group) for group in _by_baseline(_segments(page.runs))]
 
 
 def columns(page: Page, gutter: float | None, dropped: Iterable[Line]) -> list[Column]:
@@ -98,22 +102,17 @@ def _segments(runs: Sequence[TextRun]) -> list[_Segment]:
 def _continues(segment: _Segment, run: TextRun) -> bool:
     size = max(segment.size, run.size)
     gap = run.left - segment.right
-    return -0.3 * size <= gap <= _NARROW_GAP_EMS * size and _on_one_row(
-        segment.baseline, segment.size, run.baseline, run.size
-    )
+    return -0.3 * size <= gap <= _NARROW_GAP_EMS * size and _on_one_row(segment, run)
 
 
-def _on_one_row(baseline: float, size: float, other: float, other_size: float) -> bool:
+def _on_one_row(one: _Segment | TextRun, other: _Segment | TextRun) -> bool:
     """Whether two runs share a line: one baseline, or the smaller raised or lowered beside the larger."""
-    distance = abs(baseline - other)
-    if distance <= _SAME_ROW_EMS * min(size, other_size):
+    small, large = sorted((one, other), key=lambda each: each.size)
+    if abs(one.baseline - other.baseline) <= _SAME_ROW_EMS * small.size:
         return True
-    if min(size, other_size) > 0.85 * max(size, other_size):
-        return False
-    small, large = (
-        ((baseline, size), (other, other_size)) if size < other_size else ((other, other_size), (baseline, size))
-    )
-    return large[0] - 0.35 * large[1] < small[0] < large[0] + 0.6 * large[1] and large[1] < 2 * small[1] + 1
+    raised = small.baseline - large.baseline
+    fits = small.size <= 0.85 * large.size and large.size < 2 * small.size + 1
+    return fits and -0.35 * large.size < raised < 0.6 * large.size
 
 
 def _by_baseline(segments: list[_Segment]) -> list[list[_Segment]]:
@@ -123,9 +122,7 @@ def _by_baseline(segments: list[_Segment]) -> list[list[_Segment]]:
     for segment in sorted(segments, key=lambda one: (-round(one.baseline / 3), one.left)):
         for row in reversed(found[-3:]):
             largest = max(row, key=lambda one: one.size)
-            if _on_one_row(largest.baseline, largest.size, segment.baseline, segment.size) and not any(
-                _overlap(other, segment) for other in row
-            ):
+            if _on_one_row(largest, segment) and not any(segment.overlaps(other) for other in row):
                 row.append(segment)
                 break
         else:
@@ -135,11 +132,6 @@ def _by_baseline(segments: list[_Segment]) -> list[list[_Segment]]:
     found = _with_drop_caps(found)
     found.sort(key=lambda row: -max(row, key=lambda one: one.size).baseline)
     return found
-
-
-def _overlap(one: _Segment, other: _Segment) -> bool:
-    shared = min(one.right, other.right) - max(one.left, other.left)
-    return shared > 0.5 * min(one.right - one.left, other.right - other.left) + 0.1
 
 
 def _with_drop_caps(found: list[list[_Segment]]) -> list[list[_Segment]]:
@@ -199,7 +191,7 @@ def _flows(segments: list[_Segment], gutter: float | None, depth: int) -> list[l
             spanning.append(segment)
             continue
         if spanning:
-            if side is right and _on_one_row(spanning[-1].baseline, spanning[-1].size, segment.baseline, segment.size):
+            if side is right and _on_one_row(spanning[-1], segment):
                 spanning.append(segment)
                 continue
             flows.append(spanning)
@@ -248,21 +240,17 @@ def _gutter(segments: list[_Segment], known: float | None) -> float | None:
 
 def _joined(segments: list[_Segment], x: float) -> list[_Segment]:
     """Join the segments of a row on one side of `x`: a line may be written word by word."""
-    found: list[_Segment] = []
     ordered = sorted(segments, key=lambda one: (one.left >= x, -round(one.baseline), one.left))
-    for _, row in groupby(ordered, key=lambda one: (one.left >= x, round(one.baseline))):
-        row_segments = list(row)
-        found.append(
-            _Segment([], row_segments[0].left, max(one.right for one in row_segments), row_segments[0].baseline)
-        )
-    return found
+    grouped = groupby(ordered, key=lambda one: (one.left >= x, round(one.baseline)))
+    rows = [list(row) for _, row in grouped]
+    return [_Segment([], row[0].left, max(one.right for one in row), row[0].baseline) for row in rows]
 
 
 def _line(page: int, segments: list[_Segment]) -> Line:
     runs = sorted((run for segment in segments for run in segment.runs), key=lambda run: run.left)
-    sizes: dict[float, int] = {}
+    sizes: Counter[float] = Counter()
     for run in runs:
-        sizes[run.size] = sizes.get(run.size, 0) + len(run.text)
+        sizes[run.size] += len(run.text)
     size = max(sizes, key=lambda one: sizes[one])
     baseline = next(run.baseline for run in runs if run.size == size)
     words: list[str] = []

@@ -15,6 +15,7 @@ import re
 import resource
 import sys
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any, BinaryIO
 
 import orjson
@@ -68,13 +69,14 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
             continue
         text = page.get_textpage()
         runs = list(_runs(text.raw, fonts, narrow_f))
+        pictures = page.get_objects(filter=(pdfium.FPDF_PAGEOBJ_IMAGE,), max_depth=2) if len(runs) < 3 else ()
         yield {
             "page": number,
             "size": page.get_size(),
             "runs": runs,
             "fonts": [[name.decode("utf-8", "replace"), flags, weight] for name, flags, weight in list(fonts)[known:]],
             "links": list(_links(document, page)) if runs else [],
-            "has_pictures": _has_pictures(page) if len(runs) < 3 else False,
+            "has_pictures": any(True for _ in pictures),
         }
         text.close()
         page.close()
@@ -109,11 +111,10 @@ class _Reader:
         return "".join(chr(code) if 0 < code < 0x110000 else " " for code in codes)
 
     def text_object(self, index: int) -> int:
-        return ctypes.cast(pdfium.FPDFText_GetTextObject(self.text, index), ctypes.c_void_p).value or 0
+        return _address(pdfium.FPDFText_GetTextObject(self.text, index))
 
     def font_object(self, index: int) -> int:
-        font = pdfium.FPDFTextObj_GetFont(pdfium.FPDFText_GetTextObject(self.text, index))
-        return ctypes.cast(font, ctypes.c_void_p).value or 0
+        return _address(pdfium.FPDFTextObj_GetFont(pdfium.FPDFText_GetTextObject(self.text, index)))
 
     def box(self, index: int) -> tuple[float, float, float, float]:
         """Left, bottom, right, top."""
@@ -146,6 +147,10 @@ class _Reader:
         return name, self._flags.value, pdfium.FPDFText_GetFontWeight(self.text, index)
 
 
+def _address(pointer: Any) -> int:
+    return ctypes.cast(pointer, ctypes.c_void_p).value or 0
+
+
 def _runs(text: Any, fonts: dict[tuple[bytes, int, int], int], narrow_f: dict[int, float]) -> Iterator[RunRecord]:
     """The runs of a page. `narrow_f`: width of the narrowest f of each font so far, in ems."""
     page = _Reader(text)
@@ -161,10 +166,7 @@ def _runs(text: Any, fonts: dict[tuple[bytes, int, int], int], narrow_f: dict[in
 
 
 def _find_lost_letters(page: _Reader, narrowest: dict[int, float]) -> None:
-    """Find each f that is much wider than others of its font and shares its box with no other character.
-
-    PDFium gives every letter of a ligature that it knows the box of the whole glyph.
-    """
+    """Find each f that is much wider than others of its font; letters of a ligature that PDFium knows share a box."""
     for match in _F.finditer(page.characters):
         index = match.start()
         box, (scale, turn) = page.box(index), page.scale_and_turn(index)
@@ -180,26 +182,18 @@ def _find_lost_letters(page: _Reader, narrowest: dict[int, float]) -> None:
 
 def _split_by_object(page: _Reader, start: int, stop: int) -> Iterator[tuple[int, int]]:
     """Split a line where another text object starts, by bisection: asking PDFium is slow."""
-    while start < stop and page.characters[start].isspace():
-        start += 1
-    while start < stop and page.characters[stop - 1].isspace():
-        stop -= 1
+    text = page.characters[start:stop]
+    start, stop = start + len(text) - len(text.lstrip()), stop - len(text) + len(text.rstrip())
     if start >= stop:
         return
     if stop - start == 1 or page.text_object(start) == page.text_object(stop - 1):
         yield start, stop
         return
     middle = (start + stop) // 2
-    before: tuple[int, int] | None = None
-    for part in (*_split_by_object(page, start, middle), *_split_by_object(page, middle, stop)):
-        if before and page.text_object(before[0]) == page.text_object(part[0]):
-            before = before[0], part[1]
-        else:
-            if before:
-                yield before
-            before = part
-    if before:
-        yield before
+    parts = (*_split_by_object(page, start, middle), *_split_by_object(page, middle, stop))
+    for _, same in groupby(parts, key=lambda part: page.text_object(part[0])):
+        together = list(same)
+        yield together[0][0], together[-1][1]
 
 
 def _split_at_gaps(page: _Reader, start: int, stop: int, size: float, turn: int) -> Iterator[tuple[int, int]]:
@@ -291,19 +285,9 @@ def _language(document: Any) -> str:
     return bytes(buffer)[: max(0, min(written, 128) - 2)].decode("utf-16-le", "replace")
 
 
-def _has_pictures(page: Any) -> bool:
-    objects = page.get_objects(filter=(pdfium.FPDF_PAGEOBJ_IMAGE,), max_depth=2)
-    return next(iter(objects), None) is not None
-
-
-def limit_memory(limit_bytes: int) -> None:
-    """Limit this process's memory where the system supports it."""
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (limit_bytes, limit_bytes))
-
-
 def main(first_page: int, memory_bytes: int) -> None:
-    limit_memory(memory_bytes)
+    with contextlib.suppress(ValueError, OSError):  # not supported by every system
+        resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     stream = io.BufferedReader(io.FileIO(0, closefd=False))
     stream.seek(0)
     for record in read(stream, first_page):
