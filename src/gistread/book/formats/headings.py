@@ -90,15 +90,14 @@ def is_contents(block: TextBlock) -> bool:
 def heading_candidate(index: int, block: TextBlock) -> Candidate | None:
     """The heading that `block` may be, or None."""
     lines = block.lines
-    if (
-        len(lines) > _MOST_LINES
-        or len(lines[0]) > _LONGEST_CHARACTERS
-        or block.kind in (ParagraphKind.BREAK, ParagraphKind.NOTE)
-    ):
+    is_apart = block.kind in (ParagraphKind.BREAK, ParagraphKind.NOTE)
+    if is_apart or len(lines) > _MOST_LINES or len(lines[0]) > _LONGEST_CHARACTERS:
         return None
     raw = lines[0].strip()
     if raw.startswith("#"):
-        return _markdown(index, block, raw)
+        match = _MARKDOWN.match(raw) if len(lines) == 1 else None
+        title = one_line(match[2]) if match else ""
+        return Candidate(index, Rank.CHAPTER, "markdown", None, title, False, len(match[1])) if match else None
     if len(lines) == 2 and len(lines[1]) >= 3 and not lines[1].strip("=") and raw:
         return Candidate(index, Rank.CHAPTER, "markdown", None, raw, False, 1)
     text = raw.strip(_DECORATION)
@@ -109,13 +108,6 @@ def heading_candidate(index: int, block: TextBlock) -> Candidate | None:
             return None
         text = "\n".join([text, *(line.strip().strip("_") for line in lines[1:])])
     return _keyword(index, text) or _named(index, text) or _numeral(index, text)
-
-
-def _markdown(index: int, block: TextBlock, raw: str) -> Candidate | None:
-    match = _MARKDOWN.match(raw) if len(block.lines) == 1 else None
-    if not match:
-        return None
-    return Candidate(index, Rank.CHAPTER, "markdown", None, one_line(match[2]), False, len(match[1]))
 
 
 def _keyword(index: int, text: str) -> Candidate | None:
@@ -137,11 +129,8 @@ def _keyword(index: int, text: str) -> Candidate | None:
     if match:
         word, number = match[2].lower(), parse_number(match[1])
         # Accepts "SECOND EPILOGUE"; "II Introduction" is a line of a table of contents.
-        above = (
-            Rank.NAMED
-            if word in NAMED_HEADINGS and not match[1].isdigit() and not parse_roman(match[1])
-            else RANKS.get(word)
-        )
+        is_named = word in NAMED_HEADINGS and not match[1].isdigit() and not parse_roman(match[1])
+        above = Rank.NAMED if is_named else RANKS.get(word)
         if above is not None and number is not None and _may_follow(match[3], match[2]):
             return Candidate(index, above, word, number, one_line(text), not _bare_rest(match[3]))
     return None
@@ -187,25 +176,17 @@ def _named(index: int, text: str) -> Candidate | None:
 
 
 def _numeral(index: int, text: str) -> Candidate | None:
-    match = _BARE.match(text)
-    if match:
-        number = parse_number(match[1])
-        if number is not None:
-            return Candidate(index, Rank.CHAPTER, _style(match[1]), number, text, True)
+    bare, titled = _BARE.match(text), _NUMBER_TITLE.match(text)
+    match = bare or titled
+    number = parse_number(match[1]) if match else None
+    if match is None or number is None:
         return None
-    match = _NUMBER_TITLE.match(text)
-    if match and len(text) <= 120:
-        number = parse_number(match[1])
-        title = match[2]
-        if number is not None and not title[0].islower() and title[-1] not in ",;":
-            return Candidate(index, Rank.CHAPTER, f"{_style(match[1])} with title", number, one_line(text), False)
-    return None
-
-
-def _style(word: str) -> str:
-    if word.isdigit():
-        return "digits"
-    return "roman" if re.fullmatch("[IVXLCDM]+", word) else "spelled"
+    style = "digits" if match[1].isdigit() else "roman" if re.fullmatch("[IVXLCDM]+", match[1]) else "spelled"
+    if bare:
+        return Candidate(index, Rank.CHAPTER, style, number, text, True)
+    if len(text) > 120 or match[2][0].islower() or match[2][-1] in ",;":
+        return None
+    return Candidate(index, Rank.CHAPTER, f"{style} with title", number, one_line(text), False)
 
 
 def may_be_subtitle(block: TextBlock) -> bool:

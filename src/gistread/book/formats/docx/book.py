@@ -12,7 +12,7 @@ from gistread.book.formats.docx.package import main_part, metadata_of, related_p
 from gistread.book.formats.docx.runs import RunState
 from gistread.book.formats.docx.styles import StyleRole, Styles, attribute, child, read_styles
 from gistread.book.formats.docx.tree import BodyWriter, finish_tree, write_notes
-from gistread.book.formats.elements.markup import local_name, plain_text
+from gistread.book.formats.elements.markup import elements_named, plain_text
 from gistread.book.formats.elements.single_document import Metadata, book_from_tree
 from gistread.book.model import Book
 from gistread.errors import BookError
@@ -47,24 +47,16 @@ def read_docx(archive: Archive, name: str) -> Book:
         raise BookError(f"{name} cannot be read: it is nested too deeply.") from error
     finish_tree(root)
     metadata = metadata_of(archive)
-    metadata = replace(
-        metadata, title=metadata.title or _styled_title(root, writer), language=_language(metadata, state)
-    )
+    # Otherwise the text styled as title.
+    heading = next(root.iter("h1"), None) if writer.has_title else None
+    title = metadata.title or (plain_text(heading) if heading is not None else "")
+    metadata = replace(metadata, title=title, language=_language(metadata, state))
     return book_from_tree(root, name, "docx", metadata, notices=tuple(_notices(writer, repaired=main.repaired)))
 
 
 def _has_title(body: etree._Element, styles: Styles) -> bool:
-    return any(
-        styles.paragraphs[style].role is StyleRole.TITLE
-        for element in body.iter()
-        if local_name(element) == "pstyle" and (style := attribute(element) or "") in styles.paragraphs
-    )
-
-
-def _styled_title(root: etree._Element, writer: BodyWriter) -> str:
-    """The text styled as title, if the properties name none."""
-    heading = next(root.iter("h1"), None) if writer.has_title else None
-    return plain_text(heading) if heading is not None else ""
+    used = (styles.paragraphs.get(attribute(element) or "") for element in elements_named(body, "pstyle"))
+    return any(style is not None and style.role is StyleRole.TITLE for style in used)
 
 
 def _language(metadata: Metadata, state: RunState) -> str:

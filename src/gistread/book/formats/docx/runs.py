@@ -137,9 +137,6 @@ class RunWriter:
         self.target, self._leaf = etree.SubElement(outer, "a", href=href), None
         return outer
 
-    def _simple_field(self, element: etree._Element) -> None:
-        self._inside(element, _href(attribute(element, "instr") or ""))
-
     def _alternatives(self, element: etree._Element) -> None:
         first = next((inner for inner in element if local_name(inner) in ("choice", "fallback")), None)
         if first is not None:
@@ -277,8 +274,7 @@ class RunWriter:
             return
         image = etree.SubElement(self.target, "img")
         image.set("src", relation.target)
-        words = words or attribute(element, "title") or ""
-        if words:
+        if words := words or attribute(element, "title") or "":
             image.set("alt", words)
         self._leaf = None
 
@@ -318,7 +314,7 @@ _HANDLERS: dict[str, Callable[[RunWriter, etree._Element], None]] = {
     "ins": RunWriter._inserted,
     "moveto": RunWriter._inserted,
     "hyperlink": RunWriter._hyperlink,
-    "fldsimple": RunWriter._simple_field,
+    "fldsimple": lambda writer, element: writer._inside(element, _href(attribute(element, "instr") or "")),
     "bookmarkstart": RunWriter._bookmark,
     "alternatecontent": RunWriter._alternatives,
     "drawing": RunWriter._picture,

@@ -263,14 +263,10 @@ def _add_scene_breaks(root: etree._Element) -> None:
     paragraphs = sum(1 for _ in root.iter("p"))
     parts = len(empty) * _PARAGRAPHS_FOR_ONE_EMPTY <= paragraphs
     for element in empty:
-        before, after = element.getprevious(), element.getnext()
-        if parts and _is_prose(before) and _is_prose(after):
+        around = (element.getprevious(), element.getnext())
+        if parts and all(each is not None and each.tag in _PROSE_TAGS and not each.get("class") for each in around):
             element.tag = "hr"
             del element.attrib["class"]
-
-
-def _is_prose(element: etree._Element | None) -> bool:
-    return element is not None and element.tag in _PROSE_TAGS and not element.get("class")
 
 
 def _marker(properties: etree._Element | None, style: ParagraphStyle, numbering: Numbering) -> "tuple[str, int] | None":

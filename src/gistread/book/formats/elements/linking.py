@@ -110,7 +110,9 @@ class _Linker:
             for index, paragraph in enumerate(document.paragraphs):
                 if any(mark.href for mark in paragraph.marks):
                     self._collect(path, index, paragraph)
-        notes = self._notes()
+        starts = {(link.target.path, link.target.first) for link in self._links.values() if _is_reference(link)}
+        ranges = ((key, link, self._range(link, starts)) for key, link in self._links.items())
+        notes = {key: note for key, link, note in ranges if note is not None and self._is_note(link, note)}
         targets: dict[str, ParagraphRange] = {}
         documents = {}
         note_pieces: dict[str, set[int]] = {}
@@ -152,16 +154,6 @@ class _Linker:
         # A missing anchor in another file means its start; in the same file a browser would stay.
         return ParagraphRange(place.path, 0) if place.path != path or place.fragment.lower() in ("", "top") else None
 
-    def _notes(self) -> dict[tuple[str, int, int], ParagraphRange]:
-        """The note of each link that is a note reference."""
-        found = {}
-        starts = {(link.target.path, link.target.first) for link in self._links.values() if _is_reference(link)}
-        for key, link in self._links.items():
-            note = self._range(link, starts)
-            if note is not None and self._is_note(link, note):
-                found[key] = note
-        return found
-
     def _range(self, link: _Link, starts: set[tuple[str, int]]) -> ParagraphRange | None:
         """The note a link would lead to: the declared note, the element with the id, or one paragraph."""
         if not link.fragment:
@@ -177,11 +169,12 @@ class _Linker:
         if first + 1 < last and document.paragraphs[first].kind is ParagraphKind.BREAK:
             # A rule above the notes of a page.
             first += 1
-        if declared:
-            return ParagraphRange(path, first, last)
-        if first < last <= first + _LONGEST_NOTE_PIECES and not _is_only_number(document.paragraphs[first:last]):
-            return ParagraphRange(path, first, last)
-        return ParagraphRange(path, first, self._goes_on(document, path, first, starts))
+        is_element = first < last <= first + _LONGEST_NOTE_PIECES and not _is_only_number(
+            document.paragraphs[first:last]
+        )
+        if not (declared or is_element):
+            last = self._goes_on(document, path, first, starts)
+        return ParagraphRange(path, first, last)
 
     def _goes_on(self, document: XhtmlDocument, path: str, first: int, starts: set[tuple[str, int]]) -> int:
         """End of a note of which only the first paragraph is known: at the next note, if only notes follow."""
@@ -192,9 +185,8 @@ class _Linker:
                 break
             if any(_is_reference(link) and self._follows(link) for link in self._by_piece.get((path, index), ())):
                 break
-        return first + (
-            2 if _is_only_number(document.paragraphs[first : first + 1]) and first + 1 < len(document.paragraphs) else 1
-        )
+        only_number = _is_only_number(document.paragraphs[first : first + 1])
+        return min(first + 1 + only_number, len(document.paragraphs))
 
     def _is_note(self, link: _Link, note: ParagraphRange) -> bool:
         mark = self.documents[link.path].paragraphs[link.paragraph].marks[link.mark]

@@ -98,17 +98,13 @@ def classify(collected: CollectedText, context: Context, marker: str) -> ParsedP
     kind, level, several = context.kind, context.level, len(lines) > 1
     if kind is ParagraphKind.TABLE:
         return ParsedParagraph(text, ParagraphKind.TABLE, lines=True, marks=marks)
-    if context.note:
-        return ParsedParagraph(text, ParagraphKind.NOTE, lines=several, marks=marks)
-    if kind is ParagraphKind.IMAGE:
-        return ParsedParagraph(text, ParagraphKind.IMAGE, lines=several, marks=marks)
-    if context.verse or _looks_like_verse(words, kind):
+    if context.note or kind is ParagraphKind.IMAGE:
+        kind = ParagraphKind.NOTE if context.note else ParagraphKind.IMAGE
+        return ParsedParagraph(text, kind, lines=several, marks=marks)
+    is_short = len(words) > 2 and max(map(len, words)) <= _SHORT_LINE_CHARACTERS
+    if context.verse or (is_short and kind is not ParagraphKind.LIST):
         return ParsedParagraph(text, ParagraphKind.VERSE, lines=True, marks=marks)
     return ParsedParagraph(text, kind, level, several, marks)
-
-
-def _looks_like_verse(lines: list[str], kind: ParagraphKind) -> bool:
-    return len(lines) > 2 and kind is not ParagraphKind.LIST and max(map(len, lines)) <= _SHORT_LINE_CHARACTERS
 
 
 def _fold_lines(text: str) -> list[str]:

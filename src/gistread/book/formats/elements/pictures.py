@@ -24,7 +24,8 @@ class Picture:
 
 def picture_of(element: etree._Element) -> Picture:
     """An <img>, an SVG <image>, or an <object> that shows one."""
-    source = element.get("src") or element.get("data") or _reference(element)
+    keys = ("src", "data", _XLINK_HREF, "xlink:href", "href")
+    source = next(filter(None, map(element.get, keys)), "")
     return Picture("" if source.lstrip()[:5].lower() == "data:" else source.strip(), _description(element))
 
 
@@ -62,10 +63,6 @@ def svg_pictures(element: etree._Element) -> list[Picture]:
 def drawn_text(element: etree._Element) -> str:
     """Text drawn in an <svg>."""
     return " ".join(filter(None, (plain_text(each) for each in element.iter() if local_name(each) == "text")))
-
-
-def _reference(element: etree._Element) -> str:
-    return element.get(_XLINK_HREF) or element.get("xlink:href") or element.get("href") or ""
 
 
 def _description(element: etree._Element) -> str:

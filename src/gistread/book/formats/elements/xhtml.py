@@ -163,8 +163,12 @@ class _Walker:
         self._collector.begin(marks)
         self._block(element, name, types, context)
         self._collector.end(marks)
-        if element.attrib:
-            self._end(element, types, first)
+        last = len(self.paragraphs)
+        if last > first:
+            if is_note(element, types):
+                self.notes.append((first, last))
+            for value in _ids_of(element):
+                self.ends.setdefault(value, last)
 
     def flush(self, context: Context) -> None:
         if self._in_cell:
@@ -183,14 +187,6 @@ class _Walker:
             if value not in self.anchors:
                 self.anchors[value] = len(self.paragraphs)
                 self._ids.append(value)
-
-    def _end(self, element: etree._Element, types: frozenset[str], first: int) -> None:
-        last = len(self.paragraphs)
-        if last > first:
-            if is_note(element, types):
-                self.notes.append((first, last))
-            for value in _ids_of(element):
-                self.ends.setdefault(value, last)
 
     def _children(self, element: etree._Element, context: Context) -> None:
         text = self._collector.text
@@ -271,18 +267,15 @@ class _Walker:
         self._children(element, context)
         self.flush(context)
         lines = self.paragraphs[first:]
-        if len(lines) < 2 or any(
-            paragraph.kind is not ParagraphKind.VERSE or "\n" in paragraph.text for paragraph in lines
-        ):
+        if len(lines) < 2 or any(line.kind is not ParagraphKind.VERSE or "\n" in line.text for line in lines):
             return
         marks: list[InlineMark] = []
         texts = []
         for paragraph in lines:
             texts.append(inline.renumber_marks(paragraph.text, len(marks)) if paragraph.marks else paragraph.text)
             marks += paragraph.marks
-        self.paragraphs[first:] = [
-            ParsedParagraph("\n".join(texts), ParagraphKind.VERSE, lines=True, marks=tuple(marks[: inline.MAX_MARKS]))
-        ]
+        kept = tuple(marks[: inline.MAX_MARKS])
+        self.paragraphs[first:] = [ParsedParagraph("\n".join(texts), ParagraphKind.VERSE, lines=True, marks=kept)]
         for name in self._ids[known:]:
             self.anchors[name] = first + (self.anchors[name] - first) // len(lines)
             if name in self.ends:

@@ -62,7 +62,9 @@ def split_into_blocks(columns: Sequence[Column], layout: PageLayout) -> list[Blo
         body, foot = _split_footnotes(column, layout.size)
         own = _column_blocks(replace(column, lines=tuple(body)), layout)
         if foot and not foot[0].label:
-            _continue_note(found, foot)
+            # It continues a note from the page before.
+            for block in [block for block in found[-6:] if block.notes][-1:]:
+                block.notes[-1].lines += foot.pop(0).lines
         owner = own[-1] if own else None
         rest = _continuation(last, own, layout) if last else None
         if last and rest:
@@ -81,17 +83,14 @@ def split_into_blocks(columns: Sequence[Column], layout: PageLayout) -> list[Blo
 
 def _continuable(own: list[Block], before: Block | None, found: list[Block], layout: PageLayout) -> Block | None:
     """The paragraph that may continue in the next column: the last one here, or the one this column interrupts."""
-    cut = before if before and _breaks_off(before) and _is_body(before.lines[-1], layout) else None
+    is_body = before and abs(before.lines[-1].size - layout.size) <= _SIZE_STEP * layout.size
+    cut = before if before and is_body and _breaks_off(before) else None
     for block in reversed(own):
         if not _is_float(block):
             if block.kind in _RUNNING and not (cut and block.lines[-1].size < _SMALL_PRINT * layout.size):
                 return block
             break
     return cut if cut and found and found[-1].lines[-1].page <= cut.lines[-1].page + 1 else None
-
-
-def _is_body(line: Line, layout: PageLayout) -> bool:
-    return abs(line.size - layout.size) <= _SIZE_STEP * layout.size
 
 
 def _breaks_off(block: Block) -> bool:
@@ -113,13 +112,6 @@ def _continuation(last: Block, own: Sequence[Block], layout: PageLayout) -> Bloc
 
 def _is_float(block: Block) -> bool:
     return block.kind in (ParagraphKind.IMAGE, ParagraphKind.TABLE)
-
-
-def _continue_note(found: list[Block], notes: list[Block]) -> None:
-    for block in reversed(found[-6:]):
-        if block.notes:
-            block.notes[-1].lines += notes.pop(0).lines
-            return
 
 
 def _continues(last: Block, first: Block, layout: PageLayout) -> bool:
@@ -261,14 +253,9 @@ def is_heading(block: Block, layout: PageLayout) -> bool:
         return False  # a list of names
     if first.size >= _HEADING_RATIO * layout.size:
         return any(map(str.isalpha, text)) or len(text) < 6
-    is_bold = all(_is_bold(line) for line in block.lines)
-    return (
-        is_bold
-        and not any(line.cells for line in block.lines)
-        and len(block.lines) <= 3
-        and first.size >= 0.95 * layout.size
-        and text[-1] not in ".,;:"
-    )
+    if len(block.lines) > 3 or first.size < 0.95 * layout.size or text[-1] in ".,;:":
+        return False
+    return all(_is_bold(line) and not line.cells for line in block.lines)
 
 
 def _merge_rows(found: list[Block], layout: PageLayout) -> Iterator[Block]:
@@ -277,11 +264,11 @@ def _merge_rows(found: list[Block], layout: PageLayout) -> Iterator[Block]:
     for block in found:
         rows = block.kind in (ParagraphKind.TABLE, ParagraphKind.CODE)
         single_row = block.kind is ParagraphKind.TEXT and len(block.lines) == 1 and block.lines[0].cells
-        if before and before.kind is block.kind and rows and _is_close(before, block, layout):
+        continues_table = before and single_row and before.lines[-1].cells
+        if before and ((rows and before.kind is block.kind) or continues_table) and _is_close(before, block, layout):
             before.lines += block.lines
-        elif before and single_row and before.lines[-1].cells and _is_close(before, block, layout):
-            before.lines += block.lines
-            before.kind, before.keeps_lines = ParagraphKind.TABLE, True
+            if continues_table:
+                before.kind, before.keeps_lines = ParagraphKind.TABLE, True
         else:
             if before:
                 yield before

@@ -43,11 +43,13 @@ def marked_text(
     references: References,
 ) -> tuple[str, list[InlineMark]]:
     """Text and marks of a paragraph for `BookBuilder.add`. `areas`: links on its pages."""
-    lines = [_chunks(line, block.kind, layout, _areas_near(line, areas), references) for line in block.lines]
+    lines = [_chunks(line, block.kind, layout, areas, references) for line in block.lines]
     if block.keeps_lines:
-        indents = _indents(block) if block.kind is ParagraphKind.CODE else [""] * len(lines)
+        left = min(line.left for line in block.lines)
         joined: list[StyledText] = []
-        for indent, line in zip(indents, lines, strict=True):
+        for source, line in zip(block.lines, lines, strict=True):
+            columns = round((source.left - left) / (0.6 * source.size)) if block.kind is ParagraphKind.CODE else 0
+            indent = " " * min(60, columns)
             joined += [StyledText(("\n" if joined else "") + indent, frozenset()), *line]
     else:
         joined = _joined(lines, words)
@@ -60,17 +62,15 @@ def plain_text_of(block: Block, words: WordCounts) -> str:
     for line in block.lines:
         drop, between = words.junction(text, line.text)
         text = text[: len(text) - drop] + between + line.text
-    return _clean(text).replace(HYPHEN, "-")
-
-
-def _clean(text: str) -> str:
-    return without_leaders(text.translate(_LIGATURES))
+    return without_leaders(text.translate(_LIGATURES)).replace(HYPHEN, "-")
 
 
 def _chunks(
     line: Line, kind: ParagraphKind, layout: PageLayout, areas: Sequence[LinkArea], references: References
 ) -> list[StyledText]:
     found: list[StyledText] = []
+    middle = line.baseline + 0.3 * line.size
+    areas = [area for area in areas if area.bottom <= middle <= area.top]
     at = 0
     for index, run in enumerate(line.runs):
         # The line has the white space between runs.
@@ -98,15 +98,6 @@ def _styles(line: Line, run: TextRun, kind: ParagraphKind, layout: PageLayout) -
     if is_raised(line, run):
         return styles | {Style.SUPERSCRIPT}
     return styles | {Style.SUBSCRIPT} if is_lowered(line, run) else styles
-
-
-def _areas_near(line: Line, areas: Sequence[LinkArea]) -> list[LinkArea]:
-    middle = line.baseline + 0.3 * line.size
-    return [
-        area
-        for area in areas
-        if area.bottom <= middle <= area.top and area.left < line.right and area.right > line.left
-    ]
 
 
 def _linked(run: TextRun, text: str, styles: frozenset[Style], areas: Sequence[LinkArea]) -> Iterator[StyledText]:
@@ -138,11 +129,6 @@ def _joined(lines: list[list[StyledText]], words: WordCounts) -> list[StyledText
                 joined.append(StyledText(" ", frozenset()))
         joined += line
     return joined
-
-
-def _indents(block: Block) -> list[str]:
-    left = min(line.left for line in block.lines)
-    return [" " * min(60, round((line.left - left) / (0.6 * line.size))) for line in block.lines]
 
 
 def _apply_marks(chunks: list[StyledText], kind: ParagraphKind) -> tuple[str, list[InlineMark]]:
