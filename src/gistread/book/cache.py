@@ -42,7 +42,9 @@ def open_cached(source: Path, directory: Path, cancelled: Cancelled = never) -> 
     """
 
     def read_one(stream: io.BufferedReader, path: Path) -> Book:
-        entry = directory / f"{_digest(stream)}-{EXTRACTION_VERSION}{_SUFFIX}"
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        stream.seek(0)
+        entry = directory / f"{digest}-{EXTRACTION_VERSION}{_SUFFIX}"
         book = _load(entry)
         if book is None:
             book = read_book(stream, path.name, cancelled=cancelled)
@@ -59,16 +61,6 @@ def file_digest(source: Path) -> str:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError:
         return ""
-
-
-def _digest(stream: io.BufferedReader) -> str:
-    try:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        stream.seek(0)
-    except OSError:
-        # A failing disk: reading the book reports it.
-        return "unreadable"
-    return digest
 
 
 def _load(entry: Path) -> Book | None:

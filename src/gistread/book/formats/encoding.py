@@ -7,6 +7,7 @@ header, UTF-8 with a few broken bytes, and a guess from the letters.
 import codecs
 import re
 from dataclasses import dataclass
+from itertools import islice
 
 _MARKS: tuple[tuple[bytes, str], ...] = (
     # UTF-32 little-endian comes first: its mark begins with that of UTF-16.
@@ -17,10 +18,10 @@ _MARKS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _DECLARED = re.compile(rb"^Character set encoding:\s*([A-Za-z0-9_. -]+)", re.IGNORECASE | re.MULTILINE)
-_BEYOND_ASCII = re.compile(rb"[\x80-\xff]+")
-_NEAR_BYTES = 400
+_BEYOND_ASCII = re.compile(rb"[\x80-\xff][^\n]{0,400}")
 _HEADER_BYTES = 8192
 _SAMPLE_BYTES = 48 * 1024
+_MOST_SAMPLES = 5000
 
 # Broken sequences rarer than one in ten are damage in UTF-8, not another encoding.
 _SOUND_FOR_ONE_BROKEN = 10
@@ -126,23 +127,9 @@ def _is_western(text: str) -> bool:
 
 
 def _sample_lines(data: bytes) -> bytes:
-    """A sample of lines with bytes beyond ASCII, which alone tell encodings apart."""
-    lines: list[bytes] = []
-    size = until = 0
-    for match in _BEYOND_ASCII.finditer(data):
-        at = match.end()
-        if at <= until:
-            continue
-        # In a line of a megabyte, only the neighbourhood matters.
-        low, high = max(until, match.start() - _NEAR_BYTES), min(len(data), at + _NEAR_BYTES)
-        start = data.rfind(b"\n", low, at) + 1 or low
-        end = data.find(b"\n", at, high)
-        until = high if end < 0 else end
-        lines.append(data[start:until])
-        size += until - start
-        if size > _SAMPLE_BYTES:
-            break
-    return b"\n".join(lines)
+    """A sample of bytes beyond ASCII, which alone tell encodings apart, with what follows them in their lines."""
+    found = (match[0] for match in _BEYOND_ASCII.finditer(data))
+    return b"\n".join(islice(found, _MOST_SAMPLES))[:_SAMPLE_BYTES]
 
 
 # Excludes Python codecs that decode no text (zip, hex) or take quadratic time (punycode).

@@ -71,7 +71,7 @@ def _metadata(root: etree._Element) -> Metadata:
     image = first_named(cover, "image") if cover is not None else None
     return Metadata(
         title=_text(info, "book-title"),
-        authors=tuple(dict.fromkeys(filter(None, (_person(e) for e in info if local_name(e) == "author")))),
+        authors=tuple(dict.fromkeys(filter(None, (_person(each) for each in info if local_name(each) == "author")))),
         language=language_tag(_text(info, "lang")),
         identifiers=tuple(filter(None, (f"isbn:{isbn}" if isbn else "", own))),
         cover=_href_of(image).removeprefix("#") if image is not None else "",
@@ -137,8 +137,7 @@ class _Translator:
 
     def notes(self, body: etree._Element, target: etree._Element) -> None:
         """Translate a body of notes, one in each section."""
-        inner = etree.SubElement(target, "section")
-        inner.set(EPUB_TYPE, "footnotes")
+        inner = etree.SubElement(target, "section", {EPUB_TYPE: "footnotes"})
         _copy_attributes(body, inner)
         self._chapter(body, inner, 1, otherwise="Notes")
         for child in body:
@@ -153,8 +152,7 @@ class _Translator:
             for child in section:
                 self._note(child, target, 2)
             return
-        note = etree.SubElement(target, "aside")
-        note.set(EPUB_TYPE, "footnote")
+        note = etree.SubElement(target, "aside", {EPUB_TYPE: "footnote"})
         _copy_attributes(section, note)
         label = " ".join(plain_text(child) for child in section if local_name(child) == "title")
         for child in section:
@@ -164,7 +162,10 @@ class _Translator:
 
     def _chapter(self, section: etree._Element, inner: etree._Element, level: int, otherwise: str = "") -> None:
         """Make a section with a title an entry of the contents."""
-        title = next((_title_line(child) for child in section if local_name(child) == "title"), "") or otherwise
+        # Number and name in one line.
+        titles = (child for child in section if local_name(child) == "title")
+        title = next((join_title([*filter(None, map(plain_text, each))] or [plain_text(each)]) for each in titles), "")
+        title = title or otherwise
         if title:
             if not inner.get("id"):
                 inner.set("id", f"section {len(self.sections)}")
@@ -195,7 +196,9 @@ class _Translator:
             is_heading = depth and not is_break(plain_text(element))
             self._paragraph(element, target, f"h{min(depth + 1, _DEEPEST_HEADING)}" if is_heading else "p", depth)
         elif name == "empty-line":
-            if self.keeps_empty_lines and _is_scene_break(element):
+            # Only between two paragraphs it is a scene break.
+            around = (element.getprevious(), element.getnext())
+            if self.keeps_empty_lines and all(each is not None and local_name(each) == "p" for each in around):
                 etree.SubElement(target, "hr")
         elif name == "poem":
             self._poem(element, target, depth)
@@ -214,8 +217,7 @@ class _Translator:
         self._children(element, inner, depth)
 
     def _poem(self, poem: etree._Element, target: etree._Element, depth: int) -> None:
-        inner = etree.SubElement(target, "div")
-        inner.set("class", "poem")
+        inner = etree.SubElement(target, "div", {"class": "poem"})
         _copy_attributes(poem, inner)
         for child in poem:
             name = local_name(child)
@@ -234,8 +236,7 @@ class _Translator:
                 self._element(child, target, _DEEPEST_HEADING)
             elif local_name(child) == "subtitle":
                 self._paragraph(child, target, "h6", depth)
-        inner = etree.SubElement(target, "div")
-        inner.set("class", "stanza")
+        inner = etree.SubElement(target, "div", {"class": "stanza"})
         _copy_attributes(stanza, inner)
         for child in stanza:
             if local_name(child) not in ("", "title", "subtitle"):
@@ -271,21 +272,8 @@ def _prepend_label(note: etree._Element, label: str) -> None:
     first.text = label + (first.text or "")
 
 
-def _title_line(title: etree._Element) -> str:
-    return join_title([text for child in title if (text := plain_text(child))] or [plain_text(title)])
-
-
-def _is_scene_break(element: etree._Element) -> bool:
-    """Whether an empty line stands between two paragraphs; elsewhere it is spacing."""
-    before, after = element.getprevious(), element.getnext()
-    return before is not None and after is not None and local_name(before) == "p" and local_name(after) == "p"
-
-
 def _picture(element: etree._Element, target: etree._Element) -> None:
-    inner = etree.SubElement(target, "img")
-    inner.set("src", _href_of(element).removeprefix("#"))
-    words = element.get("alt") or element.get("title")
-    if words:
+    inner = etree.SubElement(target, "img", src=_href_of(element).removeprefix("#"))
+    if words := element.get("alt") or element.get("title"):
         inner.set("alt", words)
-    if element.get("id"):
-        inner.set("id", element.get("id") or "")
+    _copy_attributes(element, inner)

@@ -137,7 +137,9 @@ def _decoded(page: Message) -> Decoded | None:
 def _metadata(root: etree._Element) -> Metadata:
     meta = _meta(root)
     framed = _gutenberg_header(root)
-    authors = (name for value in _first_present(meta, _AUTHORS) if _is_name(value) for name in _names(value))
+    # Some pages name their author by a link or a handle.
+    values = (v for v in _first_present(meta, _AUTHORS) if not v.startswith(("http:", "https:", "@")) and len(v) <= 120)
+    authors = (name for value in values for name in _names(value))
     return Metadata(
         title=framed.title or _title(root, meta),
         authors=tuple(dict.fromkeys(framed.authors or authors)),
@@ -193,10 +195,6 @@ def _names(value: str) -> list[str]:
     if len(parts) > 1 and all(" " in part for part in parts):
         return parts
     return [f"{parts[1]} {parts[0]}"] if len(parts) in (2, 3) else [", ".join(parts)] if parts else []
-
-
-def _is_name(value: str) -> bool:
-    return not value.startswith(("http:", "https:", "@")) and len(value) <= 120
 
 
 def _language(root: etree._Element, meta: dict[str, list[str]]) -> str:

@@ -80,10 +80,13 @@ def _measured(root: etree._Element) -> Iterator[tuple[etree._Element, _Measure]]
 
 def _is_boilerplate(element: etree._Element, measure: _Measure, words_of_page: int) -> bool:
     name = local_name(element)
-    classes = frozenset((element.get("class") or "").lower().split())
+    classes = classes_of(element)
     is_large = measure["words"] > words_of_page * _SHARE_OF_PAGE
-    if name == "a" and _is_permalink(element, classes):
-        return True
+    if name == "a" and (element.get("href") or "").startswith("#"):
+        # The sign beside a heading.
+        text = plain_text(element)
+        if text in _PERMALINKS or (not text and classes & _PERMALINK_CLASSES):
+            return True
     if name == "noscript" or (name == "dialog" and element.get("open") is None):
         return not is_large
     if element.get("aria-hidden") == "true" and name not in ("img", "svg"):
@@ -96,13 +99,6 @@ def _is_boilerplate(element: etree._Element, measure: _Measure, words_of_page: i
         is_links = measure["linked"] > measure["words"] * _SHARE_OF_LINKS
         return is_links and not (measure["headings"] or measure["prose"])
     return False
-
-
-def _is_permalink(element: etree._Element, classes: frozenset[str]) -> bool:
-    if not (element.get("href") or "").startswith("#"):
-        return False
-    text = plain_text(element)
-    return text in _PERMALINKS or (not text and bool(classes & _PERMALINK_CLASSES))
 
 
 def _remove(element: etree._Element) -> None:

@@ -22,12 +22,8 @@ def equation_text(element: etree._Element, depth: int = 0) -> str:
         return element.text or ""
     if name == "f":
         return f"{_grouped(part('num'))}/{_grouped(part('den'))}"
-    if name == "ssup":
-        return f"{part('e')}^{_grouped(part('sup'))}"
-    if name == "ssub":
-        return f"{part('e')}_{_grouped(part('sub'))}"
-    if name == "ssubsup":
-        return f"{part('e')}_{_grouped(part('sub'))}^{_grouped(part('sup'))}"
+    if name in ("ssup", "ssub", "ssubsup"):
+        return part("e") + "".join(_limit(sign, part(key)) for key, sign in (("sub", "_"), ("sup", "^")) if key in name)
     if name == "rad":
         return f"{part('deg')}√{_grouped(part('e'))}"
     if name == "nary":

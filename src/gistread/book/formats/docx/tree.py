@@ -148,23 +148,17 @@ class BodyWriter:
         for line_end in [e for e in draft.iter() if local_name(e) == "br"]:
             line_end.tail = "\n" + (line_end.tail or "")
         etree.strip_tags(draft, "br")
-        before = self.target[-1] if len(self.target) else None
-        if before is None or before.tag != "pre":
-            self._add(etree.Element("pre"))
-            before = self.target[-1]
+        if len(self.target) and self.target[-1].tag == "pre":
+            append_text(self.target[-1], "\n")
         else:
-            append_text(before, "\n")
-        append_text(before, draft.text or "")
-        for inner in list(draft):
-            before.append(inner)
+            self._add(etree.Element("pre"))
+        append_text(self.target[-1], draft.text)
+        self.target[-1].extend(list(draft))
 
     def _verse(self, draft: etree._Element) -> None:
         """Append a line of verse to the stanza before it, or start one."""
-        before = self.target[-1] if len(self.target) else None
-        if before is None or before.get("class") != "stanza":
-            stanza = etree.Element("div")
-            stanza.set("class", "stanza")
-            self._add(stanza)
+        if not len(self.target) or self.target[-1].get("class") != "stanza":
+            self._add(etree.Element("div", {"class": "stanza"}))
         draft.tag = "div"
         self.target[-1].append(draft)
 

@@ -64,7 +64,7 @@ def read_sheet(text: str) -> StyleSheet:
     """The classes of a style sheet that affect text style."""
     if len(text) > MOST_CHARACTERS:
         return {}
-    found: dict[str, StyleEffect] = {}
+    found: list[StyleSheet] = []
     for rule in _COMMENT.sub("", text).split("}"):
         before, _, declarations = rule.rpartition("{")
         meaning = style_effect(declarations) if before else StyleEffect()
@@ -74,19 +74,16 @@ def read_sheet(text: str) -> StyleSheet:
         for selector in before.rpartition("{")[2].rpartition(";")[2].split(","):
             match = _OF_A_CLASS.fullmatch(selector.strip())
             if match:
-                name = f"{(match[1] or '').lower()}.{match[2]}"
-                found[name] = _merge(found.get(name, StyleEffect()), meaning)
-    return found
+                found.append({f"{(match[1] or '').lower()}.{match[2]}": meaning})
+    return merge_sheets(found)
 
 
 def merge_sheets(sheets: Iterable[StyleSheet]) -> StyleSheet:
     """Merge sheets; later ones take precedence."""
     found: dict[str, StyleEffect] = {}
     for sheet in sheets:
-        for name, meaning in sheet.items():
-            found[name] = _merge(found.get(name, StyleEffect()), meaning)
+        for name, later in sheet.items():
+            earlier = found.get(name, StyleEffect())
+            adds, undoes = earlier.adds - later.undoes | later.adds, earlier.undoes - later.adds | later.undoes
+            found[name] = StyleEffect(adds, undoes)
     return found
-
-
-def _merge(earlier: StyleEffect, later: StyleEffect) -> StyleEffect:
-    return StyleEffect(earlier.adds - later.undoes | later.adds, earlier.undoes - later.adds | later.undoes)

@@ -36,11 +36,7 @@ class StyledText:
 
 
 def marked_text(
-    block: Block,
-    layout: PageLayout,
-    words: WordCounts,
-    areas: Sequence[LinkArea],
-    references: References,
+    block: Block, layout: PageLayout, words: WordCounts, areas: Sequence[LinkArea], references: References
 ) -> tuple[str, list[InlineMark]]:
     """Text and marks of a paragraph for `BookBuilder.add`. `areas`: links on its pages."""
     lines = [_chunks(line, block.kind, layout, areas, references) for line in block.lines]
