@@ -130,13 +130,6 @@ def test_a_file_of_junk_is_an_empty_journal(tmp_path: Path, junk: bytes) -> None
     assert journal.read_records(path)[0] == [{"page": 1}]
 
 
-def test_clear_forgets(file: Path) -> None:
-    with Journal(file) as opened:
-        opened.clear()
-        opened.append({"new": 1})
-    assert journal.read_records(file)[0] == [{"new": 1}]
-
-
 def test_rewrite_replaces_everything_and_goes_on(file: Path) -> None:
     with Journal(file) as opened:
         opened.rewrite(RECORDS[:1])

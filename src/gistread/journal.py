@@ -171,16 +171,6 @@ class Journal:
         self._file = file
         self._length = len(data)
 
-    def clear(self) -> None:
-        """Delete all records. Raises StorageError."""
-        try:
-            os.ftruncate(self._file.fileno(), 0)
-            os.fsync(self._file.fileno())
-        except OSError as error:
-            raise _storage_error(self.path, error) from error
-        self.records = []
-        self._length = 0
-
     def close(self) -> None:
         self._file.close()
 

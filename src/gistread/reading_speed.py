@@ -3,7 +3,7 @@
 The median of recent samples: pauses and leafing do not distort it.
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from gistread.errors import StorageError
@@ -77,16 +77,8 @@ class ReadingSpeedFile:
 
     def add(self, language: str, samples: list[SpeedSample]) -> None:
         """Raises StorageError."""
-        new = [
-            {
-                "kind": "pace",
-                "version": _VERSION,
-                "language": _primary(language),
-                "words": one.words,
-                "seconds": one.seconds,
-            }
-            for one in samples
-        ]
+        header = {"kind": "pace", "version": _VERSION, "language": _primary(language)}
+        new = [header | asdict(one) for one in samples]
         with Journal(self._file, independent=True, wait_s=_WAIT_S) as journal:
             known = _known(journal.records, self._file)
             if len(known) + len(new) > _COMPACT_AT:

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from gistread.errors import StorageError
 from gistread.journal import Journal, Record, check_version, decode_path, encode_path, read_records
@@ -113,21 +112,19 @@ class UserData:
 
     def place(self, sha256: str) -> TextQuote | None:
         """The quote at the last position; None if unknown."""
-        records = [record for record in self._read(sha256) if record["kind"] == "position"]
-        words = records[-1].get("words") if records else None
+        words = _last(self._read(sha256), "position").get("words")
         return TextQuote(**words) if words else None
 
     def zoom(self, sha256: str) -> str:
         """The last zoom level of the memory; empty if never chosen."""
-        levels = [str(record["level"]) for record in self._read(sha256) if record["kind"] == "zoom"]
-        return levels[-1] if levels else ""
+        return str(_last(self._read(sha256), "zoom").get("level", ""))
 
     def set_zoom(self, sha256: str, level: str) -> None:
         self._append(sha256, {"kind": "zoom", "level": level})
 
     def was_opened(self, sha256: str) -> bool:
         """Whether the book was opened before."""
-        return any(record["kind"] == "opened" for record in self._read(sha256))
+        return bool(_last(self._read(sha256), "opened"))
 
     def add_question(self, sha256: str, question: SavedQuestion) -> None:
         """Record a question; an `asked_at` of 0 becomes now."""
@@ -162,11 +159,7 @@ class UserData:
     def all_texts(self) -> list[OpenedBook]:
         """`recent` with every text from a file."""
         books = []
-        try:
-            files = sorted(self._directory.glob("*.jsonl"))
-        except OSError:
-            return []
-        for file in files:
+        for file in sorted(self._directory.glob("*.jsonl")):
             try:
                 book = _book(file.stem, self._read(file.stem))
             except StorageError:
@@ -219,20 +212,18 @@ def _compact(records: list[Record]) -> list[Record]:
     return [record for record in records if record["kind"] == "question" or record is last[record["kind"]]]
 
 
+def _last(records: Iterable[Record], kind: str) -> Record:
+    """The last record of this kind; empty if there is none."""
+    return next((record for record in reversed(list(records)) if record["kind"] == kind), {})
+
+
 def _position(records: Iterable[Record]) -> int:
-    offset = 0
-    for record in records:
-        if record["kind"] == "position":
-            offset = record["offset"]
-    return offset
+    return int(_last(records, "position").get("offset", 0))
 
 
 def _book(sha256: str, records: list[Record]) -> OpenedBook | None:
-    opened: dict[str, Any] | None = None
-    for record in records:
-        if record["kind"] == "opened":
-            opened = record
-    if opened is None:
+    opened = _last(records, "opened")
+    if not opened:
         return None
     return OpenedBook(
         sha256=sha256,

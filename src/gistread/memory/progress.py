@@ -35,11 +35,7 @@ def furthest_memories(directory: Path) -> dict[str, BookProgress]:
 
 
 def _memories(directory: Path) -> Iterator[BookProgress]:
-    try:
-        files = sorted(directory.glob(f"*{_SUFFIX}"))
-    except OSError:
-        return
-    for file in files:
+    for file in sorted(directory.glob(f"*{_SUFFIX}")):
         try:
             records, _ = journal.read_records(file)
         except StorageError:

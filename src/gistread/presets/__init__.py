@@ -6,7 +6,6 @@ The files beside this module come with gistread; a user's preset of the same nam
 import difflib
 import re
 import tomllib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -72,7 +71,7 @@ def _own(folder: Path) -> tuple[dict[str, Preset], dict[str, str]]:
     """The user's presets, and the errors of invalid files, by name."""
     found: dict[str, Preset] = {}
     broken: dict[str, str] = {}
-    for path in _files(folder):
+    for path in sorted(folder.glob("*.toml")):
         try:
             found[path.stem] = _read(path)
         except OSError as error:
@@ -80,13 +79,6 @@ def _own(folder: Path) -> tuple[dict[str, Preset], dict[str, str]]:
         except ValueError as error:  # includes errors of TOML and UTF-8
             broken[path.stem] = f"Preset {path.name}: {error}"
     return found, broken
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    try:
-        yield from sorted(folder.glob("*.toml"))
-    except OSError:
-        return
 
 
 def _read(file: Path | Traversable) -> Preset:
