@@ -142,20 +142,16 @@ def _as_path(spec: str) -> Path | None:
     try:
         path = Path(spec).expanduser()
         if path.is_file():
-            return _first_file(path)
+            parts = parts_of(path)
+            for number, part in enumerate(parts, 1):
+                if len(parts) > 1 and not part.exists():
+                    raise EngineError(f"{path.name} cannot be used: part {number} of {len(parts)} is missing.", _LIST)
+            return parts[0]
     except (OSError, RuntimeError):  # too long for a path, no such user
         return None
     if path.suffix.lower() == SUFFIX and len(path.parts) > 1 and not path.is_dir():
         raise EngineError(f"No such file: {spec}", _LIST)
     return None
-
-
-def _first_file(path: Path) -> Path:
-    parts = parts_of(path)
-    for number, part in enumerate(parts, 1):
-        if len(parts) > 1 and not part.exists():
-            raise EngineError(f"{path.name} cannot be used: part {number} of {len(parts)} is missing.", _LIST)
-    return parts[0]
 
 
 def _matching(models: Sequence[FoundModel], spec: str) -> list[FoundModel]:

@@ -123,9 +123,9 @@ def _with_task(prompt: Prompt, task: str) -> Prompt:
 def _probability(reply: Reply, options: Sequence[str], index: int) -> float | None:
     """The product of each token's share of the legal tokens; None if the server reports too few of them."""
     text, share, chosen_option = "", 1.0, options[index]
-    spelled = (at for at in range(len(reply.logprobs)) if _spelled(reply.logprobs[at:]).startswith(chosen_option))
-    start = next(spelled, -1)
-    if start < 0:
+    tokens = [one.token for one in reply.logprobs]
+    start = next((at for at in range(len(tokens)) if "".join(tokens[at:]).startswith(chosen_option)), None)
+    if start is None:
         return None
     for one in reply.logprobs[start:]:
         left = [option for option in options if option.startswith(text)]
@@ -147,10 +147,6 @@ def _probability(reply: Reply, options: Sequence[str], index: int) -> float | No
     return share
 
 
-def _spelled(logprobs: Sequence[TokenLogprobs]) -> str:
-    return "".join(one.token for one in logprobs)
-
-
 def _likeliest(logprobs: Sequence[TokenLogprobs], options: Sequence[str]) -> int | None:
     """The option begun by the likeliest first token that begins exactly one."""
     if not logprobs:
@@ -170,7 +166,7 @@ def choice_fields(method: ConstraintMethod, options: Sequence[str]) -> dict[str,
     """Fields that constrain the answer to one of the options."""
     match method:
         case ConstraintMethod.GRAMMAR:
-            return {"grammar": "root ::= " + " | ".join(map(_in_grammar, options))}
+            return {"grammar": "root ::= " + " | ".join(json.dumps(option, ensure_ascii=False) for option in options)}
         case ConstraintMethod.STRUCTURED:
             return {"structured_outputs": {"choice": list(options)}}
         case ConstraintMethod.GUIDED:
@@ -243,11 +239,6 @@ def _json_format(schema: dict[str, Any]) -> dict[str, Any]:
     return {
         "response_format": {"type": "json_schema", "json_schema": {"name": _CHOICE, "strict": True, "schema": whole}}
     }
-
-
-def _in_grammar(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + '"'
 
 
 def _in_expression(text: str) -> str:

@@ -189,7 +189,7 @@ class RemoteEngine:
             return NO_USAGE
         beginning = (*prompt[:-1], Message(prompt[-1].role, stable))
         await self._check_fits(server, beginning, 1)
-        with server.requester.refusals():
+        with server.requester.retrier.refusals():
             return (await server.requester.with_priority(priority)(Request(beginning, Sampling(max_tokens=1)))).usage
 
     async def pin(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
@@ -204,7 +204,7 @@ class RemoteEngine:
         server = await self._started()
         await self._check_fits(server, prompt, sampling.max_tokens)
         extra = server.chooser.grammar_fields(sampling.grammar) if sampling.grammar else {}
-        with server.requester.refusals():
+        with server.requester.retrier.refusals():
             async with aclosing(server.requester.stream(Request(prompt, sampling, extra), priority)) as events:
                 async for event in events:
                     yield Completion(event.text, event.finish, event.usage) if isinstance(event, Reply) else event
@@ -218,7 +218,7 @@ class RemoteEngine:
         check_options(options)
         server = await self._started()
         await self._check_fits(server, prompt, max(map(len, options)))
-        with server.requester.refusals():
+        with server.requester.retrier.refusals():
             return await server.chooser.choose(prompt, options, server.requester.with_priority(priority))
 
     async def _check_fits(self, server: _Server, prompt: Prompt, answer_tokens: int) -> None:

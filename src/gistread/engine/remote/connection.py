@@ -74,7 +74,7 @@ class Connection:
         `get`.
         """
         client = self._opened()
-        request = client.build_request("POST", self._url(path), json=body)
+        request = client.build_request("POST", self.address.origin + path, json=body)
         # Timeouts cover single steps, not the time the consumer takes.
         with self._failures():
             async with asyncio.timeout(self.policy.first_s):
@@ -114,7 +114,7 @@ class Connection:
         client = self._opened()
         with self._failures():
             async with asyncio.timeout(timeout_s):
-                response = await client.request(method, self._url(path), json=body)
+                response = await client.request(method, self.address.origin + path, json=body)
         if response.status_code >= 300:
             raise self._failure(response.status_code, response.headers, response.content)
         return _decoded(response.content)
@@ -136,9 +136,6 @@ class Connection:
                 verify=_ssl_context(encrypted=self.address.is_encrypted),
             )
         return self._client
-
-    def _url(self, path: str) -> str:
-        return self.address.origin + path
 
     @contextlib.contextmanager
     def _failures(self) -> Iterator[None]:

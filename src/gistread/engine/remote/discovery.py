@@ -140,7 +140,10 @@ async def _with_details(connection: Connection, found: DiscoveredModel, entry: M
         found = await _recognized(connection, found)
     match found.dialect.title:
         case LLAMA_SERVER.title:
-            return _with_props(found, await _props(connection, found))
+            props = await _props(connection, found)
+            window = _tokens(_field(_field(props, "default_generation_settings"), "n_ctx"))
+            slots = _tokens(_field(props, "total_slots"))
+            return replace(found, context_tokens=window or found.context_tokens, slots=slots)
         case OLLAMA.title:
             shown = await _query(connection, f"{found.root}/api/show", {"model": found.model})
             return replace(found, context_tokens=_shown_window(shown))
@@ -189,11 +192,6 @@ async def _props(connection: Connection, found: DiscoveredModel) -> Json:
         if lost.busy:
             raise
         return None
-
-
-def _with_props(found: DiscoveredModel, props: Json) -> DiscoveredModel:
-    window = _tokens(_field(_field(props, "default_generation_settings"), "n_ctx"))
-    return replace(found, context_tokens=window or found.context_tokens, slots=_tokens(_field(props, "total_slots")))
 
 
 def _shown_window(shown: Json) -> int | None:

@@ -95,16 +95,16 @@ Ask = Callable[[Request], Awaitable[Reply]]
 """Sends a request and returns the whole reply."""
 
 
+@dataclass(eq=False, slots=True)
 class Requester:
     """Sends requests for one model on one server."""
 
-    def __init__(self, chat: Chat, slots: RequestSlots, retrier: Retrier, activity: Activity) -> None:
-        self._chat = chat
-        self._slots = slots
-        self._retrier = retrier
-        self._activity = activity
-        self._thinking_tokens = 0
-        self.refusals = retrier.refusals
+    chat: Chat
+    slots: RequestSlots
+    retrier: Retrier
+    activity: Activity
+    thinking_tokens: int = 0
+    """Added to each request once the model is known to reason."""
 
     def with_priority(self, priority: Priority) -> Ask:
         """A function that requests whole replies. It raises as `stream`."""
@@ -120,11 +120,11 @@ class Requester:
 
     async def counted(self, count: Callable[[], Awaitable[int]], dialect: Dialect) -> int:
         """Run a token count, queued if the server does one thing at a time. Raises EngineError."""
-        with self.refusals():
+        with self.retrier.refusals():
             if not dialect.aborts_answers:
-                return await self._retrier.call(count)
-            async with self._slots.slot(Priority.BACKGROUND):
-                return await self._retrier.call(count)
+                return await self.retrier.call(count)
+            async with self.slots.slot(Priority.BACKGROUND):
+                return await self.retrier.call(count)
 
     async def stream(self, request: Request, priority: Priority) -> AsyncGenerator[TextDelta | Restarted | Reply]:
         """Yield the answer as it arrives, then the whole `Reply`. Raises RequestRefusedError, EngineError."""
@@ -132,12 +132,12 @@ class Requester:
         while True:
             streamed = False
             try:
-                async with self._slots.slot(priority, self._tokens_of(request)) as slot:
-                    extra = self._thinking_tokens
+                async with self.slots.slot(priority, self._tokens_of(request)) as slot:
+                    extra = self.thinking_tokens
                     async with aclosing(self._send(request, extra, slot)) as events:
                         async for event in events:
                             if isinstance(event, Reply) and not extra and event.only_reasoned:
-                                self._thinking_tokens = _THINKING_TOKENS
+                                self.thinking_tokens = _THINKING_TOKENS
                                 break
                             streamed = streamed or isinstance(event, TextDelta)
                             yield event
@@ -148,14 +148,14 @@ class Requester:
                     yield Restarted("a question went first")
             except ServerLostError as lost:
                 failures += 1
-                await self._retrier.after(lost, failures)
+                await self.retrier.after(lost, failures)
                 if streamed:
                     yield Restarted(f"the server {lost.reason}")
 
     def _tokens_of(self, request: Request) -> int:
-        if not self._slots.shares_window:
+        if not self.slots.shares_window:
             return 0
-        return estimate_prompt(request.prompt) + request.sampling.max_tokens + self._thinking_tokens
+        return estimate_prompt(request.prompt) + request.sampling.max_tokens + self.thinking_tokens
 
     async def _send(
         self, request: Request, extra: int, slot: RequestSlot
@@ -171,14 +171,14 @@ class Requester:
         logprobs: list[TokenLogprobs] = []
         ended = AnswerEnd("end")
         sent = replace(request, sampling=sampling)
-        with self._activity.working(slot.priority):
-            async with aclosing(self._chat.ask(sent)) as answer:
+        with self.activity.working(slot.priority):
+            async with aclosing(self.chat.ask(sent)) as answer:
                 while (event := await _next(answer, slot)) is not None:
                     if isinstance(event, AnswerEnd):
                         ended = event
                         break
                     pieces += 1
-                    self._activity.piece()
+                    self.activity.piece()
                     reasoned = reasoned or event.reasoning
                     logprobs += event.logprobs
                     said, void = reasoning.feed(event.text)

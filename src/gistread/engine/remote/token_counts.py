@@ -44,11 +44,6 @@ def estimate_prompt(prompt: Prompt) -> int:
     return sum(estimate(message.content) for message in prompt) + overhead
 
 
-def upper_bound(text: str) -> int:
-    """No text has more tokens than bytes."""
-    return len(text.encode())
-
-
 class TokenCounts:
     """Token counts for one model on one server."""
 
@@ -103,9 +98,9 @@ class TokenCounts:
         return sum(counts) + self._overhead + _MESSAGE_TOKENS * (len(prompt) - 1)
 
     def at_most(self, prompt: Prompt) -> int:
-        """An upper bound of `measure`, without a request."""
-        count = upper_bound if self.exact else estimate
-        return sum(count(message.content) for message in prompt) + self._overhead + _MESSAGE_TOKENS * (len(prompt) - 1)
+        """An upper bound of `measure`, without a request: no text has more tokens than bytes."""
+        counts = [len(one.content.encode()) if self.exact else estimate(one.content) for one in prompt]
+        return sum(counts) + self._overhead + _MESSAGE_TOKENS * (len(prompt) - 1)
 
     async def _request(self, text: str) -> int:
         match self._tokenizer:

@@ -146,7 +146,7 @@ class PrefixTree:
             node.parent.children.remove(node)
 
 
-def common_prefix(one: list[int], other: list[int]) -> int:
+def common_prefix(one: list[int] | str, other: list[int] | str) -> int:
     """Length of the longest common prefix."""
     limit = min(len(one), len(other))
     if one[:limit] == other[:limit]:

@@ -12,10 +12,12 @@ import struct
 import zlib
 from array import array
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
+
+from gistread.engine.llama.worker.offload import State
 
 LIMIT_BYTES = 2 * 2**30
 """Of all files. 3,000 tokens take 70 MB with the starter, 350 MB with a model of 3 billion parameters."""
@@ -27,17 +29,15 @@ _MAGIC = b"gistreadkv1\n"
 _HEAD = struct.Struct("<12sIQ")
 """Magic, CRC-32 of the data, bytes of the data."""
 
-State = npt.NDArray[np.uint8]
 
-
+@dataclass(frozen=True, slots=True)
 class PromptCacheFiles:
     """Prompt cache files in one directory. Disk errors are ignored: the tokens are evaluated again."""
 
-    def __init__(self, directory: Path, identity: str, limit_bytes: int = LIMIT_BYTES) -> None:
-        """`identity`: everything a KV state depends on besides the tokens."""
-        self._directory = directory
-        self._identity = identity
-        self._limit_bytes = limit_bytes
+    directory: Path
+    identity: str
+    """Everything a KV state depends on besides the tokens."""
+    limit_bytes: int = LIMIT_BYTES
 
     def has(self, tokens: Sequence[int]) -> bool:
         return self._path(tokens).exists()
@@ -61,13 +61,13 @@ class PromptCacheFiles:
 
     def save(self, tokens: Sequence[int], state: State) -> None:
         """Write the state atomically, evicting old files if needed."""
-        if len(state) > self._limit_bytes:
+        if len(state) > self.limit_bytes:
             return
         path = self._path(tokens)
         temporary = path.with_name(f"{path.name}.{os.getpid()}")
         try:
-            self._directory.mkdir(parents=True, exist_ok=True)
-            self._trim(self._limit_bytes - len(state))
+            self.directory.mkdir(parents=True, exist_ok=True)
+            self._trim(self.limit_bytes - len(state))
             with temporary.open("wb") as file:
                 file.write(_HEAD.pack(_MAGIC, zlib.crc32(state.data), len(state)))
                 state.tofile(file)
@@ -77,12 +77,12 @@ class PromptCacheFiles:
                 temporary.unlink()
 
     def _path(self, tokens: Sequence[int]) -> Path:
-        digest = hashlib.sha256(self._identity.encode() + b"\0" + array("i", tokens).tobytes())
-        return self._directory / f"{digest.hexdigest()[:40]}{_SUFFIX}"
+        digest = hashlib.sha256(self.identity.encode() + b"\0" + array("i", tokens).tobytes())
+        return self.directory / f"{digest.hexdigest()[:40]}{_SUFFIX}"
 
     def _trim(self, limit_bytes: int) -> None:
         """Remove the least recently used files until the rest fits, and partial files of killed processes."""
-        own = self._directory.glob(f"*{_SUFFIX}*")
+        own = self.directory.glob(f"*{_SUFFIX}*")
         files = sorted(((f.stat().st_mtime, f.stat().st_size, f) for f in own), reverse=True)
         total = 0
         for _, size, file in files:

@@ -8,6 +8,7 @@ import llama_cpp as llama
 import numpy as np
 
 from gistread.engine.llama.worker.context import Context
+from gistread.engine.llama.worker.prefix_tree import common_prefix
 from gistread.engine.llama.worker.weights import Weights
 from gistread.engine.protocol import Sampling
 
@@ -28,27 +29,19 @@ class FreeSampler:
     def __init__(self, weights: Weights, sampling: Sampling) -> None:
         """Raises ValueError for an invalid grammar."""
         self._vocabulary = weights.vocabulary
-        self._grammar = _grammar(weights, sampling.grammar) if sampling.grammar else None
+        self._grammar: object = None
+        if sampling.grammar:
+            self._grammar = llama.llama_sampler_init_grammar(weights.vocab, sampling.grammar.encode(), b"root")
+            if not self._grammar:
+                raise ValueError(f"invalid grammar: {sampling.grammar[:200]}")
         self._chain = llama.llama_sampler_chain_init(llama.llama_sampler_chain_default_params())
         if sampling.repeat_penalty != 1.0:
-            self._add(
-                llama.llama_sampler_init_penalties(
-                    weights.vocabulary, _PENALTY_WINDOW, sampling.repeat_penalty, 0.0, 0.0
-                )
-            )
+            repeat = sampling.repeat_penalty
+            self._add(llama.llama_sampler_init_penalties(weights.vocabulary, _PENALTY_WINDOW, repeat, 0.0, 0.0))
         if sampling.dry_multiplier > 0.0:
             breakers = (ctypes.c_char_p * len(_DRY_BREAKERS))(*_DRY_BREAKERS)
-            self._add(
-                llama.llama_sampler_init_dry(
-                    weights.vocab,
-                    sampling.dry_multiplier,
-                    _DRY_BASE,
-                    _DRY_ALLOWED_LENGTH,
-                    _PENALTY_WINDOW,
-                    breakers,
-                    len(_DRY_BREAKERS),
-                )
-            )
+            penalty = sampling.dry_multiplier, _DRY_BASE, _DRY_ALLOWED_LENGTH, _PENALTY_WINDOW
+            self._add(llama.llama_sampler_init_dry(weights.vocab, *penalty, breakers, len(_DRY_BREAKERS)))
         if sampling.temperature > 0.0:
             self._add(llama.llama_sampler_init_temp(sampling.temperature))
             self._add(llama.llama_sampler_init_dist(sampling.seed))
@@ -73,7 +66,10 @@ class FreeSampler:
             llama.llama_sampler_free(self._grammar)
 
     def _choose(self, context: Context, output: int, *, legal_only: bool = False) -> int:
-        _owner, candidates = _candidates(context, output, self._vocabulary)
+        data = np.empty(self._vocabulary, dtype=_TOKEN_DATA)
+        data["id"] = np.arange(self._vocabulary, dtype=np.int32)
+        data["logit"] = _logits(context, output, self._vocabulary)
+        candidates = _array(data)
         if legal_only:
             llama.llama_sampler_apply(self._grammar, ctypes.byref(candidates))
         llama.llama_sampler_apply(self._chain, ctypes.byref(candidates))
@@ -97,8 +93,10 @@ class OptionSampler:
         self._names = list(options)
         self._options = [option.encode() for option in options]
         self._text = b""
-        self._probability = 1.0
-        self.common_tokens = weights.tokens_of(_common_beginning(self._names))
+        self.probability = 1.0
+        """Product over the tokens so far, each relative to the legal tokens."""
+        first, last = min(options), max(options)
+        self.common_tokens = weights.tokens_of(first[: common_prefix(first, last)] if first != last else "")
         """Tokens that every option begins with, evaluated with the prompt."""
         for token in self.common_tokens:
             self._text += weights.piece(token)
@@ -109,11 +107,6 @@ class OptionSampler:
         left = [i for i, option in enumerate(self._options) if option.startswith(self._text)]
         return left[0] if len(left) == 1 else None
 
-    @property
-    def probability(self) -> float:
-        """Product over the tokens so far, each relative to the legal tokens."""
-        return self._probability
-
     def sample(self, context: Context, output: int) -> int:
         """The likeliest legal token. An end of turn chooses the option that is complete."""
         legal = self._legal()
@@ -121,7 +114,7 @@ class OptionSampler:
             raise ValueError(f"this model has no tokens that spell {self._names!r}")
         logits = _logits(context, output, self._weights.vocabulary)[legal]
         best = int(logits.argmax())
-        self._probability *= float(1.0 / np.exp(logits - logits[best]).sum())
+        self.probability *= float(1.0 / np.exp(logits - logits[best]).sum())
         token = int(legal[best])
         if self._weights.ends_turn(token):
             self._options = [option if option == self._text else _NO_OPTION for option in self._options]
@@ -145,34 +138,13 @@ class OptionSampler:
         """Owns nothing of llama.cpp."""
 
 
-def _grammar(weights: Weights, text: str) -> object:
-    grammar = llama.llama_sampler_init_grammar(weights.vocab, text.encode(), b"root")
-    if not grammar:
-        raise ValueError(f"invalid grammar: {text[:200]}")
-    return grammar
-
-
-def _candidates(context: Context, output: int, size: int) -> tuple["np.ndarray[Any, Any]", Any]:
-    """Every token with its logit, and llama.cpp's view of that array, which must outlive it."""
-    data = np.empty(size, dtype=_TOKEN_DATA)
-    data["id"] = np.arange(size, dtype=np.int32)
-    data["logit"] = _logits(context, output, size)
-    return data, _array(data)
-
-
 def _logits(context: Context, output: int, size: int) -> "np.ndarray[Any, Any]":
     """Logits of the vocabulary: a view, valid until the next decode."""
     return np.ctypeslib.as_array(llama.llama_get_logits_ith(context.handle, output), shape=(size,))
 
 
 def _array(data: "np.ndarray[Any, Any]") -> Any:
+    """llama.cpp's view of an array, which must outlive the view."""
     return llama.llama_token_data_array(
         data=data.ctypes.data_as(llama.llama_token_data_p), size=len(data), selected=-1, sorted=False
     )
-
-
-def _common_beginning(options: Sequence[str]) -> str:
-    """Longest common prefix of the options; empty for a single option."""
-    first, last = min(options), max(options)
-    same = next((i for i, (one, other) in enumerate(zip(first, last, strict=False)) if one != other), len(first))
-    return first[:same] if first != last else ""

@@ -194,7 +194,9 @@ class Scheduler:
             return
         request.generated.append(token)
         if isinstance(request.sampler, OptionSampler):
-            self._end_choice(request, request.sampler)
+            if (index := request.sampler.chosen) is not None:
+                probability = request.sampler.probability
+                self._finish(request, messages.Chosen(index, probability, request.usage(), request.id))
         elif self._weights.ends_turn(token):
             self._end_text(request, "end")
         else:
@@ -203,10 +205,6 @@ class Scheduler:
                 self._end_text(request, "end")
             elif len(request.generated) >= request.max_tokens:
                 self._end_text(request, "length")
-
-    def _end_choice(self, request: Request, sampler: OptionSampler) -> None:
-        if (index := sampler.chosen) is not None:
-            self._finish(request, messages.Chosen(index, sampler.probability, request.usage(), request.id))
 
     def _end_text(self, request: Request, finish: Literal["end", "length"]) -> None:
         self._emit(request, request.stream.finish())

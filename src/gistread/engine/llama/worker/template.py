@@ -6,7 +6,6 @@ is appended: a constrained choice cannot reason first, and reasoning would multi
 
 from collections.abc import Sequence
 from datetime import date
-from typing import Any
 
 from jinja2 import TemplateError
 from jinja2.exceptions import SecurityError
@@ -53,15 +52,6 @@ class ChatTemplate:
         self._template = environment.from_string(source if source.strip() else _PLAIN)
         self._bos, self._eos = bos, eos
         self._reasons = _CLOSE in source
-        self._try()
-
-    def render(self, prompt: Sequence[Message]) -> str:
-        """Render a prompt up to where the model continues: in the assistant's last message, or at a new one."""
-        begun = prompt[-1].content if prompt and prompt[-1].role == "assistant" else ""
-        messages = [{"role": m.role, "content": m.content} for m in (prompt[:-1] if begun else prompt)]
-        return self._without_reasoning(self._fill(messages)) + begun
-
-    def _try(self) -> None:
         try:
             text = self.render((Message("user", _TRIAL),))
         except TemplateError:
@@ -70,6 +60,12 @@ class ChatTemplate:
             raise TemplateError(str(error)) from None
         if _TRIAL not in text:
             raise TemplateError("it leaves out the messages")
+
+    def render(self, prompt: Sequence[Message]) -> str:
+        """Render a prompt up to where the model continues: in the assistant's last message, or at a new one."""
+        begun = prompt[-1].content if prompt and prompt[-1].role == "assistant" else ""
+        messages = [{"role": m.role, "content": m.content} for m in (prompt[:-1] if begun else prompt)]
+        return self._without_reasoning(self._fill(messages)) + begun
 
     def _fill(self, messages: list[dict[str, str]]) -> str:
         try:
@@ -84,14 +80,13 @@ class ChatTemplate:
             return self._render(others)
 
     def _render(self, messages: list[dict[str, str]]) -> str:
-        values: dict[str, Any] = {
-            "messages": messages,
-            "add_generation_prompt": True,
-            "enable_thinking": False,
-            "bos_token": self._bos,
-            "eos_token": self._eos,
-        }
-        return self._template.render(**values)
+        return self._template.render(
+            messages=messages,
+            add_generation_prompt=True,
+            enable_thinking=False,
+            bos_token=self._bos,
+            eos_token=self._eos,
+        )
 
     def _without_reasoning(self, text: str) -> str:
         if not self._reasons:
