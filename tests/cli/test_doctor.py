@@ -191,7 +191,7 @@ def test_converting_reports_its_result(run: Run, measured: Path) -> None:
 
 
 def test_converting_without_disk_space_is_an_error(run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(requantized_copy, "_disk_free", lambda folder: 0)
+    monkeypatch.setattr(requantized_copy, "free_disk_bytes", lambda folder: 0)
     ran = run("models", "convert", tiny)
     assert ran.status == ExitStatus.FAILED
     assert "the disk has less" in ran.err

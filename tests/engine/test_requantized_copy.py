@@ -211,7 +211,7 @@ def test_a_copy_needs_room_on_the_disk_and_in_memory(
     assert "all copies may take" in obstacle(replace(header, parameters=10**11), tmp_path, allow_large=True)
     monkeypatch.setattr(requantized_copy, "available_bytes", lambda: 1000)
     assert "memory" in obstacle(header, tmp_path, allow_large=True)
-    monkeypatch.setattr(requantized_copy, "_disk_free", lambda folder: 1000)
+    monkeypatch.setattr(requantized_copy, "free_disk_bytes", lambda folder: 1000)
     assert "disk" in obstacle(header, tmp_path, allow_large=True)
 
 

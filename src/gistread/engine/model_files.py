@@ -107,7 +107,10 @@ def describe(found: FoundModel) -> ModelFile:
     parts, size_bytes = len(found.parts), sum(map(_size, found.parts))
     plain = ModelFile(found.parts[0], found.name, size_bytes, parts=parts, place=found.place, aliases=found.aliases)
     try:
-        headers = _headers(found)
+        for number, part in enumerate(found.parts, 1):
+            if parts > 1 and not part.exists():
+                raise EngineError(f"part {number} of {parts} is missing")
+        headers = [read_header(part, fingerprint=False) for part in found.parts]
     except EngineError as error:
         reason = error.reason if isinstance(error, BrokenModelError) else error.message.rstrip(".")
         return replace(plain, problem=reason, kind=ModelKind.BROKEN, has_template=False)
@@ -131,13 +134,6 @@ def describe(found: FoundModel) -> ModelFile:
     )
 
 
-def _headers(found: FoundModel) -> list[GgufHeader]:
-    for number, part in enumerate(found.parts, 1):
-        if len(found.parts) > 1 and not part.exists():
-            raise EngineError(f"part {number} of {len(found.parts)} is missing")
-    return [read_header(part, fingerprint=False) for part in found.parts]
-
-
 def _size(path: Path) -> int:
     try:
         return path.stat().st_size
@@ -149,9 +145,8 @@ def _kind(headers: list[GgufHeader], name: str) -> tuple[ModelKind, str]:
     """The kind of a model, and why it cannot write text; empty if it can."""
     first, count = headers[0], len(headers)
     if count == 1 and first.split_count > 1:
-        return ModelKind.PART, (
-            f"it is part {first.split_number} of {first.split_count} of a model, but not named like one"
-        )
+        number = f"part {first.split_number} of {first.split_count}"
+        return ModelKind.PART, f"it is {number} of a model, but not named like one"
     if any(header.split_count not in (1, count) for header in headers):
         return ModelKind.BROKEN, f"it has {count} files, but according to them {first.split_count}"
     kind, problem = kind_of(first, name)

@@ -8,7 +8,6 @@ import contextlib
 import errno
 import hashlib
 import os
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from io import FileIO
@@ -18,6 +17,7 @@ from typing import Self
 import orjson
 
 from gistread import journal
+from gistread.engine.llama.machine import free_disk_bytes
 from gistread.engine.model_search import whole_name
 from gistread.errors import FetchError, StorageError
 from gistread.units import format_size
@@ -224,14 +224,10 @@ class PartialFile:
 
 def check_room(folder: Path, needed_bytes: int, name: str) -> None:
     """Raises StorageError if the disk of this folder, which need not exist, has less free space."""
-    existing = next((parent for parent in (folder, *folder.parents) if parent.exists()), folder)
-    try:
-        free_bytes = shutil.disk_usage(existing).free
-    except OSError:
-        return
-    if needed_bytes > max(0, free_bytes - _LEAVE_FREE_BYTES):
+    free_bytes = free_disk_bytes(folder)
+    if free_bytes is not None and needed_bytes > max(0, free_bytes - _LEAVE_FREE_BYTES):
         raise StorageError(
-            f"{name} needs {format_size(needed_bytes)} more on disk; {format_size(free_bytes)} are free in {existing}.",
+            f"{name} needs {format_size(needed_bytes)} more on disk; {format_size(free_bytes)} are free in {folder}.",
             "Free some space, or choose a smaller model. What was fetched before is kept.",
         )
 

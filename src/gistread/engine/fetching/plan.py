@@ -125,9 +125,15 @@ async def get(plan: Plan, folder: Path, network: Network, report: Callable[[Prog
     checksum_sources: list[ChecksumSource] = []
     fetched: list[DownloadedFile] = []
     before = 0
+    number = 0
+
+    def file_report(progress: Progress) -> None:
+        total = size_bytes if len(plan.files) > 1 else progress.total_bytes or size_bytes
+        overall = replace(progress, done_bytes=before + progress.done_bytes, total_bytes=total)
+        report(overall, number, len(plan.files))
+
     with contextlib.ExitStack() as open_parts:
-        for number, file in enumerate(plan.files, 1):
-            file_report = _overall(report, before, size_bytes, number, len(plan.files))
+        for number, file in enumerate(plan.files, 1):  # noqa: B007 - told to `report`
             target = folder / file.name
             if target.exists():
                 sums.append(await _verify_existing(target, file, file_report))
@@ -197,16 +203,6 @@ async def _plan_link(client: "httpx2.AsyncClient", network: Network, spec: str, 
             size = int(length)
     file = RemoteFile(address.url, address.file, size)
     return Plan(spec, whole_name(file.name), (file,), host, "")
-
-
-def _overall(
-    report: Callable[[Progress, int, int], None], before: int, size: int | None, number: int, count: int
-) -> Report:
-    def report_file(progress: Progress) -> None:
-        total = size if count > 1 else progress.total_bytes or size
-        report(replace(progress, done_bytes=before + progress.done_bytes, total_bytes=total), number, count)
-
-    return report_file
 
 
 async def _verify_existing(path: Path, file: RemoteFile, report: Report) -> str:

@@ -3,6 +3,7 @@
 import math
 import os
 import platform
+import shutil
 import sys
 from pathlib import Path
 
@@ -41,6 +42,15 @@ def available_bytes() -> int:
     return min(free, int(limit) - used + cached)
 
 
+def free_disk_bytes(folder: Path) -> int | None:
+    """Free bytes on the disk of a folder, which need not exist; None if unknown."""
+    existing = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists())
+    try:
+        return shutil.disk_usage(existing).free
+    except OSError:
+        return None
+
+
 def physical_cores() -> int:
     """Physical cores this process may use, given its affinity and control group."""
     cores = psutil.cpu_count(logical=False) or os.cpu_count() or 1
@@ -49,7 +59,6 @@ def physical_cores() -> int:
 
 
 def _quota_cores() -> int:
-    """Cores the control group may use; 0 without a limit."""
     try:
         quota, period = (_GROUP / "cpu.max").read_text().split()
         return 0 if quota == "max" else math.ceil(int(quota) / int(period))

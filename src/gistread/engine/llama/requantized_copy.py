@@ -7,7 +7,6 @@ twice as fast. `weight_variants.py` decides whether to use one.
 import asyncio
 import contextlib
 import os
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import BinaryIO
 import psutil
 
 from gistread.engine.llama.gguf import GgufHeader, read_header
-from gistread.engine.llama.machine import available_bytes
+from gistread.engine.llama.machine import available_bytes, free_disk_bytes
 from gistread.errors import EngineError
 from gistread.units import format_size
 
@@ -51,7 +50,7 @@ def obstacle(header: GgufHeader, folder: Path, *, allow_large: bool) -> str:
         return f"a copy would take {format_size(size)}; all copies may take {format_size(ALL_COPIES_BYTES)}"
     if size > UNASKED_BYTES and not allow_large:
         return f"a copy takes {format_size(size)}, which is not done unasked"
-    if _disk_free(folder) < _DISK_SPARE * size:
+    if (free_disk_bytes(folder) or 0) < _DISK_SPARE * size:
         return f"a copy takes {format_size(size)}, and the disk has less than {_DISK_SPARE} times that"
     if available_bytes() < _MEMORY_SPARE * size:
         return f"a copy takes {format_size(size)} of memory, and {format_size(available_bytes())} are free"
@@ -141,14 +140,6 @@ def _make_room(folder: Path, needed: int) -> None:
                 return
             total -= _size(path)
             path.unlink()
-
-
-def _disk_free(folder: Path) -> int:
-    existing = next((parent for parent in (folder, *folder.parents) if parent.exists()), Path.cwd())
-    try:
-        return shutil.disk_usage(existing).free
-    except OSError:
-        return 0
 
 
 def _size(path: Path) -> int:

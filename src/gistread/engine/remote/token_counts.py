@@ -9,6 +9,7 @@ import math
 import re
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from gistread.engine.protocol import Prompt
@@ -22,9 +23,6 @@ _FIRST_MESSAGE_TOKENS = 48
 _MESSAGE_TOKENS = 8
 """Overhead of each further message."""
 _PIECE = re.compile(r"[A-Za-z]+|[0-9]|[^\sA-Za-z0-9\u0080-\U0010ffff]|[\u0080-\u02af]|[\u02b0-\U0010ffff]|\n+")
-
-Ask = Callable[[str, Any], Awaitable[Any]]
-"""Posts JSON to a path of the server and returns the answer."""
 
 
 def estimate(text: str) -> int:
@@ -44,37 +42,38 @@ def estimate_prompt(prompt: Prompt) -> int:
     return sum(estimate(message.content) for message in prompt) + overhead
 
 
+@dataclass(eq=False, slots=True)
 class TokenCounts:
     """Token counts for one model on one server."""
 
-    def __init__(self, tokenizer: Tokenizer, model: str, ask: Ask, root: str = "") -> None:
-        """`root`: base path of the server's own endpoints."""
-        self._tokenizer = tokenizer
-        self._model = model
-        self._ask = ask
-        self._root = root
-        self._counts: OrderedDict[bytes, int] = OrderedDict()
-        self._empty_tokens = 0
-        self._overhead = _FIRST_MESSAGE_TOKENS
+    tokenizer: Tokenizer
+    model: str
+    ask: Callable[[str, Any], Awaitable[Any]]
+    """Posts JSON to a path of the server and returns the answer."""
+    root: str
+    """Base path of the server's own endpoints."""
+    counts: OrderedDict[bytes, int] = field(default_factory=OrderedDict)
+    empty_tokens: int = 0
+    overhead: int = _FIRST_MESSAGE_TOKENS
 
     @property
     def exact(self) -> bool:
         """Whether the server counts tokens."""
-        return self._tokenizer is not Tokenizer.NONE
+        return self.tokenizer is not Tokenizer.NONE
 
     async def check(self) -> None:
         """Find out whether the server counts tokens, and how many an empty text has (such as a BOS token)."""
         try:
-            self._empty_tokens = await self._request("")
-            if await self._request("one") - self._empty_tokens < 1:
-                self._tokenizer = Tokenizer.NONE
+            self.empty_tokens = await self._request("")
+            if await self._request("one") - self.empty_tokens < 1:
+                self.tokenizer = Tokenizer.NONE
         except (RequestRefusedError, LookupError, TypeError, ValueError):
-            self._tokenizer = Tokenizer.NONE
+            self.tokenizer = Tokenizer.NONE
 
     async def calibrate(self, prompt: Prompt, prompt_tokens: int) -> None:
         """Learn the chat template's overhead from the reported length of a prompt."""
         if self.exact and prompt_tokens:
-            self._overhead = max(0, prompt_tokens - await self.count(prompt[0].content))
+            self.overhead = max(0, prompt_tokens - await self.count(prompt[0].content))
 
     async def count(self, text: str) -> int:
         """Count the tokens of a text."""
@@ -83,35 +82,35 @@ class TokenCounts:
         if not self.exact:
             return estimate(text)
         key = hashlib.blake2b(text.encode(), digest_size=16).digest()
-        if key in self._counts:
-            self._counts.move_to_end(key)
-            return self._counts[key]
-        tokens = max(0, await self._request(text) - self._empty_tokens)
-        self._counts[key] = tokens
-        if len(self._counts) > _CACHED:
-            self._counts.popitem(last=False)
+        if key in self.counts:
+            self.counts.move_to_end(key)
+            return self.counts[key]
+        tokens = max(0, await self._request(text) - self.empty_tokens)
+        self.counts[key] = tokens
+        if len(self.counts) > _CACHED:
+            self.counts.popitem(last=False)
         return tokens
 
     async def measure(self, prompt: Prompt) -> int:
         """Count the tokens of a prompt, with the chat template's overhead."""
         counts = [await self.count(message.content) for message in prompt]
-        return sum(counts) + self._overhead + _MESSAGE_TOKENS * (len(prompt) - 1)
+        return sum(counts) + self.overhead + _MESSAGE_TOKENS * (len(prompt) - 1)
 
     def at_most(self, prompt: Prompt) -> int:
         """An upper bound of `measure`, without a request: no text has more tokens than bytes."""
         counts = [len(one.content.encode()) if self.exact else estimate(one.content) for one in prompt]
-        return sum(counts) + self._overhead + _MESSAGE_TOKENS * (len(prompt) - 1)
+        return sum(counts) + self.overhead + _MESSAGE_TOKENS * (len(prompt) - 1)
 
     async def _request(self, text: str) -> int:
-        match self._tokenizer:
+        match self.tokenizer:
             case Tokenizer.LLAMA_SERVER:
-                body = {"model": self._model, "content": text, "add_special": False, "parse_special": False}
-                return len((await self._ask(f"{self._root}/tokenize", body))["tokens"])
+                body = {"model": self.model, "content": text, "add_special": False, "parse_special": False}
+                return len((await self.ask(f"{self.root}/tokenize", body))["tokens"])
             case Tokenizer.LLAMA_CPP_PYTHON:
-                return int((await self._ask(f"{self._root}/extras/tokenize/count", {"input": text}))["count"])
+                return int((await self.ask(f"{self.root}/extras/tokenize/count", {"input": text}))["count"])
             case Tokenizer.VLLM:
-                body = {"model": self._model, "prompt": text, "add_special_tokens": False}
-                answer = await self._ask(f"{self._root}/tokenize", body)
+                body = {"model": self.model, "prompt": text, "add_special_tokens": False}
+                answer = await self.ask(f"{self.root}/tokenize", body)
                 return int(answer["count"] if "count" in answer else len(answer["tokens"]))
             case Tokenizer.NONE:
                 return estimate(text)

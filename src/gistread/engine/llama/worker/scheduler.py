@@ -13,6 +13,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal
 
 from gistread.engine.llama import messages
@@ -29,30 +30,29 @@ _SMOOTHING = 0.8
 _STATUS_INTERVAL_S = 0.1
 
 
+@dataclass(eq=False, slots=True)
 class StatusReporter:
     """Sends `Status` messages for one main loop, rate-limited."""
 
-    def __init__(
-        self, send: Callable[[Status], None], clock: Callable[[], float], stats: Callable[[], WorkerStats] = WorkerStats
-    ) -> None:
-        self._send = send
-        self._clock = clock
-        self._stats = stats
-        self._sent_s = 0.0
-        self.is_idle = True
+    send: Callable[[Status], None]
+    clock: Callable[[], float]
+    stats: Callable[[], WorkerStats] = WorkerStats
+    sent_s: float = 0.0
+    is_idle: bool = True
+    """Whether the last status sent was idle."""
 
     def busy(self, phase: Phase, priority: Priority, tokens_per_s: float, fraction: float | None) -> None:
         """Report work, unless the last report is too recent."""
-        now = self._clock()
-        if now - self._sent_s >= _STATUS_INTERVAL_S:
-            self._sent_s, self.is_idle = now, False
-            self._send(Status(phase, fraction, tokens_per_s, priority, self._stats()))
+        now = self.clock()
+        if now - self.sent_s >= _STATUS_INTERVAL_S:
+            self.sent_s, self.is_idle = now, False
+            self.send(Status(phase, fraction, tokens_per_s, priority, self.stats()))
 
     def idle(self) -> None:
         """Report that there is nothing to do, once."""
         if not self.is_idle:
-            self._sent_s, self.is_idle = 0.0, True
-            self._send(Status(Phase.IDLE, stats=self._stats()))
+            self.sent_s, self.is_idle = 0.0, True
+            self.send(Status(Phase.IDLE, stats=self.stats()))
 
 
 class Scheduler:
