@@ -55,13 +55,12 @@ async def read_repository(client: "httpx2.AsyncClient", network: Network, addres
 def select_model(repository: Repository, wanted: str) -> tuple[RemoteFile, ...]:
     """The files of the model with this path, name or quantization; by default the only one. Raises FetchError."""
     models = _models(repository)
-    exact = [files for path, files in models if wanted and wanted.casefold() in _names(path)]
-    named = [files for _, files in models if wanted and _has_quantization(files[0], wanted)]
-    found = exact or named or ([] if wanted else [files for _, files in models])
+    exact = [files for path, files in models.items() if wanted and wanted.casefold() in _names(path)]
+    named = [files for files in models.values() if wanted and _has_quantization(files[0], wanted)]
+    found = exact or named or ([] if wanted else list(models.values()))
     if len(found) == 1:
         return found[0]
-    there = [files[0].name for files in found or [files for _, files in models]]
-    shown = format_list(there, _NAMED)
+    shown = format_list([files[0].name for files in found or models.values()], _NAMED)
     if not models:
         raise FetchError(f"{repository.name} has no GGUF file.", "Look for a repository whose name ends in -GGUF.")
     if not found:
@@ -69,17 +68,17 @@ def select_model(repository: Repository, wanted: str) -> tuple[RemoteFile, ...]:
     raise FetchError(f"{repository.name} has several models.", f"Name one: hf:{repository.name}:FILE, of {shown}.")
 
 
-def _models(repository: Repository) -> list[tuple[str, tuple[RemoteFile, ...]]]:
-    """Models with the path of their first file, without incomplete ones and image projectors."""
+def _models(repository: Repository) -> dict[str, tuple[RemoteFile, ...]]:
+    """Models by the path of their first file, without incomplete ones and image projectors."""
     models: dict[str, list[str]] = {}
     for path, file in repository.files.items():
         if not file.name.casefold().startswith("mmproj"):
             models.setdefault(whole_name(path), []).append(path)
-    complete = []
+    complete: dict[str, tuple[RemoteFile, ...]] = {}
     for paths in models.values():
         split = _COUNT.search(paths[0])
         if split is None or len(paths) == int(split[1]):
-            complete.append((paths[0], tuple(repository.files[path] for path in paths)))
+            complete[paths[0]] = tuple(repository.files[path] for path in paths)
     return complete
 
 

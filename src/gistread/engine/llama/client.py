@@ -15,7 +15,7 @@ from gistread.engine.llama.requantized_copy import make_copy
 from gistread.engine.llama.supervisor import SupervisedWorker
 from gistread.engine.llama.token_counter import VerifiedCounter
 from gistread.engine.llama.weight_variants import LoadedVariant, WorkerActions, load_fastest
-from gistread.engine.llama.worker_process import LostWhileLoadingError, WorkerProcess, open_log
+from gistread.engine.llama.worker_process import LostWhileLoadingError, open_log
 from gistread.engine.model_kinds import check_writes_text
 from gistread.engine.protocol import (
     GREEDY,
@@ -116,25 +116,14 @@ class LlamaEngine:
 
     async def _load_fastest(self, header: GgufHeader) -> LoadedVariant:
         if self._cache is None:
-            _, loaded = await self._load(self._path, header)
+            loaded = await self._load(self._path, header)
             return LoadedVariant(loaded, Measurement(None, loaded.parallel), header.quantization)
-        worker: WorkerProcess | None = None
-
-        async def load(path: Path) -> messages.Loaded:
-            nonlocal worker
-            worker, loaded = await self._load(path, header)
-            return loaded
-
-        async def measure() -> Measurement:
-            assert worker is not None
-            return await worker.measure_rates()
-
-        actions = WorkerActions(load, measure, self._make_copy)
+        actions = WorkerActions(lambda path: self._load(path, header), self._worker.measure_rates, self._make_copy)
         chosen = await load_fastest(actions, header, self._cache, self._fast_weights)
         self._worker.send(messages.Configure(chosen.measured.parallel))
         return chosen
 
-    async def _load(self, path: Path, header: GgufHeader) -> tuple[WorkerProcess, messages.Loaded]:
+    async def _load(self, path: Path, header: GgufHeader) -> messages.Loaded:
         """Load this file, with smaller layouts if the process dies; a requantized copy in full or not at all."""
         original = path == self._path
         message = messages.Load(
@@ -148,7 +137,7 @@ class LlamaEngine:
         while True:
             worker = await self._worker.new_worker()
             try:
-                return worker, await worker.load(message)
+                return await worker.load(message)
             except LostWhileLoadingError as error:
                 if error.next_layout is None:
                     raise

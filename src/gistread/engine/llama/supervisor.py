@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from gistread.engine.llama import messages
+from gistread.engine.llama.measurements import Measurement
 from gistread.engine.llama.messages import Cancel, Delta, Done, WorkerStats
 from gistread.engine.llama.worker_process import WorkerProcess
 from gistread.engine.observable import Observable
@@ -78,7 +79,7 @@ class SupervisedWorker(Observable, Generic[Info]):
             return
         await self._start.close()
         await self.end_worker()
-        self._fail_all(EngineError("The engine has been closed."))
+        self._fail(EngineError("The engine has been closed."))
         self.publish(EngineState(Phase.STOPPED))
 
     async def new_worker(self) -> WorkerProcess:
@@ -86,6 +87,11 @@ class SupervisedWorker(Observable, Generic[Info]):
         await self.end_worker()
         self._worker = await WorkerProcess.start(self._log, self._on_event, self._on_lost)
         return self._worker
+
+    async def measure_rates(self) -> Measurement:
+        """As `WorkerProcess.measure_rates`, for the worker that was made last."""
+        assert self._worker is not None
+        return await self._worker.measure_rates()
 
     async def end_worker(self) -> None:
         """End the process, which frees its memory."""
@@ -109,7 +115,7 @@ class SupervisedWorker(Observable, Generic[Info]):
             raise
         except GistreadError as error:
             await self.end_worker()
-            self._fail_all(error)
+            self._fail(error)
             self.publish(EngineState(Phase.FAILED, notice=error.message))
             raise
         self.publish(EngineState(Phase.IDLE, notice=notice))
@@ -141,18 +147,15 @@ class SupervisedWorker(Observable, Generic[Info]):
         self._worker = None
         self._lost = reason
         twice = EngineError(f"The model's process ended twice on the same request ({reason}).", _SEE_LOG)
-        for pending in tuple(self._pending.values()):
-            if pending.attempts >= _MAX_ATTEMPTS:
-                self._fail(pending, twice)
+        self._fail(twice, _MAX_ATTEMPTS)
         self._start.begin()
 
-    def _fail_all(self, error: GistreadError) -> None:
+    def _fail(self, error: GistreadError, attempts: int = 0) -> None:
+        """Fail the requests that were sent this many times."""
         for pending in tuple(self._pending.values()):
-            self._fail(pending, error)
-
-    def _fail(self, pending: _Pending, error: GistreadError) -> None:
-        del self._pending[pending.request.id]
-        pending.replies.put_nowait(error)
+            if pending.attempts >= attempts:
+                del self._pending[pending.request.id]
+                pending.replies.put_nowait(error)
 
     # Requests.
 

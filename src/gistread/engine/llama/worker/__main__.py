@@ -236,18 +236,14 @@ def _stable_tokens(model: LoadedModel, prompt: Sequence[Message], tokens: list[i
     return common_prefix(model.weights.prompt_tokens(beginning), tokens)
 
 
-def _disable_core_dumps() -> None:
-    """A failed assertion of llama.cpp would write all memory, the book included, beside the person's files."""
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-
-
 def main() -> None:
     # Ctrl+C in the terminal reaches the whole process group; the client decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with contextlib.suppress(OSError):
         os.nice(_NICENESS)
-    _disable_core_dumps()
+    # A failed assertion of llama.cpp would write all memory, the book included, beside the person's files.
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     pipe = os.dup(1)
     os.dup2(2, 1)
     worker = Worker(sys.stdin.buffer, os.fdopen(pipe, "wb"))
