@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from gistread.cli.loading import embedder_for
-from gistread.engine.model_search import ModelFolder
 from gistread.errors import ExitStatus
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
@@ -23,7 +22,7 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The only folder in which models are looked for."""
     folder = tmp_path / "places"
     folder.mkdir()
-    monkeypatch.setattr("gistread.engine.model_search.model_folders", lambda: [ModelFolder("", folder)])
+    monkeypatch.setattr("gistread.engine.model_search.model_folders", lambda: [("", folder)])
     monkeypatch.setattr("gistread.engine.model_search.jan_folders", list)
     monkeypatch.setattr("gistread.engine.model_search.ollama_folders", list)
     monkeypatch.setattr("gistread.engine.model_search.starter_path", lambda: None)

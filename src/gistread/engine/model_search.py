@@ -90,9 +90,9 @@ def own_adapter(path: Path) -> Path | None:
 
 
 def _every(extra: Sequence[Path]) -> Iterator[FoundModel]:
-    for known in [*(ModelFolder("", folder) for folder in extra), *model_folders()]:
-        for path in _files_under(known.path):
-            yield _named_by_file(path)._replace(place=known.owner)
+    for owner, folder in [*(("", folder) for folder in extra), *model_folders()]:
+        for path in _files_under(folder):
+            yield _named_by_file(path)._replace(place=owner)
     for folder in jan_folders():
         yield from _described_by_jan(folder)
     for folder in ollama_folders():
@@ -173,29 +173,21 @@ def _ollama_name(manifest: Path) -> str:
 # Folders.
 
 
-class ModelFolder(NamedTuple):
-    """A folder that may contain models."""
-
-    owner: str
-    """The program it belongs to; empty for the person's own."""
-    path: Path
-
-
-def model_folders() -> list[ModelFolder]:
-    """Folders to search for GGUF files, the person's own first. Most do not exist."""
-    places = [ModelFolder("", folder) for folder in _own_folders()]
+def model_folders() -> list[tuple[str, Path]]:
+    """Folders to search for GGUF files with their program, the person's own (without) first. Most do not exist."""
+    places = [("", folder) for folder in _own_folders()]
     home = _home()
     if home is None:
         return places
     cache = _from_environment("XDG_CACHE_HOME") or home / ".cache"
     data = _from_environment("XDG_DATA_HOME") or home / ".local" / "share"
-    places += [ModelFolder("", default_paths().models), ModelFolder("", home / "models")]
-    places += [ModelFolder("llama.cpp", folder) for folder in _llama_cpp(home, cache)]
-    places += [ModelFolder("Hugging Face", folder) for folder in _hugging_face(cache)]
-    places += [ModelFolder("LM Studio", folder) for folder in _lm_studio(home)]
-    places += [ModelFolder("Jan", folder / "llamacpp" / "models") for folder in jan_folders()]
-    places += [ModelFolder("Jan", folder / "models") for folder in jan_folders()]
-    places += [ModelFolder("GPT4All", folder) for folder in _gpt4all(home, cache, data)]
+    places += [("", default_paths().models), ("", home / "models")]
+    places += [("llama.cpp", folder) for folder in _llama_cpp(home, cache)]
+    places += [("Hugging Face", folder) for folder in _hugging_face(cache)]
+    places += [("LM Studio", folder) for folder in _lm_studio(home)]
+    places += [("Jan", folder / "llamacpp" / "models") for folder in jan_folders()]
+    places += [("Jan", folder / "models") for folder in jan_folders()]
+    places += [("GPT4All", folder) for folder in _gpt4all(home, cache, data)]
     return places
 
 

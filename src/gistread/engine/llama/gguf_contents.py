@@ -67,12 +67,11 @@ class DamagedError(Exception):
     """A count or length in the header is impossible, or the file ends within it."""
 
 
+@dataclass(eq=False)
 class UnknownVersionError(Exception):
     """Unsupported GGUF version."""
 
-    def __init__(self, version: int) -> None:
-        super().__init__(f"version {version}")
-        self.version = version
+    version: int
 
     @property
     def is_big_endian(self) -> bool:
