@@ -36,8 +36,8 @@ def asked(text: str) -> Prompt:
     return (Message("user", text),)
 
 
-LONG = asked("It was a long way to go. " * 80)
-"""560 tokens of the starter."""
+LONG = asked("It was a long way to go. " * 60)
+"""420 tokens of the starter: more than a batch."""
 
 
 @pytest_asyncio.fixture(loop_scope="module")

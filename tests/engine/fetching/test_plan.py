@@ -222,8 +222,11 @@ def test_a_hub_that_answers_nonsense_is_said(server: FaultyServer, network: Netw
         plan("hf:owner/one", network)
 
 
-def test_a_hub_that_never_ends_its_answer_is_stopped(server: FaultyServer, network: Network) -> None:
-    server.files["/api/models/owner/one/revision/main"] = File(b" " * 30_000_000)
+def test_a_hub_that_never_ends_its_answer_is_stopped(
+    server: FaultyServer, network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gistread.engine.fetching.hub._MOST_BYTES", 200_000)
+    server.files["/api/models/owner/one/revision/main"] = File(b" " * 300_000)
     with pytest.raises(FetchError, match="too large"):
         plan("hf:owner/one", network)
 

@@ -44,7 +44,7 @@ async def read_repository(client: "httpx2.AsyncClient", network: Network, addres
             raise refused(
                 response.status_code, response.headers, network, address.repository, address.repository, answer.host
             )
-        body = b""
+        body = bytearray()
         async for data in response.aiter_bytes():
             body += data
             if len(body) > _MOST_BYTES:
@@ -95,7 +95,7 @@ def _has_quantization(first: RemoteFile, wanted: str) -> bool:
     return bool(re.search(pattern, whole_name(first.name), re.IGNORECASE))
 
 
-def _repository(body: bytes, network: Network, address: HubAddress, host: str) -> Repository:
+def _repository(body: bytearray, network: Network, address: HubAddress, host: str) -> Repository:
     import orjson
 
     try:
