@@ -99,10 +99,7 @@ def _hub_address(words: str) -> HubAddress:
             file = "/".join(path) or file
         case [owner, name, *path] if path and path[-1].casefold().endswith(_SUFFIX):
             repository, file = f"{owner}/{name}", "/".join(path)
-    return _checked(HubAddress(repository, file, revision if at else "main"))
-
-
-def _checked(address: HubAddress) -> HubAddress:
+    address = HubAddress(repository, file, revision if at else "main")
     if not _REPOSITORY.fullmatch(address.repository):
         raise UsageError(f"{address.repository!r} is not a repository name.", _FORMS)
     if not _REVISION.fullmatch(address.revision) or ".." in address.file.split("/"):

@@ -73,6 +73,8 @@ class Connection:
         If the server does not stream, the answer is one event. Closing the generator cancels the request. Raises as
         `get`.
         """
+        import httpx2
+
         client = self._opened()
         request = client.build_request("POST", self.address.origin + path, json=body)
         # Timeouts cover single steps, not the time the consumer takes.
@@ -89,7 +91,8 @@ class Connection:
                     yield _decoded(content)
                     yield DONE
                     return
-            events = _events(response)
+            source = httpx2.EventSource(response, _MOST_BYTES)
+            events = (event.data async for event in source if event.data)
             limit_s = self.policy.first_s
             while True:
                 with self._failures():
@@ -169,15 +172,6 @@ class Connection:
 
     def _without_key(self, text: str) -> str:
         return text.replace(self._key, "…") if self._key else text
-
-
-async def _events(response: "httpx2.Response") -> AsyncGenerator[str]:
-    import httpx2
-
-    source = httpx2.EventSource(response, _MOST_BYTES)
-    async for event in source:
-        if event.data:
-            yield event.data
 
 
 def _decoded(data: bytes | str) -> Json:
