@@ -60,18 +60,18 @@ def test_every_character_but_white_space_lies_in_one_sentence(text: str) -> None
 @pytest.mark.parametrize(
     "text",
     [
-        "word " * 600_000,
-        "x" * 3_000_000,
-        "." * 3_000_000,
-        "!x" * 1_500_000,
-        '."' * 1_500_000,
-        "a. " * 1_000_000,
-        "a" + " " * 3_000_000,
+        "word " * 200_000,
+        "x" * 1_000_000,
+        "." * 1_000_000,
+        "!x" * 500_000,
+        '."' * 500_000,
+        "a. " * 333_000,
+        "a" + " " * 1_000_000,
     ],
     ids=["words", "letters", "dots", "marks", "quotes", "initials", "spaces"],
 )
-def test_three_megabytes_take_seconds_at_most_and_no_sentence_is_too_long(text: str) -> None:
+def test_a_megabyte_takes_seconds_at_most_and_no_sentence_is_too_long(text: str) -> None:
     start = time.process_time()
     spans = sentence_spans(text)
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 3
     assert all(end - start <= LONGEST_CHARACTERS for start, end in spans)
