@@ -11,7 +11,7 @@ from gistread.marking.store import MarkStore
 from gistread.marking.text_quote import quote_at
 from gistread.tui.commands import COMMANDS, Scope, with_keys
 from gistread.tui.defects import DefectError
-from gistread.tui.marking.mark_screen import MarkScreen
+from gistread.tui.marking.panels import MarkScreen
 from gistread.tui.reading.controllers import Controllers
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import small_book

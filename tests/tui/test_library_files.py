@@ -11,8 +11,8 @@ import pytest
 
 from gistread.errors import BookError
 from gistread.library.model import BookFile
-from gistread.tui.screens.added import FailedScreen
 from gistread.tui.screens.library import LibraryScreen
+from gistread.tui.screens.listing import ListScreen
 from gistread.user_data import UserData
 from tests.tui.library import SIZE, entries, library_of, read_first, type_quickly
 from tests.tui.scripted import app_on, opened, paths_in, text_of, until
@@ -24,7 +24,7 @@ async def test_what_could_not_be_read_is_counted_and_listed(tmp_path: Path, fold
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         await pilot.press("a", *str(folder), "enter")
-        await until(pilot, lambda: isinstance(app.screen, FailedScreen))
+        await until(pilot, lambda: isinstance(app.screen, ListScreen))
         shown = text_of(app)
         assert "2 files could not be read" in shown
         assert "broken.epub" in shown

@@ -11,7 +11,7 @@ from gistread.config import Config
 from gistread.marking.model import Color, MarkKind, new_mark, with_changes
 from gistread.marking.text_quote import quote_at
 from gistread.tui.marking.list_screen import MarksScreen
-from gistread.tui.marking.lookup import LookupScreen
+from gistread.tui.marking.panels import LookupScreen
 from gistread.tui.screens.reading import ReadingScreen
 from gistread.user_data import UserData
 from tests.tui.marked import BOOK, NARROW, WIDE, kept, marking, put, store

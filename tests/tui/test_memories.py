@@ -11,8 +11,7 @@ from gistread.memory.store import MemoryStore
 from gistread.memory.writer import MemoryHeader
 from gistread.presets import built_in_presets
 from gistread.session.events import ReadingState
-from gistread.tui.screens.memories import MemoriesScreen
-from gistread.tui.screens.preset import PresetScreen
+from gistread.tui.screens.listing import ListScreen
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import small_book
 from tests.tui.scripted import SteppedEngine, app_on, opened, paths_in, read_whole, text_of, until
@@ -41,9 +40,9 @@ async def read_for(pilot: Pilot[None], screen: ReadingScreen, focus: GistFocus) 
     await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
 
 
-async def chooser(pilot: Pilot[None], key: str, screen: type[PresetScreen] | type[MemoriesScreen]) -> None:
+async def chooser(pilot: Pilot[None], key: str) -> None:
     await pilot.press(key)
-    await until(pilot, lambda: isinstance(pilot.app.screen, screen))
+    await until(pilot, lambda: isinstance(pilot.app.screen, ListScreen))
     await pilot.pause()
 
 
@@ -52,7 +51,7 @@ async def test_a_book_is_read_as_something_else_and_the_memory_before_stays(tmp_
     async with app.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
         assert "as a meeting" not in text_of(app)
-        await chooser(pilot, "D", PresetScreen)
+        await chooser(pilot, "D")
         shown = text_of(app)
         assert "● fiction or other prose   suggested" in shown
         assert "who proposes, who objects" in shown
@@ -70,7 +69,7 @@ async def test_choosing_what_it_is_already_changes_nothing(tmp_path: Path) -> No
     async with app.run_test(size=SIZE) as pilot:
         await read_whole(pilot)
         calls = len(engine.calls)
-        await chooser(pilot, "D", PresetScreen)
+        await chooser(pilot, "D")
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, ReadingScreen))
         await pilot.pause(0.1)
@@ -82,13 +81,13 @@ async def test_a_book_is_read_for_a_question_and_one_goes_back_by_keyboard(tmp_p
     app = app_on(small_book(), tmp_path, engine := SteppedEngine())
     async with app.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
-        await chooser(pilot, "Q", MemoriesScreen)
+        await chooser(pilot, "Q")
         await pilot.press(*TASK.replace(" ", "_"), "enter")
         await until(pilot, lambda: focus_on(screen) == GistFocus(task=TASK.replace(" ", "_")))
         await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
         assert "to find out: who_minds" in text_of(app)
         calls = len(engine.calls)
-        await chooser(pilot, "C", MemoriesScreen)
+        await chooser(pilot, "C")
         shown = text_of(app)
         assert "● fake, as fiction or other prose, to find out: who_minds_the_lamp?" in shown
         assert "40 to 90 words a page · single-pass · just now" in shown
@@ -106,7 +105,7 @@ async def test_one_goes_from_memory_to_memory_by_mouse_alone(tmp_path: Path) -> 
         screen = await read_whole(pilot)
         await read_for(pilot, screen, GistFocus(built_in_presets()["paper"]))
         await pilot.click("#memory-header")
-        await until(pilot, lambda: isinstance(first.screen, MemoriesScreen))
+        await until(pilot, lambda: isinstance(first.screen, ListScreen))
         await pilot.pause()
         assert "fake, as fiction" in text_of(first)
         await pilot.click("#rows", offset=(4, 2))
@@ -124,12 +123,12 @@ async def test_what_was_begun_for_a_question_goes_on_where_it_was_left(tmp_path:
         await until(pilot, lambda: not engine.gate.is_set())
         read = next((one.pages for one in kept(tmp_path) if one.focus.task), 0)
         assert read
-        await chooser(pilot, "C", MemoriesScreen)
+        await chooser(pilot, "C")
         await until(pilot, lambda: "of the book" in text_of(app))
         await pilot.press("g", "enter")
         await until(pilot, lambda: focus_on(screen) == DEFAULT_FOCUS)
         engine.gate.set()
-        await chooser(pilot, "C", MemoriesScreen)
+        await chooser(pilot, "C")
         await pilot.press("G", "enter")
         await until(pilot, lambda: focus_on(screen) == GistFocus(task=TASK))
         assert screen.memory_pane.memory is not None
@@ -148,7 +147,7 @@ async def test_a_memory_of_another_model_is_shown_and_stays_until_one_lets_this_
     async with second.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
         await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.OFFERED)
-        await chooser(pilot, "C", MemoriesScreen)
+        await chooser(pilot, "C")
         await pilot.press("j", "enter")
         await until(pilot, lambda: isinstance(second.screen, ReadingScreen))
         await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.OFFERED)
@@ -172,7 +171,7 @@ async def test_without_a_model_memories_can_be_seen_and_nothing_is_promised(tmp_
             await pilot.press(key)
             await until(pilot, lambda: "Press m to choose one" in text_of(app))
             assert isinstance(app.screen, ReadingScreen)
-        await chooser(pilot, "C", MemoriesScreen)
+        await chooser(pilot, "C")
         await pilot.press("j", "enter")
         await until(pilot, lambda: focus_on(screen) == GistFocus(task=TASK))
         assert "no model" in text_of(app)
@@ -182,7 +181,7 @@ async def test_what_a_person_chose_for_a_book_holds_the_next_day(tmp_path: Path)
     app = app_on(small_book(), tmp_path, SteppedEngine())
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
-        await chooser(pilot, "D", PresetScreen)
+        await chooser(pilot, "D")
         await pilot.press("down", "enter")
         await until(pilot, lambda: any(one.complete and one.focus.preset.name == "code" for one in kept(tmp_path)))
     begun = [one.path for one in kept(tmp_path) if one.focus == DEFAULT_FOCUS]
@@ -211,7 +210,7 @@ async def test_a_preset_that_cannot_be_used_is_one_line_and_another_can_be_chose
         screen = await opened(pilot)
         said = f"Unknown preset '{name}'" if name == "nonsense" else "Preset broken.toml"
         await until(pilot, lambda: said in text_of(app))
-        await chooser(pilot, "D", PresetScreen)
+        await chooser(pilot, "D")
         await until(pilot, lambda: "Preset broken.toml" in text_of(app))
         await pilot.press("G", "enter")
         await until(pilot, lambda: focus_on(screen) == GistFocus(built_in_presets()["paper"]))
@@ -221,7 +220,7 @@ async def test_a_task_that_is_too_long_is_refused_in_words(tmp_path: Path) -> No
     app = app_on(small_book(), tmp_path, SteppedEngine())
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         screen = await read_whole(pilot)
-        await chooser(pilot, "Q", MemoriesScreen)
+        await chooser(pilot, "Q")
         app.screen.query_one("#typed").value = "x" * 700  # type: ignore[attr-defined]
         await pilot.press("enter")
         await until(pilot, lambda: "the limit is 600" in text_of(app))
@@ -234,5 +233,5 @@ async def test_words_of_a_task_are_never_markup(tmp_path: Path) -> None:
         screen = await read_whole(pilot)
         await read_for(pilot, screen, GistFocus(task="[bold]who[/nothing] \x1b[31m"))
         await until(pilot, lambda: "[bold]who[/nothing]" in text_of(app))
-        await chooser(pilot, "C", MemoriesScreen)
+        await chooser(pilot, "C")
         assert "[bold]who[/nothing]" in text_of(app)

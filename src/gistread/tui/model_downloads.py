@@ -25,7 +25,7 @@ from gistread.engine.recommendation import Machine, recommend
 from gistread.engine.this_machine import this_machine
 from gistread.errors import GistreadError
 from gistread.tui.model_rows import ModelRow, Section
-from gistread.tui.screens.listing import ChoiceScreen, Row
+from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.services import AppServices
 from gistread.units import format_size
 
@@ -309,7 +309,7 @@ class ModelDownloads:
                 await asyncio.to_thread(self.look)
 
     async def _answer(self, title: str, note: str, rows: list[Row]) -> str | None:
-        return await self._app.push_screen_wait(ChoiceScreen(title, note, rows))
+        return await self._app.push_screen_wait(ListScreen(title, note, rows))
 
     def _download_row(self) -> list[ModelRow]:
         state = self.downloads.state

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual.actions import SkipAction
+from textual.content import Content
 
 from gistread.book.normalise import count_words
 from gistread.errors import GistreadError, StorageError
@@ -48,7 +49,7 @@ class MarkController:
 
     async def close(self) -> str:
         """Save everything, including a note that is being written. Returns what could not be saved, in words."""
-        from gistread.tui.marking.note import NoteScreen
+        from gistread.tui.marking.panels import NoteScreen
 
         for screen in self._context.screen.app.screen_stack:
             if isinstance(screen, NoteScreen) and screen.changed:
@@ -140,7 +141,7 @@ class MarkController:
 
     def choose_color(self) -> None:
         """Choose the colour of the selection and of highlights to come."""
-        from gistread.tui.marking.color import ColorScreen
+        from gistread.tui.screens.listing import ListScreen, Row
 
         def use(chosen: str | None) -> None:
             if chosen is None:
@@ -149,7 +150,12 @@ class MarkController:
             if (selected := self._pane.selected_range) is not None:
                 self._highlight(selected, Color(chosen))
 
-        self._context.push(ColorScreen(Color(self._context.services.config.highlight)), use)
+        rows = [
+            Row(one, Content.assemble(f"{COLOR_SIGNS[one]} ", (f" {one} ", f"$gr-on-mark on $gr-highlight-{one}")))
+            for one in Color
+        ]
+        note, current = "For the selection and later highlights.", self._context.services.config.highlight
+        self._context.push(ListScreen("Highlight colour", note, rows, current), use)
 
     def note(self) -> None:
         """Edit the note on the selection, or else on the mark that was clicked last; or else start selecting."""
@@ -173,7 +179,7 @@ class MarkController:
             self._edit_note(new_mark(MarkKind.NOTE, quote_at(self._book.text, *selected)), is_new=True)
 
     def _edit_note(self, mark: Mark, *, is_new: bool) -> None:
-        from gistread.tui.marking.note import NoteScreen
+        from gistread.tui.marking.panels import NoteScreen
 
         def keep(note: str | None) -> None:
             if note is None or note == mark.note:
@@ -191,7 +197,7 @@ class MarkController:
 
     def clicked(self, event: Clicked) -> bool:
         """Show the note of a clicked highlight, and what can be done with it."""
-        from gistread.tui.marking.mark_screen import MarkScreen
+        from gistread.tui.marking.panels import MarkScreen
 
         self._pane.clicked = event.book_offset
         mark = mark_at(self.marks, event.book_offset) if event.book_offset is not None else None
@@ -236,7 +242,7 @@ class MarkController:
         self._context.notify(f"Bookmark: {words_of(mark, 48)}")
 
     def set_letter(self) -> None:
-        from gistread.tui.marking.letter import LetterScreen
+        from gistread.tui.marking.panels import LetterScreen
 
         def put(letter: str | None) -> None:
             if letter is not None:
@@ -249,7 +255,7 @@ class MarkController:
         self._context.push(LetterScreen("Which letter marks this place?", self._letters(), self._book), put)
 
     def go_to_letter(self) -> None:
-        from gistread.tui.marking.letter import BACK, LetterScreen
+        from gistread.tui.marking.panels import BACK, LetterScreen
 
         def go(letter: str | None) -> None:
             mark = next((mark for mark in self._letters() if mark.letter == letter), None)
@@ -298,7 +304,7 @@ class MarkController:
 
     def look_up(self) -> None:
         from gistread.dictionary import choose_lookup, word_in
-        from gistread.tui.marking.lookup import LookupScreen
+        from gistread.tui.marking.panels import LookupScreen
 
         selected = self._selection("looks it up", Unit.WORD)
         if selected is None:

@@ -15,8 +15,8 @@ from textual.widgets import Input, Static
 from gistread.errors import GistreadError
 from gistread.export_files import ExistsError, write_document
 from gistread.exporting import Export, ExportFormat, export_file_name, format_for, render_export
-from gistread.tui.marking.choices import Choice, Choices
 from gistread.tui.text import clean
+from gistread.tui.widgets.lines import Actions
 
 _HELP = "Markdown (.md) and JSON (.json) hold marks, notes, questions and gists; .txt is the text of the book."
 
@@ -43,10 +43,10 @@ class ExportScreen(ModalScreen[Path | None]):
             yield Static("Export", classes="panel-title", markup=False)
             yield Static(_HELP, classes="panel-note", id="export-note", markup=False)
             yield Input(str(self._free(ExportFormat.MARKDOWN)), compact=True, id="export-path", select_on_focus=False)
-            yield Choices(
-                Choice("⏎", "write", "write"),
-                Choice("Tab", "Markdown, JSON or text", "form(1)"),
-                Choice("Esc", "close", "dismiss(None)"),
+            yield Actions(
+                ("⏎", "write", "write"),
+                ("Tab", "Markdown, JSON or text", "form(1)"),
+                ("Esc", "close", "dismiss(None)"),
             )
 
     def _free(self, form: ExportFormat) -> Path:

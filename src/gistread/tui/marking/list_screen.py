@@ -13,20 +13,20 @@ from textual.widgets.option_list import Option
 
 from gistread.book.model import Book
 from gistread.marking.model import Mark
-from gistread.tui.marking.choices import Choice, Choices
 from gistread.tui.marking.describe import matches, title_of, words_of
 from gistread.tui.marking.sync import MarkSync
 from gistread.tui.screens.listing import ListPanel
 from gistread.tui.text import clean
+from gistread.tui.widgets.lines import Actions
 
 _CHOICES = (
-    Choice("⏎", "go there", "go"),
-    Choice("e", "note", "note"),
-    Choice("d", "delete", "delete"),
-    Choice("u", "undo", "undo"),
-    Choice("/", "filter", "filter"),
-    Choice("E", "export", "export"),
-    Choice("Esc", "close", "leave"),
+    ("⏎", "go there", "go"),
+    ("e", "note", "note"),
+    ("d", "delete", "delete"),
+    ("u", "undo", "undo"),
+    ("/", "filter", "filter"),
+    ("E", "export", "export"),
+    ("Esc", "close", "leave"),
 )
 
 
@@ -58,7 +58,7 @@ class MarksScreen(ListPanel):
             yield Static("", classes="panel-note", id="marks-note", markup=False)
             yield OptionList(id="rows", markup=False)
             yield Input(placeholder="type to filter: words, notes, chapters, colours", compact=True, id="filter")
-            yield Choices(*_CHOICES)
+            yield Actions(*_CHOICES)
 
     def on_mount(self) -> None:
         self.show_marks()
@@ -131,13 +131,8 @@ class MarksScreen(ListPanel):
             self.action_list(action)
 
     def action_leave(self) -> None:
-        """Clear the filter first, then close."""
-        typing = self.query_one("#filter", Input)
-        if typing.value:
-            typing.value = ""
-            self.query_one("#rows", OptionList).focus()
-        else:
-            self.dismiss(None)
+        super().action_leave()
+        self.options.focus()
 
     def action_filter(self) -> None:
         self.query_one("#filter", Input).focus()

@@ -157,7 +157,7 @@ class LinkController:
             self._show_address(link.address)
 
     def _show_address(self, address: str) -> None:
-        from gistread.tui.screens.listing import ChoiceScreen, Row
+        from gistread.tui.screens.listing import ListScreen, Row
 
         rows = [Row("copy", "Copy the address")]
         if urlsplit(address).scheme.lower() in _OPENABLE:
@@ -171,7 +171,7 @@ class LinkController:
                 case "open":
                     self._context.screen.app.open_url(address)
 
-        self._context.push(ChoiceScreen("This link leaves the book", address, rows), act)
+        self._context.push(ListScreen("This link leaves the book", address, rows), act)
 
     # Notes
 

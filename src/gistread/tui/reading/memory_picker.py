@@ -1,6 +1,7 @@
 """Chooses among the memories of a book, and what the model reads it as and for."""
 
 import asyncio
+import time
 from typing import TYPE_CHECKING
 
 from gistread.errors import GistreadError
@@ -19,7 +20,7 @@ class MemoryPicker:
     async def choose_preset(self) -> None:
         """Choose what the book is read as."""
         from gistread.memory.preset_detection import detect_preset
-        from gistread.tui.screens.preset import PresetScreen
+        from gistread.tui.screens.listing import ListScreen, Row
 
         session = self._session_with_model()
         if session is None:
@@ -38,7 +39,12 @@ class MemoryPicker:
 
         note = f"A different preset creates a second memory; this one is kept.{_time(session)}"
         current = focus.preset.name if focus else ""
-        self._context.push(PresetScreen(presets.values(), current, suggested, note), use)
+        rows = []
+        for preset in presets.values():
+            mark = "● " if preset.name == current else ""
+            hint = "   suggested" if preset.name == suggested else ""
+            rows.append(Row(preset.name, f"{mark}{preset.title}{hint}", preset.summary))
+        self._context.push(ListScreen("Read this book as …", note, rows, current or suggested), use)
 
     async def choose_memory(self) -> None:
         await self._show_memories(typing=False)
@@ -49,7 +55,8 @@ class MemoryPicker:
             await self._show_memories(typing=True)
 
     async def _show_memories(self, *, typing: bool) -> None:
-        from gistread.tui.screens.memories import MemoriesScreen
+        from gistread.library.text import describe_memory
+        from gistread.tui.screens.listing import ListScreen, Row
 
         session = self._context.session
         if session is None:
@@ -68,9 +75,14 @@ class MemoryPicker:
             "Gists made for a question keep what bears on it. The model reads the book again; "
             f"existing memories are kept.{_time(session)}"
         )
-        self._context.push(
-            MemoriesScreen(session.book, list(headers.values()), session.memory, note, typing=typing), use
-        )
+        rows, at, now_s = [], "", time.time()
+        for path, header in headers.items():
+            if shown := session.memory is not None and header.describes(session.memory):
+                at = at or path
+            who, facts = describe_memory(header, session.book, now_s)
+            rows.append(Row(path, ("● " if shown else "") + who, facts))
+        prompt = "or what you look for, to have it read for that"
+        self._context.push(ListScreen("Memories of this book", note, rows, at, prompt=prompt, typing=typing), use)
 
     async def _read_for_task(self, session: "Session", text: str) -> None:
         from gistread.memory.focus import DEFAULT_FOCUS, GistFocus, parse_task

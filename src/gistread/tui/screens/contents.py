@@ -5,17 +5,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from gistread.book.model import Book
 from gistread.book.normalise import count_words
 from gistread.search.tokens import folded as without_diacritics
 from gistread.tui.progress import reading_time
+from gistread.tui.screens.listing import RowsPanel
 from gistread.tui.text import Block, Clicked, LongText, clean
 
 _ALL_OPEN = 60  # a book with more chapters starts folded, except for the current part
@@ -132,15 +132,11 @@ def _plain(text: str) -> str:
 _STEP = 2  # indent of a chapter under its parent, in cells
 
 
-class ContentsScreen(ModalScreen[int | None]):
+class ContentsScreen(RowsPanel[int | None]):
     """Dismissed with the index of a chapter."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Close", show=False, priority=True),
-        Binding("down", "move(1)", show=False, priority=True),
-        Binding("up", "move(-1)", show=False, priority=True),
-        Binding("pagedown", "move(10)", show=False, priority=True),
-        Binding("pageup", "move(-10)", show=False, priority=True),
         Binding("ctrl+home", "edge(False)", show=False, priority=True),
         Binding("ctrl+end", "edge(True)", show=False, priority=True),
         Binding("left", "fold", show=False, priority=True),
@@ -148,7 +144,6 @@ class ContentsScreen(ModalScreen[int | None]):
         Binding("shift+left", "fold_all(True)", show=False, priority=True),
         Binding("shift+right", "fold_all(False)", show=False, priority=True),
     ]
-    AUTO_FOCUS = "#contents-filter"
 
     def __init__(
         self, tree: ContentsTree, place: int, words_per_minute: float, shown: tuple[tuple[int, int], ...] = ()
@@ -168,36 +163,26 @@ class ContentsScreen(ModalScreen[int | None]):
             yield Input(
                 placeholder="letters filter · ← → fold, with Shift all · Enter", compact=True, id="contents-filter"
             )
-            rows = LongText(cursor=True, side_margin=0, id="contents-rows")
-            rows.can_focus = False
-            yield rows
+            yield LongText(cursor=True, side_margin=0, id="rows")
 
     def on_mount(self) -> None:
         self._draw(self._here)
-
-    @property
-    def _rows(self) -> LongText:
-        return self.query_one("#contents-rows", LongText)
-
-    @property
-    def _wanted(self) -> str:
-        return self.query_one("#contents-filter", Input).value
 
     # Drawing
 
     def _draw(self, cursor: int) -> None:
         """Redraw the tree, the cursor on this chapter or its nearest visible ancestor."""
-        self._lines = self._tree.nodes(self._wanted)
+        self._lines = self._tree.nodes(self.wanted)
         shown = {node.index for node in self._lines}
         # One marks the place where the person is: the chapter itself, or the folded one it is in.
         here = next((index for index in (self._here, *self._tree.above(self._here)) if index in shown), None)
         if self._lines:
-            self._rows.show([self._block(node, here) for node in self._lines], keep_position=False)
+            self.rows.show([self._block(node, here) for node in self._lines], keep_position=False)
             at = next((index for index in (cursor, *self._tree.above(cursor)) if index in shown), self._lines[0].index)
-            self._rows.set_cursor(at, scroll=False)
-            self._rows.scroll_to_key(at, top=0.4)
+            self.rows.set_cursor(at, scroll=False)
+            self.rows.scroll_to_key(at, top=0.4)
         else:
-            self._rows.show([Block("No chapter is called that.", style="muted", blank_before=0)], keep_position=False)
+            self.rows.show([Block("No chapter is called that.", style="muted", blank_before=0)], keep_position=False)
 
     def _block(self, node: Node, here: int | None) -> Block:
         tree = self._tree
@@ -223,41 +208,38 @@ class ContentsScreen(ModalScreen[int | None]):
 
     @on(Input.Changed, "#contents-filter")
     def _filtered(self) -> None:
-        nodes = self._tree.nodes(self._wanted)
-        best = next((node.index for node in nodes if self._tree.matches(node.index, self._wanted)), self._here)
-        self._draw(best if self._wanted.strip() else self._here)
+        nodes = self._tree.nodes(self.wanted)
+        best = next((node.index for node in nodes if self._tree.matches(node.index, self.wanted)), self._here)
+        self._draw(best if self.wanted.strip() else self._here)
 
     @property
     def _at(self) -> int:
-        key = self._rows.cursor_key
+        key = self.rows.cursor_key
         return key if isinstance(key, int) else self._here
-
-    def action_move(self, step: int) -> None:
-        self._rows.move_cursor(step)
 
     def action_edge(self, last: bool) -> None:
         if self._lines:
-            self._rows.set_cursor(self._lines[-1 if last else 0].index)
+            self.rows.set_cursor(self._lines[-1 if last else 0].index)
 
     def action_fold(self) -> None:
         """Fold the node, or go to its parent."""
         node = next((one for one in self._lines if one.index == self._at), None)
-        if node is None or self._wanted.strip():
+        if node is None or self.wanted.strip():
             return
         if node.has_children and not node.is_folded:
             self._toggle(node.index)
         elif (parent := next(self._tree.above(node.index), None)) is not None:
-            self._rows.set_cursor(parent)
+            self.rows.set_cursor(parent)
 
     def action_unfold(self) -> None:
         """Unfold the node, or go to its first child."""
         node = next((one for one in self._lines if one.index == self._at), None)
-        if node is None or self._wanted.strip() or not node.has_children:
+        if node is None or self.wanted.strip() or not node.has_children:
             return
         if node.is_folded:
             self._toggle(node.index)
         else:
-            self._rows.move_cursor(1)
+            self.rows.move_cursor(1)
 
     def action_fold_all(self, fold: bool) -> None:
         self._tree.fold_everything(fold=fold)
@@ -265,29 +247,18 @@ class ContentsScreen(ModalScreen[int | None]):
 
     def _toggle(self, index: int) -> None:
         self._tree.toggle(index)
-        top = self._rows.scroll_offset.y
+        top = self.rows.scroll_offset.y
         self._draw(index)
-        self._rows.scroll_to(y=top, animate=False, force=True)
+        self.rows.scroll_to(y=top, animate=False, force=True)
 
     # Choosing
-
-    def on_click(self, event: events.Click) -> None:
-        if not self.query_one(".panel").region.contains_point(event.screen_offset):
-            self.dismiss(None)
-
-    def action_leave(self) -> None:
-        line = self.query_one("#contents-filter", Input)
-        if line.value:
-            line.value = ""
-        else:
-            self.dismiss(None)
 
     @on(Input.Submitted, "#contents-filter")
     def _entered(self) -> None:
         if self._lines:
             self.dismiss(self._at)
 
-    @on(Clicked, "#contents-rows")
+    @on(Clicked, "#rows")
     def _clicked(self, event: Clicked) -> None:
         """Go to a clicked title; fold or unfold at the mark before it."""
         if not isinstance(event.block_key, int):

@@ -4,15 +4,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import ActiveBinding, Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen, Screen
+from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from gistread.tui.commands import BY_ID, Scope, display_key, help_lines
 from gistread.tui.layout import Pane
+from gistread.tui.screens.listing import Panel
 from gistread.tui.text import Block, LongText, Span
 
 _INTRODUCTION = (
@@ -74,7 +75,7 @@ def help_of(keymap: Mapping[str, str], first: Sequence[Scope], panel: Sequence[L
     return [*panel, *table]
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Panel[None]):
     """Shows the lines in the order given."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -103,19 +104,8 @@ class HelpScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         self.query_one(LongText).can_focus = False
 
-    def on_click(self, event: events.Click) -> None:
-        if event.widget is self:
-            self.dismiss()
-
     def action_scroll(self, action: str) -> None:
         getattr(self.query_one(LongText), f"action_{action}")()
-
-    def action_leave(self) -> None:
-        search = self.query_one(Input)
-        if search.value:
-            search.value = ""
-        else:
-            self.dismiss()
 
     @on(Input.Changed)
     def _search(self, event: Input.Changed) -> None:

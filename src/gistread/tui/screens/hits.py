@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from gistread.book.model import Book
 from gistread.errors import GistreadError
 from gistread.search.book_search import BookSearch, SearchCancelled, SearchHits, SearchMode
+from gistread.tui.screens.listing import RowsPanel
 from gistread.tui.text import Block, Clicked, LongText, Span
 
 MOST = 1000
@@ -30,18 +30,13 @@ class Chosen:
     index: int
 
 
-class HitsScreen(ModalScreen[Chosen | None]):
+class HitsScreen(RowsPanel[Chosen | None]):
     """Dismissed with the chosen hit."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss(None)", "Close", show=False, priority=True),
-        Binding("down", "move(1)", "Next hit", show=False, priority=True),
-        Binding("up", "move(-1)", "Hit before", show=False, priority=True),
-        Binding("pagedown", "move(8)", "Eight hits on", show=False, priority=True),
-        Binding("pageup", "move(-8)", "Eight hits back", show=False, priority=True),
         Binding("tab", "next_mode", "Search otherwise", show=False, priority=True),
     ]
-    AUTO_FOCUS = "#hits-words"
 
     def __init__(self, book: Book, search: BookSearch, hits: SearchHits, mode: SearchMode, current: int | None) -> None:
         super().__init__()
@@ -57,16 +52,14 @@ class HitsScreen(ModalScreen[Chosen | None]):
             yield Static("All hits", classes="panel-title", markup=False)
             yield Input(self._hits.words, placeholder="words of the book", compact=True, id="hits-words")
             yield Static("", classes="panel-note", id="hits-note", markup=False)
-            rows = LongText(cursor=True, side_margin=0, id="hits-rows")
-            rows.can_focus = False
-            yield rows
+            yield LongText(cursor=True, side_margin=0, id="rows")
 
     def on_mount(self) -> None:
         self._show(self._hits)
         if self._hits.words and self._hits.mode is not self._mode:
             self._look()
         elif self._current is not None and self._current < MOST:
-            self.query_one("#hits-rows", LongText).set_cursor(self._current)
+            self.rows.set_cursor(self._current)
 
     # Looking
 
@@ -82,9 +75,8 @@ class HitsScreen(ModalScreen[Chosen | None]):
     def _look(self) -> None:
         self._stop.set()
         self._stop = threading.Event()
-        words = self.query_one("#hits-words", Input).value
-        stop, mode = self._stop, self._mode
-        looking: Any = partial(self._find, words, mode, stop)  # no coroutine: it may be cancelled before it begins
+        # No coroutine: it may be cancelled before it begins.
+        looking: Any = partial(self._find, self.wanted, self._mode, self._stop)
         self.run_worker(looking, exclusive=True)
 
     async def _find(self, words: str, mode: SearchMode, stop: threading.Event) -> None:
@@ -103,9 +95,8 @@ class HitsScreen(ModalScreen[Chosen | None]):
 
     def _show(self, hits: SearchHits) -> None:
         self._hits = hits
-        rows = self.query_one("#hits-rows", LongText)
-        rows.show(HitBlocks(self._book, hits), keep_position=False)
-        rows.action_top()
+        self.rows.show(HitBlocks(self._book, hits), keep_position=False)
+        self.rows.action_top()
         count = f"{len(hits):,} {'hit' if len(hits) == 1 else 'hits'}"
         if not hits.words.strip():
             self._say("")
@@ -122,20 +113,13 @@ class HitsScreen(ModalScreen[Chosen | None]):
 
     # Choosing
 
-    def on_click(self, event: events.Click) -> None:
-        if not self.query_one(".panel").region.contains_point(event.screen_offset):
-            self.dismiss(None)
-
-    def action_move(self, step: int) -> None:
-        self.query_one("#hits-rows", LongText).move_cursor(step)
-
     @on(Input.Submitted, "#hits-words")
     def _entered(self) -> None:
-        key = self.query_one("#hits-rows", LongText).cursor_key
+        key = self.rows.cursor_key
         if isinstance(key, int):
             self.dismiss(Chosen(self._hits, key))
 
-    @on(Clicked, "#hits-rows")
+    @on(Clicked, "#rows")
     def _clicked(self, event: Clicked) -> None:
         if isinstance(event.block_key, int):
             self.dismiss(Chosen(self._hits, event.block_key))

@@ -22,7 +22,7 @@ from gistread.library.series import proposed_series
 from gistread.library.text import furthest_reader
 from gistread.tui.commands import Scope, bindings, key_hint
 from gistread.tui.library_work import Books
-from gistread.tui.screens.added import FailedScreen, said_of
+from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.widgets.book_list import ONE_LINE, BookList, about, heading
 from gistread.tui.widgets.lines import HeaderLine, KeyLine, Line, Rule, fitted
 from gistread.tui.widgets.path_input import PathInput
@@ -283,9 +283,11 @@ class LibraryScreen(Screen[str | None]):
             self._adding = ""
             self._show_lines()
         self.reload()
-        self.notify(said_of(added), timeout=8)
+        self.notify(_result_of(added), timeout=8)
         if added.failed and self.is_current:
-            await self.app.push_screen(FailedScreen(added))
+            rows = [Row(str(number), one.reason, str(one.path.parent)) for number, one in enumerate(added.failed)]
+            title = f"{len(rows)} {'file' if len(rows) == 1 else 'files'} could not be read"
+            await self.app.push_screen(ListScreen(title, "The others were added.", rows))
 
     def on_unmount(self) -> None:
         self._stop_adding = True
@@ -384,3 +386,12 @@ class LibraryScreen(Screen[str | None]):
             self._warn(f"{path.name} is another book: {self._key('library-path')} opens it.")
         else:
             self._leave(found)
+
+
+def _result_of(added: AddResult) -> str:
+    parts = [f"{added.new} {'book' if added.new == 1 else 'books'} added"]
+    if added.known:
+        parts.append(f"{added.known} known already")
+    if added.removed:
+        parts.append(f"{added.removed} left out, since you took them out before")
+    return ", ".join(parts) + "." + (f" {added.cut}" if added.cut else "")

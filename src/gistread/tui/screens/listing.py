@@ -1,33 +1,73 @@
-"""A panel with a list to choose from, and perhaps a line to type into: the base of many screens."""
+"""The base of panels over a screen, and a panel with a list to choose from and perhaps a line to type into."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
+from textual.screen import ModalScreen, ScreenResultType
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
-from gistread.tui.text import clean
+from gistread.tui.text import LongText, clean
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Panel(ModalScreen[ScreenResultType]):
+    """A click outside closes it, without a result."""
+
+    def on_click(self, event: events.Click) -> None:
+        if event.widget is self:
+            self.dismiss(None)
+
+    def action_leave(self) -> None:
+        """Clear the filter first, then close."""
+        filter_line = self.query_one(Input)
+        if filter_line.value:
+            filter_line.value = ""
+        else:
+            self.dismiss(None)
+
+
+class RowsPanel(Panel[ScreenResultType]):
+    """A line to type into, and rows (`#rows`) in which the arrow keys move a cursor."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "move(1)", "Next", show=False, priority=True),
+        Binding("up", "move(-1)", "Previous", show=False, priority=True),
+        Binding("pagedown", "move(8)", "Eight on", show=False, priority=True),
+        Binding("pageup", "move(-8)", "Eight back", show=False, priority=True),
+    ]
+    AUTO_FOCUS = "Input"
+
+    @property
+    def rows(self) -> LongText:
+        return self.query_one("#rows", LongText)
+
+    @property
+    def wanted(self) -> str:
+        """What is typed."""
+        return self.query_one(Input).value
+
+    def on_mount(self) -> None:
+        self.rows.can_focus = False
+
+    def action_move(self, step: int) -> None:
+        self.rows.move_cursor(step)
+
+
+class Row(NamedTuple):
     """One choice. `about` stands below it, muted."""
 
     id: str
-    text: str
+    text: str | Content
     about: str = ""
-    enabled: bool = True
 
 
-class ListPanel(ModalScreen[str | None]):
-    """A list (`#rows`) with paging keys. Dismissed with the id of the chosen row; by a click outside, with None."""
+class ListPanel(Panel[str | None]):
+    """A list (`#rows`) with paging keys. Dismissed with the id of the chosen row."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j", "list('cursor_down')", "Next", show=False),
@@ -39,17 +79,22 @@ class ListPanel(ModalScreen[str | None]):
     ]
     AUTO_FOCUS = "OptionList"
 
+    @property
+    def options(self) -> OptionList:
+        return self.query_one("#rows", OptionList)
+
+    @property
+    def chosen(self) -> str:
+        """Id of the highlighted row; empty without one."""
+        option = self.options.highlighted_option
+        return option.id or "" if option else ""
+
     def action_list(self, action: str) -> None:
-        getattr(self.query_one("#rows", OptionList), f"action_{action}")()
+        getattr(self.options, f"action_{action}")()
 
     @on(OptionList.OptionSelected)
-    def _chosen(self, event: OptionList.OptionSelected) -> None:
+    def _selected(self, event: OptionList.OptionSelected) -> None:
         self.dismiss(event.option.id)
-
-    def on_click(self, event: events.Click) -> None:
-        """A click outside the panel closes it."""
-        if event.widget is self:
-            self.dismiss(None)
 
 
 class ListScreen(ListPanel):
@@ -57,11 +102,24 @@ class ListScreen(ListPanel):
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss(None)", "Close", show=False)]
 
-    def __init__(self, title: str, note: str = "", *, prompt: str = "") -> None:
+    def __init__(
+        self,
+        title: str,
+        note: str = "",
+        rows: Sequence[Row] = (),
+        at: str = "",
+        *,
+        prompt: str = "",
+        typing: bool = False,
+    ) -> None:
+        """`at`: id of the row for the cursor. With a `prompt` there is a line to type into; `typing` focuses it."""
         super().__init__()
         self._title = title
         self._note = note
+        self._rows = rows
+        self._at = at
         self._prompt = prompt
+        self._typing = typing or not rows
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="panel"):
@@ -71,42 +129,24 @@ class ListScreen(ListPanel):
             if self._prompt:
                 yield Input(placeholder=self._prompt, compact=True, id="typed")
 
-    def show_rows(self, rows: Sequence[Row], at: int = 0) -> None:
-        """Replace the list, the cursor on row `at`."""
-        options = self.query_one("#rows", OptionList)
-        options.clear_options()
+    def on_mount(self) -> None:
+        self.show_rows(self._rows, self._at)
+        if self._prompt and self._typing:
+            self.query_one("#typed").focus()
+
+    def show_rows(self, rows: Sequence[Row], at: str) -> None:
+        """Replace the list, the cursor on the row with this id."""
+        self.options.clear_options()
         for row in rows:
-            content = Content(clean(row.text))
+            content = row.text if isinstance(row.text, Content) else Content(clean(row.text))
             if row.about:
-                content = Content.assemble(clean(row.text), "\n  ", (clean(row.about), "$gr-muted"))
-            options.add_option(Option(content, id=row.id, disabled=not row.enabled))
-        options.display = bool(rows)
+                content = Content.assemble(content, "\n  ", (clean(row.about), "$gr-muted"))
+            self.options.add_option(Option(content, id=row.id))
+        self.options.display = bool(rows)
         if rows:
-            options.highlighted = at
-
-    @property
-    def chosen(self) -> str:
-        """Id of the highlighted row; empty without one."""
-        option = self.query_one("#rows", OptionList).highlighted_option
-        return option.id or "" if option else ""
-
-    def say(self, note: str) -> None:
-        said = self.query_one("#note", Static)
-        said.update(note)
-        said.display = bool(note)
+            self.options.highlighted = next((index for index, row in enumerate(rows) if row.id == at), 0)
 
     @on(Input.Submitted)
     def _typed(self, event: Input.Submitted) -> None:
         if event.value.strip():
             self.dismiss(event.value.strip())
-
-
-class ChoiceScreen(ListScreen):
-    """Dismissed with the id of one of these rows, or with None."""
-
-    def __init__(self, title: str, note: str, rows: Sequence[Row]) -> None:
-        super().__init__(title, note)
-        self._rows = rows
-
-    def on_mount(self) -> None:
-        self.show_rows(self._rows)

@@ -5,12 +5,11 @@ import threading
 from pathlib import Path
 from typing import ClassVar
 
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
@@ -25,6 +24,7 @@ from gistread.engine.this_machine import free_for_models
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.tui.model_downloads import FETCH, MORE, ModelDownloads
 from gistread.tui.model_rows import NO_MODEL, TITLES, ModelChoice, ModelRow, Role, Section, matching, sections, without
+from gistread.tui.screens.listing import Panel
 from gistread.tui.text import clean
 from gistread.tui.widgets.lines import Choices
 from gistread.units import format_size
@@ -33,7 +33,7 @@ _DETAIL_LINES = 6  # with a model loaded: a fixed height, so that the list does 
 _REDRAW_S = 0.1  # how often the list is redrawn while models are found
 
 
-class ModelScreen(ModalScreen[ModelChoice | None]):
+class ModelScreen(Panel[ModelChoice | None]):
     """Dismissed with the chosen model and its role. Letters filter."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -303,18 +303,6 @@ class ModelScreen(ModalScreen[ModelChoice | None]):
         getattr(self._options, f"action_{action}")()
         if action == "first":
             self._options.scroll_home(animate=False)  # with its heading
-
-    def action_leave(self) -> None:
-        """Clear the filter first, then close."""
-        if self._typed:
-            self.query_one("#model-filter", Input).value = ""
-        else:
-            self.dismiss(None)
-
-    def on_click(self, event: events.Click) -> None:
-        """A click outside the panel closes it."""
-        if event.widget is self:
-            self.dismiss(None)
 
 
 def is_fetched(typed: str) -> bool:

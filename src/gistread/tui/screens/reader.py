@@ -3,7 +3,6 @@
 from typing import TYPE_CHECKING
 
 from gistread.engine.protocol import EngineInfo
-from gistread.memory.estimate import RemainingWork
 from gistread.readers.registry import DEFAULT_READER, METHODS, Method
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.units import format_duration
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from gistread.session.session import Session
 
 
-def need_words(name: str, left: RemainingWork | None, info: EngineInfo | None) -> str:
+def need_words(name: str, left: "RemainingWork | None", info: EngineInfo | None) -> str:
     """`needs facts: about 12 min`, `facts are ready`, `facts: 12 of 46 ready, about 8 min more`.
 
     `left` None: not known yet. Empty where it is not needed.
@@ -35,24 +34,21 @@ class ReaderScreen(ListScreen):
     """Dismissed with the name of a reader."""
 
     def __init__(self, current: str, session: "Session | None" = None) -> None:
-        super().__init__("Choose a reader", "How the next question is answered.")
         self._current = current or DEFAULT_READER
         self._session = session
+        super().__init__("Choose a reader", "How the next question is answered.", self._rows_with({}), self._current)
 
     def on_mount(self) -> None:
-        self._show({})
         if self._session is not None:
             self.run_worker(self._measure(self._session))
 
     async def _measure(self, session: "Session") -> None:
         """For a long book, measuring the remaining work takes a moment."""
         if left := await session.artifacts_left():
-            self._show(left)
+            self.show_rows(self._rows_with(left), self.chosen or self._current)
 
-    def _show(self, left: "dict[str, RemainingWork]") -> None:
-        rows = [self._row(method, left) for method in METHODS.values()]
-        at = self.chosen or self._current
-        self.show_rows(rows, next((index for index, row in enumerate(rows) if row.id == at), 0))
+    def _rows_with(self, left: "dict[str, RemainingWork]") -> list[Row]:
+        return [self._row(method, left) for method in METHODS.values()]
 
     def _row(self, method: Method, left: "dict[str, RemainingWork]") -> Row:
         info = self._session.info if self._session is not None else None

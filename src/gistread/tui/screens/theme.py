@@ -39,15 +39,14 @@ class ThemeScreen(ListScreen):
     """
 
     def __init__(self, palettes: Sequence[Palette], current: str, problems: Sequence[str]) -> None:
-        super().__init__("Choose a theme")
-        self._palettes = palettes
-        self._current = current
-        self._problems = problems
+        rows = [Row(one.name, f"{fitted(one.title, 22):<24}{_ground(one)}") for one in palettes]
+        note = "\n".join((*problems, "Enter keeps it, Esc keeps the one before."))
+        super().__init__("Choose a theme", note, rows, current)
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="panel", id="themes"):
-            yield Static("Choose a theme", classes="panel-title", markup=False)
-            yield Static("", classes="panel-note", id="note", markup=False)
+            yield Static(self._title, classes="panel-title", markup=False)
+            yield Static(self._note, classes="panel-note", id="note", markup=False)
             with Horizontal():
                 yield ThemeList(id="rows", markup=False)
                 with Vertical(id="sample"):
@@ -60,11 +59,6 @@ class ThemeScreen(ListScreen):
             text.can_focus = False
         self.query_one("#sample-book", LongText).marks = _marks()
         self.query_one("#sample-status", Line).update("● reading page 12 of ~46 · 4 min left")
-        keys = "Enter keeps it, Esc keeps the one before."
-        self.say("\n".join((*self._problems, keys)))
-        rows = [Row(one.name, f"{fitted(one.title, 22):<24}{_ground(one)}") for one in self._palettes]
-        names = [one.name for one in self._palettes]
-        self.show_rows(rows, names.index(self._current) if self._current in names else 0)
 
     def on_resize(self, event: events.Resize) -> None:
         self.query_one("#sample").display = event.size.width >= SAMPLE_COLUMNS

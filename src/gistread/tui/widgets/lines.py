@@ -103,6 +103,20 @@ class Clickable(Line):
             )
 
 
+class Actions(Clickable):
+    """The actions of a panel with their keys, on one or more lines."""
+
+    DEFAULT_CSS = "Actions { height: auto; padding: 0; margin-top: 1; text-wrap: wrap; text-overflow: fold; }"
+
+    def __init__(self, *actions: tuple[str, str, str], id: str | None = None) -> None:
+        """(key as it is displayed, word, action of the screen) of each."""
+        super().__init__(id=id)
+        self.show_actions(*actions)
+
+    def show_actions(self, *actions: tuple[str, str, str]) -> None:
+        self.show(actions, Content("   ").join(_key(*action) for action in actions))
+
+
 class Choices(Clickable):
     """A choice between a few words, with keys to step through them."""
 
@@ -150,10 +164,14 @@ class KeyLine(Clickable):
             if used + width + for_help > self.room + 2:
                 continue
             used += width
-            click = Style.from_meta({_ACTION: command.action})
-            parts.append(Content.assemble((key, "bold $gr-accent"), (f" {word}", "$gr-muted")).stylize(click))
+            parts.append(_key(key, word, command.action))
         content = Content("  ").join(parts)
         self.show((pane, tuple(leading), tuple(keymap.items()), self.room, count), content)
+
+
+def _key(key: str, word: str, action: str) -> Content:
+    content = Content.assemble((key, "bold $gr-accent"), (f"\u00a0{word}", "$gr-muted"))
+    return content.stylize(Style.from_meta({_ACTION: action}))
 
 
 def _width(command: Command, word: str, keymap: Mapping[str, str]) -> int:
