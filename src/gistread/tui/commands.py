@@ -44,7 +44,7 @@ class Command:
 
 
 def run(path: str, *arguments: object) -> str:
-    """The action of the reading screen that calls a controller's method: `run("search.next_hit")`."""
+    """The action of the reading screen that calls a controller's method: `run("search.step", 1)`."""
     return f"run({', '.join(map(repr, (path, *arguments)))})"
 
 
@@ -92,8 +92,8 @@ COMMANDS: tuple[Command, ...] = (
             "follow",
             "memory",
         ),
-        ("next-pane", "tab", run("panes.next"), "Next pane", "Book, memory, question.", "pane"),
-        ("previous-pane", "shift+tab", run("panes.previous"), "Previous pane"),
+        ("next-pane", "tab", run("panes.step", 1), "Next pane", "Book, memory, question.", "pane"),
+        ("previous-pane", "shift+tab", run("panes.step", -1), "Previous pane"),
         (
             *("show-work", "W", run("sources.toggle_work"), "Show or hide the reader's steps"),
             *("The tree it walked, its notes, its members. {open-page} follows a line.", "steps", "answers"),
@@ -113,17 +113,17 @@ COMMANDS: tuple[Command, ...] = (
             "search",
             "book",
         ),
-        ("find-backward", "question_mark", run("search.find_backward"), "Search backward"),
-        ("next-hit", "n", run("search.next_hit"), "Next search hit"),
-        ("previous-hit", "N", run("search.previous_hit"), "Previous search hit"),
+        ("find-backward", "question_mark", run("search.find", True), "Search backward"),
+        ("next-hit", "n", run("search.step", 1), "Next search hit"),
+        ("previous-hit", "N", run("search.step", -1), "Previous search hit"),
         ("all-hits", "ctrl+f", run("search.list_hits"), "List all search hits", "With context and chapter."),
-        ("next-link", "full_stop", run("links.next"), "Next link or note in view", "{open-page} follows it."),
-        ("previous-link", "comma", run("links.previous"), "Previous link or note in view"),
+        ("next-link", "full_stop", run("links.step", 1), "Next link or note in view", "{open-page} follows it."),
+        ("previous-link", "comma", run("links.step", -1), "Previous link or note in view"),
         ("percent", "%", run("go_to.percent"), "Go to a percentage", "40{percent} goes to 40%."),
-        ("next-chapter", "]", run("navigation.next_chapter"), "Next chapter"),
-        ("previous-chapter", "[", run("navigation.previous_chapter"), "Previous chapter"),
-        ("next-paragraph", ")", run("navigation.next_paragraph"), "Next paragraph"),
-        ("previous-paragraph", "(", run("navigation.previous_paragraph"), "Previous paragraph"),
+        ("next-chapter", "]", run("navigation.step_chapter", 1), "Next chapter"),
+        ("previous-chapter", "[", run("navigation.step_chapter", -1), "Previous chapter"),
+        ("next-paragraph", ")", run("navigation.step_paragraph", 1), "Next paragraph"),
+        ("previous-paragraph", "(", run("navigation.step_paragraph", -1), "Previous paragraph"),
         (
             *("select", "V", run("marks.select"), "Select text"),
             *("Arrows move the caret, {caret-anchor} begins the selection, arrows extend it.", "select"),
@@ -154,8 +154,8 @@ COMMANDS: tuple[Command, ...] = (
             "Markdown, JSON, or the book as text.",
         ),
         ("typography", "=", run("typography.toggle_panel"), "Typography", "All settings, previewed in the book."),
-        ("wider-text", "+", run("typography.wider"), "Wider text"),
-        ("narrower-text", "-", run("typography.narrower"), "Narrower text"),
+        ("wider-text", "+", run("typography.widen", 4), "Wider text"),
+        ("narrower-text", "-", run("typography.widen", -4), "Narrower text"),
         ("columns", "|", run("typography.columns"), "One or two columns", "Two where there is room."),
         ("focus-mode", "z", run("typography.focus_mode"), "Focus mode", "Only the text; again: everything."),
         (

@@ -143,9 +143,7 @@ class MarkController:
         """Choose the colour of the selection and of highlights to come."""
         from gistread.tui.screens.listing import ListScreen, Row
 
-        def use(chosen: str | None) -> None:
-            if chosen is None:
-                return
+        def use(chosen: str) -> None:
             self._context.services.settings.set("highlight", chosen)
             if (selected := self._pane.selected_range) is not None:
                 self._highlight(selected, Color(chosen))
@@ -181,8 +179,8 @@ class MarkController:
     def _edit_note(self, mark: Mark, *, is_new: bool) -> None:
         from gistread.tui.marking.panels import NoteScreen
 
-        def keep(note: str | None) -> None:
-            if note is None or note == mark.note:
+        def keep(note: str) -> None:
+            if note == mark.note:
                 return
             if not note and mark.kind is MarkKind.NOTE:
                 if not is_new:
@@ -206,7 +204,7 @@ class MarkController:
         self._context.push(MarkScreen(mark, self._book), lambda done: self._do_with(mark, done))
         return True
 
-    def _do_with(self, mark: Mark, action: str | None) -> None:
+    def _do_with(self, mark: Mark, action: str) -> None:
         match action:
             case "note":
                 self._edit_note(mark, is_new=False)
@@ -244,26 +242,23 @@ class MarkController:
     def set_letter(self) -> None:
         from gistread.tui.marking.panels import LetterScreen
 
-        def put(letter: str | None) -> None:
-            if letter is not None:
-                place = quote_at(self._book.text, self._context.place)
-                self._sync.put(new_mark(MarkKind.LETTER, place, letter=letter))
-                self._context.notify(
-                    f"Mark {letter} set. {self._context.key_hint('go-to-mark')}{letter} returns to it."
-                )
+        def put(letter: str) -> None:
+            place = quote_at(self._book.text, self._context.place)
+            self._sync.put(new_mark(MarkKind.LETTER, place, letter=letter))
+            self._context.notify(f"Mark {letter} set. {self._context.key_hint('go-to-mark')}{letter} returns to it.")
 
         self._context.push(LetterScreen("Which letter marks this place?", self._letters(), self._book), put)
 
     def go_to_letter(self) -> None:
         from gistread.tui.marking.panels import BACK, LetterScreen
 
-        def go(letter: str | None) -> None:
+        def go(letter: str) -> None:
             mark = next((mark for mark in self._letters() if mark.letter == letter), None)
             if letter == BACK:
                 self._navigation.back()
             elif mark is not None:
                 self._navigation.jump(mark.start)
-            elif letter is not None:
+            else:
                 key = self._context.key_hint("set-mark")
                 self._context.warn(f"No mark {letter} in this book. {key} sets one.")
 
@@ -280,27 +275,24 @@ class MarkController:
     def list_marks(self) -> None:
         from gistread.tui.marking.list_screen import MarksScreen
 
-        def chosen(what: str | None) -> None:
+        def chosen(what: str) -> None:
             if what == "export":
                 self.export()
                 return
-            identifier = (what or "").removeprefix("note ")
+            identifier = what.removeprefix("note ")
             mark = next((mark for mark in self.marks if mark.id == identifier), None)
             if mark is None:
                 return
-            if (what or "").startswith("note "):
+            if what != identifier:
                 self._edit_note(mark, is_new=False)
             elif mark.lost:
                 self._context.warn("These words are not in this version of the text. The mark is kept.")
             else:
                 self._navigation.jump(mark.start, top=0.2 if _is_passage(mark) else 0.0)
 
-        empty = (
-            "No marks yet. {select} selects, {highlight} highlights, {note} writes a note, {bookmark} sets a bookmark."
-        )
-        empty = self._context.services.with_keys(empty)
-        screen = MarksScreen(self._book, self._sync, self._context.place, empty)
-        self._context.push(screen, chosen)
+        keys = "{select} selects, {highlight} highlights, {note} writes a note, {bookmark} sets a bookmark."
+        empty = self._context.services.with_keys(f"No marks yet. {keys}")
+        self._context.push(MarksScreen(self._book, self._sync, self._context.place, empty), chosen)
 
     def look_up(self) -> None:
         from gistread.dictionary import choose_lookup, word_in
@@ -324,12 +316,8 @@ class MarkController:
         from gistread.tui.marking.export import ExportScreen
 
         marks = self.marks
-
-        def written(path: Path | None) -> None:
-            if path is not None:
-                self._context.notify(f"Written: {path}")
-
-        self._context.push(ExportScreen(self._book.title, Path.cwd(), lambda: self._gather(marks)), written)
+        screen = ExportScreen(self._book.title, Path.cwd(), lambda: self._gather(marks))
+        self._context.push(screen, lambda path: self._context.notify(f"Written: {path}"))
 
     def _gather(self, marks: list[Mark]) -> "Export":
         """Called in a thread."""

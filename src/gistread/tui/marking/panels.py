@@ -71,7 +71,7 @@ class NoteScreen(ModalScreen[str | None]):
     AUTO_FOCUS = "TextArea"
     _SAVE = ("Ctrl+S", "save", "save")
 
-    def __init__(self, title: str, words: str, note: str, keep: Callable[[str | None], None]) -> None:
+    def __init__(self, title: str, words: str, note: str, keep: Callable[[str], None]) -> None:
         super().__init__()
         self.keep = keep
         self._title = title

@@ -1,14 +1,15 @@
 """What the controllers of one open book share."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual.screen import Screen
 
 from gistread.book.model import Book
+from gistread.session.events import Obstacle
 from gistread.tui.progress import Progress
 from gistread.tui.reading.pane_switcher import PaneSwitcher
 from gistread.tui.reading.user_data_writer import UserDataWriter
@@ -59,6 +60,13 @@ class MarkLayers:
 
 
 Result = TypeVar("Result")
+_OBSTACLES = {
+    Obstacle.NO_MODEL: "No model is loaded. Press {choose-model} to choose one.",
+    Obstacle.NO_READING_MODEL: "No page has been read yet. Press {choose-model} to choose a reading model.",
+    Obstacle.NOTHING_READ: "No page has been read yet. Press {resume} to start reading.",
+    Obstacle.LOADING: "The model is still loading.",
+    Obstacle.BUSY: "One question at a time. Press {cancel} to cancel the current one.",
+}
 
 
 @dataclass(eq=False, slots=True)
@@ -102,10 +110,10 @@ class ReadingContext:
     def key_hint(self, command: str) -> str:
         return self.services.key_hint(command)
 
-    def push(
-        self,
-        screen: Screen[Result],
-        done: Callable[[Result | None], None] | Callable[[Result | None], Awaitable[None]] | None = None,
-    ) -> None:
-        """Show a screen over this one; `done` is called with its result."""
-        self.screen.app.push_screen(screen, done)
+    def warn_of(self, obstacle: Obstacle) -> None:
+        """Say why a question cannot be asked now, with the key that helps."""
+        self.warn(self.services.with_keys(_OBSTACLES[obstacle]))
+
+    def push(self, screen: Screen[Result | None], done: Callable[[Result], Any] = lambda _: None) -> None:
+        """Show a screen over this one; `done` is called with its result, if it has one."""
+        self.screen.app.push_screen(screen, lambda result: done(result) if result is not None else None)

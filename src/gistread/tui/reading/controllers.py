@@ -86,7 +86,7 @@ def _raise(error: Exception) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Controllers:
-    """A command's action names one of these fields: `run("search.next_hit")`."""
+    """A command's action names one of these fields: `run("search.step", 1)`."""
 
     context: ReadingContext
     panes: PaneSwitcher

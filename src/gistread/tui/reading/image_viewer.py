@@ -37,8 +37,5 @@ class ImageViewer:
         context = self._context
         way = way_of(context.services.config.images, os.environ, no_color=context.screen.app.no_color)
 
-        def go(offset: int | None) -> None:
-            if offset is not None:
-                self._navigation.jump(offset, top=0.2)
-
-        context.push(ImageScreen(context.book, context.path, index, way), go)
+        screen = ImageScreen(context.book, context.path, index, way)
+        context.push(screen, lambda offset: self._navigation.jump(offset, top=0.2))

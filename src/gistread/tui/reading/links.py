@@ -90,14 +90,9 @@ class LinkController:
 
     # Choosing
 
-    def next(self) -> None:
-        self._step(self._context.take_count())
-
-    def previous(self) -> None:
-        self._step(-self._context.take_count())
-
-    def _step(self, step: int) -> None:
+    def step(self, step: int) -> None:
         """Choose another link on the screen; after the last comes the first."""
+        step *= self._context.take_count()
         view = self._pane.visible_range
         if view is None:
             return
@@ -163,13 +158,12 @@ class LinkController:
         if urlsplit(address).scheme.lower() in _OPENABLE:
             rows.append(Row("open", "Open in the browser"))
 
-        def act(chosen: str | None) -> None:
-            match chosen:
-                case "copy":
-                    self._context.screen.app.copy_to_clipboard(address)
-                    self._context.notify(f"Copied: {address}")
-                case "open":
-                    self._context.screen.app.open_url(address)
+        def act(chosen: str) -> None:
+            if chosen == "open":
+                self._context.screen.app.open_url(address)
+            else:
+                self._context.screen.app.copy_to_clipboard(address)
+                self._context.notify(f"Copied: {address}")
 
         self._context.push(ListScreen("This link leaves the book", address, rows), act)
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from gistread.tui.layout import Pane
 from gistread.tui.memory_blocks import Zoom, levels_of
-from gistread.tui.obstacles import obstacle_message
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.navigation import Navigation
 from gistread.tui.text import Clicked
@@ -142,7 +141,7 @@ class MemoryZoom:
         if session is None:
             self._context.warn("The book is still being opened.")
         elif obstacle := session.build_artifacts(ALL_SUMMARIES):
-            self._context.warn(obstacle_message(obstacle, self._context.key_hint))
+            self._context.warn_of(obstacle)
         else:
             self.redraw()
 

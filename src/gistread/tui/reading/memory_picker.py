@@ -5,6 +5,7 @@ import time
 from typing import TYPE_CHECKING
 
 from gistread.errors import GistreadError
+from gistread.session.events import Obstacle
 from gistread.tui.reading.context import ReadingContext
 from gistread.units import format_duration
 
@@ -31,10 +32,10 @@ class MemoryPicker:
             self._context.warn(problem)
         focus = session.memory.focus if session.memory is not None else None
 
-        async def use(name: str | None) -> None:
+        async def use(name: str) -> None:
             from gistread.memory.focus import GistFocus
 
-            if name is not None and (focus is None or presets[name] != focus.preset):
+            if focus is None or presets[name] != focus.preset:
                 await self._read_for(session, GistFocus(presets[name], focus.task if focus is not None else ""))
 
         note = f"A different preset creates a second memory; this one is kept.{_time(session)}"
@@ -46,15 +47,12 @@ class MemoryPicker:
             rows.append(Row(preset.name, f"{mark}{preset.title}{hint}", preset.summary))
         self._context.push(ListScreen("Read this book as …", note, rows, current or suggested), use)
 
-    async def choose_memory(self) -> None:
-        await self._show_memories(typing=False)
-
     async def read_for(self) -> None:
         """Ask for a question or task to read the book for."""
         if self._session_with_model() is not None:
-            await self._show_memories(typing=True)
+            await self.choose_memory(typing=True)
 
-    async def _show_memories(self, *, typing: bool) -> None:
+    async def choose_memory(self, *, typing: bool = False) -> None:
         from gistread.library.text import describe_memory
         from gistread.tui.screens.listing import ListScreen, Row
 
@@ -63,9 +61,7 @@ class MemoryPicker:
             return
         headers = {str(header.path): header for header in await asyncio.to_thread(session.memories)}
 
-        async def use(chosen: str | None) -> None:
-            if chosen is None:
-                return
+        async def use(chosen: str) -> None:
             if (header := headers.get(chosen)) is None:
                 await self._read_for_task(session, chosen)
             elif session.memory is None or not header.describes(session.memory):
@@ -105,7 +101,7 @@ class MemoryPicker:
     def _session_with_model(self) -> "Session | None":
         session = self._context.session
         if session is None or not session.has_model:
-            self._context.warn(f"No model is loaded. Press {self._context.key_hint('choose-model')} to choose one.")
+            self._context.warn_of(Obstacle.NO_MODEL)
             return None
         return session
 

@@ -1,5 +1,7 @@
 """Moving in the book: jumps and the way back, chapters and paragraphs, the contents, and "go to"."""
 
+from collections.abc import Callable
+
 from gistread.tui.layout import Pane
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.destination import HINT, Destination, chapter_step, destinations_of, paragraph_step
@@ -9,7 +11,7 @@ LONGEST = 200
 
 
 class JumpList:
-    """Offsets in the book."""
+    """The offsets before each jump, to go back and forward as in a browser."""
 
     def __init__(self) -> None:
         self._behind: list[int] = []
@@ -89,39 +91,27 @@ class Navigation:
         self.jump(round(len(self._book.text) * share))
 
     def back(self) -> None:
-        place = self.jumps.back(self._context.place, self._context.take_count())
-        if place is None:
-            self._context.warn("No earlier place to go back to.")
-        else:
-            self.show(place)
+        self._return(self.jumps.back, "No earlier place to go back to.")
         if self._return_to is not None:
             self._context.panes.show(self._return_to)
             self._return_to = None
 
     def forward(self) -> None:
-        place = self.jumps.forward(self._context.place, self._context.take_count())
+        self._return(self.jumps.forward, "No later place: you have not gone back.")
+
+    def _return(self, move: Callable[[int, int], int | None], problem: str) -> None:
+        place = move(self._context.place, self._context.take_count())
         if place is None:
-            self._context.warn("No later place: you have not gone back.")
+            self._context.warn(problem)
         else:
             self.show(place)
 
-    def next_chapter(self) -> None:
-        self._step_chapter(self._context.take_count())
-
-    def previous_chapter(self) -> None:
-        self._step_chapter(-self._context.take_count())
-
-    def _step_chapter(self, step: int) -> None:
+    def step_chapter(self, step: int) -> None:
+        step *= self._context.take_count()
         self.jump(chapter_step(self._book, self._context.place, step), series="chapters")
 
-    def next_paragraph(self) -> None:
-        self._step_paragraph(self._context.take_count())
-
-    def previous_paragraph(self) -> None:
-        self._step_paragraph(-self._context.take_count())
-
-    def _step_paragraph(self, step: int) -> None:
-        self.show(paragraph_step(self._book, self._context.place, step))
+    def step_paragraph(self, step: int) -> None:
+        self.show(paragraph_step(self._book, self._context.place, step * self._context.take_count()))
 
     def contents(self) -> None:
         from gistread.tui.screens.contents import ContentsScreen
@@ -131,10 +121,9 @@ class Navigation:
             self._contents = ContentsTree(self._book)
             self._contents.fold_all_but(self._book.chapter_index(context.place))
 
-        def go(chapter: int | None) -> None:
-            if chapter is not None:
-                self.jump(self._book.chapters[chapter].start)
-                context.panes.show(Pane.BOOK)
+        def go(chapter: int) -> None:
+            self.jump(self._book.chapters[chapter].start)
+            context.panes.show(Pane.BOOK)
 
         seen_by_model = context.answers_pane.shown_places
         speed = context.progress.words_per_minute

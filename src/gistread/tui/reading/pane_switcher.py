@@ -60,13 +60,7 @@ class PaneSwitcher:
         self._set_classes(Pane.ANSWERS)
         self._question.focus()
 
-    def next(self) -> None:
-        self._step(1)
-
-    def previous(self) -> None:
-        self._step(-1)
-
-    def _step(self, step: int) -> None:
+    def step(self, step: int) -> None:
         panes = list(Pane)
         self.show(panes[(panes.index(self.current) + step) % len(panes)])
 

@@ -6,7 +6,6 @@ from gistread.session.answer import saved_question
 from gistread.session.events import Obstacle
 from gistread.tui.answer_blocks import put_to
 from gistread.tui.layout import Pane
-from gistread.tui.obstacles import obstacle_message
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.widgets.question_input import QuestionInput
@@ -30,7 +29,7 @@ class QuestionController:
         if obstacle is None or obstacle is Obstacle.BUSY:
             self._context.panes.show_question()
         else:
-            self._context.warn(obstacle_message(obstacle, self._context.key_hint))
+            self._context.warn_of(obstacle)
 
     def toggle_answers(self) -> None:
         if self._context.answers_pane.exchanges or self._context.panes.narrow:
@@ -44,7 +43,7 @@ class QuestionController:
             context.warn("The book is still being opened.")
             return
         if obstacle := session.question_obstacle():
-            context.warn(obstacle_message(obstacle, context.key_hint))
+            context.warn_of(obstacle)
             return
         context.question.taken(event.question)
         session.start_question(event.question, context.memory_pane.view.pinned, context.place)

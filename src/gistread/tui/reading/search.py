@@ -48,13 +48,7 @@ class SearchController:
 
     # The prompt
 
-    def find(self) -> None:
-        self._ask(backward=False)
-
-    def find_backward(self) -> None:
-        self._ask(backward=True)
-
-    def _ask(self, *, backward: bool) -> None:
+    def find(self, backward: bool = False) -> None:
         context = self._context
         context.book_pane.count.drop()
         context.panes.show(Pane.BOOK)
@@ -70,14 +64,11 @@ class SearchController:
     def _sign(self) -> str:
         return "?" if self._backward else "/"
 
-    def typed(self, words: str) -> None:
-        self._start(words)
-
     def switched(self) -> None:
         """Search for the same words in the next mode."""
         self._mode = self._mode.next
         self._say("")
-        self._start(self._context.prompt.words)
+        self.typed(self._context.prompt.words)
 
     def cancelled(self) -> None:
         """Restore what was shown before."""
@@ -95,7 +86,7 @@ class SearchController:
         elif (self.hits.words, self.hits.mode) == (words, self._mode) and not self._busy:
             self._stay()
         else:
-            self._start(words, stay=True)
+            self.typed(words, stay=True)
 
     def _stay(self) -> None:
         if not len(self.hits):
@@ -125,7 +116,7 @@ class SearchController:
         self._stop.set()
         self._context.screen.workers.cancel_group(self._context.screen, _GROUP)
 
-    def _start(self, words: str, *, stay: bool = False) -> None:
+    def typed(self, words: str, *, stay: bool = False) -> None:
         self._cancel()
         self._stop = threading.Event()
         # A function rather than a coroutine: it may be cancelled before it begins.
@@ -173,13 +164,10 @@ class SearchController:
 
     # From hit to hit
 
-    def next_hit(self) -> None:
-        count = self._context.take_count()
-        self._step(-count if self._backward else count)
-
-    def previous_hit(self) -> None:
-        count = self._context.take_count()
-        self._step(count if self._backward else -count)
+    def step(self, step: int) -> None:
+        """So many hits on in the direction of the search."""
+        step *= self._context.take_count()
+        self._step(-step if self._backward else step)
 
     def _step(self, step: int) -> None:
         """Go so many hits on from the current one or, if that is out of view, from what is on the screen."""
@@ -215,11 +203,10 @@ class SearchController:
     def list_hits(self) -> None:
         from gistread.tui.screens.hits import Chosen, HitsScreen
 
-        def go(chosen: Chosen | None) -> None:
-            if chosen is not None:
-                self._mode = chosen.hits.mode
-                self._go(chosen.hits, chosen.index)
-                self._context.panes.show(Pane.BOOK)
+        def go(chosen: Chosen) -> None:
+            self._mode = chosen.hits.mode
+            self._go(chosen.hits, chosen.index)
+            self._context.panes.show(Pane.BOOK)
 
         self._context.push(HitsScreen(self._context.book, self._search, self.hits, self._mode, self._current), go)
 

@@ -8,20 +8,13 @@ from gistread.tui.text import LongText
 from gistread.tui.text.columns import least_width
 from gistread.tui.widgets.typography_panel import LEAST_TEXT_WIDTH, MOST_TEXT_WIDTH, TypographyPanel
 
-_STEP = 4  # columns by which a key makes the text wider
-
 
 class Typography:
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
 
-    def wider(self) -> None:
-        self._change_width(_STEP)
-
-    def narrower(self) -> None:
-        self._change_width(-_STEP)
-
-    def _change_width(self, step: int) -> None:
+    def widen(self, step: int) -> None:
+        """Make the text so many columns wider."""
         pane = self._context.book_pane
         # Beyond the edge of the pane a wider text would look the same, and the way back would be long.
         width = min(pane.row_width or pane.text_width, pane.text_width) + step

@@ -213,7 +213,7 @@ class ReadingScreen(Screen[None]):
     # Keys
 
     async def action_run(self, path: str, *arguments: object) -> None:
-        """Call the method of a controller: `search.next_hit`. Commands do nothing until the book is open."""
+        """Call the method of a controller: `search.step`. Commands do nothing until the book is open."""
         if self.controllers is not None:
             name, _, method = path.partition(".")
             result = getattr(getattr(self.controllers, name), method)(*arguments)
