@@ -9,42 +9,37 @@ from typing import TYPE_CHECKING
 
 from gistread.book.model import Book
 from gistread.errors import StorageError
-from gistread.paths import Paths
 from gistread.readers.events import Citation
 from gistread.session.events import SessionEvent
 from gistread.tui.answer_blocks import Exchange, put_to
+from gistread.tui.services import AppServices
 from gistread.user_data import UserData
 
 if TYPE_CHECKING:
-    from gistread.config import Config
-    from gistread.engine.protocol import Embedder
-    from gistread.session.models import MakeEngine
     from gistread.session.session import Session
 
 
-def read_book(
-    wanted: Book | Path, texts: Path, user_data: UserData, marks: Path, cancelled: Callable[[], bool]
-) -> tuple[Book, int, str]:
+def read_book(wanted: Book | Path, services: AppServices, cancelled: Callable[[], bool]) -> tuple[Book, int, str]:
     """(book, saved place, notice). Raises BookError.
 
-    `texts` is the folder that keeps what was extracted from books before, `marks` that of the person's marks. What
-    is kept of an earlier version of the book's text is carried over. `cancelled` ends a conversion that takes long.
+    What is kept of an earlier version of the book's text is carried over. `cancelled` ends a long conversion.
     """
+    user_data = services.user_data
     if isinstance(wanted, Book):
         book = wanted
     else:
         from gistread.book.cache import open_cached
 
-        book = open_cached(wanted, texts, cancelled)
+        book = open_cached(wanted, services.paths.texts, cancelled)
     _ = book.words
     try:
-        notice = "" if user_data.was_opened(book.sha256) else _carry(book, wanted, user_data, marks)
+        notice = "" if user_data.was_opened(book.sha256) else _carry(book, wanted, services)
         return book, user_data.position(book.sha256), notice
     except StorageError as error:
         return book, 0, f"Your place and marks in this book cannot be read: {error}"
 
 
-def _carry(book: Book, wanted: Book | Path, user_data: UserData, marks: Path) -> str:
+def _carry(book: Book, wanted: Book | Path, services: AppServices) -> str:
     """Migrate data of an earlier version of this text; returns a notice. Raises StorageError."""
     from gistread.book.cache import file_digest
     from gistread.marking.store import MarkStore
@@ -52,31 +47,24 @@ def _carry(book: Book, wanted: Book | Path, user_data: UserData, marks: Path) ->
 
     path = wanted if isinstance(wanted, Path) else None
     file = file_digest(path) if path else ""
-    carried = migrate_user_data(book, user_data, MarkStore(marks), file=file, path=path)
+    carried = migrate_user_data(book, services.user_data, MarkStore(services.paths.marks), file=file, path=path)
     if carried is None or not carried.lost:
         return ""
     return f"The text of this book has changed: {carried.lost} of {carried.marks} marks have lost their place."
 
 
-def make_session(
-    book: Book,
-    paths: Paths,
-    config: "Config",
-    make_engine: "MakeEngine",
-    tell: Callable[[SessionEvent], None],
-    make_embedder: "Callable[[], Embedder]",
-) -> "Session":
+def make_session(book: Book, services: AppServices, listener: Callable[[SessionEvent], None]) -> "Session":
     """A session that has not started anything."""
     from gistread.session.session import Session
 
     return Session(
         book,
-        config=config,
-        paths=paths,
-        listener=tell,
+        config=services.config,
+        paths=services.paths,
+        listener=listener,
         background=True,
-        make_engine=make_engine,
-        embedder=make_embedder(),
+        make_engine=services.make_engine,
+        embedder=services.make_embedder(),
     )
 
 

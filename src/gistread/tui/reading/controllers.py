@@ -1,6 +1,6 @@
 """The controllers of one open book, and what reaches them: clicks and session events."""
 
-from dataclasses import dataclass
+from textual.message import Message
 
 from gistread.session import events
 from gistread.tui.layout import Pane
@@ -11,13 +11,17 @@ from gistread.tui.reading.links import LinkController
 from gistread.tui.reading.memory_pages import MemoryPages, MemoryZoom
 from gistread.tui.reading.memory_picker import MemoryPicker
 from gistread.tui.reading.navigation import GoTo, Navigation
-from gistread.tui.reading.pane_switcher import PaneSwitcher
 from gistread.tui.reading.questions import QuestionController
 from gistread.tui.reading.search import SearchController
 from gistread.tui.reading.source_follower import CountKeys, SourceFollower
 from gistread.tui.reading.speech import ReadAloud
 from gistread.tui.reading.typography import Typography
 from gistread.tui.text import Clicked
+from gistread.tui.widgets.answers_pane import AnswersPane
+from gistread.tui.widgets.book_pane import BookPane
+from gistread.tui.widgets.memory_pane import MemoryPane
+from gistread.tui.widgets.question_input import QuestionInput
+from gistread.tui.widgets.typography_panel import TypographyPanel
 from gistread.tui.work.lines import Places
 
 REDRAW_S = 0.1
@@ -84,27 +88,45 @@ def _raise(error: Exception) -> None:
     raise error
 
 
-@dataclass(frozen=True, slots=True)
 class Controllers:
-    """A command's action names one of these fields: `run("search.step", 1)`."""
+    """A command's action names one of these attributes: `run("search.step", 1)`."""
 
-    context: ReadingContext
-    panes: PaneSwitcher
-    navigation: Navigation
-    go_to: GoTo
-    search: SearchController
-    links: LinkController
-    images: ImageViewer
-    marks: MarkController
-    speech: ReadAloud
-    typography: Typography
-    pages: MemoryPages
-    zoom: MemoryZoom
-    memories: MemoryPicker
-    sources: SourceFollower
-    questions: QuestionController
-    count_keys: CountKeys
-    session: SessionListener
+    def __init__(self, context: ReadingContext) -> None:
+        self.context = context
+        self.panes = context.panes
+        self.navigation = Navigation(context)
+        self.go_to = GoTo(context, self.navigation)
+        self.search = SearchController(context, self.navigation)
+        self.links = LinkController(context, self.navigation)
+        self.images = ImageViewer(context, self.navigation)
+        self.marks = MarkController(context, self.navigation)
+        self.speech = ReadAloud(context)
+        self.typography = Typography(context)
+        self.pages = MemoryPages(context, self.navigation)
+        self.zoom = MemoryZoom(context)
+        self.memories = MemoryPicker(context)
+        self.sources = SourceFollower(context, self.navigation, self.pages)
+        self.questions = QuestionController(context, self.pages)
+        self.count_keys = CountKeys(context, self.sources)
+        self.session = SessionListener(context, self.questions, self.zoom, self.pages)
+
+    def on_message(self, event: Message) -> None:
+        """Messages of the panes."""
+        match event:
+            case Clicked():
+                self.clicked(event)
+            case BookPane.Wanted():
+                self.navigation.jump_to_share(event.share)
+            case MemoryPane.PageChosen():
+                self.pages.walked(event)
+            case AnswersPane.Followed():
+                self.sources.followed(event)
+            case QuestionInput.Asked():
+                self.questions.asked(event)
+            case TypographyPanel.Changed():
+                self.typography.set(event.key, event.value)
+            case TypographyPanel.Closed():
+                self.typography.close_panel()
 
     def clicked(self, event: Clicked) -> None:
         """Give a click to the first controller that recognises what was clicked, and to no other."""
@@ -113,30 +135,3 @@ class Controllers:
             Pane.MEMORY: (self.pages.clicked, self.zoom.clicked),
         }
         any(handle(event) for handle in handlers.get(event.control.id, ()))  # type: ignore[call-overload]
-
-
-def make_controllers(context: ReadingContext) -> Controllers:
-    navigation = Navigation(context)
-    pages = MemoryPages(context, navigation)
-    zoom = MemoryZoom(context)
-    sources = SourceFollower(context, navigation, pages)
-    questions = QuestionController(context, pages)
-    return Controllers(
-        context=context,
-        panes=context.panes,
-        navigation=navigation,
-        go_to=GoTo(context, navigation),
-        search=SearchController(context, navigation),
-        links=LinkController(context, navigation),
-        images=ImageViewer(context, navigation),
-        marks=MarkController(context, navigation),
-        speech=ReadAloud(context),
-        typography=Typography(context),
-        pages=pages,
-        zoom=zoom,
-        memories=MemoryPicker(context),
-        sources=sources,
-        questions=questions,
-        count_keys=CountKeys(context, sources),
-        session=SessionListener(context, questions, zoom, pages),
-    )

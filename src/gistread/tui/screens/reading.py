@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
 
@@ -27,7 +28,7 @@ from gistread.tui.marking.caret import Selecting
 from gistread.tui.opening import earlier_questions, make_session, read_book, saved_zoom
 from gistread.tui.progress import Progress
 from gistread.tui.reading.context import MarkLayers, ReadingContext
-from gistread.tui.reading.controllers import Controllers, make_controllers
+from gistread.tui.reading.controllers import Controllers
 from gistread.tui.reading.pane_switcher import PaneSwitcher
 from gistread.tui.reading.status_lines import StatusLines
 from gistread.tui.reading.user_data_writer import UserDataWriter
@@ -125,14 +126,7 @@ class ReadingScreen(Screen[None]):
         """Read the file in a thread, show the book, then start the session."""
         services = self._services
         try:
-            book, offset, notice = await asyncio.to_thread(
-                read_book,
-                self._source,
-                services.paths.texts,
-                services.user_data,
-                services.paths.marks,
-                self._left.is_set,
-            )
+            book, offset, notice = await asyncio.to_thread(read_book, self._source, services, self._left.is_set)
         except GistreadError as error:
             services.cannot_open(error)
             return
@@ -155,7 +149,7 @@ class ReadingScreen(Screen[None]):
             user_data=UserDataWriter(services.user_data, Catalogue(services.paths.library), book, self._path, warn),
             refresh=self.redraw_lines,
         )
-        self.controllers = controllers = make_controllers(context)
+        self.controllers = controllers = Controllers(context)
         controllers.typography.apply_text_order()
         self.redraw_lines()
         for line in filter(None, (*book.notices, notice)):
@@ -168,15 +162,7 @@ class ReadingScreen(Screen[None]):
         context.user_data.save_opened()
         await asyncio.to_thread(context.progress.load)
         self.lines.show_place(controllers)
-        session = await asyncio.to_thread(
-            make_session,
-            book,
-            services.paths,
-            services.config,
-            services.make_engine,
-            controllers.session.on_event,
-            services.make_embedder,
-        )
+        session = await asyncio.to_thread(make_session, book, services, controllers.session.on_event)
         context.session = session
         self.redraw_lines()
         asked = await asyncio.to_thread(earlier_questions, book, services.user_data)
@@ -278,9 +264,15 @@ class ReadingScreen(Screen[None]):
     # Messages
 
     @on(Clicked)
-    def _clicked(self, event: Clicked) -> None:
+    @on(BookPane.Wanted)
+    @on(MemoryPane.PageChosen)
+    @on(AnswersPane.Followed)
+    @on(QuestionInput.Asked)
+    @on(TypographyPanel.Changed)
+    @on(TypographyPanel.Closed)
+    def _pass_on(self, event: Message) -> None:
         if self.controllers is not None:
-            self.controllers.clicked(event)
+            self.controllers.on_message(event)
 
     @on(events.Click, "#memory-header, #memory-origin")
     async def _header_clicked(self) -> None:
@@ -302,40 +294,10 @@ class ReadingScreen(Screen[None]):
         controllers.pages.book_moved(event.offset)
         controllers.search.mark_hits()
 
-    @on(BookPane.Wanted)
-    def _far_jump(self, event: BookPane.Wanted) -> None:
-        if self.controllers is not None:
-            self.controllers.navigation.jump_to_share(event.share)
-
-    @on(MemoryPane.PageChosen)
-    def _page_chosen(self, event: MemoryPane.PageChosen) -> None:
-        if self.controllers is not None:
-            self.controllers.pages.walked(event)
-
     @on(MemoryPane.Changed)
     @on(Selecting.CaretMoved)
     def _changed(self) -> None:
         self.redraw_lines()
-
-    @on(AnswersPane.Followed)
-    def _followed(self, event: AnswersPane.Followed) -> None:
-        if self.controllers is not None:
-            self.controllers.sources.followed(event)
-
-    @on(QuestionInput.Asked)
-    def _asked(self, event: QuestionInput.Asked) -> None:
-        if self.controllers is not None:
-            self.controllers.questions.asked(event)
-
-    @on(TypographyPanel.Changed)
-    def _typography_changed(self, event: TypographyPanel.Changed) -> None:
-        if self.controllers is not None:
-            self.controllers.typography.set(event.key, event.value)
-
-    @on(TypographyPanel.Closed)
-    def _typography_closed(self) -> None:
-        if self.controllers is not None:
-            self.controllers.typography.close_panel()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Update the current pane. Leaving the prompt closes it."""
