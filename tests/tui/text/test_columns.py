@@ -102,7 +102,7 @@ async def test_the_place_is_kept_when_a_column_comes_or_goes(book: Book) -> None
 @pytest.mark.parametrize("width", [1, 5, 20, 76, 77, 100, 200, 300])
 @pytest.mark.parametrize("wanted", [1, 2])
 def test_columns_never_take_more_than_there_is(width: int, wanted: int) -> None:
-    columns = fit_columns(width, wanted=wanted, text_width=72, side_margin=2, gutter=1)
+    columns = fit_columns(width, wanted, 72, 2, 1)
     assert columns.part(columns.count - 1)[1] <= max(width, 2)
     for x in range(width):
         column, cell = columns.at(x)

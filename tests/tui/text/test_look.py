@@ -1,6 +1,6 @@
 """How a text is drawn: marks, labels, styles, themes, and nothing that could hurt the terminal."""
 
-from gistread.tui.text import Block, LongText, Span
+from gistread.tui.text import Block, LongText, Mark, Span
 from tests.tui.text.scene import Screen, row, screen, settle
 
 
@@ -13,9 +13,9 @@ async def test_marks_change_the_style_of_a_range_and_go_again() -> None:
             return "".join(s.text for s in widget.render_line(0) if s.style is not None and s.style.underline)
 
         assert underlined() == ""
-        widget.marks = [(106, 110, "hit")]
+        widget.marks = (Mark(106, 110, "hit"),)
         assert underlined() == "mind"
-        widget.marks = [(111, 114, "hit"), (115, 118, "cited")]
+        widget.marks = (Mark(111, 114, "hit"), Mark(115, 118, "cited"))
         assert underlined() == "thegap"
         widget.marks = ()
         assert underlined() == ""
@@ -66,7 +66,7 @@ async def test_a_short_text_takes_only_its_rows_where_the_height_is_auto() -> No
         app.long_text.styles.height = "auto"
         await settle(pilot)
         assert app.long_text.size.height == 2
-        app.long_text.append([Block("more")])
+        app.long_text.splice(1, 0, [Block("more")])
         await settle(pilot)
         assert app.long_text.size.height == 4
 

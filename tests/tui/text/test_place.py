@@ -122,7 +122,7 @@ async def test_an_empty_document_is_an_empty_screen() -> None:
         assert widget.visible_range is None
         assert widget.cursor_key is None
         assert not any(screen(widget))
-        widget.append([Block("words", key="a")])
+        widget.splice(0, 0, [Block("words", key="a")])
         await settle(pilot)
         assert row(widget, 1).strip("▌ ") == "words"
         widget.splice(0, 1, [])
@@ -159,7 +159,7 @@ async def test_text_that_opens_above_does_not_move_the_view() -> None:
         widget.splice(10, 20, [])
         await settle(pilot)
         assert screen(widget) == before
-        widget.update_block(0, Block("short"))
+        widget.splice(0, 1, [Block("short")])
         await settle(pilot)
         assert screen(widget) == before
         assert first_words(widget, book) == book.text[widget.reading_offset :][:12]

@@ -225,7 +225,7 @@ class LinkController:
         blocks = note_blocks(self._book, path, self._chosen[1] if inside and self._chosen else None)
         for index, block in zip(self._pane.blocks_of(note_key(path)), blocks, strict=True):
             if self._pane.block(index) != block:
-                self._pane.update_block(index, block)
+                self._pane.splice(index, 1, (block,))
 
 
 def _precedes(key: Hashable, path: NotePath) -> bool:

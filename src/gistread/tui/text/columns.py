@@ -33,7 +33,7 @@ class Columns:
         return column, x - self.part(column)[1] + self.width
 
 
-def fit_columns(width: int, *, wanted: int, text_width: int, side_margin: int, gutter: int) -> Columns:
+def fit_columns(width: int, wanted: int, text_width: int, side_margin: int, gutter: int) -> Columns:
     """Up to `wanted` columns in a view `width` cells wide; `text_width` limits their rows unless it is 0."""
     side = min(side_margin, max(0, (width - 20) // 10))
     count = max(1, min(wanted, (width - 2 * side + GAP) // (LEAST + gutter + GAP)))

@@ -60,6 +60,16 @@ class Layout:
     """Whether the block's script runs from right to left."""
 
     @property
+    def room(self) -> int:
+        """Maximum cells of a row of text."""
+        return text_cells(self.block, self.width, self.left)
+
+    @property
+    def label(self) -> str:
+        """The block's label, cropped to the space before the first row of text."""
+        return crop(clean(self.block.hanging), self.left + self.first - cell_len(self.block.rail))
+
+    @property
     def above(self) -> int:
         return self.block.blank_before + self.options.spacing
 
@@ -67,10 +77,6 @@ class Layout:
     def rows(self) -> int:
         """All rows: empty ones above and between, text, tail."""
         return self.block.blank_before + len(self.spans) * (1 + self.options.spacing) + self.tail_apart
-
-    @property
-    def reorder(self) -> bool:
-        return self.options.reorder
 
     def row_of(self, offset: int) -> int:
         """The row that shows the block's character at `offset`, or the space before which it was broken."""
@@ -99,7 +105,7 @@ class Layout:
         if line + 1 == len(self.spans) or "\n" in self.shown[end : self.spans[line + 1][0]]:
             return 0
         text = self.shown[start:end]
-        room = text_cells(self.block, self.width, self.left) - self._shift(line)
+        room = self.room - self._shift(line)
         spare = room - cell_len(text) - (end in self.parted)
         # Keep the grid of ideographs rather than an even edge.
         if spare <= 0 or spare > _WIDEST_GAP * len(_GAP.findall(text)) or is_ideographic(text):
@@ -132,12 +138,12 @@ class Layout:
         """The cell at which the text of a row starts."""
         shift = self._shift(self.line_of(row))
         if self.block.align == "center":
-            spare = text_cells(self.block, self.width, self.left) - shift - self.row_cells(row)
+            spare = self.room - shift - self.row_cells(row)
             return self.left + shift + max(0, spare // 2)
         if self.right_to_left and not self.columns:
             # Indents are on the right.
             indent = 0 if self.block.rail or self.block.hanging else self.left
-            spare = text_cells(self.block, self.width, self.left) - shift - self.row_cells(row)
+            spare = self.room - shift - self.row_cells(row)
             return self.left - indent + max(0, spare)
         return self.left + shift
 
@@ -189,8 +195,3 @@ def lay_out(block: Block, width: int, options: LayoutOptions = PLAIN) -> Layout:
     return Layout(
         block, shown, spans, width, left, first, turnover, tail_apart, options, parted, columns, right_to_left
     )
-
-
-def label_of(layout: Layout) -> str:
-    """The block's label, cropped to the space before the first row of text."""
-    return crop(clean(layout.block.hanging), layout.left + layout.first - cell_len(layout.block.rail))

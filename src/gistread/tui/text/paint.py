@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from gistread.tui.text.cells import TABLES, can_shift, cell_len, clean, crop
 from gistread.tui.text.document import Span
-from gistread.tui.text.layout import Layout, label_of
+from gistread.tui.text.layout import Layout
 from gistread.tui.text.setting import set_row
 from gistread.tui.text.stylesheet import PREFIX, STYLES
 
@@ -93,7 +93,7 @@ def paint_row(
         used = cell_len(rail)
     span = layout.span(row)
     if span is not None:
-        if row == layout.above and (label := label_of(layout)):
+        if row == layout.above and (label := layout.label):
             segments.append(before_text(label, palette.block("label"), at))
             used += cell_len(label)
         if (gap := layout.text_cell(row) - used) > 0:

@@ -45,10 +45,11 @@ class RowIndex:
 
     def __init__(self, source: BlockSource, width: int, options: LayoutOptions = PLAIN) -> None:
         # A list may be changed by its owner before `splice` is called.
-        self._source: BlockSource = tuple(source) if isinstance(source, list) else source
+        self.source: BlockSource = tuple(source) if isinstance(source, list) else source
         self._own: list[Block] | None = None
-        self._width = width
-        self._options = options
+        self.width = width
+        """Cells of a row."""
+        self.options = options
         self._layouts: LRUCache[int, Layout] = LRUCache(_LAYOUTS_KEPT)
         self._table: _Table | None = None
         self._by_offset: list[tuple[int, int]] | None = None
@@ -57,7 +58,7 @@ class RowIndex:
     @property
     def _rows(self) -> "_Table":
         if self._table is None:
-            self._table = _Table(*self._measure(self._source, 0))
+            self._table = _Table(*self._measure(self.source, 0))
         return self._table
 
     def _measure(self, blocks: BlockSource, at: int) -> tuple["array[int]", "array[int]"]:
@@ -66,7 +67,7 @@ class RowIndex:
         bare = blocks.bare if isinstance(blocks, Countable) else blocks.__getitem__
         for number in range(len(blocks)):
             block = bare(number)
-            layout = lay_out(block, self._width, self._options)
+            layout = lay_out(block, self.width, self.options)
             if len(block.text) > _COSTLY:
                 self._layouts[at + number] = replace(layout, block=blocks[number])
             counts.append(layout.rows)
@@ -74,29 +75,20 @@ class RowIndex:
         return counts, offsets
 
     @property
-    def source(self) -> BlockSource:
-        return self._source
-
-    @property
-    def width(self) -> int:
-        """Cells of a row."""
-        return self._width
-
-    @property
     def height(self) -> int:
         return self._rows.firsts[-1]
 
     def __len__(self) -> int:
-        return len(self._source)
+        return len(self.source)
 
     def block(self, index: int) -> Block:
-        return self._source[index]
+        return self.source[index]
 
     def layout(self, index: int) -> Layout:
         """The block, laid out."""
         layout = self._layouts.get(index)
         if layout is None:
-            layout = self._layouts[index] = lay_out(self._source[index], self._width, self._options)
+            layout = self._layouts[index] = lay_out(self.source[index], self.width, self.options)
         return layout
 
     def first_row(self, index: int) -> int:
@@ -193,7 +185,7 @@ class RowIndex:
         """Replace `removed` blocks from index `at`. Only the new ones are laid out."""
         if self._own is None:
             self._own = [self.block(number) for number in range(len(self))]
-            self._source = self._own
+            self.source = self._own
         self._own[at : at + removed] = blocks
         self._by_offset = self._by_key = None
         if removed == len(blocks):
@@ -207,15 +199,11 @@ class RowIndex:
             self._table.offsets[at : at + removed] = offsets
             self._table = _Table(self._table.counts, self._table.offsets)
 
-    @property
-    def options(self) -> LayoutOptions:
-        return self._options
-
     def resize(self, width: int, options: LayoutOptions | None = None) -> None:
         """Lay out everything at another width or with other options."""
-        options = self._options if options is None else options
-        if (width, options) != (self._width, self._options):
-            self._width, self._options = width, options
+        options = self.options if options is None else options
+        if (width, options) != (self.width, self.options):
+            self.width, self.options = width, options
             self._layouts.clear()
             self._table = None
 

@@ -3,7 +3,7 @@
 The place is a position in the text, not a row number, so that neither another width nor a page opened above moves it.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from textual.geometry import Size
 from textual.reactive import reactive, var
@@ -38,16 +38,8 @@ class TextView(ScrollView, inherit_bindings=False):
     gutter_cells = 0
     """Empty cells before each row."""
 
-    def __init__(
-        self,
-        source: BlockSource | Sequence[Block],
-        *,
-        name: str | None = None,
-        id: str | None = None,
-        classes: str | None = None,
-        disabled: bool = False,
-    ) -> None:
-        super().__init__(name=name, id=id, classes=classes, disabled=disabled)
+    def __init__(self, source: BlockSource, *, id: str | None = None) -> None:
+        super().__init__(id=id)
         self._index = RowIndex(source, 0)
         self._anchor = _BEGINNING  # the place a person scrolled to, for the top row: exact after any number of resizes
         self._columns = Columns()
@@ -60,17 +52,15 @@ class TextView(ScrollView, inherit_bindings=False):
 
     # Content
 
-    def show(self, source: BlockSource | Sequence[Block], *, keep_position: bool = True) -> None:
+    def show(self, source: BlockSource, *, keep_position: bool = True) -> None:
         """Show another document; the position is kept by the book's offset at the top, or else by the key there."""
         keep = keep_position and self._ready and len(self._index) > 0
         landmark = self._index.landmark(self._anchor) if keep else None
         self._index = RowIndex(source, self._index.width, self._index.options)
-        place = None
-        if landmark is not None:
-            place = self._index.recall(landmark, range(len(self._index)))
+        place = self._index.recall(landmark, range(len(self._index))) if landmark else None
+        self._anchor = place or _BEGINNING
         if not keep_position:
             self._later = None
-        self._anchor = place or _BEGINNING
         self._refit()
         selecting.drop(self)
 
@@ -101,14 +91,6 @@ class TextView(ScrollView, inherit_bindings=False):
             else:
                 first, last = (p._replace(block=p.block + growth) if p.block >= end else p for p in selected)
                 selecting.select(self, self._index, first, last)
-
-    def update_block(self, index: int, block: Block) -> None:
-        """Replace one block; cheap enough for a streaming answer."""
-        self.splice(index, 1, (block,))
-
-    def append(self, blocks: Iterable[Block]) -> None:
-        """Add blocks at the end; with `follow`, the end stays in view."""
-        self.splice(len(self._index), 0, tuple(blocks))
 
     def block(self, index: int) -> Block:
         """Raises IndexError."""
@@ -160,7 +142,7 @@ class TextView(ScrollView, inherit_bindings=False):
         after = RowPlace(len(self._index), 0) if below >= self._index.height else self._index.place_of(below)
         return start, max(start, self._index.book_offset(after) or start)
 
-    def scroll_to_offset(self, offset: int, *, top: float = 0.0, animate: bool = False) -> None:
+    def scroll_to_offset(self, offset: int, *, top: float = 0.0) -> None:
         """Scroll to the book's character at `offset`, `top` (0 to 1) of the height below the upper edge."""
         if not self._ready:
             self._later = lambda: self.scroll_to_offset(offset, top=top)
@@ -169,12 +151,12 @@ class TextView(ScrollView, inherit_bindings=False):
         if place is None:
             return
         row = self._index.row_of(place)
-        self._scroll_row(row - int(top * max(0, self.size.height - 1)), animate=animate)
+        self._scroll_row(row - int(top * max(0, self.size.height - 1)))
         if row == self.scroll_offset.y:
             self._anchor = place
             self._announce_soon()
 
-    def scroll_to_key(self, key: Hashable, *, top: float | None = None, animate: bool = False) -> bool:
+    def scroll_to_key(self, key: Hashable, *, top: float | None = None) -> bool:
         """Scroll as little as possible to the blocks with this key, or so that they start at `top` (0 to 1).
 
         Returns whether the key is known.
@@ -194,7 +176,7 @@ class TextView(ScrollView, inherit_bindings=False):
             y = first - int(top * max(0, self.size.height - 1))
         else:
             y = min(max(y, last - height + 1), first)
-        self._scroll_row(y, animate=animate)
+        self._scroll_row(y)
         return True
 
     def bring_into_view(self, offset: int) -> None:
@@ -218,8 +200,8 @@ class TextView(ScrollView, inherit_bindings=False):
         height = self.size.height
         return self.rows_shown if self._columns.count > 1 else max(1, height - (2 if height > 8 else 1))
 
-    def _scroll_row(self, row: int, *, animate: bool = False) -> None:
-        self.scroll_to(y=row, animate=animate, force=True)
+    def _scroll_row(self, row: int) -> None:
+        self.scroll_to(y=row, animate=False, force=True)
 
     def action_line_down(self, count: int = 1) -> None:
         self._scroll_row(self.scroll_offset.y + count)
@@ -280,13 +262,7 @@ class TextView(ScrollView, inherit_bindings=False):
         return max(1, width - self.scrollbar_size_vertical) if width else 0
 
     def _columns_in(self, width: int) -> Columns:
-        return fit_columns(
-            width,
-            wanted=self.columns,
-            text_width=self.text_width,
-            side_margin=self.side_margin,
-            gutter=self.gutter_cells,
-        )
+        return fit_columns(width, self.columns, self.text_width, self.side_margin, self.gutter_cells)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         column = self._columns_in(width - self.scrollbar_size_vertical).width

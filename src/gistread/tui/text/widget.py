@@ -43,18 +43,15 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
 
     def __init__(
         self,
-        source: BlockSource | Sequence[Block] = (),
+        source: BlockSource = (),
         *,
         text_width: int = 0,
         side_margin: int = 2,
         cursor: bool = False,
         follow: bool = False,
-        name: str | None = None,
         id: str | None = None,
-        classes: str | None = None,
-        disabled: bool = False,
     ) -> None:
-        super().__init__(source, name=name, id=id, classes=classes, disabled=disabled)
+        super().__init__(source, id=id)
         self._cursor_index: int | None = None
         self._mark_index = MarkIndex()
         self._strips: LRUCache[tuple[int, int], Strip] = LRUCache(_STRIPS_KEPT)
@@ -68,7 +65,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
 
     # The document
 
-    def show(self, source: BlockSource | Sequence[Block], *, keep_position: bool = True) -> None:
+    def show(self, source: BlockSource, *, keep_position: bool = True) -> None:
         key = self.cursor_key
         super().show(source, keep_position=keep_position)
         self._cursor_index = None if key is None else self._index.find_key(key)
@@ -91,10 +88,6 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
 
     # Marks
 
-    def validate_marks(self, marks: Iterable[tuple[int, int, str]]) -> tuple[Mark, ...]:
-        """Accept any `(start, end, style)`, with or without a sign."""
-        return tuple(mark if isinstance(mark, Mark) else Mark(*mark) for mark in marks)
-
     def watch_marks(self) -> None:
         self._mark_index = MarkIndex(self.marks)
         self._repaint()
@@ -112,20 +105,15 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         index = self._cursor_at()
         if index is None or not self._ready:
             return
-        forward = step > 0
         if not self._in_view(index, self.rows_shown):
-            index = self._keyed_in_view(last=not forward)
-            if index is None:
-                index = self._cursor_at()
-            step = 0
+            in_view = self._keyed_in_view(last=step < 0)
+            index, step = index if in_view is None else in_view, 0
         for _ in range(abs(step)):
-            assert index is not None
-            following = self._next_keyed(index, forward=forward)
+            following = self._next_keyed(index, forward=step > 0)
             if following is None:
                 break
             index = following
-        if index is not None:
-            self.set_cursor(self._index.block(index).key)
+        self.set_cursor(self._index.block(index).key)
 
     def set_cursor(self, key: Hashable, *, scroll: bool = True) -> bool:
         """Put the cursor on the blocks with this key. Returns whether there are any."""
@@ -148,16 +136,17 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         if not self.cursor:
             return None
         if self._cursor_index is None:
-            self._cursor_index = next(
-                (number for number in range(len(self._index)) if self._index.block(number).key is not None), None
-            )
+            self._cursor_index = self._keyed(range(len(self._index)))
         return self._cursor_index
+
+    def _keyed(self, numbers: Iterable[int]) -> int | None:
+        """The first of these blocks with a key."""
+        return next((number for number in numbers if self._index.block(number).key is not None), None)
 
     def _nearest_keyed(self, index: int) -> int | None:
         """First block of the nearest run with a key: at the index, before it, or after it."""
         count = len(self._index)
-        numbers = (*range(min(index, count - 1), -1, -1), *range(index + 1, count))
-        found = next((number for number in numbers if self._index.block(number).key is not None), None)
+        found = self._keyed((*range(min(index, count - 1), -1, -1), *range(index + 1, count)))
         return None if found is None else self._index.run_of(found)[0]
 
     def _in_view(self, index: int, height: int) -> bool:
@@ -170,14 +159,12 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         if not self.size.height:
             return None
         top, bottom = (self._index.locate(row)[0] for row in self.rows_in_view)
-        numbers = range(bottom, top - 1, -1) if last else range(top, bottom + 1)
-        return next((number for number in numbers if self._index.block(number).key is not None), None)
+        return self._keyed(range(bottom, top - 1, -1) if last else range(top, bottom + 1))
 
     def _next_keyed(self, index: int, *, forward: bool) -> int | None:
         """First block of the next run with another key."""
         start, end = self._index.run_of(index)
-        numbers = range(end, len(self._index)) if forward else range(start - 1, -1, -1)
-        found = next((number for number in numbers if self._index.block(number).key is not None), None)
+        found = self._keyed(range(end, len(self._index)) if forward else range(start - 1, -1, -1))
         return None if found is None else self._index.run_of(found)[0]
 
     # Drawing
@@ -260,18 +247,14 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         return [*line, before_text(sign, palette.block("sign"), at), before_text(" " * after, palette.ground, at)]
 
     def _marked(self, block: Block) -> list[Span]:
-        spans: list[Span] = []
-        if (start := block.start) is not None and self.marks:
-            marks = self._mark_index.between(start, start + len(block.text))
-            spans += (Span(mark.start - start, mark.end - start, mark.style) for mark in marks)
-        return spans
+        if (start := block.start) is None or not self.marks:
+            return []
+        marks = self._mark_index.between(start, start + len(block.text))
+        return [Span(mark.start - start, mark.end - start, mark.style) for mark in marks]
 
     def _is_current(self, index: int) -> bool:
         current = self._cursor_at()
-        if current is None:
-            return False
-        start, end = self._index.run_of(current)
-        return start <= index < end
+        return current is not None and index in range(*self._index.run_of(current))
 
     # The mouse
 
