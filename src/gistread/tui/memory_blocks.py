@@ -79,82 +79,49 @@ def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View) -> list[Blo
 
     Zoomed in, its text, which has the title in it.
     """
-    number = entry.page.number
-    blocks: list[Block] = []
+    page, number, opening = entry.page, entry.page.number, view.opened.get(entry.page.number)
     in_text = view.zoom is Zoom.TEXT
-    if memory.book.is_volume_heading(entry.page.start) and number not in view.opened and not in_text:
-        return [_title_block(memory, entry, view)]
+    if memory.book.is_volume_heading(page.start) and opening is None and not in_text:
+        here = "← you" if number == view.here else ""
+        return [_page_block(memory, number, entry.gist.text, "heading", tail=here, level=2)]
+    blocks: list[Block] = []
     if not in_text and (title := _chapter_that_begins(memory, number)):
-        blocks.append(Block(title, key=None, style="heading", level=3, indent=_gutter(memory)))
-    opening = view.opened.get(number)
+        blocks.append(Block(title, style="heading", level=3, indent=_gutter(memory)))
     if opening is None and not in_text:
-        blocks.append(
-            Block(
-                " ".join(entry.gist.text.split()),
-                key=("page", number),
-                style="gist",
-                indent=_gutter(memory),
-                hanging=_number(memory, number),
-                tail=_tail(entry, view),
-                blank_before=1,
-            )
-        )
-        return blocks
-    blocks.append(
-        Block(
-            _opened_by(opening) if opening else f"{entry.page.words:,} words",
-            key=("page", number),
-            style="step",
-            indent=_gutter(memory),
-            hanging=_number(memory, number, "▾"),
-            tail=_tail(entry, view),
-            blank_before=1,
-        )
-    )
-    book, page = memory.book, entry.page
-    for paragraph in book.paragraphs_between(page.start, page.end):
+        gist = " ".join(entry.gist.text.split())
+        return [*blocks, _page_block(memory, number, gist, "gist", tail=_tail(entry, view))]
+    said = _opened_by(opening) if opening else f"{page.words:,} words"
+    blocks.append(_page_block(memory, number, said, "step", "▾", _tail(entry, view)))
+    rail = "╎ ".rjust(_gutter(memory))
+    for paragraph in memory.book.paragraphs_between(page.start, page.end):
         start, end = max(paragraph.start, page.start), min(paragraph.end, page.end)
-        text = book.text[start:end]
+        text = memory.book.text[start:end]
         lead = len(text) - len(text.lstrip())
         blocks.append(
             Block(
                 text.strip(),
                 key=("page", number),
                 start=start + lead,
-                spans=inline_spans(book, start + lead, start + len(text.rstrip())),
+                spans=inline_spans(memory.book, start + lead, start + len(text.rstrip())),
                 style=paragraph.kind.value,
                 level=paragraph.level,
                 turnover=turnover(paragraph.kind, text.strip()),
-                rail=_rail(memory),
+                rail=rail,
                 blank_before=1 if len(blocks) > 1 else 0,
             )
         )
-    if opening is None:
-        return blocks
-    blocks.append(
-        Block(
-            f"end of page {number} · {page.words:,} words",
-            key=("page", number),
-            style="muted",
-            rail=_rail(memory),
-            blank_before=0,
-        )
-    )
+    if opening is not None:
+        end_line = f"end of page {number} · {page.words:,} words"
+        blocks.append(Block(end_line, key=("page", number), style="muted", rail=rail, blank_before=0))
     return blocks
 
 
-def _title_block(memory: GistMemory, entry: MemoryEntry, view: View) -> Block:
-    number = entry.page.number
-    here = "← you" if number == view.here else ""
-    return Block(
-        entry.gist.text,
-        key=("page", number),
-        style="heading",
-        level=2,
-        indent=_gutter(memory),
-        hanging=_number(memory, number),
-        tail=here,
-    )
+def _page_block(
+    memory: GistMemory, number: int, text: str, style: str, sign: str = "", tail: str = "", level: int = 0
+) -> Block:
+    label = f"{number:>{_gutter(memory) - 3}} {sign}".rstrip()
+    key = ("page", number) if number <= len(memory.entries) else ("rest", number)
+    return Block(text, key=key, style=style, level=level, indent=_gutter(memory), hanging=label, tail=tail)
 
 
 def part_blocks(memory: GistMemory, part: "Node", view: View) -> list[Block]:
@@ -180,9 +147,8 @@ def part_blocks(memory: GistMemory, part: "Node", view: View) -> list[Block]:
 
 def offer_blocks(offer: str) -> list[Block]:
     """A line above the parts that offers to summarise them."""
-    return (
-        [Block(offer, key=("offer", 0), style="muted", spans=(Span(0, len(offer), "link", "offer"),))] if offer else []
-    )
+    spans = (Span(0, len(offer), "link", "offer"),)
+    return [Block(offer, key=("offer", 0), style="muted", spans=spans)] if offer else []
 
 
 def _part_tail(part: "Node", view: View) -> str:
@@ -198,16 +164,13 @@ def _part_tail(part: "Node", view: View) -> str:
 
 def empty_blocks(view: View) -> list[Block]:
     """Blocks of an empty memory."""
-    if view.reading:
-        return [Block("The model is reading the first page.", key=("rest", 1), style="muted")]
-    return [
-        Block("No page has been read yet.", key=("rest", 1), style="muted"),
-        Block(
-            "A model reads the book page by page and keeps here what each page says in a few words. Then you can ask.",
-            key=("rest", 1),
-            style="muted",
-        ),
-    ]
+    said = ["The model is reading the first page."]
+    if not view.reading:
+        about = (
+            "A model reads the book page by page and keeps here what each page says in a few words. Then you can ask."
+        )
+        said = ["No page has been read yet.", about]
+    return [Block(line, key=("rest", 1), style="muted") for line in said]
 
 
 def rest_blocks(memory: GistMemory, view: View) -> list[Block]:
@@ -221,16 +184,7 @@ def rest_blocks(memory: GistMemory, view: View) -> list[Block]:
     ahead = view.unread_at is not None and not in_work
     if view.reading:
         said = f"… being read: {begun.words:,} words, being shortened" if begun else "… being read"
-        blocks.append(
-            Block(
-                said,
-                key=("rest", read + 1),
-                style="muted",
-                indent=_gutter(memory),
-                hanging=_number(memory, read + 1),
-                tail="← you" if in_work else "",
-            )
-        )
+        blocks.append(_page_block(memory, read + 1, said, "muted", tail="← you" if in_work else ""))
         read += 1
     last = memory.estimated_pages
     if last > read:
@@ -251,12 +205,9 @@ def _work_ends(memory: GistMemory, begun: Page | None) -> int:
 def _tail(entry: MemoryEntry, view: View) -> str:
     number = entry.page.number
     words = []
-    if view.zoom is Zoom.TEXT and number not in view.opened:
-        pass  # No gist is shown.
-    elif entry.gist.source is GistSource.EXTRACTIVE:
-        words.append("extractive")
-    elif entry.gist.source is GistSource.VERBATIM:
-        words.append("verbatim")
+    gist_shown = view.zoom is not Zoom.TEXT or number in view.opened
+    if gist_shown and entry.gist.source is not GistSource.MODEL:
+        words.append(entry.gist.source.value)
     if number in view.pinned:
         words.append("◆ pinned")
     if number in view.refused:
@@ -294,11 +245,3 @@ def _titles_that_begin(memory: GistMemory, number: int) -> str:
 
 def _gutter(memory: GistMemory) -> int:
     return len(str(memory.estimated_pages)) + 3
-
-
-def _number(memory: GistMemory, number: int, sign: str = " ") -> str:
-    return f"{number:>{_gutter(memory) - 3}} {sign}".rstrip()
-
-
-def _rail(memory: GistMemory) -> str:
-    return "╎ ".rjust(_gutter(memory))

@@ -182,15 +182,15 @@ class ModelDownloads:
         """Called with the first file of a downloaded model; set by the screen that shows models."""
         self._timer: Timer | None = None
 
-    def look(self) -> None:
-        """Read the catalogue and measure the machine. Call it in a thread: it takes a moment."""
+    async def look(self) -> None:
+        """Read the catalogue and measure the machine, which takes a moment, in a thread."""
         try:
-            self._catalogue = read_catalogue(self._services.paths.own_models)
+            self._catalogue = await asyncio.to_thread(read_catalogue, self._services.paths.own_models)
             self._problem = ""
         except GistreadError as error:
             self._problem = str(error)
-        self._machine = this_machine()
-        self._begun = unfinished_downloads(self.downloads.folder)
+        self._machine = await asyncio.to_thread(this_machine)
+        self._begun = await asyncio.to_thread(unfinished_downloads, self.downloads.folder)
 
     def section(self, kind: Kind, *, whole: bool) -> Section | None:
         """The models that can be downloaded: the recommended one and, with `whole`, all others. None before `look`."""
@@ -289,7 +289,7 @@ class ModelDownloads:
                 self.downloads.start(plan, network_of())
             case "discard":
                 await asyncio.to_thread(discard, plan, folder)
-                await asyncio.to_thread(self.look)
+                await self.look()
 
     async def _ask_about_download(self) -> None:
         state = self.downloads.state
@@ -306,7 +306,7 @@ class ModelDownloads:
                 self.downloads.start(state.plan, network_of())
             case "discard":
                 await self.downloads.cancel()
-                await asyncio.to_thread(self.look)
+                await self.look()
 
     async def _answer(self, title: str, note: str, rows: list[Row]) -> str | None:
         return await self._app.push_screen_wait(ListScreen(title, note, rows))

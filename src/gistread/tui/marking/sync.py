@@ -5,7 +5,7 @@ A change that cannot be saved is reported once, stays on the screen, and is trie
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gistread.errors import StorageError
 from gistread.marking.model import Mark, sorted_marks
@@ -15,15 +15,10 @@ POLL_S = 2.0
 """How often the file is checked for changes by other processes."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Put:
+class _Change(NamedTuple):
     mark: Mark
-    base: Mark | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Remove:
-    mark: Mark
+    base: Mark | None = None
+    remove: bool = False
 
 
 class MarkSync:
@@ -35,7 +30,7 @@ class MarkSync:
         self._warn = warn
         self._changed = changed
         self._marks: dict[str, Mark] = {}
-        self._pending: list[_Put | _Remove] = []
+        self._pending: list[_Change] = []
         self._removed: list[Mark] = []
         self._stamp: Stamp | None = None
         self._refused = False
@@ -50,13 +45,13 @@ class MarkSync:
     def put(self, mark: Mark, base: Mark | None = None) -> None:
         """Add a mark, or replace its earlier version `base`."""
         self._marks[mark.id] = mark
-        self._do(_Put(mark, base))
+        self._do(_Change(mark, base))
 
     def remove(self, mark: Mark) -> None:
         """Delete a mark; `undo` restores it."""
         self._marks.pop(mark.id, None)
         self._removed.append(mark)
-        self._do(_Remove(mark))
+        self._do(_Change(mark, remove=True))
 
     def undo(self) -> Mark | None:
         """Restore and return the mark that was removed last; None without one."""
@@ -96,7 +91,7 @@ class MarkSync:
         changes = "1 change" if len(self._pending) == 1 else f"{len(self._pending)} changes"
         return f"{changes} to your marks could not be saved."
 
-    def _do(self, change: _Put | _Remove) -> None:
+    def _do(self, change: _Change) -> None:
         self._pending.append(change)
         self._changed()
         task = asyncio.create_task(self.sync(), name="save marks")
@@ -113,18 +108,15 @@ class MarkSync:
                 return
             self._pending.pop(0)
             self._refused = False
-            match change:
-                case _Put(mark=mark) if self._marks.get(mark.id) == mark:
-                    self._marks[mark.id] = kept
-                case _Remove(mark=mark) if mark in self._removed:
-                    self._removed[self._removed.index(mark)] = kept
+            if change.remove and change.mark in self._removed:
+                self._removed[self._removed.index(change.mark)] = kept
+            elif not change.remove and self._marks.get(change.mark.id) == change.mark:
+                self._marks[change.mark.id] = kept
 
-    def _keep(self, change: _Put | _Remove) -> Mark:
-        match change:
-            case _Put(mark=mark, base=base):
-                return self._store.put(self._sha256, mark, base)
-            case _Remove(mark=mark):
-                return self._store.remove(self._sha256, mark)
+    def _keep(self, change: _Change) -> Mark:
+        if change.remove:
+            return self._store.remove(self._sha256, change.mark)
+        return self._store.put(self._sha256, change.mark, change.base)
 
     def _refuse(self, why: str) -> None:
         if not self._refused:

@@ -115,6 +115,7 @@ class ModelScreen(Panel[ModelChoice | None]):
         self._found.clear()
         try:
             await asyncio.to_thread(self._read_headers, asyncio.get_running_loop())
+            await self._downloads.look()
         finally:
             self._searching = False
             if self.is_mounted:
@@ -133,7 +134,6 @@ class ModelScreen(Panel[ModelChoice | None]):
                 return
             tell(self._add, model, result_of(model.path))
         tell(self._measured, free_for_models(), starter)  # asking a graphics card takes a second
-        self._downloads.look()
 
     def _measured(self, free_bytes: int, starter: Path | None) -> None:
         self._free_bytes, self._starter = free_bytes, starter

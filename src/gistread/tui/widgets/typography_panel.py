@@ -1,5 +1,6 @@
 """The typography settings in a few rows below the book, which previews them."""
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -110,11 +111,14 @@ class TypographyPanel(Widget, can_focus=True):
 
     def _setting(self, number: int, cells: int) -> Content:
         setting = SETTINGS[number]
-        word = _word(setting, getattr(self._config, setting.key))
+        value = getattr(self._config, setting.key)
+        word = next((word for one, word in setting.values if one == value), str(value))
         here = number == self.current
         style = "bold" if here else ""
-        left = Content.styled("◂", "$gr-accent").stylize(Style.from_meta({_ROW: number, _STEP: -1}))
-        right = Content.styled("▸", "$gr-accent").stylize(Style.from_meta({_ROW: number, _STEP: 1}))
+        left, right = (
+            Content.styled(arrow, "$gr-accent").stylize(Style.from_meta({_ROW: number, _STEP: step}))
+            for arrow, step in (("◂", -1), ("▸", 1))
+        )
         content = Content.assemble(
             ("▌" if here else " ", "$gr-accent"),
             (setting.name.ljust(_NAME_CELLS), style),
@@ -133,15 +137,12 @@ class TypographyPanel(Widget, can_focus=True):
     def action_step(self, step: int) -> None:
         """Set the next value; words cycle, numbers stop at the ends."""
         setting = SETTINGS[self.current]
-        values = [value for value, _ in setting.values]
-        now = getattr(self._config, setting.key)
-        if now in values:
-            at = values.index(now) + step
-            at = at % len(values) if isinstance(setting.values[0][1], str) and len(values) <= 3 else at
-            at = max(0, min(at, len(values) - 1))
+        values, now = [value for value, _ in setting.values], getattr(self._config, setting.key)
+        if isinstance(now, int) and len(values) > 3:
+            at = bisect_right(values, now) if step > 0 else bisect_left(values, now) - 1
+            self._choose(setting, values[max(0, min(at, len(values) - 1))])
         else:
-            at = _nearest(values, now, step)
-        self._choose(setting, values[at])
+            self._choose(setting, values[(values.index(now) + step) % len(values)])
 
     def action_default(self) -> None:
         setting = SETTINGS[self.current]
@@ -161,16 +162,3 @@ class TypographyPanel(Widget, can_focus=True):
         self._config = replace(self._config, **{setting.key: value})  # type: ignore[arg-type]
         self.post_message(self.Changed(setting.key, value))
         self.refresh()
-
-
-def _word(setting: Setting, value: Value) -> str:
-    return next((word for one, word in setting.values if one == value), str(value))
-
-
-def _nearest(values: list[Value], now: Value, step: int) -> int:
-    """Index of the next choice in a direction, from a number that is not a choice."""
-    numbers = [int(value) for value in values]
-    beyond = [index for index, number in enumerate(numbers) if (number - int(now)) * step > 0]
-    if not beyond:
-        return len(values) - 1 if step > 0 else 0
-    return beyond[0] if step > 0 else beyond[-1]

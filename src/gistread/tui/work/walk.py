@@ -91,9 +91,9 @@ class Walk:
             return "×", "does not fit the model's window"
         read = "read" if shown == 1.0 else f"read to {shown:.0%}, no more fits"
         if key in self.left:
-            return "×", f"{read}: does not tell" if is_page else "left: nothing in it tells"
+            return "×", f"{read}: no answer in it" if is_page else "left: no answer in it"
         if key not in self.walked:
             return "·", ""
         if key == self.path[-1] and not self.over:
             return "▸", f"being {read}" if is_page else "here: choosing"
-        return "▸", f"{read}: it tells" if is_page else "gone into"
+        return "▸", f"{read}: it helps" if is_page else "gone into"
