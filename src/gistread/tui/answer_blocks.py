@@ -23,7 +23,7 @@ from gistread.readers.events import (
 )
 from gistread.readers.text import describe_segments, describe_unfit, unsupported
 from gistread.tui.text import Block, Span
-from gistread.tui.work.lines import Goal, Places, ToPage, WorkLine, bar
+from gistread.tui.work.lines import Goal, Places, ToPage, WorkLine, bar, short
 from gistread.tui.work.whole import Work
 from gistread.user_data import mark_unsupported
 
@@ -96,26 +96,24 @@ def heard(exchange: Exchange, event: ReaderEvent) -> Exchange:
     exchange = replace(exchange, work=work, making=None)
     if work.tells(event):
         return exchange
+    step = ""
     match event:
         case Started():
             return replace(exchange, scope=scope_of(event))
         case Shown() if not any("page\u00a0" in step for step in exchange.steps):
             # Without look-ups the reason to stop says nothing.
             return replace(exchange, steps=())
-        case LookedUp(page=page, step=step, reason=reason):
-            because = f", {reason}" if reason else ""
-            return replace(exchange, steps=(*exchange.steps, f"{circled(step)}\u00a0page\u00a0{page}{because}"))
+        case LookedUp(page=page, reason=reason):
+            step = f"{circled(event.step)}\u00a0page\u00a0{page}" + (f", {reason}" if reason else "")
         case Expanded(page=page, by=OpenedBy.PERSON):
-            return replace(exchange, steps=(*exchange.steps, f"◆ page {page}, pinned by you"))
+            step = f"◆ page {page}, pinned by you"
         case Unfit():
-            return replace(exchange, steps=(*exchange.steps, f"◇ {describe_unfit(event)}"))
+            step = f"◇ {describe_unfit(event)}"
         case Noted(text=text):
-            return replace(exchange, steps=(*exchange.steps, f"✎ {text}"))
-        case Stopped(reason=StopReason.NOTHING_LEFT) if not exchange.steps:
-            return exchange  # It opens none, or there is none.
-        case Stopped(reason=reason):
+            step = f"✎ {text}"
+        case Stopped(reason=reason) if exchange.steps or reason is not StopReason.NOTHING_LEFT:
             number = circled(1 + sum(step[0] in _CIRCLED for step in exchange.steps))
-            return replace(exchange, steps=(*exchange.steps, f"{number}\u00a0{STOPPED[reason]}"))
+            step = f"{number}\u00a0{STOPPED[reason]}"
         case AnswerDelta(text=text):
             return replace(exchange, answer=exchange.answer + text)
         case Restarted(reason=reason):
@@ -130,7 +128,7 @@ def heard(exchange: Exchange, event: ReaderEvent) -> Exchange:
                 unsupported=unsupported(event.statements),
                 running=False,
             )
-    return exchange
+    return replace(exchange, steps=(*exchange.steps, step)) if step else exchange
 
 
 def put_to(model: str, memory: str) -> str:
@@ -190,7 +188,7 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places) -> Drawn:
         drawn.add(_said(exchange.problem, None, "error"))
     for index, citation in enumerate(exchange.citations[:9]):
         # A quotation that is the whole answer is not shortened.
-        quote = shortened(citation.quote) if exchange.found else " ".join(citation.quote.split())
+        quote = short(citation.quote, 90) if exchange.found else " ".join(citation.quote.split())
         text = f"{places.source(citation.page, citation.start)}  “{quote}”"
         links = (Span(0, len(text), "link", ToSource(index)),)
         drawn.add(_said(text, ("source", number, index), "answer", str(index + 1), links), ToSource(index))
@@ -220,16 +218,9 @@ def line_key(number: int, line: object) -> Hashable:
 def _work_block(line: WorkLine, number: int) -> Block:
     lead = " " * (_INDENT + _STEP * line.depth)
     text = f"{line.text}  {line.tail}" if line.tail else line.text
-    return Block(
-        text,
-        key=line_key(number, line.key),
-        style=line.style,
-        indent=len(lead) + _STEP,
-        hanging=lead + line.sign,
-        spans=(*line.spans, Span(len(text) - len(line.tail), len(text), "tail")) if line.tail else line.spans,
-        max_width=_WIDTH,
-        blank_before=0,
-    )
+    spans = (*line.spans, Span(len(text) - len(line.tail), len(text), "tail")) if line.tail else line.spans
+    block = _said(text, line_key(number, line.key), line.style, lead + line.sign, spans)
+    return replace(block, indent=len(lead) + _STEP)
 
 
 def page_links(answer: str) -> tuple[Span, ...]:
@@ -267,9 +258,3 @@ def _newest(work: Work, places: Places) -> list[str]:
 
 def circled(number: int) -> str:
     return _CIRCLED[number - 1] if 1 <= number <= len(_CIRCLED) else f"({number})"
-
-
-def shortened(quote: str, limit: int = 90) -> str:
-    """A quotation on one line, cut at a word."""
-    line = " ".join(quote.split())
-    return line if len(line) <= limit else line[:limit].rsplit(" ", 1)[0] + " …"

@@ -16,11 +16,12 @@ from gistread.marking.model import Color, Mark, MarkKind, new_mark, with_changes
 from gistread.marking.store import MarkStore
 from gistread.marking.text_quote import quote_at
 from gistread.tui.marking.caret import Unit, whole_words
-from gistread.tui.marking.describe import COLOR_SIGNS, mark_at, name_of, text_marks, title_of, words_of
+from gistread.tui.marking.describe import COLOR_SIGNS, is_passage, mark_at, name_of, text_marks, title_of, words_of
 from gistread.tui.marking.sync import POLL_S, MarkSync
 from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.navigation import Navigation
 from gistread.tui.text import Clicked
+from gistread.tui.work.lines import counted, short
 
 if TYPE_CHECKING:
     from gistread.exporting import Export
@@ -113,10 +114,8 @@ class MarkController:
     def _copy(self, words: str) -> None:
         self._context.screen.app.copy_to_clipboard(words)
         count = count_words(words)
-        line = " ".join(words.split())
-        shown = line if len(line) <= 48 else f"{line[:48].rsplit(' ', 1)[0]} …"
         limit = " Some terminals accept less at once." if len(words) > _MUCH else ""
-        self._context.notify(f"Copied {count} {'word' if count == 1 else 'words'}: {shown}{limit}")
+        self._context.notify(f"Copied {counted(count, 'word')}: {short(words, 48)}{limit}")
 
     # Highlights and notes
 
@@ -127,7 +126,8 @@ class MarkController:
 
     def _highlight(self, selected: tuple[int, int], color: Color) -> None:
         selected = whole_words(self._book, selected)
-        same = next((mark for mark in self._passages() if (mark.start, mark.end) == selected), None)
+        passages = filter(is_passage, self.marks)
+        same = next((mark for mark in passages if (mark.start, mark.end) == selected), None)
         self._pane.drop_selection()
         if same is not None and same.color is color and not same.note:
             self._sync.remove(same)
@@ -167,7 +167,7 @@ class MarkController:
             self._selection("writes a note on it")
             return
         selected = whole_words(self._book, selected)
-        passages = [mark for mark in self._passages() if not mark.lost]
+        passages = [mark for mark in self.marks if is_passage(mark) and not mark.lost]
         same = (mark for mark in passages if (mark.start, mark.end) == selected)
         around = (mark for mark in passages if mark.start <= selected[0] and selected[1] <= mark.end)
         known = next(same, None) or next(around, None)
@@ -267,9 +267,6 @@ class MarkController:
     def _letters(self) -> list[Mark]:
         return sorted((mark for mark in self.marks if mark.letter and not mark.lost), key=lambda mark: mark.letter)
 
-    def _passages(self) -> list[Mark]:
-        return [mark for mark in self.marks if _is_passage(mark)]
-
     # The list, the dictionary, export
 
     def list_marks(self) -> None:
@@ -288,7 +285,7 @@ class MarkController:
             elif mark.lost:
                 self._context.warn("These words are not in this version of the text. The mark is kept.")
             else:
-                self._navigation.jump(mark.start, top=0.2 if _is_passage(mark) else 0.0)
+                self._navigation.jump(mark.start, top=0.2 if is_passage(mark) else 0.0)
 
         keys = "{select} selects, {highlight} highlights, {note} writes a note, {bookmark} sets a bookmark."
         empty = self._context.services.with_keys(f"No marks yet. {keys}")
@@ -328,7 +325,3 @@ class MarkController:
         except StorageError:
             questions = []
         return Export(self._book, marks, questions, self._context.memory_pane.memory)
-
-
-def _is_passage(mark: Mark) -> bool:
-    return mark.kind in (MarkKind.HIGHLIGHT, MarkKind.NOTE)

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from gistread.book.model import Book
 from gistread.marking.model import Color, Mark, MarkKind
 from gistread.tui.text import Mark as TextMark
+from gistread.tui.work.lines import short
 
 NOTE_SIGN, BOOKMARK_SIGN = "✎", "⚑"
 COLOR_SIGNS = {Color.YELLOW: "●", Color.GREEN: "■", Color.BLUE: "▲", Color.RED: "◆"}
@@ -23,14 +24,14 @@ def text_marks(marks: Iterable[Mark]) -> list[TextMark]:
     return [TextMark(mark.start, max(mark.end, mark.start + 1), _style(mark), sign_of(mark)) for mark in placed]
 
 
+def is_passage(mark: Mark) -> bool:
+    return mark.kind in (MarkKind.HIGHLIGHT, MarkKind.NOTE)
+
+
 def _style(mark: Mark) -> str:
-    match mark.kind:
-        case MarkKind.HIGHLIGHT:
-            return f"highlight-{color_of(mark)}"
-        case MarkKind.NOTE:
-            return "noted"
-        case _:
-            return "unmarked"
+    if mark.kind is MarkKind.HIGHLIGHT:
+        return f"highlight-{color_of(mark)}"
+    return "noted" if mark.kind is MarkKind.NOTE else "unmarked"
 
 
 def color_of(mark: Mark) -> Color:
@@ -39,28 +40,18 @@ def color_of(mark: Mark) -> Color:
 
 def sign_of(mark: Mark) -> str:
     """One cell that shows what the mark is; a note comes first."""
-    if mark.note:
+    if mark.note or mark.kind is MarkKind.NOTE:
         return NOTE_SIGN
-    match mark.kind:
-        case MarkKind.HIGHLIGHT:
-            return COLOR_SIGNS[color_of(mark)]
-        case MarkKind.LETTER:
-            return mark.letter
-        case MarkKind.NOTE:
-            return NOTE_SIGN
-        case MarkKind.BOOKMARK:
-            return BOOKMARK_SIGN
+    if mark.kind is MarkKind.HIGHLIGHT:
+        return COLOR_SIGNS[color_of(mark)]
+    return mark.letter or BOOKMARK_SIGN
 
 
 def name_of(mark: Mark) -> str:
     """Such as `green highlight` or `mark a`."""
-    match mark.kind:
-        case MarkKind.HIGHLIGHT:
-            return f"{color_of(mark)} highlight"
-        case MarkKind.LETTER:
-            return f"mark {mark.letter}"
-        case _:
-            return mark.kind.value
+    if mark.kind is MarkKind.HIGHLIGHT:
+        return f"{color_of(mark)} highlight"
+    return f"mark {mark.letter}" if mark.kind is MarkKind.LETTER else mark.kind.value
 
 
 def title_of(mark: Mark, book: Book) -> str:
@@ -80,8 +71,7 @@ def where(mark: Mark, book: Book) -> str:
 
 def words_of(mark: Mark, limit: int = 160) -> str:
     """The marked words on one line."""
-    line = " ".join(mark.place.exact.split())
-    return line if len(line) <= limit else line[:limit].rsplit(" ", 1)[0] + " …"
+    return short(mark.place.exact, limit)
 
 
 def matches(mark: Mark, book: Book, typed: str) -> bool:
@@ -92,9 +82,5 @@ def matches(mark: Mark, book: Book, typed: str) -> bool:
 
 def mark_at(marks: Iterable[Mark], offset: int) -> Mark | None:
     """The highlight or note at an offset of the book; the shortest of several."""
-    here = [
-        mark
-        for mark in marks
-        if not mark.lost and mark.start <= offset < mark.end and mark.kind in (MarkKind.HIGHLIGHT, MarkKind.NOTE)
-    ]
+    here = [mark for mark in marks if is_passage(mark) and not mark.lost and mark.start <= offset < mark.end]
     return min(here, key=lambda mark: mark.end - mark.start, default=None)

@@ -71,8 +71,8 @@ class MarksScreen(ListPanel):
         if marks == self._shown:
             return
         first = self._shown is None
-        options = self.query_one("#rows", OptionList)
-        before, at = self._current(), options.highlighted or 0
+        options = self.options
+        before, at = self.chosen, options.highlighted or 0
         self._shown = marks
         options.clear_options()
         options.add_options([Option(self._row(mark), id=mark.id) for mark in marks])
@@ -84,7 +84,7 @@ class MarksScreen(ListPanel):
         ids = [mark.id for mark in marks]
         if first:
             at = max((number for number, mark in enumerate(marks) if mark.start <= self._offset), default=0)
-        elif before is not None and before in ids:
+        elif before in ids:
             at = ids.index(before)
         options.highlighted = min(at, len(marks) - 1)
 
@@ -96,36 +96,17 @@ class MarksScreen(ListPanel):
         return said + (f", {lost} not found in this version of the text" if lost else "")
 
     def _row(self, mark: Mark) -> Content:
-        parts: list[str | tuple[str, str]] = [(clean(title_of(mark, self._book)), "$gr-muted")]
-        parts.append(f"\n  {clean(words_of(mark))}")
-        if mark.note:
-            parts.append((f"\n  ✎ {clean(' '.join(mark.note.split()))}", "italic"))
-        return Content.assemble(*parts)
-
-    def _current(self) -> str | None:
-        options = self.query_one("#rows", OptionList)
-        if options.highlighted is None or not options.option_count:
-            return None
-        return options.get_option_at_index(options.highlighted).id
-
-    def _highlighted(self) -> Mark | None:
-        current = self._current()
-        return next((mark for mark in self._sync.marks if mark.id == current), None)
+        note = f"\n  ✎ {clean(' '.join(mark.note.split()))}" if mark.note else ""
+        title, words = clean(title_of(mark, self._book)), f"\n  {clean(words_of(mark))}"
+        return Content.assemble((title, "$gr-muted"), words, (note, "italic"))
 
     @on(Input.Changed, "#filter")
     def _filtered(self) -> None:
         self.show_marks()
 
-    @on(Input.Submitted, "#filter")
-    def _submitted(self) -> None:
-        self.action_go()
-
     def on_key(self, event: events.Key) -> None:
-        typing = self.query_one("#filter", Input)
-        if not typing.has_focus:
-            return
         action = {"up": "cursor_up", "down": "cursor_down", "pageup": "page_up", "pagedown": "page_down"}.get(event.key)
-        if action:
+        if action and self.query_one("#filter").has_focus:
             event.stop()
             event.prevent_default()
             self.action_list(action)
@@ -137,19 +118,21 @@ class MarksScreen(ListPanel):
     def action_filter(self) -> None:
         self.query_one("#filter", Input).focus()
 
+    @on(Input.Submitted, "#filter")
     def action_go(self) -> None:
-        if (current := self._current()) is not None:
-            self.dismiss(current)
+        if self.chosen:
+            self.dismiss(self.chosen)
 
     def action_note(self) -> None:
-        if (current := self._current()) is not None:
-            self.dismiss(f"note {current}")
+        if self.chosen:
+            self.dismiss(f"note {self.chosen}")
 
     def action_export(self) -> None:
         self.dismiss("export")
 
     def action_delete(self) -> None:
-        if (mark := self._highlighted()) is not None:
+        mark = next((mark for mark in self._sync.marks if mark.id == self.chosen), None)
+        if mark is not None:
             self._sync.remove(mark)
             self.show_marks()
             self.notify("Deleted; u restores it.")
@@ -160,7 +143,6 @@ class MarksScreen(ListPanel):
             self.notify("No mark has been deleted.")
             return
         self.show_marks()
-        options = self.query_one("#rows", OptionList)
         if self._shown and mark.id in (ids := [one.id for one in self._shown]):
-            options.highlighted = ids.index(mark.id)
-            options.focus()
+            self.options.highlighted = ids.index(mark.id)
+            self.options.focus()
