@@ -17,9 +17,9 @@ from gistread.tui.services import AppServices
 from gistread.tui.text import LongText, Mark
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
+from gistread.tui.widgets.inputs import QuestionInput
 from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.tui.widgets.prompt import Prompt
-from gistread.tui.widgets.question_input import QuestionInput
 
 if TYPE_CHECKING:
     from gistread.session.session import Session

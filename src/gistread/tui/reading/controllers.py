@@ -19,8 +19,8 @@ from gistread.tui.reading.typography import Typography
 from gistread.tui.text import Clicked
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
+from gistread.tui.widgets.inputs import QuestionInput
 from gistread.tui.widgets.memory_pane import MemoryPane
-from gistread.tui.widgets.question_input import QuestionInput
 from gistread.tui.widgets.typography_panel import TypographyPanel
 from gistread.tui.work.lines import Places
 

@@ -5,8 +5,8 @@ from textual.screen import Screen
 from gistread.tui.layout import PANE_TITLES, WIDE_COLUMNS, Pane
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
+from gistread.tui.widgets.inputs import QuestionInput
 from gistread.tui.widgets.memory_pane import MemoryPane
-from gistread.tui.widgets.question_input import QuestionInput
 
 FOCUS_MODE = "-focus-mode"
 _ANSWERS = "-answers"

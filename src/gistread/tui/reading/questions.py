@@ -8,7 +8,7 @@ from gistread.tui.answer_blocks import put_to
 from gistread.tui.layout import Pane
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.memory_pages import MemoryPages
-from gistread.tui.widgets.question_input import QuestionInput
+from gistread.tui.widgets.inputs import QuestionInput
 
 
 class QuestionController:

@@ -24,8 +24,8 @@ from gistread.tui.commands import Scope, bindings, key_hint
 from gistread.tui.library_work import Books
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.widgets.book_list import ONE_LINE, BookList, about, heading
+from gistread.tui.widgets.inputs import PathInput
 from gistread.tui.widgets.lines import HeaderLine, KeyLine, Line, Rule, fitted
-from gistread.tui.widgets.path_input import PathInput
 
 _KEY_LINE_ROWS = 12
 

@@ -36,10 +36,10 @@ from gistread.tui.services import AppServices
 from gistread.tui.text import Clicked, OffsetChanged
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
+from gistread.tui.widgets.inputs import QuestionInput
 from gistread.tui.widgets.lines import Choices, HeaderLine, KeyLine, Line, Rule, StatusLine
 from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.tui.widgets.prompt import Prompt
-from gistread.tui.widgets.question_input import QuestionInput
 from gistread.tui.widgets.typography_panel import TypographyPanel
 from gistread.tui.work.lines import Places
 
@@ -89,7 +89,7 @@ class ReadingScreen(Screen[None]):
             yield AnswersPane(id="answers")
             with Horizontal(id="question-line"):
                 yield Static(" ? ", id="question-mark", markup=False)
-                yield QuestionInput(id="question")
+                yield QuestionInput("Ask the book", id="question")
         yield Static("", id="strip", markup=False)
         yield Prompt(id="prompt")
         yield StatusLine(id="status")

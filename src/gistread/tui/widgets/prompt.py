@@ -15,6 +15,7 @@ from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
 from gistread.tui.text import clean
+from gistread.tui.widgets.inputs import HistoryInput
 
 
 class PromptClient(Protocol):
@@ -56,8 +57,6 @@ class Prompt(Vertical):
         super().__init__(id=id)
         self._client: PromptClient | None = None
         self._history: dict[PromptClient, list[str]] = {}
-        self._at = 0
-        self._draft = ""
 
     def compose(self) -> ComposeResult:
         choices = OptionList(id="prompt-choices", markup=False)
@@ -65,7 +64,7 @@ class Prompt(Vertical):
         yield choices
         with Horizontal(id="prompt-line"):
             yield Static("", id="prompt-mark", markup=False)
-            yield PromptInput(id="prompt-input", compact=True, select_on_focus=False)
+            yield PromptInput(id="prompt-input")
             yield Static("", id="prompt-note", markup=False)
 
     @property
@@ -73,14 +72,18 @@ class Prompt(Vertical):
         return bool(self.display)
 
     @property
+    def _line(self) -> "PromptInput":
+        return self.query_one("#prompt-input", PromptInput)
+
+    @property
     def words(self) -> str:
-        return self.query_one("#prompt-input", Input).value
+        return self._line.value
 
     def ask(self, client: PromptClient, mark: str, placeholder: str = "", words: str = "") -> None:
         """Open the prompt for a client, with `words` in it."""
         self._client = client
-        self._at = len(self._history.setdefault(client, []))
-        line = self.query_one("#prompt-input", Input)
+        line = self._line
+        line.remember(self._history.setdefault(client, []))
         self.query_one("#prompt-mark", Static).update(mark)
         line.placeholder = placeholder
         with self.prevent(Input.Changed):
@@ -93,10 +96,7 @@ class Prompt(Vertical):
 
     def close(self) -> None:
         """Hide the prompt; what was typed goes into the history."""
-        words = self.words.strip()
-        history = self._history[self._client] if self._client is not None else []
-        if words and (not history or history[-1] != words):
-            history.append(words)
+        self._line.keep(self.words.strip())
         self._client = None
         self.display = False
 
@@ -146,16 +146,8 @@ class Prompt(Vertical):
         choices = self.query_one("#prompt-choices", OptionList)
         if choices.display and choices.option_count > 1:
             choices.highlighted = ((choices.highlighted or 0) + by) % choices.option_count
-            return
-        history = self._history[self._client] if self._client is not None else []
-        if self._at == len(history):
-            self._draft = self.words
-        at = self._at + by
-        if 0 <= at <= len(history):
-            self._at = at
-            line = self.query_one("#prompt-input", Input)
-            line.value = self._draft if at == len(history) else history[at]
-            line.cursor_position = len(line.value)
+        else:
+            self._line.step(by)
 
     def cancel(self) -> None:
         if self._client is not None:
@@ -166,24 +158,16 @@ class Prompt(Vertical):
             self._client.switched()
 
 
-class PromptInput(Input):
+class PromptInput(HistoryInput):
     """The line itself: its keys are the prompt's."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "prompt('up')", show=False),
-        Binding("down", "prompt('down')", show=False),
+        Binding("up", "prompt('step', -1)", show=False),
+        Binding("down", "prompt('step', 1)", show=False),
         Binding("tab", "prompt('switch')", show=False),
         Binding("escape", "prompt('cancel')", show=False),
     ]
 
-    def action_prompt(self, what: str) -> None:
+    def action_prompt(self, method: str, *arguments: int) -> None:
         prompt = next(one for one in self.ancestors if isinstance(one, Prompt))
-        match what:
-            case "up":
-                prompt.step(-1)
-            case "down":
-                prompt.step(1)
-            case "switch":
-                prompt.switch()
-            case _:
-                prompt.cancel()
+        getattr(prompt, method)(*arguments)

@@ -1,0 +1,99 @@
+"""Lines to type into: a question, or anything else with a history, and a path with completion."""
+
+import asyncio
+import os
+from pathlib import Path
+from typing import ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.suggester import Suggester
+from textual.widgets import Input
+
+
+class HistoryInput(Input):
+    """Goes through what was entered before, and the current draft."""
+
+    def __init__(self, placeholder: str = "", *, id: str | None = None) -> None:
+        super().__init__(placeholder=placeholder, compact=True, id=id, select_on_focus=False)
+        self.remember([])
+
+    def remember(self, entered: list[str]) -> None:
+        """Set the history, oldest first. `keep` adds to this list."""
+        self._entered = entered
+        self._at = len(entered)
+        self._draft = ""
+
+    def keep(self, words: str) -> None:
+        """Add what was entered, unless it repeats the last."""
+        if words and self._entered[-1:] != [words]:
+            self._entered.append(words)
+        self._at = len(self._entered)
+
+    def step(self, by: int) -> None:
+        """Show an earlier or a later entry."""
+        if self._at == len(self._entered):
+            self._draft = self.value
+        at = self._at + by
+        if 0 <= at <= len(self._entered):
+            self._at = at
+            self.value = [*self._entered, self._draft][at]
+            self.cursor_position = len(self.value)
+
+
+class QuestionInput(HistoryInput):
+    """Up and Down go through earlier questions about this book."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "step(-1)", "Earlier question", show=False),
+        Binding("down", "step(1)", "Later question", show=False),
+    ]
+
+    class Asked(Message):
+        """A question was entered."""
+
+        def __init__(self, question: str) -> None:
+            super().__init__()
+            self.question = question
+
+    def action_step(self, by: int) -> None:
+        self.step(by)
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        question = " ".join(event.value.split())
+        if question:
+            self.post_message(self.Asked(question))
+
+    def taken(self, question: str) -> None:
+        """Clear the line and add the question to the history."""
+        self.keep(question)
+        self.value = ""
+
+
+class PathInput(Input):
+    """Tab or the right arrow accepts the completion."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "cursor_right", show=False, priority=True)]
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(compact=True, id=id, suggester=_Paths(use_cache=False, case_sensitive=True))
+
+
+class _Paths(Suggester):
+    async def get_suggestion(self, value: str) -> str | None:
+        return await asyncio.to_thread(_proposal, value) if value else None
+
+
+def _proposal(typed: str) -> str | None:
+    """The first matching file or folder; a folder with its separator."""
+    folder, _, name = typed.rpartition("/")
+    try:
+        with os.scandir(Path(f"{folder}/" if "/" in typed else ".").expanduser()) as listing:
+            matching = (entry for entry in listing if entry.name.startswith(name) and (name or entry.name[0] != "."))
+            first = min(matching, key=lambda entry: entry.name, default=None)
+            return typed + first.name[len(name) :] + ("/" if first.is_dir() else "") if first else None
+    except (OSError, ValueError, RuntimeError):  # RuntimeError: `~somebody` that nobody is
+        return None
