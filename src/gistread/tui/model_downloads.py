@@ -89,33 +89,25 @@ class Downloads:
         loop = asyncio.get_running_loop()
         self._ended = loop.create_future()
         self.state = Download(plan)
-        stopped = threading.Event()
-        inner: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[FetchedModel]]] = []
+        own_loop = asyncio.new_event_loop()
+        task = own_loop.create_task(get(plan, self.folder, network, self._tell))
 
         def stop() -> None:
-            stopped.set()
-            for own_loop, task in inner:
-                with contextlib.suppress(RuntimeError):  # it has just ended
-                    own_loop.call_soon_threadsafe(task.cancel)
-
-        async def work() -> FetchedModel:
-            task = asyncio.current_task()
-            assert task is not None
-            inner.append((asyncio.get_running_loop(), task))
-            if stopped.is_set():
-                task.cancel()
-            return await get(plan, self.folder, network, self._tell)
+            with contextlib.suppress(RuntimeError):  # it has just ended
+                own_loop.call_soon_threadsafe(task.cancel)
 
         def thread() -> None:
             got, problem, defect = None, "", None
             try:
-                got = asyncio.run(work())
+                got = own_loop.run_until_complete(task)
             except asyncio.CancelledError:
                 pass
             except GistreadError as error:
                 problem = str(error).replace("\n", " ")
             except Exception as error:
                 defect = error
+            own_loop.run_until_complete(own_loop.shutdown_default_executor())
+            own_loop.close()
             with contextlib.suppress(RuntimeError):  # the app has ended
                 loop.call_soon_threadsafe(self._end, got, problem, defect)
 

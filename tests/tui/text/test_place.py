@@ -206,7 +206,7 @@ async def test_what_streams_in_at_the_end_is_followed_only_from_the_end() -> Non
     async with app.run_test(size=(40, 8)) as pilot:
         widget = app.long_text
         widget.action_bottom()
-        widget.append([Block("news " * 30 + "last")])
+        widget.splice(len(widget._index), 0, [Block("news " * 30 + "last")])
         await settle(pilot)
         assert row(widget, 7).endswith("last")
         widget.update_block(1, Block("news " * 60 + "later"))
@@ -214,7 +214,7 @@ async def test_what_streams_in_at_the_end_is_followed_only_from_the_end() -> Non
         assert row(widget, 7).endswith("later")
         widget.action_top()
         await settle(pilot)
-        widget.append([Block("unseen " * 20)])
+        widget.splice(len(widget._index), 0, [Block("unseen " * 20)])
         await settle(pilot)
         assert widget.scroll_offset.y == 0
 
@@ -255,7 +255,7 @@ async def test_the_owner_may_keep_changing_the_list_that_was_shown() -> None:
 async def test_what_is_written_into_an_empty_text_is_seen_from_its_beginning() -> None:
     app = Screen(LongText())
     async with app.run_test(size=(30, 5)) as pilot:
-        app.long_text.append([Block(f"paragraph {number}") for number in range(20)])
+        app.long_text.splice(len(app.long_text._index), 0, [Block(f"paragraph {number}") for number in range(20)])
         await settle(pilot)
         assert row(app.long_text, 1).strip() == "paragraph 0"
 

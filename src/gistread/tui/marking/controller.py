@@ -149,7 +149,9 @@ class MarkController:
                 self._highlight(selected, Color(chosen))
 
         rows = [
-            Row(one, Content.assemble(f"{COLOR_SIGNS[one]} ", (f" {one} ", f"$gr-on-mark on $gr-highlight-{one}")))
+            Row(
+                one.value, Content.assemble(f"{COLOR_SIGNS[one]} ", (f" {one} ", f"$gr-on-mark on $gr-highlight-{one}"))
+            )
             for one in Color
         ]
         note, current = "For the selection and later highlights.", self._context.services.config.highlight

@@ -79,28 +79,21 @@ class ContentsTree:
             self.folded = self._with_children - {here, *self.above(here)}
 
     def toggle(self, index: int) -> None:
-        if index in self._with_children:
-            self.folded ^= {index}
+        self.folded ^= {index} & self._with_children
 
     def fold_everything(self, *, fold: bool) -> None:
         self.folded = set(self._with_children) if fold else set()
 
     def nodes(self, wanted: str = "") -> list[Node]:
         """The visible lines; with a filter, chapters with all its words, and their ancestors."""
-        words = _plain(wanted).split()
-        chapters = self.book.chapters
-        if words:
-            found = {i for i, one in enumerate(chapters) if all(word in _plain(one.title) for word in words)}
+        chapters, folded = range(len(self.book.chapters)), set() if wanted.strip() else self.folded
+        if wanted.strip():
+            found = {index for index in chapters if self.matches(index, wanted)}
             shown = found | {above for index in found for above in self.above(index)}
         else:
-            shown = {i for i in range(len(chapters)) if not any(above in self.folded for above in self.above(i))}
+            shown = {index for index in chapters if folded.isdisjoint(self.above(index))}
         return [
-            Node(
-                index,
-                sum(1 for _ in self.above(index)),
-                index in self._with_children,
-                not words and index in self.folded,
-            )
+            Node(index, sum(1 for _ in self.above(index)), index in self._with_children, index in folded)
             for index in sorted(shown)
         ]
 
@@ -115,14 +108,16 @@ class ContentsTree:
 
     def holds(self, index: int, places: Iterable[tuple[int, int]]) -> int:
         """Number of places that overlap a chapter or its descendants."""
-        start, end = self.book.chapters[index].start, self.book.chapters[self._ends[index] - 1].end
+        start, end = self._extent(index)
         return sum(first < end and start < last for first, last in places)
 
     def share_read(self, index: int, place: int) -> float:
         """Share (0 to 1) of a chapter and its descendants before `place`."""
-        start = self.book.chapters[index].start
-        end = self.book.chapters[self._ends[index] - 1].end
+        start, end = self._extent(index)
         return min(1.0, max(0.0, (place - start) / max(1, end - start)))
+
+    def _extent(self, index: int) -> tuple[int, int]:
+        return self.book.chapters[index].start, self.book.chapters[self._ends[index] - 1].end
 
 
 def _plain(text: str) -> str:
@@ -193,7 +188,7 @@ class ContentsScreen(RowsPanel[int | None]):
         marker = ("▸" if node.is_folded else "▾") if node.has_children else ""
         shown = tree.holds(node.index, self._shown)
         model = f"■ {shown} before the model" if shown else ""
-        tail = "  ".join(part for part in (model, you, f"{read:>4}", f"{minutes:>8}") if part)
+        tail = "  ".join(filter(None, (model, you, f"{read:>4}", f"{minutes:>8}")))
         return Block(
             tree.book.chapters[node.index].title or "Untitled",
             key=node.index,
@@ -208,14 +203,18 @@ class ContentsScreen(RowsPanel[int | None]):
 
     @on(Input.Changed, "#contents-filter")
     def _filtered(self) -> None:
-        nodes = self._tree.nodes(self.wanted)
-        best = next((node.index for node in nodes if self._tree.matches(node.index, self.wanted)), self._here)
-        self._draw(best if self.wanted.strip() else self._here)
+        chapters = range(len(self._tree.book.chapters)) if self.wanted.strip() else ()
+        self._draw(next((index for index in chapters if self._tree.matches(index, self.wanted)), self._here))
 
     @property
     def _at(self) -> int:
         key = self.rows.cursor_key
         return key if isinstance(key, int) else self._here
+
+    @property
+    def _node(self) -> Node | None:
+        """The node under the cursor; None while a filter shows only a part of the tree."""
+        return None if self.wanted.strip() else next((one for one in self._lines if one.index == self._at), None)
 
     def action_edge(self, last: bool) -> None:
         if self._lines:
@@ -223,8 +222,7 @@ class ContentsScreen(RowsPanel[int | None]):
 
     def action_fold(self) -> None:
         """Fold the node, or go to its parent."""
-        node = next((one for one in self._lines if one.index == self._at), None)
-        if node is None or self.wanted.strip():
+        if (node := self._node) is None:
             return
         if node.has_children and not node.is_folded:
             self._toggle(node.index)
@@ -233,8 +231,7 @@ class ContentsScreen(RowsPanel[int | None]):
 
     def action_unfold(self) -> None:
         """Unfold the node, or go to its first child."""
-        node = next((one for one in self._lines if one.index == self._at), None)
-        if node is None or self.wanted.strip() or not node.has_children:
+        if (node := self._node) is None or not node.has_children:
             return
         if node.is_folded:
             self._toggle(node.index)

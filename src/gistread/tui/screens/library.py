@@ -20,7 +20,7 @@ from gistread.library.entries import Order, in_order, matching
 from gistread.library.model import LibraryEntry, absolute, is_file, is_folder
 from gistread.library.series import proposed_series
 from gistread.library.text import furthest_reader
-from gistread.tui.commands import Scope, bindings, key_hint
+from gistread.tui.commands import Scope, bindings, key_hint, with_keys
 from gistread.tui.library_work import Books
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.widgets.book_list import ONE_LINE, BookList, about, heading
@@ -28,6 +28,10 @@ from gistread.tui.widgets.inputs import PathInput
 from gistread.tui.widgets.lines import HeaderLine, KeyLine, Line, Rule, fitted
 
 _KEY_LINE_ROWS = 12
+_HOW_TO_BEGIN = (
+    "No books yet. Start with `gistread BOOK`, press {library-path} to type the path of a book, {library-add} to add a "
+    "folder full of them, or {library-open} for the sample story."
+)
 
 
 class _Asked(Enum):
@@ -134,7 +138,7 @@ class LibraryScreen(Screen[str | None]):
         self.query_one("#header", HeaderLine).show_place("Library", counted, (f"by {self._order}",))
         columns = heading(self._list.scrollable_content_region.width)
         self.query_one("#columns", Line).show(columns, Content.styled(columns, "$gr-muted"))
-        note = "" if all_books else self._how_to_begin()
+        note = "" if all_books else with_keys(_HOW_TO_BEGIN, self._keymap)
         if self._entries and not shown:
             note = "No matching book. Esc shows all."
         empty = self.query_one("#empty", Static)
@@ -146,24 +150,14 @@ class LibraryScreen(Screen[str | None]):
     @on(BookList.Moved)
     def _show_about(self) -> None:
         entry = self._list.current
-        facts, where = (
-            about(entry, furthest_reader(entry, self._books.read_by), self._list.now_s, self.size.width)
-            if entry
-            else ("", "")
-        )
-        if entry is not None and entry.missing:
-            where += f"  {self._key('library-find')} looks for it."
-        line = self.query_one("#facts", Line)
-        line.show((facts, line.room), Content.styled(fitted(facts, line.room), "$gr-text"))
-        line = self.query_one("#where", Line)
-        line.show((where, line.room), Content.styled(fitted(where, line.room), "$gr-muted"))
-
-    def _how_to_begin(self) -> str:
-        return (
-            f"No books yet. Start with `gistread BOOK`, press {self._key('library-path')} to type the path "
-            f"of a book, {self._key('library-add')} to add a folder full of them, or {self._key('library-open')} for "
-            "the sample story."
-        )
+        facts = where = ""
+        if entry is not None:
+            read = furthest_reader(entry, self._books.read_by)
+            facts, where = about(entry, read, self._list.now_s, self.size.width)
+            where += f"  {self._key('library-find')} looks for it." if entry.missing else ""
+        for name, text, color in (("#facts", facts, "$gr-text"), ("#where", where, "$gr-muted")):
+            line = self.query_one(name, Line)
+            line.show((text, line.room), Content.styled(fitted(text, line.room), color))
 
     def _key(self, command: str) -> str:
         return key_hint(command, self._keymap)

@@ -1,9 +1,8 @@
 """The list of the library's books, drawn row by row, so that thousands cost no more than a screenful."""
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 from rich.segment import Segment
@@ -28,29 +27,27 @@ _BAR = 10
 _MOST_TITLE, _MOST_AUTHOR = 72, 40  # maximum columns, so that rows can be followed on a very wide screen
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(NamedTuple):
     """Text padded to its columns; `role` selects the colour."""
 
     text: str
     role: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
+class _Column(NamedTuple):
     title: str
     columns: int
     from_columns: int
     """Minimum width of the list to show it."""
+    cell: Callable[[LibraryEntry, BookProgress | None, float], Cell]
 
 
-PROGRESS, LAST, LEFT, MODEL, FORMAT = "Progress", "Last read", "Left", "Model", "Format"
 _COLUMNS = (
-    _Column(PROGRESS, _BAR + 5, 0),
-    _Column(LAST, 14, 0),
-    _Column(LEFT, 11, 112),
-    _Column(MODEL, 6, 118),
-    _Column(FORMAT, 8, 132),
+    _Column("Progress", _BAR + 5, 0, lambda entry, read, now_s: Cell(_progress(entry), "accent")),
+    _Column("Last read", 14, 0, lambda entry, read, now_s: _last(entry, now_s)),
+    _Column("Left", 11, 112, lambda entry, read, now_s: Cell(entry.time_left, "muted")),
+    _Column("Model", 6, 118, lambda entry, read, now_s: Cell(_model(entry, read), "muted")),
+    _Column("Format", 8, 132, lambda entry, read, now_s: Cell(entry.format, "muted")),
 )
 
 
@@ -93,20 +90,13 @@ def about(entry: LibraryEntry, read: BookProgress | None, now_s: float, width: i
 
 def _one_line(entry: LibraryEntry, read: BookProgress | None, now_s: float, width: int) -> tuple[tuple[Cell, ...], ...]:
     title, author, columns = _widths(width)
-    texts = {
-        PROGRESS: Cell(_progress(entry), "accent"),
-        LAST: _last(entry, now_s),
-        LEFT: Cell(entry.time_left, "muted"),
-        MODEL: Cell(_model(entry, read), "muted"),
-        FORMAT: Cell(entry.format, "muted"),
-    }
     cells = [
         Cell(" " * _MARGIN, "muted"),
         Cell(_fit(entry.title, title), "title"),
         Cell(_fit(", ".join(entry.authors), author, before=_GAP), "author"),
     ]
     for column in columns:
-        cell = texts[column.title]
+        cell = column.cell(entry, read, now_s)
         cells.append(Cell(_fit(cell.text, column.columns, before=_GAP), cell.role))
     return (tuple(cells),)
 
