@@ -1,7 +1,4 @@
-"""The application: themes, keys, screens, and what happens when something fails.
-
-A defect ends it with one line; the details go to the log.
-"""
+"""The application: themes, keys, screens. A defect ends it with one line; the details go to the log."""
 
 import asyncio
 import contextlib

@@ -1,7 +1,4 @@
-"""Every command in one table, from which key bindings, palette, help and key line are made.
-
-Keys are changed in the settings (`[keys]`, command id = "key,key").
-"""
+"""Every command in one table: bindings, palette, help and key line. Keys are changed in the settings (`[keys]`)."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -213,10 +210,7 @@ def bindings(*scopes: Scope) -> list[BindingType]:
 
 
 def check_keys(keys: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """The changed keys that are usable, and one line for each that is not or that collides.
-
-    A key taken from another command is only a notice: the setting wins.
-    """
+    """(usable changed keys, one line for each that is not or that collides). A setting wins over another command."""
     usable: dict[str, str] = {}
     problems: list[str] = []
     for identifier, wanted in keys.items():

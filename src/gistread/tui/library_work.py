@@ -50,10 +50,7 @@ class Books:
         return adding.add(self._catalogue, path, stopped, tell)
 
     def make_volume(self, entry: LibraryEntry, series: Path) -> tuple[BookFile, int]:
-        """The last volume of this series, which is begun where there is none: its file, and how many it has now.
-
-        A name that ends otherwise than that of a series is continued. Raises GistreadError.
-        """
+        """(file, volumes): add the book to the end of a series, which may be new. Raises GistreadError."""
         assert entry.path is not None
         if series.suffix.lower() != SERIES_SUFFIX:
             series = series.with_name(series.name + SERIES_SUFFIX)

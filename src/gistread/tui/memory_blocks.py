@@ -75,10 +75,7 @@ class View:
 
 
 def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View) -> list[Block]:
-    """The blocks of one page: its chapter's title where one begins, then its gist, or its text when open.
-
-    Zoomed in, its text, which has the title in it.
-    """
+    """The blocks of one page: the title of a chapter that begins there, then its gist; open or zoomed in, its text."""
     page, number, opening = entry.page, entry.page.number, view.opened.get(entry.page.number)
     in_text = view.zoom is Zoom.TEXT
     if memory.book.is_volume_heading(page.start) and opening is None and not in_text:

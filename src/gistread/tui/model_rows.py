@@ -90,10 +90,7 @@ def sections(
     role: Role = Role.READING,
     tried: Mapping[Path, CheckResult] | None = None,
 ) -> list[Section]:
-    """Models sorted into sections, without empty ones. `current`: path or name in the settings.
-
-    `tried`: what models were found to be good for. One that was found good for nothing can be chosen all the same.
-    """
+    """Models in sections, none empty. `current`: path or name in the settings; `tried`: results of model checks."""
     shown = (Availability.EMBEDDINGS, Availability.UNUSABLE) if role is Role.EMBEDDING else tuple(Availability)
     rows: dict[Availability, list[ModelRow]] = {standing: [] for standing in shown}
     for model in sorted(models, key=lambda model: (model.path != starter, model.name.casefold(), model.path)):

@@ -1,7 +1,4 @@
-"""Opens a book and its session, in functions that run in a thread and touch no widget.
-
-Each imports what it needs when it is called, so that a book is shown before readers and memories are loaded.
-"""
+"""Opens a book and its session, in a thread. Imports are late, so that a book is shown before memories are loaded."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,10 +17,7 @@ if TYPE_CHECKING:
 
 
 def read_book(wanted: Book | Path, services: AppServices, cancelled: Callable[[], bool]) -> tuple[Book, int, str]:
-    """(book, saved place, notice). Raises BookError.
-
-    What is kept of an earlier version of the book's text is carried over. `cancelled` ends a long conversion.
-    """
+    """(book, saved place, notice); data of an earlier version of the text is migrated. Raises BookError."""
     user_data = services.user_data
     if isinstance(wanted, Book):
         book = wanted

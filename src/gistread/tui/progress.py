@@ -97,10 +97,7 @@ class PlaceWords:
 
 
 def place_words(book: Book, offset: int, share: float, words_per_minute: float, shown: frozenset[str]) -> PlaceWords:
-    """Everything that `shown` names, as far as the book has it.
-
-    What changes most often stands at the left: the rest keeps its place at the right edge.
-    """
+    """What `shown` names and the book has; what changes most often at the left, so that the rest keeps its place."""
     index = book.chapter_index(offset)
     chapter = book.chapters[index]
     several = len(book.chapters) > 1
@@ -128,10 +125,7 @@ def place_words(book: Book, offset: int, share: float, words_per_minute: float, 
 
 
 def chapter_words(book: Book, index: int) -> str:
-    """The title of a chapter; where that is hardly more than a number, with the part that it belongs to.
-
-    In a series with its volume.
-    """
+    """The title of a chapter, after its volume; after its part where it is hardly more than a number."""
     chapter = book.chapters[index]
     if book.volumes:
         return book.chapter_title(chapter.start)

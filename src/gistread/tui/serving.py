@@ -39,10 +39,7 @@ def is_loopback(host: str) -> bool:
 
 
 def serve(command: Sequence[str], host: str, port: int, tell: Callable[[str], None]) -> None:
-    """Serve this command until Ctrl+C. `tell` is called with the address once it can be opened.
-
-    Raises UsageError where the address cannot be listened on.
-    """
+    """Serve this command until Ctrl+C; `tell` gets the address. Raises UsageError where it cannot be listened on."""
     listening = _listen(host, port)
     asyncio.run(_Gistread(shlex.join(command), host, listening.getsockname()[1]).run(listening, tell))
 

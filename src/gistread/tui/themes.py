@@ -205,10 +205,7 @@ def packaged_themes() -> Path:
 
 
 def read_themes(*folders: Path) -> tuple[dict[str, Palette], list[str]]:
-    """Every theme by name, dark ones first, and one line for each file that is no theme.
-
-    A later folder's theme replaces an earlier one's of the same name, and may extend it.
-    """
+    """Themes by name, dark ones first, and a line for each file that is none. Later folders replace earlier."""
     found: dict[str, Palette] = {}
     problems: list[str] = []
     for folder in folders:

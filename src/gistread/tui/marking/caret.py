@@ -1,8 +1,4 @@
-"""Selecting by keyboard: a caret that moves by words, lines, sentences and paragraphs.
-
-Arrows move the caret until the selection begins, then extend it; with Shift they extend at once. The selection is the
-same as the mouse's.
-"""
+"""Selecting by keyboard: a caret that moves by words, lines, sentences and paragraphs, then extends the selection."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -151,10 +147,7 @@ _NO_PROSE = (ParagraphKind.HEADING, ParagraphKind.BREAK, ParagraphKind.IMAGE)
 
 
 class Selecting(LongText):
-    """A book in which one selects by keyboard. Its keys are the commands of `Scope.SELECTING`.
-
-    They are looked at before the pane's other keys, and only while there is something to select with them.
-    """
+    """A book in which one selects by keyboard. The commands of `Scope.SELECTING` come before the pane's other keys."""
 
     class CaretMoved(Message):
         """The caret or the selection changed."""

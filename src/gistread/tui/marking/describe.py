@@ -1,7 +1,4 @@
-"""How marks look over the text, and in words.
-
-A highlight is never told by colour alone: it has a sign in the margin and a name.
-"""
+"""How marks look over the text, and in words. A highlight has a sign in the margin and a name, not only a colour."""
 
 from collections.abc import Iterable
 

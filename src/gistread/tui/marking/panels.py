@@ -58,10 +58,7 @@ class MarkScreen(ModalScreen[str | None]):
 
 
 class NoteScreen(ModalScreen[str | None]):
-    """Dismissed with the note, which may be empty, or with None where nothing is to change.
-
-    Whoever ends the program gives `draft`, what is written at this moment, to `keep`.
-    """
+    """Dismissed with the note, which may be empty. Whoever ends the program gives `draft` to `keep`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("ctrl+s,ctrl+enter,ctrl+j", "save", "Save", show=False, priority=True),

@@ -1,7 +1,4 @@
-"""The marks of the open book: shown at once, saved in the background, merged with what other processes save.
-
-A change that cannot be saved is reported once, stays on the screen, and is tried again.
-"""
+"""The open book's marks: saved in the background, retried if that fails, merged with what others save."""
 
 import asyncio
 from collections.abc import Callable

@@ -39,10 +39,7 @@ class GoToTarget:
 
 
 def destinations_of(typed: str, book: Book, here: int, page_starts: Sequence[int] = ()) -> GoToTarget:
-    """The places that `typed` may name, for someone who reads at offset `here`.
-
-    `page_starts`: where each page of the memory begins.
-    """
+    """The places that `typed` may name for someone at offset `here`; `page_starts` are those of the memory's pages."""
     typed = " ".join(typed.split())
     if not typed:
         return GoToTarget()
@@ -145,10 +142,7 @@ def _share(offset: int, book: Book) -> str:
 
 
 def paragraph_step(book: Book, here: int, step: int) -> int:
-    """Start of the paragraph `step` paragraphs from the one at `here`.
-
-    Back from the middle of a paragraph, its own beginning is the first step.
-    """
+    """Start of the paragraph `step` paragraphs on; back from within a paragraph, its own start comes first."""
     starts = [paragraph.start for paragraph in book.paragraphs]
     if not starts:
         return 0

@@ -1,7 +1,4 @@
-"""Follows links of the book; notes open under the paragraph that cites them.
-
-A link out of the book is only shown: it is opened if the person asks for that.
-"""
+"""Follows links: notes open under the paragraph that cites them, links out of the book only if asked for."""
 
 from bisect import bisect_left
 from collections.abc import Hashable
@@ -30,10 +27,7 @@ def note_key(path: NotePath) -> tuple[str, NotePath]:
 
 
 def note_blocks(book: Book, path: NotePath, chosen: int | None = None) -> list[Block]:
-    """The note that the last link of `path` refers to; `chosen` is the index of a link in it.
-
-    The blocks have no offset in the book: the person is reading the paragraph above them.
-    """
+    """The note that the last link of `path` refers to, without offsets in the book; `chosen`: index of a link in it."""
     link = book.links[path[-1]]
     if link.target is None or link.target_end is None:
         return []
@@ -59,10 +53,7 @@ def note_blocks(book: Book, path: NotePath, chosen: int | None = None) -> list[B
 
 
 def shown_links(book: Book, start: int, end: int, notes: list[NotePath]) -> list[tuple[NotePath, int]]:
-    """(path of its note, index) of each link between two offsets, in the order of the screen.
-
-    `notes` are open. A link in the text itself has an empty path.
-    """
+    """(path of its open note, or empty; index) of each link between two offsets, in screen order."""
     shown: list[tuple[NotePath, int]] = []
     for paragraph in book.paragraphs_between(start, end):
         shown += (((), link) for link in links_in(book, max(start, paragraph.start), min(end, paragraph.end)))

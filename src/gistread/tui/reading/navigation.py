@@ -20,10 +20,7 @@ class JumpList:
         self._came_to: int | None = None
 
     def leave(self, here: int, there: int, series: str = "") -> None:
-        """The person jumps from `here` to `there`.
-
-        Jumps of one `series` that follow each other at once (`]]]`, `nnn`) are one: going back undoes them all.
-        """
+        """The person jumps from `here` to `there`. Jumps of one `series` at once (`]]]`, `nnn`) count as one."""
         goes_on = bool(series) and series == self._series and here == self._came_to
         self._series, self._came_to = series, there
         if goes_on or here == there:

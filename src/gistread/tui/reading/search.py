@@ -1,7 +1,4 @@
-"""Searches the book as the person types: the prompt, hits marked on the page, the next hit, the list of all.
-
-A search runs in a thread; the next key press cancels it.
-"""
+"""Searches the book in a thread as the person types; hits are marked on the page, stepped through, and listed."""
 
 import asyncio
 import threading

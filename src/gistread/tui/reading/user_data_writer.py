@@ -1,7 +1,4 @@
-"""Saves the reader's place, zoom and questions in the background.
-
-A place is written once it has been at rest for a moment, and at the end. A disk that refuses is reported once.
-"""
+"""Saves place, zoom and questions in the background: a place once it has been at rest for a moment, and at the end."""
 
 import asyncio
 from collections.abc import Callable

@@ -20,10 +20,7 @@ from gistread.tui.widgets.lines import Line
 
 
 class ImageScreen(ModalScreen[int | None]):
-    """Dismissed with the offset of the picture that was shown last where the person wants to go there, else with None.
-
-    `first` is an index in `book.images`; `path` the file that the book came from, None where there is none.
-    """
+    """Dismissed with the offset of the picture to go to. `first`: index in `book.images`; `path`: the book's file."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,i", "dismiss(None)", "Close", show=False),

@@ -53,11 +53,7 @@ class ModelScreen(Panel[ModelChoice | None]):
     def __init__(
         self, config: Config, downloads: ModelDownloads, results: CheckResults | None = None, loaded: str = ""
     ) -> None:
-        """
-        Args:
-            results: of earlier model checks.
-            loaded: how the loaded model is placed in memory, in words.
-        """
+        """`results`: of earlier model checks; `loaded`: how the loaded model is placed in memory, in words."""
         super().__init__()
         self._chosen = {role: str(getattr(config, role.setting)) for role in Role}
         self._downloads = downloads

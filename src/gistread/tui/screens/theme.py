@@ -33,10 +33,7 @@ class ThemeList(OptionList):
 
 
 class ThemeScreen(ListScreen):
-    """Dismissed with the name of a theme, or with None where the old one is to stay.
-
-    `problems`: one line for each file that is no theme.
-    """
+    """Dismissed with the name of a theme. `problems`: one line for each file that is no theme."""
 
     def __init__(self, palettes: Sequence[Palette], current: str, problems: Sequence[str]) -> None:
         rows = [Row(one.name, f"{fitted(one.title, 22):<24}{_ground(one)}") for one in palettes]

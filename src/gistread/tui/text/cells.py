@@ -1,7 +1,4 @@
-"""Cell widths of characters, removal of those that must not reach the terminal, raised and lowered characters.
-
-Widths are Rich's, with which Textual measures every strip.
-"""
+"""Cell widths of characters (Rich's, as in every strip), removal of unsafe ones, raised and lowered ones."""
 
 import re
 from bisect import bisect_right

@@ -121,10 +121,7 @@ class RowIndex:
         return self._rows.firsts[index] + inner
 
     def find_offset(self, offset: int) -> RowPlace | None:
-        """The place of the book's character at `offset`, or else of the nearest text before it, or the first.
-
-        The later one if that text is shown twice; None if nothing of the book is shown.
-        """
+        """Place of the book's character at `offset`, or of the nearest before it, or the first; None without any."""
         if self._by_offset is None:
             self._by_offset = sorted(
                 (start, index) for index, start in enumerate(self._rows.offsets) if start != _NO_OFFSET

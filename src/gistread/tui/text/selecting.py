@@ -119,10 +119,7 @@ def character_at(index: RowIndex, row: int, cell: int) -> int | None:
 
 
 def offset_below(index: RowIndex, offset: int, rows: int) -> int | None:
-    """The book's character so many rows below the one at `offset` (negative: above), near its cell.
-
-    Rows without text of the book are skipped; None past the ends.
-    """
+    """The book's character so many of its rows below `offset` (negative: above); None past the ends."""
     place = index.find_offset(offset)
     if place is None:
         return None

@@ -1,7 +1,4 @@
-"""Typesets one row: justified spaces, hyphen, table columns, right-to-left order.
-
-Done when a row is drawn, not when rows are counted.
-"""
+"""Typesets one row when it is drawn: justified spaces, hyphen, table columns, right-to-left order."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -62,10 +59,7 @@ def offset_at(runs: list[Run], cell: int) -> int | None:
 
 
 def _justified(text: str, start: int, end: int, spare: int, from_right: bool) -> Iterator[Run]:
-    """Add `spare` cells to the spaces of a row, as evenly as possible.
-
-    Neighbouring rows start at different ends, so that wide spaces do not form a river down the page.
-    """
+    """Add `spare` cells to a row's spaces, from alternating ends, so that wide ones form no river."""
     gaps = [index for index in range(start + 1, end - 1) if text[index] == " " and text[index - 1] != " "]
     at = start
     for number, gap in enumerate(gaps):

@@ -1,7 +1,4 @@
-"""The styles of a long text, in variables of the theme.
-
-Where a colour matters, bold, italics or an underline repeats it, for terminals and eyes without colours.
-"""
+"""The styles of a long text. Where a colour matters, bold, italics or an underline repeats it."""
 
 STYLES = (
     *("text", "heading", "heading-1", "heading-2", "heading-3", "heading-4"),

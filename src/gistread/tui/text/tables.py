@@ -1,7 +1,4 @@
-"""Tables as text, one line a row with ` | ` between cells: shown in columns, or as records if those do not fit.
-
-A record has each cell in a row of its own, under the first.
-"""
+"""Tables as text, a line a row with ` | ` between cells: shown in columns, or as records with a row for each cell."""
 
 import re
 

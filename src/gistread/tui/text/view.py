@@ -157,10 +157,7 @@ class TextView(ScrollView, inherit_bindings=False):
             self._announce_soon()
 
     def scroll_to_key(self, key: Hashable, *, top: float | None = None) -> bool:
-        """Scroll as little as possible to the blocks with this key, or so that they start at `top` (0 to 1).
-
-        Returns whether the key is known.
-        """
+        """Scroll as little as possible to these blocks, or to `top` (0 to 1). Returns whether the key is known."""
         found = self._index.find_key(key)
         if found is None:
             return False

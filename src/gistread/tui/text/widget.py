@@ -1,7 +1,4 @@
-"""The widget that draws every long text: the book, the gist memory, an answer.
-
-It draws only the rows in view, caches them, and reports what was clicked.
-"""
+"""The widget that draws every long text: only the rows in view, cached. It reports what was clicked."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from typing import ClassVar

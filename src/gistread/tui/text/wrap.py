@@ -79,10 +79,7 @@ def is_ideographic(text: str) -> bool:
 
 
 def _part(text: str, start: int, end: int, stop: int, after: int, limit: int, slack: int, hyphens: Hyphens) -> int:
-    """Where to hyphenate the word at `after` instead of ending the row at `stop`; 0: not at all.
-
-    `limit` is the last place for the hyphen, `slack` how many cells would stay empty.
-    """
+    """Where to hyphenate the word at `after`, up to `limit`, with `slack` cells left empty; 0: not at all."""
     if stop == after:  # a word wider than the row
         return hyphens.last(text, start, limit)
     if slack <= hyphens.slack or start in hyphens.parted or text.find(" ", after, end) < 0:

@@ -1,7 +1,4 @@
-"""The answers pane: this session's questions and earlier ones, with the reader's steps.
-
-It follows the newest one unless the person has scrolled away.
-"""
+"""The answers pane: questions and the reader's steps. It follows the newest unless the person has scrolled away."""
 
 from collections.abc import Hashable
 from dataclasses import replace

@@ -49,10 +49,7 @@ class Line(Static):
 
 
 class HeaderLine(Line):
-    """Title on the left, chapter (or the names of the panes) in the middle, progress on the right.
-
-    What is in the middle stands in the middle whatever the others say, so that nothing moves while one reads.
-    """
+    """Title, chapter or names of the panes, progress. The middle stays in the middle, so that nothing moves."""
 
     def show_place(
         self, title: str, chapter: str, progress: Sequence[str], panes: Sequence[tuple[str, bool]] = ()
@@ -141,8 +138,7 @@ class KeyLine(Clickable):
     def show_keys(
         self, pane: str, keymap: Mapping[str, str], leading: Sequence[tuple[str, str]] = (), count: str = ""
     ) -> None:
-        """`leading`: (command id, word) of what matters most at this moment, before the others. `count`: a number
-        that was typed and waits for its command."""
+        """`leading`: (command id, word) of what matters most now; `count`: a typed number that waits."""
         wanted = [(command, word) for identifier, word in leading for command in COMMANDS if command.id == identifier]
         taken = {command.id for command, _ in wanted}
         wanted += [(c, c.short) for c in COMMANDS if c.short and pane in c.panes.split() and c.id not in taken]

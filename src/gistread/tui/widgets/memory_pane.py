@@ -1,8 +1,4 @@
-"""The gist memory as a list at several zoom levels.
-
-Pages are opened and closed inline. Zoomed out, a gist represents a chapter or the whole book; zoomed in, pages show
-their own text.
-"""
+"""The gist memory as a list: pages open inline, chapters or the whole book when zoomed out, text when zoomed in."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -67,12 +63,7 @@ class MemoryPane(LongText):
         self._draw()
 
     def zoom_to(self, zoom: Zoom, parts: "Sequence[Node]" = (), offer: str = "") -> None:
-        """Change the zoom level, keeping the page.
-
-        Args:
-            parts: what stands for the pages, where one piece stands for many; in the order of the book.
-            offer: one line about them.
-        """
+        """Change the zoom level, keeping the page. Zoomed out, `parts` stand for pages; `offer`: a line about them."""
         page = self._chosen_page()
         number = page.number if page else self.view.here
         again = zoom is self.view.zoom

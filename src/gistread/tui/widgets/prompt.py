@@ -1,7 +1,4 @@
-"""A line at the bottom to type into, with choices above it: go to, search.
-
-Whoever opens the prompt is its client until it is closed, and alone gets what is typed.
-"""
+"""A line at the bottom to type into, with choices above it. Its client until it is closed gets what is typed."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Protocol
