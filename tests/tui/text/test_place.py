@@ -209,7 +209,7 @@ async def test_what_streams_in_at_the_end_is_followed_only_from_the_end() -> Non
         widget.splice(len(widget._index), 0, [Block("news " * 30 + "last")])
         await settle(pilot)
         assert row(widget, 7).endswith("last")
-        widget.update_block(1, Block("news " * 60 + "later"))
+        widget.splice(1, 1, [Block("news " * 60 + "later")])
         await settle(pilot)
         assert row(widget, 7).endswith("later")
         widget.action_top()
