@@ -209,6 +209,11 @@ def bindings(*scopes: Scope) -> list[BindingType]:
     return [command.binding() for command in COMMANDS if command.scope in scopes]
 
 
+def own_keys(*rows: tuple[str, ...], priority: bool = False) -> list[BindingType]:
+    """Key bindings of a panel, for a `BINDINGS`: keys, action and, if the help names it, what it does."""
+    return [Binding(keys, action, "".join(about), show=False, priority=priority) for keys, action, *about in rows]
+
+
 def check_keys(keys: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """(usable changed keys, one line for each that is not or that collides). A setting wins over another command."""
     usable: dict[str, str] = {}

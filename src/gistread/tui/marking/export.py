@@ -3,11 +3,9 @@
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
@@ -15,6 +13,7 @@ from textual.widgets import Input, Static
 from gistread.errors import GistreadError
 from gistread.export_files import ExistsError, write_document
 from gistread.exporting import Export, ExportFormat, export_file_name, format_for, render_export
+from gistread.tui.commands import own_keys
 from gistread.tui.text import clean
 from gistread.tui.widgets.lines import Actions
 
@@ -24,11 +23,13 @@ _HELP = "Markdown (.md) and JSON (.json) hold marks, notes, questions and gists;
 class ExportScreen(ModalScreen[Path | None]):
     """Dismissed with the file that was written, or with None. `gather` is called in a thread."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss(None)", "Close", show=False),
-        Binding("tab,down", "form(1)", "Next format", show=False, priority=True),
-        Binding("shift+tab,up", "form(-1)", "Format before", show=False, priority=True),
-    ]
+    BINDINGS = own_keys(
+        ("escape", "dismiss(None)", "Close"),
+        ("tab,down", "form(1)", "Next format"),
+        ("shift+tab,up", "form(-1)", "Format before"),
+        priority=True,
+    )
+
     AUTO_FOCUS = "Input"
 
     def __init__(self, title: str, folder: Path, gather: Callable[[], Export]) -> None:

@@ -1,11 +1,9 @@
 """The list of all marks of the book: filter, go to, delete, restore, export."""
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
@@ -13,6 +11,7 @@ from textual.widgets.option_list import Option
 
 from gistread.book.model import Book
 from gistread.marking.model import Mark
+from gistread.tui.commands import own_keys
 from gistread.tui.marking.describe import matches, title_of, words_of
 from gistread.tui.marking.sync import MarkSync
 from gistread.tui.screens.listing import ListPanel
@@ -33,15 +32,15 @@ _CHOICES = (
 class MarksScreen(ListPanel):
     """Dismissed with the id of the mark to go to, with `note ID` or `export`, or with None."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Close", show=False),
-        Binding("q", "dismiss(None)", "Close", show=False),
-        Binding("d,x,delete", "delete", "Delete", show=False),
-        Binding("u,ctrl+z", "undo", "Restore", show=False),
-        Binding("e", "note", "Note", show=False),
-        Binding("E", "export", "Export", show=False),
-        Binding("slash", "filter", "Filter", show=False),
-    ]
+    BINDINGS = own_keys(
+        ("escape", "leave", "Close"),
+        ("q", "dismiss(None)", "Close"),
+        ("d,x,delete", "delete", "Delete"),
+        ("u,ctrl+z", "undo", "Restore"),
+        ("e", "note", "Note"),
+        ("E", "export", "Export"),
+        ("slash", "filter", "Filter"),
+    )
 
     def __init__(self, book: Book, sync: MarkSync, offset: int, empty: str) -> None:
         """`empty`: what to show while there are no marks."""

@@ -1,11 +1,9 @@
 """The small panels of marks: a clicked mark, its note, a letter, and what the dictionary says about a word."""
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
@@ -15,7 +13,7 @@ from textual.widgets.option_list import Option
 from gistread.book.model import Book
 from gistread.dictionary import DictionaryError, Lookup, look_up
 from gistread.marking.model import Mark, MarkKind
-from gistread.tui.commands import Scope, bindings
+from gistread.tui.commands import Scope, bindings, own_keys
 from gistread.tui.marking.describe import title_of, where, words_of
 from gistread.tui.text import Block, LongText, clean
 from gistread.tui.widgets.lines import Actions
@@ -26,13 +24,13 @@ BACK = "'"
 class MarkScreen(ModalScreen[str | None]):
     """A mark, and what can be done with it. Dismissed with `note`, `color`, `copy` or `delete`, or with None."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,enter", "dismiss(None)", "Close", show=False),
-        Binding("e", "dismiss('note')", "Write a note", show=False),
-        Binding("H,h", "dismiss('color')", "Another colour", show=False),
-        Binding("y", "dismiss('copy')", "Copy", show=False),
-        Binding("d,delete", "dismiss('delete')", "Delete", show=False),
-    ]
+    BINDINGS = own_keys(
+        ("escape,q,enter", "dismiss(None)", "Close"),
+        ("e", "dismiss('note')", "Write a note"),
+        ("H,h", "dismiss('color')", "Another colour"),
+        ("y", "dismiss('copy')", "Copy"),
+        ("d,delete", "dismiss('delete')", "Delete"),
+    )
     AUTO_FOCUS = "VerticalScroll"
 
     def __init__(self, mark: Mark, book: Book) -> None:
@@ -60,11 +58,13 @@ class MarkScreen(ModalScreen[str | None]):
 class NoteScreen(ModalScreen[str | None]):
     """Dismissed with the note, which may be empty. Whoever ends the program gives `draft` to `keep`."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+s,ctrl+enter,ctrl+j", "save", "Save", show=False, priority=True),
-        Binding("escape", "leave", "Leave", show=False, priority=True),
-        Binding("f2", "go_on", "Go on writing", show=False),
-    ]
+    BINDINGS = own_keys(
+        ("ctrl+s,ctrl+enter,ctrl+j", "save", "Save"),
+        ("escape", "leave", "Leave"),
+        ("f2", "go_on", "Go on writing"),
+        priority=True,
+    )
+
     AUTO_FOCUS = "TextArea"
     _SAVE = ("Ctrl+S", "save", "save")
 
@@ -123,7 +123,7 @@ class NoteScreen(ModalScreen[str | None]):
 class LetterScreen(ModalScreen[str | None]):
     """Dismissed with a letter, with `BACK` if that is offered, or with None."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Close", show=False)]
+    BINDINGS = own_keys(("escape", "dismiss(None)", "Close"))
     AUTO_FOCUS = "OptionList"
 
     def __init__(self, title: str, marks: Sequence[Mark], book: Book, *, back: bool = False) -> None:
@@ -169,7 +169,7 @@ class LookupText(LongText):
 class LookupScreen(ModalScreen[None]):
     """What the dictionary says about a word. Closing it ends the dictionary program."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter,w", "dismiss", "Close", show=False)]
+    BINDINGS = own_keys(("escape,q,enter,w", "dismiss", "Close"))
     AUTO_FOCUS = "LookupText"
 
     def __init__(self, lookup: Lookup) -> None:

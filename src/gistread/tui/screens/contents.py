@@ -3,17 +3,16 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Input, Static
 
 from gistread.book.model import Book
 from gistread.book.normalise import count_words
 from gistread.search.tokens import folded as without_diacritics
+from gistread.tui.commands import own_keys
 from gistread.tui.progress import reading_time
 from gistread.tui.screens.listing import RowsPanel
 from gistread.tui.text import Block, Clicked, LongText, clean
@@ -130,15 +129,16 @@ _STEP = 2  # indent of a chapter under its parent, in cells
 class ContentsScreen(RowsPanel[int | None]):
     """Dismissed with the index of a chapter."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Close", show=False, priority=True),
-        Binding("ctrl+home", "edge(False)", show=False, priority=True),
-        Binding("ctrl+end", "edge(True)", show=False, priority=True),
-        Binding("left", "fold", show=False, priority=True),
-        Binding("right", "unfold", show=False, priority=True),
-        Binding("shift+left", "fold_all(True)", show=False, priority=True),
-        Binding("shift+right", "fold_all(False)", show=False, priority=True),
-    ]
+    BINDINGS = own_keys(
+        ("escape", "leave", "Close"),
+        ("ctrl+home", "edge(False)"),
+        ("ctrl+end", "edge(True)"),
+        ("left", "fold"),
+        ("right", "unfold"),
+        ("shift+left", "fold_all(True)"),
+        ("shift+right", "fold_all(False)"),
+        priority=True,
+    )
 
     def __init__(
         self, tree: ContentsTree, place: int, words_per_minute: float, shown: tuple[tuple[int, int], ...] = ()

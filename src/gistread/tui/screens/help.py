@@ -1,17 +1,16 @@
 """All keys from the table of commands, those of the current pane first, with a filter."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import NamedTuple
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import ActiveBinding, Binding, BindingType
+from textual.binding import ActiveBinding
 from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
-from gistread.tui.commands import BY_ID, Scope, display_key, help_lines
+from gistread.tui.commands import BY_ID, Scope, display_key, help_lines, own_keys
 from gistread.tui.layout import Pane
 from gistread.tui.screens.listing import Panel
 from gistread.tui.text import Block, LongText, Span
@@ -22,11 +21,9 @@ _INTRODUCTION = (
     "and why. Numbers in brackets are pages: they lead to the page in the memory and to its words in the book."
 )
 _KEY_COLUMNS = 18
-_SCROLLING = ("line_down", "line_up", "page_down", "page_up", "top", "bottom")
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A command in the help."""
 
     heading: str
@@ -46,15 +43,12 @@ def places_first(pane: Pane | None, *, selecting: bool = False, library: bool = 
         return (Scope.LIBRARY, Scope.MOVING)
     if selecting:
         return (Scope.SELECTING, Scope.READING)
-    match pane:
-        case Pane.BOOK:
-            return (Scope.MOVING, Scope.READING)
-        case Pane.MEMORY:
-            return (Scope.MEMORY, Scope.MOVING, Scope.READING)
-        case Pane.ANSWERS:
-            return (Scope.READING, Scope.MOVING)
-        case None:
-            return ()
+    of_panes = {
+        Pane.BOOK: (Scope.MOVING, Scope.READING),
+        Pane.MEMORY: (Scope.MEMORY, Scope.MOVING, Scope.READING),
+        Pane.ANSWERS: (Scope.READING, Scope.MOVING),
+    }
+    return of_panes[pane] if pane is not None else ()
 
 
 def lines_of_panel(active: Iterable[ActiveBinding]) -> list[Line]:
@@ -78,16 +72,17 @@ def help_of(keymap: Mapping[str, str], first: Sequence[Scope], panel: Sequence[L
 class HelpScreen(Panel[None]):
     """Shows the lines in the order given."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", show=False, priority=True),
-        Binding("enter,f1", "dismiss", show=False, priority=True),
-        *(
-            Binding(key, f"scroll('{action}')", show=False, priority=True)
-            for key, action in zip(
-                ("down", "up", "pagedown", "pageup", "ctrl+home", "ctrl+end"), _SCROLLING, strict=True
-            )
-        ),
-    ]
+    BINDINGS = own_keys(
+        ("escape", "leave"),
+        ("enter,f1", "dismiss"),
+        ("down", "scroll('line_down')"),
+        ("up", "scroll('line_up')"),
+        ("pagedown", "scroll('page_down')"),
+        ("pageup", "scroll('page_up')"),
+        ("ctrl+home", "scroll('top')"),
+        ("ctrl+end", "scroll('bottom')"),
+        priority=True,
+    )
     AUTO_FOCUS = "Input"
 
     def __init__(self, lines: Sequence[Line]) -> None:
@@ -98,11 +93,10 @@ class HelpScreen(Panel[None]):
         with Vertical(classes="panel", id="help"):
             yield Static("Help", classes="panel-title", markup=False)
             yield Input(placeholder="Type to find a command or a key", compact=True, id="help-search")
-            yield LongText(tuple(self._blocks("")), side_margin=0)
+            text = LongText(tuple(self._blocks("")), side_margin=0)
+            text.can_focus = False
+            yield text
             yield Static("Esc closes this. Ctrl+P runs any command by its name.", classes="panel-foot", markup=False)
-
-    def on_mount(self) -> None:
-        self.query_one(LongText).can_focus = False
 
     def action_scroll(self, action: str) -> None:
         getattr(self.query_one(LongText), f"action_{action}")()

@@ -5,17 +5,17 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.widgets import Input, Static
 
 from gistread.book.model import Book
 from gistread.errors import GistreadError
 from gistread.search.book_search import BookSearch, SearchCancelled, SearchHits, SearchMode
+from gistread.tui.commands import own_keys
 from gistread.tui.screens.listing import RowsPanel
 from gistread.tui.text import Block, Clicked, LongText, Span
 
@@ -33,10 +33,7 @@ class Chosen:
 class HitsScreen(RowsPanel[Chosen | None]):
     """Dismissed with the chosen hit."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "dismiss(None)", "Close", show=False, priority=True),
-        Binding("tab", "next_mode", "Search otherwise", show=False, priority=True),
-    ]
+    BINDINGS = own_keys(("escape", "dismiss(None)", "Close"), ("tab", "next_mode", "Search otherwise"), priority=True)
 
     def __init__(self, book: Book, search: BookSearch, hits: SearchHits, mode: SearchMode, current: int | None) -> None:
         super().__init__()

@@ -2,11 +2,9 @@
 
 import asyncio
 from pathlib import Path
-from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static
@@ -14,6 +12,7 @@ from textual.widgets import Static
 from gistread.book.images import read_image
 from gistread.book.model import Book, Image
 from gistread.errors import GistreadError
+from gistread.tui.commands import own_keys
 from gistread.tui.drawing import Picture, Way, unpack, widget_for
 from gistread.tui.text import clean
 from gistread.tui.widgets.lines import Line
@@ -22,12 +21,12 @@ from gistread.tui.widgets.lines import Line
 class ImageScreen(ModalScreen[int | None]):
     """Dismissed with the offset of the picture to go to. `first`: index in `book.images`; `path`: the book's file."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,i", "dismiss(None)", "Close", show=False),
-        Binding("right,n,space,l,pagedown", "step(1)", "Next picture", show=False),
-        Binding("left,p,b,h,pageup", "step(-1)", "Picture before", show=False),
-        Binding("enter,o", "go", "Go to it in the book", show=False),
-    ]
+    BINDINGS = own_keys(
+        ("escape,q,i", "dismiss(None)", "Close"),
+        ("right,n,space,l,pagedown", "step(1)", "Next picture"),
+        ("left,p,b,h,pageup", "step(-1)", "Picture before"),
+        ("enter,o", "go", "Go to it in the book"),
+    )
 
     def __init__(self, book: Book, path: Path | None, first: int, way: Way) -> None:
         super().__init__()

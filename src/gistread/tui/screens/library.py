@@ -4,11 +4,9 @@ import asyncio
 from collections.abc import Callable, Mapping
 from enum import Enum
 from pathlib import Path
-from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import Screen
@@ -20,7 +18,7 @@ from gistread.library.entries import Order, in_order, matching
 from gistread.library.model import LibraryEntry, absolute, is_file, is_folder
 from gistread.library.series import proposed_series
 from gistread.library.text import furthest_reader
-from gistread.tui.commands import Scope, bindings, key_hint, with_keys
+from gistread.tui.commands import Scope, bindings, key_hint, own_keys, with_keys
 from gistread.tui.library_work import Books
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.widgets.book_list import ONE_LINE, BookList, about, heading
@@ -44,12 +42,12 @@ class _Asked(Enum):
 
 
 class FilterInput(Input):
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "screen.library_move('line_down')", show=False),
-        Binding("up", "screen.library_move('line_up')", show=False),
-        Binding("pagedown", "screen.library_move('page_down')", show=False),
-        Binding("pageup", "screen.library_move('page_up')", show=False),
-    ]
+    BINDINGS = own_keys(
+        ("down", "screen.library_move('line_down')"),
+        ("up", "screen.library_move('line_up')"),
+        ("pagedown", "screen.library_move('page_down')"),
+        ("pageup", "screen.library_move('page_up')"),
+    )
 
 
 class LibraryScreen(Screen[str | None]):

@@ -1,17 +1,17 @@
 """The base of panels over a screen, and a panel with a list to choose from and perhaps a line to type into."""
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen, ScreenResultType
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from gistread.tui.commands import own_keys
 from gistread.tui.text import LongText, clean
 
 
@@ -34,12 +34,13 @@ class Panel(ModalScreen[ScreenResultType]):
 class RowsPanel(Panel[ScreenResultType]):
     """A line to type into, and rows (`#rows`) in which the arrow keys move a cursor."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "move(1)", "Next", show=False, priority=True),
-        Binding("up", "move(-1)", "Previous", show=False, priority=True),
-        Binding("pagedown", "move(8)", "Eight on", show=False, priority=True),
-        Binding("pageup", "move(-8)", "Eight back", show=False, priority=True),
-    ]
+    BINDINGS = own_keys(
+        ("down", "move(1)", "Next"),
+        ("up", "move(-1)", "Previous"),
+        ("pagedown", "move(8)", "Eight on"),
+        ("pageup", "move(-8)", "Eight back"),
+        priority=True,
+    )
     AUTO_FOCUS = "Input"
 
     @property
@@ -69,14 +70,14 @@ class Row(NamedTuple):
 class ListPanel(Panel[str | None]):
     """A list (`#rows`) with paging keys. Dismissed with the id of the chosen row."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "list('cursor_down')", "Next", show=False),
-        Binding("k", "list('cursor_up')", "Previous", show=False),
-        Binding("space,ctrl+d", "list('page_down')", "Next screen", show=False),
-        Binding("b,ctrl+u", "list('page_up')", "Previous screen", show=False),
-        Binding("g", "list('first')", "To the first", show=False),
-        Binding("G", "list('last')", "To the last", show=False),
-    ]
+    BINDINGS = own_keys(
+        ("j", "list('cursor_down')", "Next"),
+        ("k", "list('cursor_up')", "Previous"),
+        ("space,ctrl+d", "list('page_down')", "Next screen"),
+        ("b,ctrl+u", "list('page_up')", "Previous screen"),
+        ("g", "list('first')", "To the first"),
+        ("G", "list('last')", "To the last"),
+    )
     AUTO_FOCUS = "OptionList"
 
     @property
@@ -100,7 +101,7 @@ class ListPanel(Panel[str | None]):
 class ListScreen(ListPanel):
     """Dismissed with the id of the row, with what was typed, or with None."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss(None)", "Close", show=False)]
+    BINDINGS = own_keys(("escape,q", "dismiss(None)", "Close"))
 
     def __init__(
         self,

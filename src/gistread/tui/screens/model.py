@@ -3,11 +3,9 @@
 import asyncio
 import threading
 from pathlib import Path
-from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
@@ -22,6 +20,7 @@ from gistread.engine.model_search import SUFFIX, starter_path
 from gistread.engine.models import each_model
 from gistread.engine.this_machine import free_for_models
 from gistread.memory.check_results import CheckResult, CheckResults
+from gistread.tui.commands import own_keys
 from gistread.tui.model_downloads import FETCH, MORE, ModelDownloads
 from gistread.tui.model_rows import NO_MODEL, TITLES, ModelChoice, ModelRow, Role, Section, matching, sections, without
 from gistread.tui.screens.listing import Panel
@@ -36,17 +35,18 @@ _REDRAW_S = 0.1  # how often the list is redrawn while models are found
 class ModelScreen(Panel[ModelChoice | None]):
     """Dismissed with the chosen model and its role. Letters filter."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "Close", show=False, priority=True),
-        Binding("tab", "step_role(1)", show=False, priority=True),
-        Binding("shift+tab", "step_role(-1)", show=False, priority=True),
-        Binding("down", "list('cursor_down')", show=False, priority=True),
-        Binding("up", "list('cursor_up')", show=False, priority=True),
-        Binding("pagedown", "list('page_down')", show=False, priority=True),
-        Binding("pageup", "list('page_up')", show=False, priority=True),
-        Binding("ctrl+home", "list('first')", show=False, priority=True),
-        Binding("ctrl+end", "list('last')", show=False, priority=True),
-    ]
+    BINDINGS = own_keys(
+        ("escape", "leave", "Close"),
+        ("tab", "step_role(1)"),
+        ("shift+tab", "step_role(-1)"),
+        ("down", "list('cursor_down')"),
+        ("up", "list('cursor_up')"),
+        ("pagedown", "list('page_down')"),
+        ("pageup", "list('page_up')"),
+        ("ctrl+home", "list('first')"),
+        ("ctrl+end", "list('last')"),
+        priority=True,
+    )
     AUTO_FOCUS = "#model-filter"
     VERTICAL_BREAKPOINTS = [(0, "-low"), (30, "-high")]  # noqa: RUF012 - Textual declares no class variable
 

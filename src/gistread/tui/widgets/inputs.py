@@ -3,13 +3,13 @@
 import asyncio
 import os
 from pathlib import Path
-from typing import ClassVar
 
 from textual import on
-from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.suggester import Suggester
 from textual.widgets import Input
+
+from gistread.tui.commands import own_keys
 
 
 class HistoryInput(Input):
@@ -45,10 +45,7 @@ class HistoryInput(Input):
 class QuestionInput(HistoryInput):
     """Up and Down go through earlier questions about this book."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "step(-1)", "Earlier question", show=False),
-        Binding("down", "step(1)", "Later question", show=False),
-    ]
+    BINDINGS = own_keys(("up", "step(-1)", "Earlier question"), ("down", "step(1)", "Later question"))
 
     class Asked(Message):
         """A question was entered."""
@@ -76,7 +73,7 @@ class QuestionInput(HistoryInput):
 class PathInput(Input):
     """Tab or the right arrow accepts the completion."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "cursor_right", show=False, priority=True)]
+    BINDINGS = own_keys(("tab", "cursor_right"), priority=True)
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(compact=True, id=id, suggester=_Paths(use_cache=False, case_sensitive=True))

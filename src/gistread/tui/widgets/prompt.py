@@ -1,16 +1,16 @@
 """A line at the bottom to type into, with choices above it. Its client until it is closed gets what is typed."""
 
 from collections.abc import Sequence
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from gistread.tui.commands import own_keys
 from gistread.tui.text import clean
 from gistread.tui.widgets.inputs import HistoryInput
 
@@ -158,12 +158,12 @@ class Prompt(Vertical):
 class PromptInput(HistoryInput):
     """The line itself: its keys are the prompt's."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "prompt('step', -1)", show=False),
-        Binding("down", "prompt('step', 1)", show=False),
-        Binding("tab", "prompt('switch')", show=False),
-        Binding("escape", "prompt('cancel')", show=False),
-    ]
+    BINDINGS = own_keys(
+        ("up", "prompt('step', -1)"),
+        ("down", "prompt('step', 1)"),
+        ("tab", "prompt('switch')"),
+        ("escape", "prompt('cancel')"),
+    )
 
     def action_prompt(self, method: str, *arguments: int) -> None:
         prompt = next(one for one in self.ancestors if isinstance(one, Prompt))

@@ -2,11 +2,9 @@
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from rich.cells import cell_len
 from textual import events
-from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
@@ -15,6 +13,7 @@ from textual.style import Style
 from textual.widget import Widget
 
 from gistread.config import Config, Value
+from gistread.tui.commands import own_keys
 
 LEAST_TEXT_WIDTH, MOST_TEXT_WIDTH = 20, 200
 _SIDE_BY_SIDE = 74  # minimum width of the panel for two columns
@@ -52,16 +51,16 @@ SETTINGS = (
 class TypographyPanel(Widget, can_focus=True):
     """A grid of settings with a cursor."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", show=False),
-        Binding("down,j", "move(1)", show=False),
-        Binding("tab", "move(1)", show=False),
-        Binding("shift+tab", "move(-1)", show=False),
-        Binding("left,h", "step(-1)", show=False),
-        Binding("right,l,space", "step(1)", show=False),
-        Binding("backspace,delete", "default", show=False),
-        Binding("escape,enter,q,equals_sign", "close", show=False),
-    ]
+    BINDINGS = own_keys(
+        ("up,k", "move(-1)"),
+        ("down,j", "move(1)"),
+        ("tab", "move(1)"),
+        ("shift+tab", "move(-1)"),
+        ("left,h", "step(-1)"),
+        ("right,l,space", "step(1)"),
+        ("backspace,delete", "default"),
+        ("escape,enter,q,equals_sign", "close"),
+    )
     DEFAULT_CSS = """
     TypographyPanel { height: auto; max-height: 60%; padding: 0 2; background: $surface; border-top: solid $gr-rule; }
     """
