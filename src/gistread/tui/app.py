@@ -69,8 +69,7 @@ class GistreadApp(App[None]):
         self.paths = paths
         self.settings = Settings(replace(config, model=model or config.model), paths.config_file, self._warn)
         self._downloads: ModelDownloads | None = None  # None until the person looks at models
-        self.failure: GistreadError | None = None
-        """Why the app ended, if the book that was named cannot be opened."""
+        self.failure: GistreadError | None = None  # why the app ended, if the book that was named cannot be opened
         self._first = book
         self._first_path = path
         self._palettes, self._problems = themes.read_themes(themes.packaged_themes(), paths.themes)

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image as Pixels
     from textual.widget import Widget
 
-MOST_PIXELS = 50_000_000
-"""Maximum size of a picture; an A3 scan at 300 dpi has 17 million."""
+MOST_PIXELS = 50_000_000  # maximum size of a picture; an A3 scan at 300 dpi has 17 million
 _KEPT_PIXELS = 2400, 1800  # maximum size after unpacking: no terminal shows more
 _USUAL_CELL = 10, 20
 # Formats that Pillow reads by itself; some others would start programs.
@@ -32,10 +31,8 @@ class Way(StrEnum):
 
     KITTY = "kitty"
     SIXEL = "sixel"
-    BLOCKS = "blocks"
-    """Half-block characters, two pixels each: every terminal has them."""
-    DOTS = "dots"
-    """Dots, without colours."""
+    BLOCKS = "blocks"  # half-block characters, two pixels each: every terminal has them
+    DOTS = "dots"  # dots, without colours
 
 
 class DrawingError(GistreadError):

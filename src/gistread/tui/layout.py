@@ -2,11 +2,9 @@
 
 from enum import StrEnum
 
-WIDE_COLUMNS = 100
-"""From this width book and memory stand side by side; below it, one pane at a time."""
+WIDE_COLUMNS = 100  # from this width book and memory stand side by side; below it, one pane at a time
 KEY_LINE_ROWS = 14
-HEADER_ROWS = 8
-"""Below these heights the key line and the header give their rows to the text."""
+HEADER_ROWS = 8  # below these heights the key line and the header give their rows to the text
 STRIP_ROWS = 3
 
 

@@ -29,8 +29,7 @@ class Books:
         self._pace = ReadingSpeedFile(paths.reading_speed)
         self._memories = paths.memories
         self._texts = paths.texts
-        self.read_by: Mapping[str, BookProgress] = {}
-        """The longest memory of each book, by the SHA-256 of its text."""
+        self.read_by: Mapping[str, BookProgress] = {}  # the longest memory of each book, by the SHA-256 of its text
 
     def entries(self) -> tuple[list[LibraryEntry], str]:
         """(entries, problem): every book, with the sample if there are few."""

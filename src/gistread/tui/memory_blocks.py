@@ -23,8 +23,7 @@ class Zoom(StrEnum):
     """Zoom levels of the memory, from the farthest."""
 
     BOOK = "book"
-    VOLUME = "volume"
-    """Only in a series."""
+    VOLUME = "volume"  # only in a series
     CHAPTER = "chapter"
     PAGE = "page"
     TEXT = "text"

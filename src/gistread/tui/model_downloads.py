@@ -149,10 +149,8 @@ class Downloads:
         self._changed()
 
 
-FETCH = "\0fetch:"
-"""Prefix of the ids of models to download; a catalogue name or an address follows."""
-MORE = f"{FETCH}\0more"
-"""Id of the row that shows all the others."""
+FETCH = "\0fetch:"  # prefix of the ids of models to download; a catalogue name or an address follows
+MORE = f"{FETCH}\0more"  # id of the row that shows all the others
 TITLE = "Can be downloaded, after confirmation"
 _START, _PAUSE, _DISCARD, _LEAVE = "start", "pause", "discard", "leave"
 

@@ -11,8 +11,7 @@ from gistread.engine.model_text import facts, memory_fit_text, other_facts
 from gistread.engine.models import STARTER
 from gistread.memory.check_results import CheckResult, Worth
 
-NO_MODEL = "\0none"
-"""Id of the row for no model of its own."""
+NO_MODEL = "\0none"  # id of the row for no model of its own
 TITLES = {
     Availability.READY: "Ready to use",
     Availability.TOO_LARGE: "Too large for the memory that is free",
@@ -24,8 +23,7 @@ TITLES = {
 class Role(StrEnum):
     """What a model is chosen for."""
 
-    READING = "reading"
-    """And for everything no other model is chosen for."""
+    READING = "reading"  # and for everything no other model is chosen for
     ASKING = "questions"
     EMBEDDING = "search by meaning"
 

@@ -29,8 +29,7 @@ NEEDED = {
     "error": "something is wrong",
 }
 """Required roles and their purpose, unless the theme extends another."""
-HIGHLIGHTS = ("highlight-yellow", "highlight-green", "highlight-blue", "highlight-red")
-"""Backgrounds of highlights."""
+HIGHLIGHTS = ("highlight-yellow", "highlight-green", "highlight-blue", "highlight-red")  # backgrounds of highlights
 DERIVED = {
     "link": "words that lead somewhere; else accent",
     "emphasis": "words the author stressed, in italics; else text",

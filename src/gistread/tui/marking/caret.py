@@ -15,8 +15,7 @@ from gistread.book.sentences import sentence_spans
 from gistread.tui.commands import COMMANDS, Command, Scope, key_names
 from gistread.tui.text import LongText, selecting
 
-Range = tuple[int, int]
-"""`[start, end)` of the book's text."""
+Range = tuple[int, int]  # `[start, end)` of the book's text
 
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(f"[{_UNSPACED}]|(?:(?![{_UNSPACED}])\\w)+(?:['’‑-](?:(?![{_UNSPACED}])\\w)+)*")

@@ -8,8 +8,7 @@ from gistread.errors import StorageError
 from gistread.marking.model import Mark, sorted_marks
 from gistread.marking.store import MarkStore, Stamp
 
-POLL_S = 2.0
-"""How often the file is checked for changes by other processes."""
+POLL_S = 2.0  # how often the file is checked for changes by other processes
 
 
 class _Change(NamedTuple):

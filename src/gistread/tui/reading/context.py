@@ -28,14 +28,10 @@ if TYPE_CHECKING:
 class Layer(IntEnum):
     """From bottom to top."""
 
-    HIGHLIGHTS = 1
-    """The person's own marks."""
-    SPOKEN = 2
-    """The sentence being read aloud."""
-    LINKS = 3
-    """The chosen link."""
-    CITED = 4
-    """The source of an answer that was followed."""
+    HIGHLIGHTS = 1  # the person's own marks
+    SPOKEN = 2  # the sentence being read aloud
+    LINKS = 3  # the chosen link
+    CITED = 4  # the source of an answer that was followed
     HITS = 5
     CURRENT_HIT = 6
 

@@ -104,8 +104,7 @@ class MemoryPages:
         return number
 
 
-GROWN_S = 1.0
-"""How long the zoomed-out memory waits for more pages or summaries before it is redrawn."""
+GROWN_S = 1.0  # how long the zoomed-out memory waits for more pages or summaries before it is redrawn
 
 
 class MemoryZoom:

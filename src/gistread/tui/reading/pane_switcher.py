@@ -23,8 +23,7 @@ class PaneSwitcher:
         self._answers = answers
         self._question = question
         self.current = Pane.BOOK
-        self.unseen_answer = False
-        """On a narrow screen: there is an answer whose pane has not been shown."""
+        self.unseen_answer = False  # on a narrow screen: there is an answer whose pane has not been shown
 
     @property
     def narrow(self) -> bool:

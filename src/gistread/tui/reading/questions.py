@@ -18,8 +18,7 @@ class QuestionController:
         self._deltas: list[AnswerDelta] = []  # parts of the answer that have not been drawn
         self._reason = ""  # why the agent looks something up
         self._put = events.QuestionStarted("", "")
-        self.opened_pages: list[int] = []
-        """Opened by the agent for the last question."""
+        self.opened_pages: list[int] = []  # opened by the agent for the last question
 
     # What the person does
 

@@ -40,8 +40,7 @@ class SearchController:
         self._stop = threading.Event()
         self._marked: tuple[int, int] | None = None
         """The part of the book whose hits are marked; None if the marks are out of date."""
-        self.note = ""
-        """The last search and its hits, for the status line; empty once they are cleared."""
+        self.note = ""  # the last search and its hits, for the status line; empty once they are cleared
 
     # The prompt
 

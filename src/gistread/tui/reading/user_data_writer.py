@@ -12,8 +12,7 @@ from gistread.library.model import BookFile
 from gistread.marking.text_quote import quote_at
 from gistread.user_data import SavedQuestion, UserData
 
-REST_S = 1.0
-"""How long a place must be at rest before it is written."""
+REST_S = 1.0  # how long a place must be at rest before it is written
 
 
 class UserDataWriter:

@@ -19,8 +19,7 @@ from gistread.tui.commands import own_keys
 from gistread.tui.screens.listing import RowsPanel
 from gistread.tui.text import Block, Clicked, LongText, Span
 
-MOST = 1000
-"""Maximum hits in the list."""
+MOST = 1000  # maximum hits in the list
 _BEFORE, _AFTER = 70, 110  # characters of context: two rows of a list 88 cells wide
 
 

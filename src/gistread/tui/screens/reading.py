@@ -59,10 +59,8 @@ class ReadingScreen(Screen[None]):
         self._services = services
         self._path = book if isinstance(book, Path) else path
         self._left = threading.Event()  # set if the person leaves before the book is open
-        self.controllers: Controllers | None = None
-        """None until the book is open."""
-        self.unsaved = ""
-        """After `close`: what could not be saved, in words."""
+        self.controllers: Controllers | None = None  # None until the book is open
+        self.unsaved = ""  # after `close`: what could not be saved, in words
 
     @property
     def book(self) -> Book | None:

@@ -12,8 +12,7 @@ from gistread.tui.text import Block, LongText, Mark, Span
 from gistread.tui.themes import HIGHLIGHTS, Palette
 from gistread.tui.widgets.lines import Line, fitted
 
-SAMPLE_COLUMNS = 72
-"""In a narrower terminal there is no sample: the screen behind shows the theme."""
+SAMPLE_COLUMNS = 72  # in a narrower terminal there is no sample: the screen behind shows the theme
 
 _PROSE = (
     "The lamp was lit at dusk. ‘Keep it,’ she said, ‘as you would keep a promise’, and went down to the boats, where "

@@ -129,8 +129,7 @@ def index_at(text: str, cell: int) -> int:
 
 _RAISED = str.maketrans("0123456789+-−=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿⁱ")
 _LOWERED = str.maketrans("0123456789+-−=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")
-TABLES = {"superscript": _RAISED, "subscript": _LOWERED}
-"""Translation table by style."""
+TABLES = {"superscript": _RAISED, "subscript": _LOWERED}  # translation table by style
 
 
 def can_shift(text: str, style: str) -> bool:

@@ -2,10 +2,8 @@
 
 from dataclasses import dataclass
 
-GAP = 5
-"""Cells between two columns."""
-LEAST = 36
-"""Minimum cells of each of several columns."""
+GAP = 5  # cells between two columns
+LEAST = 36  # minimum cells of each of several columns
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,5 @@ class Clicked(About, namespace="long_text"):
         self.index = index
         self.offset_in_block = offset_in_block
         """The character under the mouse; None on a label, a tail or the empty rest of a row."""
-        self.book_offset = book_offset
-        """The same in the book; None where that is not the book's text."""
-        self.link = link
-        """`Span.link` of the topmost span there that has one."""
+        self.book_offset = book_offset  # the same in the book; None where that is not the book's text
+        self.link = link  # `Span.link` of the topmost span there that has one

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyphen import Pyphen
 
-Foreign = tuple[int, int, str]
-"""`text[start:end]` is in this language (BCP 47)."""
+Foreign = tuple[int, int, str]  # `text[start:end]` is in this language (BCP 47)
 Breaker = Callable[[str, int, int], int]
 """`(text, start, limit)`: the last place in `(start, limit]` after which a hyphen may be drawn, or 0."""
 

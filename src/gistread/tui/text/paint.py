@@ -21,8 +21,7 @@ class Palette:
 
     def __init__(self, widget: Widget) -> None:
         self._widget = widget
-        self.ground: Style = widget.rich_style
-        """Of cells without text."""
+        self.ground: Style = widget.rich_style  # of cells without text
         self._blocks: dict[tuple[str, int], Style] = {}
         self._layers: dict[str, Style] = {}
         self._selection: Style | None = None

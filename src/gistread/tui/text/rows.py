@@ -47,8 +47,7 @@ class RowIndex:
         # A list may be changed by its owner before `splice` is called.
         self.source: BlockSource = tuple(source) if isinstance(source, list) else source
         self._own: list[Block] | None = None
-        self.width = width
-        """Cells of a row."""
+        self.width = width  # cells of a row
         self.options = options
         self._layouts: LRUCache[int, Layout] = LRUCache(_LAYOUTS_KEPT)
         self._table: _Table | None = None

@@ -28,8 +28,7 @@ class AnswersPane(LongText):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, side_margin=0, cursor=True, follow=True)
         self.exchanges: list[Exchange] = []
-        self.places = Places()
-        """Names places of the book; replaced when the memory changes."""
+        self.places = Places()  # names places of the book; replaced when the memory changes
         self._blocks: list[Block] = []
         self._goals: dict[Hashable, Leads] = {}
         self._last_start = 0

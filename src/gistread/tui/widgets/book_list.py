@@ -19,8 +19,7 @@ from gistread.memory.progress import BookProgress
 from gistread.tui.commands import Scope, bindings
 from gistread.tui.text import clean
 
-ONE_LINE = 100
-"""Columns from which a book takes one line."""
+ONE_LINE = 100  # columns from which a book takes one line
 _MARGIN = 2  # columns for the cursor at the left
 _GAP = 2
 _BAR = 10

@@ -7,8 +7,7 @@ from gistread.readers.events import Branched, ReaderEvent, Stopped, TreeBranch, 
 from gistread.tui.text import Span
 from gistread.tui.work.lines import Places, ToPage, WorkLine, counted, pages_words, ranges_words, short
 
-Node = tuple[int, int, int]
-"""Level, first and last page."""
+Node = tuple[int, int, int]  # level, first and last page
 _TOP: Node = (-1, 0, 0)
 _SUMMARY = 54  # characters of a summary that are shown
 
