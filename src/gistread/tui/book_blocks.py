@@ -22,6 +22,11 @@ _MARKER = re.compile(
     r"(?:[•◦▪‣*†‡–-]|\[\d{1,4}\]|\d{1,4}|\(?(?:\d{1,4}|[ivxlcdm]{1,7}|[a-z])[.)])[ \t]+", re.IGNORECASE
 )
 _TURNOVER = 4
+_INDENTS = {
+    **dict.fromkeys((ParagraphKind.VERSE, ParagraphKind.QUOTE), 4),
+    **dict.fromkeys((ParagraphKind.NOTE, ParagraphKind.IMAGE), 2),
+    ParagraphKind.CODE: 1,
+}
 _STYLES = {Style.CODE: "inline-code"}  # styles with another name in `text`; code blocks are `code`
 
 
@@ -155,17 +160,9 @@ def _above(paragraph: Paragraph, before: Paragraph | None, text: str, indented: 
 
 
 def _indent(paragraph: Paragraph) -> int:
-    match paragraph.kind:
-        case ParagraphKind.VERSE | ParagraphKind.QUOTE:
-            return 4
-        case ParagraphKind.LIST:
-            return 2 * max(1, paragraph.level)
-        case ParagraphKind.NOTE | ParagraphKind.IMAGE:
-            return 2
-        case ParagraphKind.CODE:
-            return 1
-        case _:
-            return 0
+    if paragraph.kind is ParagraphKind.LIST:
+        return 2 * max(1, paragraph.level)
+    return _INDENTS.get(paragraph.kind, 0)
 
 
 def turnover(kind: ParagraphKind, text: str) -> int:

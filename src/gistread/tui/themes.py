@@ -59,6 +59,22 @@ _HUES = {
 }
 _TERMINAL_HIGHLIGHTS = dict(zip(HIGHLIGHTS, ("yellow", "green", "cyan", "magenta"), strict=True))
 _LEAST_CONTRAST = 7.0
+# Textual would derive these from primary and foreground by blending, which loses the checked contrast.
+_TEXTUAL = {
+    "text": ("text", "input-cursor-background", "ansi-foreground"),
+    "muted": ("text-muted", "text-disabled", "scrollbar-hover"),
+    "accent": ("text-primary", "text-accent", "border", "scrollbar-active"),
+    "success": ("text-success",),
+    "warning": ("text-warning",),
+    "error": ("text-error",),
+    "rule": ("border-blurred", "scrollbar"),
+    "cursor": ("block-cursor-background", "block-cursor-blurred-background"),
+    "panel": ("block-hover-background",),
+    "background": (
+        *("scrollbar-background", "scrollbar-background-hover", "scrollbar-background-active"),
+        *("scrollbar-corner-color", "input-cursor-foreground", "ansi-background"),
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,42 +99,18 @@ class Palette:
         # The terminal's own text and ground, exchanged, can be read in every terminal; a colour of its choice may not.
         variables["gr-cursor-style"] = "bold reverse" if terminal else "bold"
         on_cursor = c["text"] if terminal else c["on-mark"]
-        # Textual derives these from primary and foreground by blending; blends lose the checked contrast.
+        variables |= {name: c[role] for role, names in _TEXTUAL.items() for name in names}
         variables |= {
-            "text": c["text"],
-            "text-muted": c["muted"],
-            "text-disabled": c["muted"],
-            "text-primary": c["accent"],
-            "text-accent": c["accent"],
-            "text-warning": c["warning"],
-            "text-error": c["error"],
-            "text-success": c["success"],
-            "border": c["accent"],
-            "border-blurred": c["rule"],
-            "scrollbar": c["rule"],
-            "scrollbar-hover": c["muted"],
-            "scrollbar-active": c["accent"],
-            "scrollbar-background": c["background"],
-            "scrollbar-background-hover": c["background"],
-            "scrollbar-background-active": c["background"],
-            "scrollbar-corner-color": c["background"],
-            "block-cursor-background": c["cursor"],
             "block-cursor-foreground": on_cursor,
             "block-cursor-text-style": variables["gr-cursor-style"],
-            "block-cursor-blurred-background": c["cursor"],
             "block-cursor-blurred-foreground": on_cursor,
             "block-cursor-blurred-text-style": variables["gr-cursor-style"],
-            "block-hover-background": c["panel"],
-            "input-cursor-background": c["text"],
-            "input-cursor-foreground": c["background"],
             "input-cursor-text-style": "reverse" if terminal else "none",
             "input-selection-background": c["mark" if terminal else "cursor"],
             "input-selection-foreground": c["on-mark"],
             # Unlike any highlight: what is selected may lie on one.
             "screen-selection-background": c["mark" if terminal else "accent"],
             "screen-selection-foreground": c["on-mark" if terminal else "background"],
-            "ansi-background": c["background"],
-            "ansi-foreground": c["text"],
         }
         return Theme(
             name=self.name,

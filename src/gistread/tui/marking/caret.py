@@ -238,14 +238,10 @@ class Selecting(LongText):
         """Extend the selection; without one, start with a word."""
         self._step(Unit(unit), forward=direction == "next", extend=True)
 
+    action_drop_selection = drop_selection
+
     def action_anchor(self) -> None:
         """Begin the selection at the caret; again: cancel it."""
-        self._toggle_extending()
-
-    def action_drop_selection(self) -> None:
-        self.drop_selection()
-
-    def _toggle_extending(self) -> None:
         caret = self.caret
         if caret is not None:
             self.caret = Caret(caret.head, caret.head) if caret.extending else replace(caret, extending=True)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from itertools import chain, count
 from pathlib import Path
 
 from textual import on
@@ -51,12 +52,9 @@ class ExportScreen(ModalScreen[Path | None]):
             )
 
     def _free(self, form: ExportFormat) -> Path:
-        path = self._folder / export_file_name(self._book_title, form)
-        number = 2
-        while path.exists():
-            path = self._folder / f"{Path(export_file_name(self._book_title, form)).stem} ({number}).{form}"
-            number += 1
-        return path
+        first = self._folder / export_file_name(self._book_title, form)
+        numbered = (first.with_name(f"{first.stem} ({number}).{form}") for number in count(2))
+        return next(path for path in chain([first], numbered) if not path.exists())
 
     def action_form(self, step: int) -> None:
         typed = self.query_one("#export-path", Input)

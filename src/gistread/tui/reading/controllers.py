@@ -13,7 +13,7 @@ from gistread.tui.reading.memory_picker import MemoryPicker
 from gistread.tui.reading.navigation import GoTo, Navigation
 from gistread.tui.reading.questions import QuestionController
 from gistread.tui.reading.search import SearchController
-from gistread.tui.reading.source_follower import CountKeys, SourceFollower
+from gistread.tui.reading.source_follower import SourceFollower
 from gistread.tui.reading.speech import ReadAloud
 from gistread.tui.reading.typography import Typography
 from gistread.tui.text import Clicked
@@ -107,7 +107,6 @@ class Controllers:
         self.memories = MemoryPicker(context)
         self.sources = SourceFollower(context, self.navigation, self.pages)
         self.questions = QuestionController(context, self.pages)
-        self.count_keys = CountKeys(context, self.sources)
         self.session = SessionListener(context, self.questions, self.zoom, self.pages)
 
     def on_message(self, event: Message) -> None:

@@ -14,6 +14,8 @@ from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.work.lines import ToPage, ToPlace
 
 _CITATION_TOP = 0.2
+CITATION_PAUSE_S = 0.6
+"""A digit with an answer in view is the number of a source, unless another key follows within this time."""
 
 
 class SourceFollower:
@@ -21,6 +23,7 @@ class SourceFollower:
         self._context = context
         self._navigation = navigation
         self._pages = pages
+        self._timer: Timer | None = None
 
     def followed(self, event: AnswersPane.Followed) -> None:
         """Go where a line of an answer leads."""
@@ -84,16 +87,7 @@ class SourceFollower:
         if panes.narrow:
             panes.show(Pane.BOOK)
 
-
-CITATION_PAUSE_S = 0.6
-"""A digit with an answer in view is the number of a source, unless another key follows within this time."""
-
-
-class CountKeys:
-    def __init__(self, context: ReadingContext, sources: SourceFollower) -> None:
-        self._context = context
-        self._sources = sources
-        self._timer: Timer | None = None
+    # A digit typed in the book
 
     def key(self, event: events.Key) -> None:
         """A digit while the book has the focus begins a count; Escape drops it; the next command takes it."""
@@ -110,15 +104,15 @@ class CountKeys:
             event.stop()
             number = int(count.typed)
             if number <= 9 and self._sources_in_view():
-                self._timer = context.screen.set_timer(CITATION_PAUSE_S, lambda: self._follow(number))
+                self._timer = context.screen.set_timer(CITATION_PAUSE_S, lambda: self._follow_digit(number))
 
     def _sources_in_view(self) -> bool:
         answers = self._context.answers_pane
         shown = answers.size.height if answers.display else self._context.screen.has_class("-strip")
         return bool(answers.exchanges and answers.exchanges[-1].citations and shown)
 
-    def _follow(self, number: int) -> None:
+    def _follow_digit(self, number: int) -> None:
         self._timer = None
         self._context.book_pane.count.drop()
         self._context.refresh()
-        self._sources.follow(number)
+        self.follow(number)

@@ -1,6 +1,7 @@
 """Saves place, zoom and questions in the background: a place once it has been at rest for a moment, and at the end."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,7 +9,6 @@ from gistread.book.model import Book
 from gistread.errors import StorageError
 from gistread.library.catalogue import Catalogue
 from gistread.library.metadata import book_file_of
-from gistread.library.model import BookFile
 from gistread.marking.text_quote import quote_at
 from gistread.user_data import SavedQuestion, UserData
 
@@ -34,7 +34,9 @@ class UserDataWriter:
         book, path = self._book, self._path
 
         def write() -> None:
-            file = _file(path, book) if path else None
+            file = None
+            with contextlib.suppress(OSError):  # the file is gone already
+                file = book_file_of(path, book) if path else None
             self._user_data.record_opening(
                 book.sha256,
                 title=book.title,
@@ -85,11 +87,3 @@ class UserDataWriter:
             if not self._refused:
                 self._refused = True
                 self._warn(f"Your place cannot be saved: {error}")
-
-
-def _file(path: Path, book: Book) -> BookFile | None:
-    """None if the file is gone already."""
-    try:
-        return book_file_of(path, book)
-    except OSError:
-        return None

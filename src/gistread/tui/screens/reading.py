@@ -206,7 +206,7 @@ class ReadingScreen(Screen[None]):
 
     def on_key(self, event: events.Key) -> None:
         if self.controllers is not None:
-            self.controllers.count_keys.key(event)
+            self.controllers.sources.key(event)
             self.lines.show_keys(self.controllers)
 
     async def action_cancel(self) -> None:

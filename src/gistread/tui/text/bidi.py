@@ -8,9 +8,10 @@ support mode); the others are left to it.
 import re
 import sys
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import groupby
 
 from gistread.config import Bidi
 
@@ -54,15 +55,18 @@ def visual_order(levels: bytes) -> list[int]:
         return order
     lowest_odd = min((level for level in levels if level % 2), default=max(levels) + 1)
     for level in range(max(levels), lowest_odd - 1, -1):
-        place = 0
-        while place < len(order):
-            end = place
-            while end < len(order) and levels[order[end]] >= level:
-                end += 1
-            if end > place:
-                order[place:end] = reversed(order[place:end])
-            place = end + 1
+        for start, end in _runs([levels[index] >= level for index in order]):
+            order[start:end] = reversed(order[start:end])
     return order
+
+
+def _runs(wanted: Iterable[bool]) -> Iterator[tuple[int, int]]:
+    """Bounds of the runs of True."""
+    end = 0
+    for found, run in groupby(wanted):
+        start, end = end, end + sum(1 for _ in run)
+        if found:
+            yield start, end
 
 
 @lru_cache(maxsize=64)
@@ -106,14 +110,9 @@ def _weak(kinds: list[str], outer: str) -> list[str]:
         left, kind, right = kinds[index - 1 : index + 2]
         if left == right and ((kind == "ES" and left == "EN") or (kind == "CS" and left in ("EN", "AN"))):
             kinds[index] = left
-    index = 0
-    while index < len(kinds):
-        end = index
-        while end < len(kinds) and kinds[end] == "ET":
-            end += 1
-        if end > index and "EN" in (kinds[index - 1] if index else "", kinds[end] if end < len(kinds) else ""):
-            kinds[index:end] = ["EN"] * (end - index)
-        index = end + 1
+    for start, end in _runs([kind == "ET" for kind in kinds]):
+        if "EN" in (kinds[start - 1] if start else "", kinds[end] if end < len(kinds) else ""):
+            kinds[start:end] = ["EN"] * (end - start)
     strong = outer
     for index, kind in enumerate(kinds):
         if kind in ("ES", "ET", "CS"):
@@ -162,16 +161,10 @@ def _brackets(line: str, kinds: list[str], outer: str) -> None:
 
 def _neutral(kinds: list[str], outer: str) -> None:
     """N1 and N2: neutral characters take the direction of both neighbours, or the line's."""
-    index = 0
-    while index < len(kinds):
-        end = index
-        while end < len(kinds) and kinds[end] in _NEUTRAL:
-            end += 1
-        if end > index:
-            before = _direction(kinds[index - 1]) if index else outer
-            after = _direction(kinds[end]) if end < len(kinds) else outer
-            kinds[index:end] = [before if before == after else outer] * (end - index)
-        index = end + 1
+    for start, end in _runs([kind in _NEUTRAL for kind in kinds]):
+        before = _direction(kinds[start - 1]) if start else outer
+        after = _direction(kinds[end]) if end < len(kinds) else outer
+        kinds[start:end] = [before if before == after else outer] * (end - start)
 
 
 _AS_IT_STANDS, _BY_ITSELF = "\x1b[8l", "\x1b[8h"

@@ -12,22 +12,18 @@ _FIGURE = re.compile(r"[-+−–]?[$€£¥]?\s?\d[\d\s.,:/]*(?:\s?[%‰°]|[a-z
 _MOST_LINES = 2_000  # longer tables are shown as records: measuring them would take too long
 
 
-def cells_of(text: str, start: int, end: int) -> list[tuple[int, int]]:
+def cells_of(text: str, start: int, end: int, separator: str = SEPARATOR) -> list[tuple[int, int]]:
     """Bounds of the cells of a line `[start, end)`."""
     cells, at = [], start
-    while (found := text.find(SEPARATOR, at, end)) >= 0:
+    while (found := text.find(separator, at, end)) >= 0:
         cells.append((at, found))
-        at = found + len(SEPARATOR)
+        at = found + len(separator)
     return [*cells, (at, end)]
 
 
 def lines_of(text: str) -> list[tuple[int, int]]:
     """Bounds of the lines of a table."""
-    lines, at = [], 0
-    while (found := text.find("\n", at)) >= 0:
-        lines.append((at, found))
-        at = found + 1
-    return [*lines, (at, len(text))]
+    return cells_of(text, 0, len(text), "\n")
 
 
 def column_widths(text: str, room: int) -> tuple[int, ...]:

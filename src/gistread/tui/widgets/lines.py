@@ -9,7 +9,7 @@ from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Static
 
-from gistread.tui.commands import COMMANDS, Command, keys_of
+from gistread.tui.commands import BY_ID, COMMANDS, Command, keys_of
 from gistread.tui.progress import fitting
 from gistread.tui.status import Status
 from gistread.tui.text import clean
@@ -139,15 +139,13 @@ class KeyLine(Clickable):
         self, pane: str, keymap: Mapping[str, str], leading: Sequence[tuple[str, str]] = (), count: str = ""
     ) -> None:
         """`leading`: (command id, word) of what matters most now; `count`: a typed number that waits."""
-        wanted = [(command, word) for identifier, word in leading for command in COMMANDS if command.id == identifier]
+        wanted = [(BY_ID[identifier], word) for identifier, word in leading]
         taken = {command.id for command, _ in wanted}
         wanted += [(c, c.short) for c in COMMANDS if c.short and pane in c.panes.split() and c.id not in taken]
         parts: list[Content] = []
         used = 0
         if count:
-            wanted = [
-                (command, word) for identifier, word in _COUNTED for command in COMMANDS if command.id == identifier
-            ]
+            wanted = [(BY_ID[identifier], word) for identifier, word in _COUNTED]
             parts.append(Content.assemble((f" {count} ", "bold reverse"), (" times, or to …", "$gr-muted")))
             used = parts[0].cell_length + 2
         # Whoever finds no key here finds it in the help, so its own is always here.
