@@ -19,7 +19,7 @@ class Panel(ModalScreen[ScreenResultType]):
     """A click outside closes it, without a result."""
 
     def on_click(self, event: events.Click) -> None:
-        if event.widget is self:
+        if not self.query_one(".panel").region.contains_point(event.screen_offset):
             self.dismiss(None)
 
     def action_leave(self) -> None:
