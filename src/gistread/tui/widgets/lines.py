@@ -111,7 +111,7 @@ class Actions(Clickable):
         self.show_actions(*actions)
 
     def show_actions(self, *actions: tuple[str, str, str]) -> None:
-        self.show(actions, Content("   ").join(_key(*action) for action in actions))
+        self.show(actions, Content("   ").join(_key(key, f"\u00a0{word}", action) for key, word, action in actions))
 
 
 class Choices(Clickable):
@@ -158,13 +158,13 @@ class KeyLine(Clickable):
             if used + width + for_help > self.room + 2:
                 continue
             used += width
-            parts.append(_key(key, word, command.action))
+            parts.append(_key(key, f" {word}", command.action))
         content = Content("  ").join(parts)
         self.show((pane, tuple(leading), tuple(keymap.items()), self.room, count), content)
 
 
 def _key(key: str, word: str, action: str) -> Content:
-    content = Content.assemble((key, "bold $gr-accent"), (f"\u00a0{word}", "$gr-muted"))
+    content = Content.assemble((key, "bold $gr-accent"), (word, "$gr-muted"))
     return content.stylize(Style.from_meta({_ACTION: action}))
 
 
