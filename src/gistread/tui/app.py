@@ -9,7 +9,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from textual import events
 from textual.app import App, SystemCommand
@@ -52,8 +52,6 @@ class GistreadApp(App[None]):
     TITLE = "gistread"
     CSS_PATH = "gistread.tcss"
     BINDINGS = commands.bindings(Scope.ANYWHERE)
-    ENABLE_COMMAND_PALETTE = True
-    COMMAND_PALETTE_BINDING: ClassVar[str] = "ctrl+p"
 
     def __init__(
         self,

@@ -14,10 +14,6 @@ from gistread.tui.text import Block, Span
 if TYPE_CHECKING:
     from gistread.memory.tree import Node
 
-PageKey = tuple[str, int]
-"""("page", number) for blocks of a page, ("rest", number) for pages not read yet; zoomed out,
-("part", number of its first page) for a stretch of pages."""
-
 
 class Zoom(StrEnum):
     """Zoom levels of the memory, from the farthest."""

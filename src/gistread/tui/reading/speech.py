@@ -218,8 +218,13 @@ class ReadAloud:
                 await worker.wait()
 
     async def _read(self, start: int, end: int) -> None:
+        context = self._context
         try:
-            await self._speak(start, end)
+            speaker = Speaker(find_voice(context.services.config.speech_command), context.book.language)
+            for first, last in sentences(context.book, start, end):
+                context.layers.set(Layer.SPOKEN, (Mark(first, last, "spoken"),))
+                self._bring_into_view(first, last)
+                await speaker.speak(context.book.text[first:last])
         except Exception as error:
             self._ended()
             if not isinstance(error, GistreadError):
@@ -227,14 +232,6 @@ class ReadAloud:
             self._context.warn(str(error))
         else:
             self._ended()
-
-    async def _speak(self, start: int, end: int) -> None:
-        context = self._context
-        speaker = Speaker(find_voice(context.services.config.speech_command), context.book.language)
-        for first, last in sentences(context.book, start, end):
-            context.layers.set(Layer.SPOKEN, (Mark(first, last, "spoken"),))
-            self._bring_into_view(first, last)
-            await speaker.speak(context.book.text[first:last])
 
     def _ended(self) -> None:
         self._worker = None

@@ -137,18 +137,13 @@ class AnswersPane(LongText):
         return self.has_focus and super()._is_current(index)
 
     def action_line_down(self, count: int = 1) -> None:
-        for _ in range(count):
-            if self._beyond(below=True):
-                super().action_line_down()
+        """Move to the next lines (negative: the previous); scroll through one that is longer than the pane."""
+        step = 1 if count > 0 else -1
+        for _ in range(abs(count)):
+            if self._beyond(below=count > 0):
+                super().action_line_down(step)
             else:
-                self.move_cursor(1)
-
-    def action_line_up(self, count: int = 1) -> None:
-        for _ in range(count):
-            if self._beyond(below=False):
-                super().action_line_up()
-            else:
-                self.move_cursor(-1)
+                self.move_cursor(step)
 
     def _beyond(self, *, below: bool) -> bool:
         """Whether the current line continues out of view, or is the last in its direction."""

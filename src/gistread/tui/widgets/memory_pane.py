@@ -208,18 +208,12 @@ class MemoryPane(LongText):
 
     # Keys
 
-    def action_line_down(self, count: int = 1) -> None:
-        self._walk(count)
-
-    def action_line_up(self, count: int = 1) -> None:
-        self._walk(-count)
-
     def action_go_to_page(self) -> None:
         if (page := self._chosen_page()) is not None:
             self.post_message(self.PageChosen(page, go=True))
 
-    def _walk(self, pages: int) -> None:
-        self.move_cursor(pages)
+    def action_line_down(self, count: int = 1) -> None:
+        self.move_cursor(count)
         if (page := self._chosen_page()) is not None:
             self.post_message(self.PageChosen(page, go=False))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from gistread.readers.events import Noted, PartRead, ReaderEvent, Stopped
 from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, bar, counted
@@ -20,6 +21,7 @@ class NotedPart:
 class Notebook:
     """Everything read so far."""
 
+    SHOWS: ClassVar[tuple[type, ...]] = (Noted,)
     parts: tuple[NotedPart, ...] = ()
     read: int = 0
     total: int = 0

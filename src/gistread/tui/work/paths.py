@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from gistread.readers.events import Agreed, LookedUp, Noted, PathEnded, Planned, ReaderEvent, Visited
 from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, counted, ranges_words, short
@@ -34,6 +35,7 @@ class Trail:
 class Paths:
     """All paths of a question."""
 
+    SHOWS: ClassVar[tuple[type, ...]] = ()
     plan: str
     trails: dict[int, Trail] = field(default_factory=dict)
     agreed: tuple[Agreed, ...] = ()

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from gistread.readers.events import Agreed, MembersAsked, ReaderEvent, Reported, Shared, Stopped, TeamFormed
 from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, bar, counted, ranges_words, short
@@ -35,6 +36,7 @@ class Round:
 class Team:
     """All members and rounds of a question."""
 
+    SHOWS: ClassVar[tuple[type, ...]] = ()
     parts: tuple[tuple[int, int], ...]
     rounds: tuple[Round, ...] = ()
     over: bool = False

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
-from gistread.readers.events import Branched, ReaderEvent, Stopped, TreeBranch, TurnedBack, Unfit, Walked
+from gistread.readers.events import Branched, LookedUp, ReaderEvent, Stopped, TreeBranch, TurnedBack, Unfit, Walked
 from gistread.tui.text import Span
 from gistread.tui.work.lines import Places, ToPage, WorkLine, counted, pages_words, ranges_words, short
 
@@ -14,6 +15,8 @@ _SUMMARY = 54  # characters of a summary that are shown
 
 @dataclass(frozen=True, slots=True)
 class Walk:
+    SHOWS: ClassVar[tuple[type, ...]] = (LookedUp, Unfit)
+    """Events that other readers show as steps."""
     parts: dict[Node, tuple[TreeBranch, ...]] = field(default_factory=dict)
     """The branches of each visited node."""
     path: tuple[Node, ...] = (_TOP,)

@@ -107,32 +107,17 @@ class Work:
 
     def tells(self, event: ReaderEvent) -> bool:
         """Whether a line already shows this event."""
+        shown = self.section.SHOWS if self.section else ()
         match event:
             case Unfit():
-                return self._is_walk
+                return Unfit in shown
             case LookedUp(path=path):
-                return self._is_walk or path > 0
+                return path > 0 or LookedUp in shown
             case Noted(path=path, start=start, end=end):
-                return path > 0 or (self._is_notebook and end > start)
+                return path > 0 or (Noted in shown and end > start)
             case Stopped():
                 return self.section is not None
         return isinstance(event, Walked | TurnedBack | Branched | Planned | Visited | PathEnded | PartRead)
-
-    @property
-    def _is_walk(self) -> bool:
-        if self.section is None:
-            return False
-        from gistread.tui.work.walk import Walk
-
-        return isinstance(self.section, Walk)
-
-    @property
-    def _is_notebook(self) -> bool:
-        if self.section is None:
-            return False
-        from gistread.tui.work.notebook import Notebook
-
-        return isinstance(self.section, Notebook)
 
     def summary(self, places: Places) -> str:
         said = [self.section.summary()] if self.section else []
