@@ -1,13 +1,12 @@
 """The library screen's work in threads. Methods that write raise StorageError."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from gistread.book.sniff import SERIES_SUFFIX
 from gistread.library import adding, finding
-from gistread.library.adding import AddResult
 from gistread.library.catalogue import Catalogue, examine_file
 from gistread.library.entries import list_entries
 from gistread.library.model import BookFile, LibraryEntry
@@ -25,7 +24,7 @@ class Books:
 
     def __init__(self, paths: Paths) -> None:
         self._user_data = UserData(paths.books)
-        self._catalogue = Catalogue(paths.library)
+        self.catalogue = Catalogue(paths.library)
         self._pace = ReadingSpeedFile(paths.reading_speed)
         self._memories = paths.memories
         self._texts = paths.texts
@@ -35,7 +34,7 @@ class Books:
         """(entries, problem): every book, with the sample if there are few."""
         from gistread.sample import story_path
 
-        entries, problem = list_entries(self._user_data, self._catalogue, self._pace.words_per_minute)
+        entries, problem = list_entries(self._user_data, self.catalogue, self._pace.words_per_minute)
         story = story_path()
         if len(entries) <= _FEW and all(entry.path != story for entry in entries):
             entries.append(LibraryEntry("The sample story", ("comes with gistread, half an hour to read",), story))
@@ -44,30 +43,18 @@ class Books:
     def look_at_memories(self) -> None:
         self.read_by = furthest_memories(self._memories)
 
-    def add(self, path: Path, stopped: Callable[[], bool], tell: Callable[[AddResult], None]) -> AddResult:
-        """Add a folder or a file. Raises FolderError, BookError."""
-        return adding.add(self._catalogue, path, stopped, tell)
-
     def make_volume(self, entry: LibraryEntry, series: Path) -> tuple[BookFile, int]:
         """(file, volumes): add the book to the end of a series, which may be new. Raises GistreadError."""
         assert entry.path is not None
         if series.suffix.lower() != SERIES_SUFFIX:
             series = series.with_name(series.name + SERIES_SUFFIX)
         book = write_series(series, [entry.path], self._texts, add=series.exists())
-        return adding.add_file(self._catalogue, series), len(book.volumes)
-
-    def remove(self, entry: LibraryEntry) -> None:
-        self._catalogue.remove(entry.ids)
-
-    def restore(self, entry: LibraryEntry) -> None:
-        self._catalogue.restore(entry.ids)
+        return adding.add_file(self.catalogue, series), len(book.volumes)
 
     def find(self, entry: LibraryEntry) -> Path | None:
         """Look for the moved file of a book nearby, and remember its new place."""
-        found = finding.find_moved(entry, self._catalogue.read().folders)
-        if found is None:
-            return None
-        return self._moved(entry, found.path)
+        found = finding.find_moved(entry, self.catalogue.read().folders)
+        return self._moved(entry, found.path) if found else None
 
     def locate(self, entry: LibraryEntry, path: Path) -> Path | None:
         """Remember a path named by the person; None if another book is there. Raises BookError."""
@@ -85,5 +72,5 @@ class Books:
             volumes=entry.volumes,
             at=time.time(),
         )
-        self._catalogue.add([file])
+        self.catalogue.add([file])
         return file.path

@@ -13,7 +13,7 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from gistread.errors import GistreadError
-from gistread.library.adding import AddResult
+from gistread.library.adding import AddResult, add
 from gistread.library.entries import Order, in_order, matching
 from gistread.library.model import LibraryEntry, absolute, is_file, is_folder
 from gistread.library.series import proposed_series
@@ -104,15 +104,15 @@ class LibraryScreen(Screen[str | None]):
         self.update_classes({"-short": event.size.height < _KEY_LINE_ROWS, "-one-line": event.size.width >= ONE_LINE})
         self.call_after_refresh(self._show_lines)
 
-    def reload(self, at: LibraryEntry | None = None) -> None:
-        """Reload the list, the cursor on `at` or where it was."""
+    def reload(self) -> None:
+        """Reload the list, the cursor where it was."""
 
         async def read() -> None:
             entries, problem = await asyncio.to_thread(self._books.entries)
             if problem:
                 self._warn(problem)
             self._entries = entries
-            self._show(at or self._list.current)
+            self._show(self._list.current)
             await asyncio.to_thread(self._books.look_at_memories)
             self._show(self._list.current)
 
@@ -266,7 +266,7 @@ class LibraryScreen(Screen[str | None]):
         self._adding = "adding …"
         timer = self.set_interval(0.1, self._show_lines)
         try:
-            added = await asyncio.to_thread(self._books.add, path, lambda: self._stop_adding, tell)
+            added = await asyncio.to_thread(add, self._books.catalogue, path, lambda: self._stop_adding, tell)
         except GistreadError as error:
             self._warn(str(error))
             return
@@ -317,7 +317,7 @@ class LibraryScreen(Screen[str | None]):
         if not entry.ids:
             self._warn("The sample disappears once you have a few books.")
             return
-        if not await self._written(lambda: self._books.remove(entry)):
+        if not await self._written(lambda: self._books.catalogue.remove(entry.ids)):
             return
         self._removed.append(entry)
         self._entries = [one for one in self._entries if one is not entry]
@@ -331,7 +331,7 @@ class LibraryScreen(Screen[str | None]):
             self._warn("No book has been removed.")
             return
         entry = self._removed[-1]
-        if await self._written(lambda: self._books.restore(entry)):
+        if await self._written(lambda: self._books.catalogue.restore(entry.ids)):
             self._removed.pop()
             self._entries.append(entry)
             self._show(entry)
