@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from gistread.cli.loading import embedder_for
 from gistread.errors import ExitStatus
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
@@ -107,10 +106,3 @@ def test_a_model_that_cannot_be_loaded_is_an_error_of_index_too(
     ran = run("index", book, "--embedding-model", bert)
     assert ran.status == ExitStatus.ENGINE
     assert "tiny-bert.gguf is cut off" in ran.err
-
-
-async def test_no_model_is_no_embedder() -> None:
-    from gistread.cli.progress import ProgressLine
-
-    async with embedder_for(None, ProgressLine()) as embedder:
-        assert embedder is None
