@@ -1,6 +1,7 @@
 """Vocabularies of byte-level BPE for tests, as small files that llama.cpp loads without weights, and its tokens."""
 
 import ctypes
+import functools
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +24,8 @@ PIECES = [
 """What texts are made of that rules differ on."""
 
 
-def trained(seed: int, merges: int = 400, *, skipped: float = 0.0) -> list[str]:
+@functools.cache
+def trained(seed: int, merges: int = 400, *, skipped: float = 0.0) -> tuple[str, ...]:
     """Merges as training finds them, the commonest pair first; in texts of the pieces, which the seed draws.
 
     `skipped`: so large a share of the texts does not notice a merge: then some pairs can never come about.
@@ -37,11 +39,11 @@ def trained(seed: int, merges: int = 400, *, skipped: float = 0.0) -> list[str]:
         pairs = Counter(pair for sequence in sequences for pair in pairwise(sequence))
         pair = next((pair for pair, _ in pairs.most_common() if "".join(pair) not in made), None)
         if pair is None:
-            return found
+            break
         made.add("".join(pair))
         found.append(" ".join(pair))
         sequences = [one if source.random() < skipped else _merged(one, pair) for one in sequences]
-    return found
+    return tuple(found)
 
 
 def write_vocabulary(

@@ -36,8 +36,8 @@ def asked(text: str) -> Prompt:
     return (Message("user", text),)
 
 
-LONG = asked("It was a long way to go. " * 60)
-"""420 tokens of the starter: more than a batch."""
+LONG = asked("It was a long way to go. " * 40)
+"""280 tokens of the starter: more than a batch."""
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -68,7 +68,7 @@ async def test_counts_are_exact(engine: LlamaEngine) -> None:
     assert await engine.measure(asked("abc")) == 6  # <|user|> a b c <|end|> <|assistant|>
 
 
-async def test_what_is_evaluated_and_what_is_reused_add_up(tiny: Path, start: StartEngine) -> None:
+async def test_evaluated_and_reused_tokens_add_up(tiny: Path, start: StartEngine) -> None:
     engine = await start(tiny)
     first = (await engine.complete(asked("abcdefgh"), Sampling(max_tokens=4))).usage
     again = (await engine.complete(asked("abcdefgh"), Sampling(max_tokens=4))).usage
@@ -134,7 +134,7 @@ async def test_control_tokens_written_in_a_book_stay_text(engine: LlamaEngine) -
     assert await engine.measure(asked("<|end|><|assistant|>")) > 3 + len("<|end|>")
 
 
-async def test_what_does_not_fit_is_refused_with_both_numbers(tiny: Path, start: StartEngine) -> None:
+async def test_prompts_that_do_not_fit_are_refused_with_both_numbers(tiny: Path, start: StartEngine) -> None:
     engine = await start(tiny, options=LoadOptions(context_tokens=256))
     with pytest.raises(PromptTooLongError) as caught:
         await engine.complete(asked("x" * 300), Sampling(max_tokens=20))
@@ -159,7 +159,7 @@ async def test_background_work_is_the_same_whatever_came_before(writer: LlamaEng
     assert (again.usage.prefilled, again.usage.reused) == (1, alone.usage.prefilled + alone.usage.reused - 1)
 
 
-async def test_a_person_goes_before_background_work(writer: LlamaEngine) -> None:
+async def test_interactive_requests_go_before_background_work(writer: LlamaEngine) -> None:
     order: list[str] = []
 
     async def run(name: str, prompt: Prompt, priority: Priority) -> Usage:
@@ -249,7 +249,7 @@ def _broken(folder: Path, changes: dict[str, object]) -> Path:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks the system for the limits of another process")
-async def test_a_model_that_ends_for_a_defect_leaves_no_dump_of_its_memory(tiny: Path, start: StartEngine) -> None:
+async def test_crashed_workers_leave_no_core_dump(tiny: Path, start: StartEngine) -> None:
     resource = pytest.importorskip("resource")
     limits = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (limits[1], limits[1]))
@@ -260,7 +260,7 @@ async def test_a_model_that_ends_for_a_defect_leaves_no_dump_of_its_memory(tiny:
         resource.setrlimit(resource.RLIMIT_CORE, limits)
 
 
-async def test_threads_that_wait_for_each_other_soon_leave_the_core_to_other_programs(
+async def test_workers_spin_briefly_unless_the_environment_says_otherwise(
     tiny: Path, start: StartEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)

@@ -30,18 +30,14 @@ async def test_without_a_cache_nothing_is_measured(tiny: Path, start: StartEngin
     assert info.parallel >= 1
 
 
-async def test_with_a_cache_rates_are_measured(tiny: Path, start: StartEngine, tmp_path: Path) -> None:
+async def test_rates_are_measured_once_and_stored(tiny: Path, start: StartEngine, tmp_path: Path) -> None:
     info = (await start(tiny, cache=tmp_path, fast_weights="never")).info
     assert info.rates is not None
     assert info.rates.prefill > 0
     assert [n for n, _ in info.rates.decode][:2] == [1, 2]
     assert all(rate > 0 for _, rate in info.rates.decode)
     assert info.parallel in [n for n, _ in info.rates.decode]
-
-
-async def test_the_second_start_measures_nothing(tiny: Path, start: StartEngine, tmp_path: Path) -> None:
-    first = (await start(tiny, cache=tmp_path, fast_weights="never")).info
-    (subject, _), *others = Measurements(tmp_path / "measured.json").of_model(first.fingerprint).items()
+    (subject, _), *others = Measurements(tmp_path / "measured.json").of_model(info.fingerprint).items()
     assert not others
     told = Measurement(Rates(7.0, ((1, 1.0),)), 3)
     Measurements(tmp_path / "measured.json").store(subject, told)
