@@ -91,6 +91,7 @@ class Machine:
             ("search", self.page, "stairs"),
             ("search", self.text, "--ranked", "counting"),
             ("export", self.page, "--format", "json"),
+            ("act", self.page, "Find the note"),
             ("books", "--add", self.home),
             ("paths",),
             ("keys",),

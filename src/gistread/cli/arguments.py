@@ -185,6 +185,21 @@ def add_models(parser: argparse.ArgumentParser) -> None:
         add_formats(each)
 
 
+def add_act(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("page", metavar="FILE", help="a web page saved as HTML; - reads standard input")
+    parser.add_argument("task", metavar="TASK", help="what to do on the page or site")
+    parser.add_argument(
+        "--done", metavar="STEP", action="append", default=[], help='a step already taken, such as "click Log in"'
+    )
+    parser.add_argument("--history", metavar="FILE", type=Path, help="a file of steps already taken, one a line")
+    parser.add_argument(
+        "--depth", type=count(1), metavar="N", help="element depth at which the page is cut into parts (6)"
+    )
+    parser.add_argument("--max-parts", type=count(0), metavar="N", help="most parts to open (5)")
+    add_model(parser)
+    add_formats(parser, events=True)
+
+
 def add_eval(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument
     option(

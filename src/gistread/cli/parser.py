@@ -232,6 +232,13 @@ _COMMANDS = {
         arguments.add_models,
         default_action="list",
     ),
+    "act": _Command(
+        "Choose the next step of a task on a saved web page.",
+        'examples:\n  gistread act shop.html "Find a red kettle under 30 euros"\n'
+        '  gistread act shop.html "Find a red kettle" --done "type kettle into Search" --json\n\n'
+        "Prints the element, the action and the text to type. Performs nothing and downloads nothing.",
+        arguments.add_act,
+    ),
     "eval": _Command(
         "Evaluate readers on questions with known answers.",
         "examples:\n  gistread eval list\n"

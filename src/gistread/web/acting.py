@@ -1,0 +1,269 @@
+"""Chooses the next action of a task on a web page: gists of its snippets, look-ups, a step (ReadAgent, appendix D.1).
+
+Every decision of the model is a choice among what is legal: a closed snippet, an element of an open one, an operation
+of it, an option of a list. Only text to type is free, on one line.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
+
+from gistread import prompts
+from gistread.book.normalise import count_words
+from gistread.engine.concurrency_limit import ConcurrencyLimit
+from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Sampling, Usage
+from gistread.errors import EngineError, PromptTooLongError, UsageError
+from gistread.memory.derived import ArtifactProgress, DerivedRecords, key_of
+from gistread.memory.gisting import Attempt, attempt, gist_page, gist_tokens, is_short, samplings, wanted_words
+from gistread.search.ranked import Ranker
+from gistread.web.model import Action, Element, Operation, Snippet, WebPage
+
+MAX_SNIPPETS = 5
+"""Most look-ups (Table 9: one, or one to five)."""
+
+_MAX_SHOWN = 60
+"""Most snippets shown: gists of more would take a laptop many minutes."""
+_STOP = "STOP"
+_KIND = "web gist"
+_PROMPTS = ("act_gist", "act_gist_again")
+_STEP_TOKENS = 64
+_TYPED_TOKENS = 48
+_ONE_LINE = r'root ::= [^\x00-\x20"\x7f] [^\x00-\x1f"\x7f]* "\""?'
+"""The text to type, and perhaps its closing quotation mark."""
+_MAX_STEPS = 20
+"""Earlier steps that the model sees."""
+_MAX_TASK_CHARACTERS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class SnippetOpened:
+    """The model opened a snippet."""
+
+    snippet: int
+    step: int
+    """From 1."""
+
+
+ActEvent = ArtifactProgress | SnippetOpened | Action
+
+
+@dataclass(slots=True)
+class _Window:
+    """The snippets that the model sees."""
+
+    page: WebPage
+    shown: list[int]
+    gists: dict[int, str]
+    """By snippet number; very short snippets have none."""
+    opened: set[int] = field(default_factory=set)
+
+    def is_open(self, number: int) -> bool:
+        """Whether a snippet is shown in full."""
+        return number in self.opened or number not in self.gists
+
+    def text(self, opened: Sequence[int] = ()) -> str:
+        parts = []
+        for number in self.shown:
+            whole = self.is_open(number) or number in opened
+            tag = f"(Part {number}, in full)" if whole else f"(Part {number})"
+            parts.append(f"{tag}\n{self.page.snippet(number).text if whole else self.gists[number]}")
+        return "\n\n".join(parts)
+
+    def can_act(self, named: Sequence[int]) -> bool:
+        """Whether the model sees an element, with these snippets open too."""
+        return bool(self.elements) or any(self.page.snippet(number).elements for number in named)
+
+    @property
+    def elements(self) -> list[Element]:
+        """The elements of the open snippets."""
+        whole = (self.page.snippet(number) for number in self.shown if self.is_open(number))
+        return [self.page.element(index) for snippet in whole for index in snippet.elements]
+
+    @property
+    def compression_rate(self) -> float:
+        words = sum(
+            self.page.snippet(number).words if self.is_open(number) else count_words(self.gists[number])
+            for number in self.shown
+        )
+        return 100.0 * (1.0 - words / max(1, self.page.words))
+
+
+async def act(
+    page: WebPage,
+    task: str,
+    done: Sequence[str],
+    engine: Engine,
+    derived: DerivedRecords | None = None,
+    max_snippets: int = MAX_SNIPPETS,
+) -> AsyncGenerator[ActEvent, None]:
+    """Choose the next step of `task` after those `done`. The last event is the `Action`.
+
+    Gists are stored in `derived` by their text. Raises UsageError for a task that is empty or too long,
+    PromptTooLongError when not even one snippet fits the window, EngineError when the engine fails.
+    """
+    task = " ".join(task.split())
+    if not task:
+        raise UsageError("The task is empty.", 'Say what is to be done, as in: gistread act page.html "Search for tea"')
+    if len(task) > _MAX_TASK_CHARACTERS:
+        raise UsageError(f"The task has {len(task)} characters; the limit is {_MAX_TASK_CHARACTERS}.", "Shorten it.")
+    asked = _Asked(task, tuple(done[-_MAX_STEPS:]), engine)
+    usage = NO_USAGE
+    near = _nearest(page, task)
+    gists: dict[int, str] = {}
+    long = [number for number in sorted(near) if not is_short(page.snippet(number).text)]
+    async for number, gist, cost in _gists(
+        [page.snippet(number) for number in long], engine, derived or DerivedRecords()
+    ):
+        gists[number] = gist
+        usage += cost
+        yield ArtifactProgress(len(gists), len(long), usage)
+    window = await _laid_out(page, near, gists, asked)
+    lookups: list[int] = []
+    while len(lookups) < max_snippets or not window.can_act(lookups):
+        wanted, cost = await asked.next_snippet(window, lookups)
+        usage += cost
+        if wanted is None:
+            break
+        lookups.append(wanted)
+        yield SnippetOpened(wanted, len(lookups))
+    window.opened.update(lookups)
+    element, operation, value, cost = await asked.step(window)
+    shown = tuple(window.shown)
+    yield Action(element, operation, value, tuple(lookups), shown, window.compression_rate, usage + cost)
+
+
+def _nearest(page: WebPage, task: str) -> list[int]:
+    """The snippets to show, nearest to the task first. The first has an element, so that a step is always possible."""
+    ranked = Ranker([snippet.text for snippet in page.snippets]).top(task, _MAX_SHOWN)
+    order = [position + 1 for position in dict.fromkeys([*ranked, *range(len(page.snippets))])]
+    first = next(number for number in order if page.snippet(number).elements)
+    return list(dict.fromkeys([first, *order]))[:_MAX_SHOWN]
+
+
+async def _gists(
+    snippets: Sequence[Snippet], engine: Engine, derived: DerivedRecords
+) -> AsyncGenerator[tuple[int, str, Usage], None]:
+    """Number, gist and cost of each snippet, as they finish."""
+    places = ConcurrencyLimit(engine)
+
+    async def gist(snippet: Snippet) -> tuple[int, str, Usage]:
+        key = key_of(engine.info.fingerprint, prompts.version(*_PROMPTS), snippet.text)
+        match derived.get(_KIND, key):
+            case {"gist": str(known)}:
+                return snippet.number, known, NO_USAGE
+        async with places:
+            made = await gist_page(snippet.text, engine, await _attempts(snippet, engine), Priority.INTERACTIVE)
+        derived.put(_KIND, key, {"gist": made.gist.text})
+        return snippet.number, made.gist.text, made.usage
+
+    running = [asyncio.ensure_future(gist(snippet)) for snippet in snippets]
+    try:
+        for made in asyncio.as_completed(running):
+            yield await made
+    finally:
+        for one in running:
+            one.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+
+async def _attempts(snippet: Snippet, engine: Engine) -> tuple[Attempt, ...]:
+    words = wanted_words(snippet.words)
+    room = gist_tokens(snippet.words, await engine.count(snippet.text), words)
+    templates = (prompts.load(name) for name in _PROMPTS)
+    return tuple(
+        attempt(template, template.fill(passage=snippet.text, words=words), sampling)
+        for template, sampling in zip(templates, samplings(room), strict=True)
+    )
+
+
+async def _laid_out(page: WebPage, near: Sequence[int], gists: dict[int, str], asked: "_Asked") -> _Window:
+    """As many of the nearest snippets as fit, with room for a look-up if possible."""
+    context = asked.engine.info.context_tokens
+    largest = max((page.snippet(number) for number in near), key=lambda one: len(one.text))
+    for reserve in (await asked.engine.count(largest.text), 0):
+        low, high = 0, len(near)
+        while low < high:
+            middle = (low + high + 1) // 2
+            fits = await asked.measured(_Window(page, sorted(near[:middle]), gists)) + reserve <= context
+            low, high = (middle, high) if fits else (low, middle - 1)
+        if low:
+            return _Window(page, sorted(near[:low]), gists)
+    raise PromptTooLongError(await asked.measured(_Window(page, [near[0]], gists)), 0, context)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A task and the model that is asked."""
+
+    task: str
+    done: tuple[str, ...]
+    engine: Engine
+
+    async def measured(self, window: _Window, opened: Sequence[int] = ()) -> int:
+        """Tokens of the longest prompt over this window with its answer."""
+        both = [self._prompt(name, window, opened) for name in ("act_lookup", "act_step")]
+        return max([await self.engine.measure(prompt) for prompt in both]) + _STEP_TOKENS + _TYPED_TOKENS
+
+    async def next_snippet(self, window: _Window, named: Sequence[int]) -> tuple[int | None, Usage]:
+        """The next snippet to open; None if the model wants no more or none fits.
+
+        Raises PromptTooLongError when no snippet with an element fits, so that no step is possible.
+        """
+        closed = [number for number in window.shown if not window.is_open(number) and number not in named]
+        can_act = window.can_act(named)
+        if not can_act:
+            closed = [number for number in closed if window.page.snippet(number).elements]
+        context = self.engine.info.context_tokens
+        offered = [number for number in closed if await self.measured(window, [*named, number]) <= context]
+        if not offered:
+            if not can_act:
+                raise PromptTooLongError(await self.measured(window, closed[:1]), 0, context)
+            return None, NO_USAGE
+        prompt = self._prompt("act_lookup", window)
+        if named:
+            prompt = (*prompt, Message("assistant", "".join(f"Part {number}, " for number in named)))
+        # Without an element in sight, the model must open a snippet.
+        options = [*(f"Part {number}" for number in offered), *((_STOP,) if can_act else ())]
+        if len(options) == 1:
+            return offered[0], NO_USAGE
+        choice = await self.engine.choose(prompt, options)
+        return (offered[choice.index] if choice.index < len(offered) else None), choice.usage
+
+    async def step(self, window: _Window) -> tuple[Element, Operation, str, Usage]:
+        """Element, operation and value, each a continuation of the same answer."""
+        prompt = self._prompt("act_step", window)
+        number, usage = await self._choose(prompt, "", [f"Element {one.index}" for one in window.elements])
+        element = window.elements[number]
+        said = f"Element {element.index}, "
+        which, cost = await self._choose(prompt, said, [str(one) for one in element.operations])
+        usage += cost
+        operation = element.operations[which]
+        said += operation
+        value = ""
+        if operation is Operation.SELECT:
+            option, cost = await self._choose(prompt, f"{said}: ", element.options)
+            value, usage = element.options[option], usage + cost
+        elif operation is Operation.TYPE:
+            value, cost = await self._typed(prompt, f'{said}: "')
+            usage += cost
+        return element, operation, value, usage
+
+    async def _choose(self, prompt: Prompt, said: str, options: Sequence[str]) -> tuple[int, Usage]:
+        if len(options) == 1:
+            return 0, NO_USAGE
+        if said:
+            prompt = (*prompt, Message("assistant", said))
+        choice = await self.engine.choose(prompt, options)
+        return choice.index, choice.usage
+
+    async def _typed(self, prompt: Prompt, said: str) -> tuple[str, Usage]:
+        sampling = Sampling(max_tokens=_TYPED_TOKENS, stop=('"', "\n"), grammar=_ONE_LINE)
+        written = await self.engine.complete((*prompt, Message("assistant", said)), sampling)
+        if not written.text.strip():
+            raise EngineError("The model typed nothing.", "Say in the task what to type.")
+        return " ".join(written.text.split()), written.usage
+
+    def _prompt(self, name: str, window: _Window, opened: Sequence[int] = ()) -> Prompt:
+        done = "; ".join(" ".join(step.split()) for step in self.done) or "nothing"
+        text = prompts.load(name).fill(memory=window.text(opened), task=self.task, done=done)
+        return (Message("user", text),)

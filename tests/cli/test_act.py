@@ -1,0 +1,76 @@
+"""`gistread act`: one step, told and not taken."""
+
+from pathlib import Path
+
+import pytest
+
+from gistread.errors import ExitStatus
+from tests.cli.conftest import Run
+from tests.fake_engine import FakeEngine
+from tests.web.pages import BARE, SHOP
+
+TASK = "Find out what jobs there are"
+
+
+@pytest.fixture
+def shop(tmp_path: Path, engine: FakeEngine) -> Path:
+    engine._chooses = lambda _, options: "Element 17" if "Element 17" in options else 0
+    path = tmp_path / "shop.html"
+    path.write_text(SHOP)
+    return path
+
+
+def test_json_is_one_document_with_element_operation_and_value(run: Run, shop: Path) -> None:
+    document = run("act", shop, TASK, "--json").json
+    assert set(document) == {
+        *("task", "page", "element", "operation", "value", "lookups", "shown", "compression_rate", "usage"),
+    }
+    assert document["task"] == TASK
+    assert document["element"]["name"] == "Jobs"
+    assert document["element"]["attributes"] == {"href": "/jobs"}
+    assert set(document["element"]) == {"index", "tag", "role", "name", "attributes", "xpath", "css"}
+    assert (document["operation"], document["value"]) == ("click", "")
+
+
+def test_to_a_person_the_step_is_a_line_and_where_it_is(run: Run, shop: Path) -> None:
+    ran = run("act", shop, TASK)
+    assert ran.status == ExitStatus.DONE
+    assert ran.out.splitlines()[0] == 'click · [17] link "Jobs"'
+    assert ran.out.splitlines()[1].startswith("  html > body")
+
+
+def test_events_end_with_the_action(run: Run, shop: Path) -> None:
+    events = run("act", shop, TASK, "--events").events
+    assert events[-1]["event"] == "action"
+    assert {event["event"] for event in events} <= {"gisted", "opened", "action"}
+
+
+def test_steps_come_from_a_file_and_from_the_command_line(
+    run: Run, shop: Path, tmp_path: Path, engine: FakeEngine
+) -> None:
+    history = tmp_path / "steps.txt"
+    history.write_text("click Home\n\nclick Help\n")
+    assert run("act", shop, TASK, "--history", history, "--done", "click Tea").status == ExitStatus.DONE
+    assert "Done so far: click Home; click Help; click Tea\n" in engine.calls[-1].text
+
+
+@pytest.mark.parametrize(
+    ("content", "task", "status", "says"),
+    [
+        (SHOP, " ", ExitStatus.USAGE, "The task is empty."),
+        (BARE, TASK, ExitStatus.BOOK, "page.html has no link"),
+        ("", TASK, ExitStatus.BOOK, "page.html is empty"),
+        ("\x00\x01", TASK, ExitStatus.BOOK, "is not an HTML page"),
+        (None, TASK, ExitStatus.BOOK, "No such file"),
+    ],
+)
+def test_what_cannot_be_is_said_in_at_most_two_lines(
+    run: Run, tmp_path: Path, engine: FakeEngine, content: str | None, task: str, status: int, says: str
+) -> None:
+    page = tmp_path / "page.html"
+    if content is not None:
+        page.write_text(content)
+    ran = run("act", page, task)
+    assert (ran.status, ran.out) == (status, "")
+    assert says in ran.err
+    assert len(ran.err.splitlines()) <= 2

@@ -1,0 +1,1 @@
+"""Tests of acting on web pages."""
