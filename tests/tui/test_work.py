@@ -79,7 +79,7 @@ def test_a_walk_is_a_tree_with_its_path_what_was_left_and_where_it_is() -> None:
     assert texts(*WALK) == [
         " the whole book  pages 1–8",
         "  ▸ pages 5–8, gone into  The key.",
-        "    × page 6, read: does not tell  Gist 6.",
+        "    × page 6, read: no answer in it  Gist 6.",
         "    ▸ page 8, being read  Gist 8.",
         "    · pages 5, 7, not gone into",
         "  · pages 1–4, not gone into",
@@ -94,7 +94,7 @@ def test_before_a_choice_every_part_that_can_be_chosen_is_shown() -> None:
 
 def test_a_part_that_was_left_stays_in_the_tree_and_says_so() -> None:
     said = texts(TOP, Walked(1, 5, 8), INSIDE, TurnedBack(1, 5, 8), Walked(1, 1, 4))
-    assert "  × pages 5–8, left: nothing in it tells  The key." in said
+    assert "  × pages 5–8, left: no answer in it  The key." in said
     assert any("pages 1–4, here: choosing" in line for line in said)
 
 
@@ -107,7 +107,7 @@ def test_a_page_that_does_not_fit_was_not_read() -> None:
 
 def test_of_a_page_that_was_read_in_part_it_is_said_how_much() -> None:
     events = (*WALK[:5], Unfit(6, 0.4), TurnedBack(0, 6, 6))
-    assert "    × page 6, read to 40%, no more fits: does not tell  Gist 6." in texts(*events)
+    assert "    × page 6, read to 40%, no more fits: no answer in it  Gist 6." in texts(*events)
     assert work_after(events).summary(PLACES) == "down the tree: pages 5–8 · 1 page read"
 
 
@@ -119,7 +119,7 @@ def test_every_line_of_a_walk_leads_to_its_first_page() -> None:
 
 def test_when_the_walk_is_over_the_page_that_told_says_so_and_one_line_says_it_all() -> None:
     events = (*WALK, Stopped(StopReason.ENOUGH))
-    assert any("page 8, read: it tells" in line for line in texts(*events))
+    assert any("page 8, read: it helps" in line for line in texts(*events))
     assert work_after(events).summary(PLACES) == "down the tree: pages 5–8 ▸ page 8 · 2 pages read"
 
 
