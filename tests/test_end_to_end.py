@@ -13,16 +13,14 @@ import pytest
 from tests.models import starter_path
 from tests.terminal import Terminal, environment, terminal
 
-CHAPTERS = 5
-
 
 @pytest.fixture
 def book(tmp_path: Path) -> Path:
-    """Five chapters of some 150 words; the fourth is where the key is."""
-    return write_book(tmp_path / "The Ferry.txt", CHAPTERS)
+    return write_book(tmp_path / "The Ferry.txt", 5)
 
 
 def write_book(path: Path, count: int) -> Path:
+    """Chapters of some 150 words, a page each; the key is in the fourth."""
     chapters = []
     for number in range(1, count + 1):
         thing = "the brass key under the oar" if number == 4 else f"a letter from sister {number}"
@@ -40,7 +38,8 @@ def read_to_the_end(run: Terminal) -> None:
     run.wait_for("memory complete", seconds=120)
 
 
-def test_a_book_is_read_asked_about_and_reopened_at_the_same_place(tiny: Path, book: Path, tmp_path: Path) -> None:
+def test_a_book_is_read_asked_about_and_reopened_at_the_same_place(tiny: Path, tmp_path: Path) -> None:
+    book = write_book(tmp_path / "The Ferry.txt", 4)
     with terminal(["--model", str(tiny), str(book)], tmp_path) as run:
         run.wait_for("The Ferry", "Marta found a letter")
         read_to_the_end(run)
@@ -68,7 +67,7 @@ def wait_for_page(run: Terminal, number: int) -> int:
 
 
 def test_a_killed_worker_is_restarted_and_the_book_read_to_its_end(tiny: Path, tmp_path: Path) -> None:
-    book = write_book(tmp_path / "A Longer Ferry.txt", 6)
+    book = write_book(tmp_path / "A Longer Ferry.txt", 4)
     with terminal(["--model", str(tiny), str(book)], tmp_path) as run:
         wait_for_page(run, 2)
         assert run.worker is not None
@@ -78,7 +77,7 @@ def test_a_killed_worker_is_restarted_and_the_book_read_to_its_end(tiny: Path, t
 
 
 def test_reading_resumes_after_the_program_was_killed(tiny: Path, tmp_path: Path) -> None:
-    book = write_book(tmp_path / "A Long Ferry.txt", 10)
+    book = write_book(tmp_path / "A Long Ferry.txt", 7)
     with terminal(["--model", str(tiny), str(book)], tmp_path) as run:
         page = wait_for_page(run, 3)
         worker = run.worker
@@ -93,7 +92,7 @@ def test_reading_resumes_after_the_program_was_killed(tiny: Path, tmp_path: Path
         check=True,
     )
     document = json.loads(ran.stdout)
-    assert page - 1 <= document["resumed_pages"] < document["pages"] == 10
+    assert page - 1 <= document["resumed_pages"] < document["pages"] == 7
 
 
 def test_every_size_of_terminal_works(book: Path, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """No circle of imports, whether at run time, for types or inside functions; no pile of base classes."""
 
 import ast
+import functools
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import gistread
 PACKAGE = Path(gistread.__file__).parent
 
 
+@functools.cache
 def modules() -> dict[str, ast.Module]:
     """Every module of gistread, by its whole name."""
     found = {}
