@@ -181,31 +181,6 @@ async def test_keys_are_changed_by_the_settings_and_wrong_ones_are_named(tmp_pat
         assert screen.book_pane.scroll_offset.y == at
 
 
-async def test_the_palette_finds_commands_by_name(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path)
-    async with app.run_test(size=SIZE) as pilot:
-        await opened(pilot)
-        await pilot.press("ctrl+p")
-        await pilot.pause(0.2)
-        await pilot.press(*"contents")
-        await until(pilot, lambda: "Contents" in text_of(app))
-        await pilot.press("enter")
-        await until(pilot, lambda: type(app.screen).__name__ == "ContentsScreen")
-
-
-async def test_help_names_every_command_with_its_key(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path, config=Config(keys={"ask": "z"}))
-    async with app.run_test(size=(110, 150)) as pilot:
-        await opened(pilot)
-        await pilot.press("f1")
-        await until(pilot, lambda: "Ask the book" in text_of(app))
-        shown = text_of(app)
-        line = next(line for line in shown.splitlines() if "Ask the book" in line)
-        assert " z " in line
-        for title in ("Contents", "Pin or unpin a page", "Choose a theme", "Quit", "Next screen"):
-            assert title in shown
-
-
 async def test_a_reader_is_chosen_for_the_next_question_and_for_other_days(tmp_path: Path) -> None:
     paths = paths_in(tmp_path)
     app = GistreadApp(small_book(), paths=paths, config=Config(), make_engine=lambda _: SteppedEngine())

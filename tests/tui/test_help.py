@@ -8,8 +8,9 @@ from gistread.config import Config
 from gistread.tui.commands import COMMANDS, Scope
 from gistread.tui.layout import Pane
 from gistread.tui.screens.help import HelpScreen, Line, help_of, places_first
+from gistread.tui.widgets.typography_panel import TypographyPanel
 from tests.tui.books import small_book
-from tests.tui.scripted import SteppedEngine, app_on, lines, opened, read_whole, text_of, until
+from tests.tui.scripted import app_on, lines, opened, text_of, until
 
 SIZE = (110, 40)
 
@@ -63,28 +64,30 @@ async def test_typing_searches_and_escape_clears_then_closes(tmp_path: Path) -> 
 
 
 async def test_the_memory_has_its_own_keys_first(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path, SteppedEngine())
+    app = app_on(small_book(), tmp_path)
     async with app.run_test(size=SIZE) as pilot:
-        screen = await read_whole(pilot)
+        screen = await opened(pilot)
         screen.panes.show(Pane.MEMORY)
         await pilot.pause()
         await pilot.press("f1")
         await until(pilot, lambda: "In the memory" in text_of(app))
 
 
-@pytest.mark.parametrize("key", ["t", "m", "T", "l", "L", "ctrl+f", "="])
-async def test_every_screen_has_help_and_comes_back(tmp_path: Path, key: str) -> None:
+async def test_every_screen_has_help_and_comes_back(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
-        await pilot.press(key)
-        await pilot.pause(0.3)
-        here = app.screen
-        assert here is not screen or key == "="
-        await pilot.press("f1")
-        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
-        await pilot.press("f1")
-        await until(pilot, lambda: app.screen is here)
+        for key in ("t", "m", "T", "l", "L", "ctrl+f", "="):
+            await pilot.press(key)
+            await until(pilot, lambda: app.screen is not screen or screen.query(TypographyPanel))
+            here = app.screen
+            assert (here is screen) is (key == "=")
+            await pilot.press("f1")
+            await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+            await pilot.press("f1")
+            await until(pilot, lambda here=here: app.screen is here)
+            await pilot.press("escape")
+            await until(pilot, lambda: app.screen is screen)
 
 
 async def test_everything_of_the_table_is_in_the_command_palette(tmp_path: Path) -> None:
@@ -106,9 +109,10 @@ async def test_everything_of_the_table_is_in_the_command_palette(tmp_path: Path)
         await until(pilot, lambda: screen.book_pane.share_read(screen.book) == 1.0)
 
 
-@pytest.mark.parametrize("columns", [60, 80, 100, 140])
-async def test_the_key_of_the_help_is_always_in_the_key_line(tmp_path: Path, columns: int) -> None:
+async def test_the_key_of_the_help_is_always_in_the_key_line(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
-    async with app.run_test(size=(columns, 24)) as pilot:
+    async with app.run_test(size=(140, 24)) as pilot:
         await opened(pilot)
-        await until(pilot, lambda: "F1 help" in lines(app)[-1])
+        for columns in (140, 100, 80, 60):
+            await pilot.resize_terminal(columns, 24)
+            await until(pilot, lambda columns=columns: len(lines(app)[-1]) == columns and "F1 help" in lines(app)[-1])

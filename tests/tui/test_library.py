@@ -25,7 +25,9 @@ async def test_an_empty_library_says_how_to_open_a_book_and_offers_the_sample(tm
         assert screen.book.words > 5000
 
 
-async def test_without_a_book_enter_opens_the_one_that_was_read_last(tmp_path: Path, folder: Path) -> None:
+async def test_without_a_book_enter_opens_the_one_that_was_read_last_and_the_mouse_any(
+    tmp_path: Path, folder: Path
+) -> None:
     await read_first(folder / "The Long Tale.txt", tmp_path)
     await read_first(folder / "A Short Tale.txt", tmp_path)
     app = app_on(None, tmp_path)
@@ -37,11 +39,23 @@ async def test_without_a_book_enter_opens_the_one_that_was_read_last(tmp_path: P
         await pilot.press("enter")
         screen = await opened(pilot)
         assert screen.book.title == "A Short Tale"
+        await pilot.press("L")
+        await until(pilot, lambda: isinstance(app.screen, LibraryScreen) and "The Long Tale" in text_of(app))
+        await pilot.click("#books", offset=(5, 1))
+        await until(pilot, lambda: str(folder / "The Long Tale.txt") in text_of(app))
+        await pilot.click("#books", offset=(5, 1))
+        await until(pilot, lambda: app.reading is not screen and isinstance(app.screen, ReadingScreen))
+        assert (await opened(pilot)).book.title == "The Long Tale"
 
 
-async def test_typing_filters_and_enter_opens_what_is_left(tmp_path: Path, folder: Path) -> None:
+async def test_typing_filters_escape_shows_all_again_and_enter_opens_what_is_left(tmp_path: Path, folder: Path) -> None:
     async with library_of(folder, tmp_path) as pilot:
         assert "not opened yet" in text_of(pilot.app)
+        await pilot.press("slash", *"tale", "down")  # the arrows move while one types
+        await until(pilot, lambda: "2 of 3" in text_of(pilot.app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "3 books" in text_of(pilot.app))
+        assert isinstance(pilot.app.screen, LibraryScreen)
         await pilot.press("slash", *"emile")
         await until(pilot, lambda: "1 of 3" in text_of(pilot.app))
         assert "Tale" not in text_of(pilot.app)
@@ -50,16 +64,7 @@ async def test_typing_filters_and_enter_opens_what_is_left(tmp_path: Path, folde
         assert screen.book.title == "Notes on Émile"
 
 
-async def test_the_arrows_move_while_one_types_and_escape_shows_all_again(tmp_path: Path, folder: Path) -> None:
-    async with library_of(folder, tmp_path) as pilot:
-        await pilot.press("slash", *"tale", "down")
-        await until(pilot, lambda: "2 of 3" in text_of(pilot.app))
-        await pilot.press("escape")
-        await until(pilot, lambda: "3 books" in text_of(pilot.app))
-        assert isinstance(pilot.app.screen, LibraryScreen)
-
-
-async def test_a_book_is_taken_out_and_brought_back(tmp_path: Path, folder: Path) -> None:
+async def test_a_book_is_taken_out_and_brought_back_and_every_order_can_be_had(tmp_path: Path, folder: Path) -> None:
     async with library_of(folder, tmp_path) as pilot:
         await pilot.press("x")
         await until(pilot, lambda: "2 books" in text_of(pilot.app))
@@ -68,6 +73,9 @@ async def test_a_book_is_taken_out_and_brought_back(tmp_path: Path, folder: Path
         await pilot.press("U")
         await until(pilot, lambda: "3 books" in text_of(pilot.app))
         assert len(entries(tmp_path)) == 3
+        for order in ("title", "author", "progress", "last read"):
+            await pilot.press("s")
+            await until(pilot, lambda order=order: f"by {order}" in text_of(pilot.app))
 
 
 async def test_over_an_open_book_escape_goes_back_to_it(tmp_path: Path, folder: Path) -> None:
@@ -100,26 +108,6 @@ async def test_a_path_is_proposed_as_it_is_typed(tmp_path: Path, folder: Path) -
         await pilot.press("tab", "enter")
         screen = await opened(pilot)
         assert screen.book.title == "The Long Tale"
-
-
-async def test_the_mouse_alone_chooses_and_opens(tmp_path: Path, folder: Path) -> None:
-    await read_first(folder / "The Long Tale.txt", tmp_path)
-    await read_first(folder / "A Short Tale.txt", tmp_path)
-    app = app_on(None, tmp_path)
-    async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: "The Long Tale" in text_of(app))
-        await pilot.click("#books", offset=(5, 1))
-        await until(pilot, lambda: str(folder / "The Long Tale.txt") in text_of(app))
-        await pilot.click("#books", offset=(5, 1))
-        screen = await opened(pilot)
-        assert screen.book.title == "The Long Tale"
-
-
-async def test_every_order_can_be_had(tmp_path: Path, folder: Path) -> None:
-    async with library_of(folder, tmp_path) as pilot:
-        for order in ("title", "author", "progress", "last read"):
-            await pilot.press("s")
-            await until(pilot, lambda order=order: f"by {order}" in text_of(pilot.app))
 
 
 async def test_thousands_of_books_scroll_and_filter_at_once(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def chosen(screen: ReadingScreen) -> list[str]:
     return [screen.book.text[mark.start : mark.end] for mark in screen.controllers.context.layers.of(Layer.LINKS)]
 
 
-async def test_links_on_the_screen_are_chosen_in_turn(tmp_path: Path) -> None:
+async def test_links_are_chosen_in_turn_lead_to_their_places_and_back_returns(tmp_path: Path) -> None:
     app = app_on(linked_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
@@ -76,12 +76,6 @@ async def test_links_on_the_screen_are_chosen_in_turn(tmp_path: Path) -> None:
         ):
             await pilot.press(key)
             await until(pilot, lambda words=words: chosen(screen) == [words])
-
-
-async def test_a_link_leads_to_its_place_and_back_returns(tmp_path: Path) -> None:
-    app = app_on(linked_book(), tmp_path)
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await opened(pilot)
         await pilot.press("3", ".", "enter")
         await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[1].start)
         await pilot.press("backspace")

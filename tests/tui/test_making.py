@@ -23,7 +23,7 @@ async def test_the_status_line_tells_of_it_and_escape_pauses_and_r_goes_on(tmp_p
         return says(text)
 
     engine._says = stopping
-    app = app_on(long_book(), tmp_path, engine, GRAPHREADER)
+    app = app_on(long_book(20), tmp_path, engine, GRAPHREADER)
     async with app.run_test(size=(120, 40)) as pilot:
         screen = await opened(pilot)
         session = screen.session
@@ -43,7 +43,7 @@ async def test_the_status_line_tells_of_it_and_escape_pauses_and_r_goes_on(tmp_p
 async def test_the_chooser_says_what_each_reader_needs_and_how_long_it_takes(tmp_path: Path) -> None:
     engine = SteppedEngine(says=says)
     engine._info = replace(engine.info, rates=Rates(100.0, ((1, 10.0),)))
-    app = app_on(long_book(), tmp_path, engine, replace(GRAPHREADER, reader="readagent-s"))
+    app = app_on(long_book(20), tmp_path, engine, replace(GRAPHREADER, reader="readagent-s"))
     async with app.run_test(size=(120, 60)) as pilot:
         screen = await opened(pilot)
         await pilot.press("A")
@@ -65,7 +65,7 @@ async def test_the_chooser_says_what_each_reader_needs_and_how_long_it_takes(tmp
 async def test_the_reading_of_parts_is_told_paused_and_taken_up(tmp_path: Path) -> None:
     engine = SteppedEngine(says=says, pinnable_tokens=100_000)
     engine._info = replace(engine.info, rates=Rates(100.0, ((1, 10.0),)))
-    app = app_on(long_book(), tmp_path, engine, replace(LONGAGENT, prepare="when asked"))
+    app = app_on(long_book(60), tmp_path, engine, replace(LONGAGENT, prepare="when asked"))
     async with app.run_test(size=(120, 60)) as pilot:
         screen = await opened(pilot)
         session = screen.session

@@ -64,15 +64,20 @@ async def test_a_book_is_read_as_something_else_and_the_memory_before_stays(tmp_
     assert {(one.focus.preset.name, one.complete) for one in kept(tmp_path)} == {("fiction", True), ("meeting", True)}
 
 
-async def test_choosing_what_it_is_already_changes_nothing(tmp_path: Path) -> None:
+async def test_choosing_what_it_is_already_or_a_task_that_is_too_long_changes_nothing(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, engine := SteppedEngine())
-    async with app.run_test(size=SIZE) as pilot:
-        await read_whole(pilot)
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
+        screen = await read_whole(pilot)
         calls = len(engine.calls)
         await chooser(pilot, "D")
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, ReadingScreen))
         await pilot.pause(0.1)
+        await chooser(pilot, "Q")
+        app.screen.query_one("#typed").value = "x" * 700  # type: ignore[attr-defined]
+        await pilot.press("enter")
+        await until(pilot, lambda: "the limit is 600" in text_of(app))
+        assert focus_on(screen) == DEFAULT_FOCUS
         assert len(engine.calls) == calls
     assert len(kept(tmp_path)) == 1
 
@@ -214,17 +219,6 @@ async def test_a_preset_that_cannot_be_used_is_one_line_and_another_can_be_chose
         await until(pilot, lambda: "Preset broken.toml" in text_of(app))
         await pilot.press("G", "enter")
         await until(pilot, lambda: focus_on(screen) == GistFocus(built_in_presets()["paper"]))
-
-
-async def test_a_task_that_is_too_long_is_refused_in_words(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path, SteppedEngine())
-    async with app.run_test(size=SIZE, notifications=True) as pilot:
-        screen = await read_whole(pilot)
-        await chooser(pilot, "Q")
-        app.screen.query_one("#typed").value = "x" * 700  # type: ignore[attr-defined]
-        await pilot.press("enter")
-        await until(pilot, lambda: "the limit is 600" in text_of(app))
-        assert focus_on(screen) == DEFAULT_FOCUS
 
 
 async def test_words_of_a_task_are_never_markup(tmp_path: Path) -> None:

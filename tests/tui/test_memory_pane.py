@@ -33,7 +33,7 @@ async def test_pages_appear_as_the_model_reads_and_the_rest_is_said_to_be_unread
 
 
 async def test_the_page_where_one_reads_is_marked(tmp_path: Path) -> None:
-    app = app_on(long_book(), tmp_path, SteppedEngine(says=gists))
+    app = app_on(long_book(40), tmp_path, SteppedEngine(says=gists))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         assert screen.memory_pane.view.here == 1
@@ -67,7 +67,7 @@ async def test_a_page_opens_and_closes_inline_by_key_and_by_mouse(tmp_path: Path
 
 
 async def test_pages_are_pinned_and_the_place_in_the_book_is_a_key_away(tmp_path: Path) -> None:
-    app = app_on(long_book(), tmp_path, SteppedEngine(says=gists))
+    app = app_on(long_book(40), tmp_path, SteppedEngine(says=gists))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         await pilot.press("tab", "down", "down", "p")
@@ -82,7 +82,7 @@ async def test_pages_are_pinned_and_the_place_in_the_book_is_a_key_away(tmp_path
 
 
 async def test_walking_through_the_memory_moves_the_book_only_while_they_follow(tmp_path: Path) -> None:
-    app = app_on(long_book(), tmp_path, SteppedEngine(says=gists))
+    app = app_on(long_book(40), tmp_path, SteppedEngine(says=gists))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         await pilot.press("tab", "down", "down")
@@ -108,7 +108,7 @@ async def test_a_finished_memory_is_there_at_once_without_a_model(tmp_path: Path
 async def test_reading_pauses_and_goes_on_by_key(tmp_path: Path) -> None:
     engine = SteppedEngine(says=gists)
     engine.stop_after = 9
-    app = app_on(long_book(), tmp_path, engine)
+    app = app_on(long_book(40), tmp_path, engine)
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
         await until(pilot, lambda: not engine.gate.is_set())

@@ -139,12 +139,8 @@ async def test_rows_appear_while_headers_are_read_and_the_cursor_stays_where_it_
         assert rows.highlighted_option.id == put
 
 
-@pytest.mark.parametrize(
-    ("typed", "told", "why"),
-    [("broken", "/models/broken.gguf", "cannot be used"), ("vectors", "/models/vectors.gguf", "for search by meaning")],
-)
 async def test_what_cannot_be_used_can_be_looked_at_and_says_why_when_it_is_chosen(
-    tmp_path: Path, found: list[ModelFile], typed: str, told: str, why: str
+    tmp_path: Path, found: list[ModelFile]
 ) -> None:
     asked_for: list[str] = []
     app = app_in(tmp_path, asked_for)
@@ -152,11 +148,17 @@ async def test_what_cannot_be_used_can_be_looked_at_and_says_why_when_it_is_chos
         await opened(pilot)
         await pilot.press("m")
         await until(pilot, lambda: "on this machine ·" in text_of(app))
-        await pilot.press(*typed)
-        await until(pilot, lambda: told in text_of(app))
-        await pilot.press("enter")
-        await until(pilot, lambda: any(why in notice.message for notice in app._notifications))
-        assert isinstance(app.screen, ModelScreen)
+        for typed, told, why in (
+            ("broken", "/models/broken.gguf", "cannot be used"),
+            ("vectors", "/models/vectors.gguf", "for search by meaning"),
+        ):
+            await pilot.press(*typed)
+            await until(pilot, lambda told=told: told in text_of(app))
+            await pilot.press("enter")
+            await until(pilot, lambda why=why: any(why in notice.message for notice in app._notifications))
+            assert isinstance(app.screen, ModelScreen)
+            await pilot.press("escape")  # clears what is typed
+            await until(pilot, lambda: "adder-3b" in text_of(app))
         assert asked_for == []
 
 
@@ -219,13 +221,14 @@ async def test_a_model_is_chosen_with_the_mouse_alone(tmp_path: Path, found: lis
         await until(pilot, lambda: asked_for == ["/models/zebra-7b.gguf"])
 
 
-@pytest.mark.parametrize("size", [(80, 24), (60, 16), (160, 50)])
-async def test_name_and_detail_are_on_screens_of_every_size(
-    tmp_path: Path, found: list[ModelFile], size: tuple[int, int]
-) -> None:
+async def test_name_and_detail_are_on_screens_of_every_size(tmp_path: Path, found: list[ModelFile]) -> None:
     app = app_in(tmp_path, [])
-    async with app.run_test(size=size) as pilot:
-        await opened(pilot)
-        await pilot.press("m")
-        await until(pilot, lambda: "adder-3b" in text_of(app))
-        assert "/models/adder-3b.gguf" in text_of(app)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        for size in ((80, 24), (60, 16), (160, 50)):
+            await pilot.resize_terminal(*size)
+            await pilot.press("m")
+            await until(pilot, lambda: "adder-3b" in text_of(app))
+            assert "/models/adder-3b.gguf" in text_of(app)
+            await pilot.press("escape")
+            await until(pilot, lambda: app.screen is screen)

@@ -2,43 +2,36 @@
 
 from pathlib import Path
 
-import pytest
 from textual.pilot import Pilot
 
 from gistread.tui.layout import Pane
 from gistread.tui.widgets.prompt import Prompt
+from gistread.user_data import UserData
 from tests.tui.books import long_book, small_book
-from tests.tui.scripted import SteppedEngine, app_on, lines, opened, read_whole, text_of, until
+from tests.tui.scripted import SteppedEngine, app_on, lines, opened, paths_in, read_whole, text_of, until
 
 NARROW, WIDE = (80, 24), (120, 40)
 
 
-@pytest.mark.parametrize(
-    ("keys", "rows"),
-    [
-        (["1", "2", "j"], 12),
-        (["1", "0", "down"], 10),
-        (["9", "j", "4", "k"], 5),
-        (["7", "escape", "j"], 1),
-        (["7", "x", "j"], 1),
-        (["0", "j"], 1),
-        (["6", "d"], 6),
-        (["6", "d", "d"], 12),
-        (["6", "ctrl+d", "u"], 0),
-    ],
-)
-async def test_a_number_before_a_key_is_how_often(tmp_path: Path, keys: list[str], rows: int) -> None:
+async def test_a_number_before_a_key_is_how_often_and_is_in_the_key_line_while_it_waits(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
-        await pilot.press(*keys)
-        await until(pilot, lambda: screen.book_pane.scroll_offset.y == rows)
-
-
-async def test_the_number_is_in_the_key_line_while_it_waits(tmp_path: Path) -> None:
-    app = app_on(long_book(), tmp_path)
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await opened(pilot)
+        for keys, rows in (
+            (["1", "2", "j"], 12),
+            (["1", "0", "down"], 10),
+            (["9", "j", "4", "k"], 5),
+            (["7", "escape", "j"], 1),
+            (["7", "x", "j"], 1),
+            (["0", "j"], 1),
+            (["6", "d"], 6),
+            (["6", "d", "d"], 12),
+            (["6", "ctrl+d", "u"], 0),
+        ):
+            await pilot.press(*keys)
+            await until(pilot, lambda rows=rows: screen.book_pane.scroll_offset.y == rows)
+            await pilot.press("home")
+            await until(pilot, lambda: screen.book_pane.scroll_offset.y == 0)
         await pilot.press("4", "2")
         await until(pilot, lambda: lines(app)[-1].lstrip().startswith("42"))
         await pilot.press("escape")
@@ -46,15 +39,15 @@ async def test_the_number_is_in_the_key_line_while_it_waits(tmp_path: Path) -> N
         assert screen.panes.current is Pane.BOOK
 
 
-@pytest.mark.parametrize(("keys", "share"), [(["4", "0", "%"], 0.4), (["5", "0", "G"], 0.5), (["2", "5", "g"], 0.25)])
-async def test_a_percentage_is_one_key_after_its_number(tmp_path: Path, keys: list[str], share: float) -> None:
+async def test_a_percentage_is_one_key_after_its_number(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
-        await pilot.press(*keys)
-        await until(pilot, lambda: abs(screen.book_pane.place / len(screen.book.text) - share) < 0.01)
-        await pilot.press("backspace")
-        await until(pilot, lambda: screen.book_pane.scroll_offset.y == 0)
+        for keys, share in ((["4", "0", "%"], 0.4), (["5", "0", "G"], 0.5), (["2", "5", "g"], 0.25)):
+            await pilot.press(*keys)
+            await until(pilot, lambda share=share: abs(screen.book_pane.place / len(screen.book.text) - share) < 0.01)
+            await pilot.press("backspace")
+            await until(pilot, lambda: screen.book_pane.scroll_offset.y == 0)
 
 
 async def test_paragraphs_are_stepped_through(tmp_path: Path) -> None:
@@ -94,14 +87,6 @@ async def test_back_and_forward_go_through_all_jumps_as_in_a_browser(tmp_path: P
         assert screen.book_pane.place == chapters[5]
 
 
-async def test_tab_is_still_tab(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path, SteppedEngine())
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await read_whole(pilot)
-        await pilot.press("tab")
-        await until(pilot, lambda: screen.panes.current is Pane.MEMORY)
-
-
 async def test_stepping_through_chapters_is_one_jump_for_the_way_back(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
@@ -122,23 +107,11 @@ async def go_to(pilot: Pilot[None], words: str) -> None:
     await pilot.pause()
 
 
-async def test_go_to_says_what_is_meant_while_one_types_and_goes_there(tmp_path: Path) -> None:
-    app = app_on(long_book(), tmp_path)
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await opened(pilot)
-        await go_to(pilot, "chapter 1")
-        await until(pilot, lambda: "Chapter 10, 45%" in text_of(app))
-        await pilot.press("down", "enter")
-        await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[9].start)
-        assert not screen.query_one(Prompt).is_open
-        assert screen.focused is screen.book_pane
-
-
-async def test_go_to_says_in_words_what_it_does_not_understand(tmp_path: Path) -> None:
+async def test_go_to_lists_what_is_meant_while_one_types_and_goes_there_by_key_and_by_mouse(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
-        for words, said in (
+        for words, said in (  # What it does not understand it says, and it stays open.
             ("zebra", "No such chapter"),
             ("page 300", "The book has pages 1 to"),
             ("140%", "Enter a number from 0 to 100"),
@@ -152,6 +125,17 @@ async def test_go_to_says_in_words_what_it_does_not_understand(tmp_path: Path) -
             await pilot.press("escape")
             await until(pilot, lambda: not screen.query_one(Prompt).is_open)
         assert screen.book_pane.scroll_offset.y == 0
+        await go_to(pilot, "chapter 1")
+        await until(pilot, lambda: "Chapter 10, 45%" in text_of(app))
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[9].start)
+        assert not screen.query_one(Prompt).is_open
+        assert screen.focused is screen.book_pane
+        await go_to(pilot, "chapter 1")
+        await until(pilot, lambda: "Chapter 11," in text_of(app))
+        row = next(n for n, line in enumerate(lines(app)) if "Chapter 11," in line)
+        await pilot.click(offset=(10, row))
+        await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[10].start)
 
 
 async def test_go_to_knows_the_pages_of_the_memory(tmp_path: Path) -> None:
@@ -164,18 +148,7 @@ async def test_go_to_knows_the_pages_of_the_memory(tmp_path: Path) -> None:
         await until(pilot, lambda: screen.book_pane.place == start)
 
 
-async def test_a_choice_can_be_clicked(tmp_path: Path) -> None:
-    app = app_on(long_book(), tmp_path)
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await opened(pilot)
-        await go_to(pilot, "chapter 1")
-        await until(pilot, lambda: "Chapter 10" in text_of(app))
-        row = next(n for n, line in enumerate(lines(app)) if "Chapter 11," in line)
-        await pilot.click(offset=(10, row))
-        await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[10].start)
-
-
-async def test_the_same_words_are_at_the_top_at_another_width(tmp_path: Path) -> None:
+async def test_the_place_is_kept_after_closing_at_every_width(tmp_path: Path) -> None:
     book = long_book()
     app = app_on(book, tmp_path)
     async with app.run_test(size=NARROW) as pilot:
@@ -184,7 +157,8 @@ async def test_the_same_words_are_at_the_top_at_another_width(tmp_path: Path) ->
         await until(pilot, lambda: screen.book_pane.place > 0)
         place = screen.book_pane.place
         await pilot.press("q")
-    for size in ((47, 20), (200, 60), (80, 24)):
+    assert UserData(paths_in(tmp_path).books).position(book.sha256) == place
+    for size in ((47, 20), (200, 60)):
         again = app_on(book, tmp_path)
         async with again.run_test(size=size) as pilot:
             screen = await opened(pilot)

@@ -192,23 +192,26 @@ async def test_without_the_packages_it_is_said_how_to_have_them(
         assert "A red flag." in text_of(app)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (20, 5), (200, 60)])
-async def test_a_picture_fits_every_screen(tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_a_picture_fits_every_screen(tmp_path: Path) -> None:
     book, page = illustrated(tmp_path)
     (tmp_path / "red.png").write_bytes(png("#ff0000", (1000, 1500)))
     app = app_on(book, tmp_path)
     app._first_path = page
-    async with app.run_test(size=size) as pilot:
-        await opened(pilot)
-        await pilot.press("i")
-        await until(
-            pilot, lambda: app.screen.query("HalfcellImage") and app.screen.query_one("HalfcellImage").size.height
-        )
-        drawn, room = app.screen.query_one("HalfcellImage"), app.screen.query_one("#viewer-picture")
-        assert drawn.size.height <= room.size.height
-        assert drawn.size.width <= room.size.width
-        if size == (200, 60):
-            assert drawn.size.width == pytest.approx(drawn.size.height * 2 * 1000 / 1500, abs=2)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        for size in ((80, 24), (20, 5), (200, 60)):
+            await pilot.resize_terminal(*size)
+            await pilot.press("i")
+            await until(
+                pilot, lambda: app.screen.query("HalfcellImage") and app.screen.query_one("HalfcellImage").size.height
+            )
+            drawn, room = app.screen.query_one("HalfcellImage"), app.screen.query_one("#viewer-picture")
+            assert drawn.size.height <= room.size.height
+            assert drawn.size.width <= room.size.width
+            if size == (200, 60):
+                assert drawn.size.width == pytest.approx(drawn.size.height * 2 * 1000 / 1500, abs=2)
+            await pilot.press("escape")
+            await until(pilot, lambda: app.screen is screen)
 
 
 @pytest.mark.slow

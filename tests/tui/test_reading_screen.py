@@ -8,9 +8,8 @@ from textual.filter import Monochrome
 from gistread.config import Config
 from gistread.tui.defects import DefectError
 from gistread.tui.layout import Pane
-from gistread.user_data import UserData
 from tests.tui.books import long_book, small_book
-from tests.tui.scripted import SteppedEngine, app_on, lines, opened, paths_in, read_whole, text_of, until
+from tests.tui.scripted import SteppedEngine, app_on, lines, opened, read_whole, text_of, until
 
 WIDE, NARROW = (120, 40), (80, 24)
 
@@ -25,29 +24,26 @@ async def test_a_book_is_shown_before_any_model_is_chosen(tmp_path: Path) -> Non
         assert "m chooses one" in shown
 
 
-@pytest.mark.parametrize(
-    ("keys", "back"),
-    [
-        (["space"], ["b"]),
-        (["pagedown"], ["pageup"]),
-        (["ctrl+d"], ["ctrl+u"]),
-        (["j", "j"], ["k", "k"]),
-        (["down"], ["up"]),
-        (["G"], ["g"]),
-        (["end"], ["home"]),
-    ],
-)
-async def test_keys_move_in_the_book_and_back(tmp_path: Path, keys: list[str], back: list[str]) -> None:
+async def test_keys_move_in_the_book_and_back(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
         before = screen.book_pane.scroll_offset.y
-        await pilot.press(*keys)
-        await pilot.pause()
-        assert screen.book_pane.scroll_offset.y > before
-        await pilot.press(*back)
-        await pilot.pause()
-        assert screen.book_pane.scroll_offset.y == before
+        for keys, back in (
+            (["space"], ["b"]),
+            (["pagedown"], ["pageup"]),
+            (["ctrl+d"], ["ctrl+u"]),
+            (["j", "j"], ["k", "k"]),
+            (["down"], ["up"]),
+            (["G"], ["g"]),
+            (["end"], ["home"]),
+        ):
+            await pilot.press(*keys)
+            await pilot.pause()
+            assert screen.book_pane.scroll_offset.y > before, keys
+            await pilot.press(*back)
+            await pilot.pause()
+            assert screen.book_pane.scroll_offset.y == before, back
 
 
 async def test_chapters_are_reached_by_key_and_from_the_contents(tmp_path: Path) -> None:
@@ -65,22 +61,6 @@ async def test_chapters_are_reached_by_key_and_from_the_contents(tmp_path: Path)
         await until(pilot, lambda: screen.book_pane.place == chapters[1].start)
 
 
-async def test_the_place_is_kept_after_closing(tmp_path: Path) -> None:
-    book = long_book()
-    app = app_on(book, tmp_path)
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await opened(pilot)
-        await pilot.press("space", "space", "space")
-        await until(pilot, lambda: screen.book_pane.place > 0)
-        place = screen.book_pane.place
-        await pilot.press("q")
-    assert UserData(paths_in(tmp_path).books).position(book.sha256) == place
-    again = app_on(book, tmp_path)
-    async with again.run_test(size=WIDE) as pilot:
-        screen = await opened(pilot)
-        await until(pilot, lambda: screen.book_pane.place == place)
-
-
 async def test_the_place_is_kept_when_the_terminal_changes(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=WIDE) as pilot:
@@ -93,16 +73,6 @@ async def test_the_place_is_kept_when_the_terminal_changes(tmp_path: Path) -> No
             await pilot.pause(0.1)
         start = screen.book_pane.place
         assert shown[0] - 200 <= start <= shown[1]
-
-
-async def test_progress_and_time_left_are_in_the_header(tmp_path: Path) -> None:
-    app = app_on(long_book(), tmp_path)
-    async with app.run_test(size=WIDE) as pilot:
-        await opened(pilot)
-        assert "min left" in lines(app)[0]
-        assert lines(app)[0].rstrip().endswith("· 0%")
-        await pilot.press("G")
-        await until(pilot, lambda: "book <1 min left" in lines(app)[0])
 
 
 async def test_a_narrow_terminal_shows_one_pane_and_says_which(tmp_path: Path) -> None:
@@ -121,17 +91,18 @@ async def test_a_narrow_terminal_shows_one_pane_and_says_which(tmp_path: Path) -
         await until(pilot, lambda: "[Book]" in lines(app)[0])
 
 
-@pytest.mark.parametrize("size", [(20, 5), (1, 1), (40, 3), (10, 60), (99, 13), (400, 100)])
-async def test_no_size_of_terminal_is_too_small_or_too_large(tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_no_size_of_terminal_is_too_small_or_too_large(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine())
-    async with app.run_test(size=size) as pilot:
+    async with app.run_test(size=(1, 1)) as pilot:
         screen = await read_whole(pilot)
-        await pilot.press("tab", "down", "enter", "tab", "escape", "f1", "escape", "t", "escape", "m", "escape")
-        await pilot.press("escape", "space", "G", "g")
-        await pilot.pause()
-        assert screen.panes.current in Pane
-        if size == (20, 5):
-            assert any("Lamp" in line for line in lines(app))
+        for size in ((1, 1), (40, 3), (10, 60), (99, 13), (400, 100), (20, 5)):
+            await pilot.resize_terminal(*size)
+            await pilot.press("tab", "down", "enter", "tab", "escape", "f1", "escape", "t", "escape", "m", "escape")
+            await pilot.press("escape", "space", "G", "g")
+            await pilot.pause()
+            assert app.screen is screen
+            assert screen.panes.current in Pane
+        assert any("Lamp" in line for line in lines(app))
 
 
 async def test_control_characters_of_a_book_reach_no_terminal(tmp_path: Path) -> None:

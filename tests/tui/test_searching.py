@@ -39,22 +39,7 @@ async def search(pilot: Pilot[None], words: str, key: str = "/") -> ReadingScree
     return screen
 
 
-async def test_hits_come_as_one_types_and_enter_stays(tmp_path: Path) -> None:
-    app = app_on(long_book(), tmp_path)
-    async with app.run_test(size=NARROW) as pilot:
-        await opened(pilot)
-        screen = await search(pilot, "paragraph 77")
-        await until(pilot, lambda: in_view(screen) and "1 of 1 · exact" in text_of(app))
-        assert current(screen) == "paragraph 77"
-        await pilot.press("enter")
-        await until(pilot, lambda: not screen.query_one(Prompt).is_open)
-        assert screen.focused is screen.book_pane
-        assert "/paragraph 77  1 of 1" in lines(app)[-2]
-        await pilot.press("backspace")
-        await until(pilot, lambda: screen.book_pane.scroll_offset.y == 0)
-
-
-async def test_escape_returns_to_where_one_was(tmp_path: Path) -> None:
+async def test_hits_come_as_one_types_escape_returns_and_enter_stays(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
@@ -66,19 +51,29 @@ async def test_escape_returns_to_where_one_was(tmp_path: Path) -> None:
         await until(pilot, lambda: screen.book_pane.scroll_offset.y == 17)
         assert not screen.controllers.context.layers.of(Layer.HITS)
         assert screen.focused is screen.book_pane
+        await search(pilot, "paragraph 77")
+        await until(pilot, lambda: in_view(screen) and "1 of 1 · exact" in text_of(app))
+        assert current(screen) == "paragraph 77"
+        await pilot.press("enter")
+        await until(pilot, lambda: not screen.query_one(Prompt).is_open)
+        assert screen.focused is screen.book_pane
+        assert "/paragraph 77  1 of 1" in lines(app)[-2]
+        await pilot.press("backspace")
+        await until(pilot, lambda: screen.book_pane.scroll_offset.y == 17)
 
 
-async def test_n_goes_on_and_says_when_it_begins_again(tmp_path: Path) -> None:
+async def test_n_or_enter_alone_goes_on_and_says_when_it_begins_again(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         await opened(pilot)
         screen = await search(pilot, "tea")
-        await pilot.press("enter")
+        await pilot.press("enter", "/", "enter")  # repeats the last search
+        await until(pilot, lambda: "/tea  2 of 2" in lines(app)[-2])
         for key, said in (
-            ("n", "2 of 2"),
             ("n", "1 of 2 · from the beginning again"),
             ("N", "2 of 2 · from the end again"),
             ("N", "1 of 2"),
+            ("n", "2 of 2"),
         ):
             await pilot.press(key)
             await until(pilot, lambda said=said: lines(app)[-2].rstrip().endswith(said))
@@ -88,7 +83,7 @@ async def test_n_goes_on_and_says_when_it_begins_again(tmp_path: Path) -> None:
         assert "/tea" not in lines(app)[-2]
 
 
-async def test_backward_search_goes_backward(tmp_path: Path) -> None:
+async def test_search_goes_backward_by_a_count_and_from_where_one_has_scrolled(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
@@ -103,13 +98,9 @@ async def test_backward_search_goes_backward(tmp_path: Path) -> None:
         await until(pilot, lambda: screen.controllers.context.layers.of(Layer.CURRENT_HIT)[0].start < first)
         await pilot.press("N")
         await until(pilot, lambda: screen.controllers.context.layers.of(Layer.CURRENT_HIT)[0].start == first)
-
-
-async def test_a_count_goes_that_many_hits_on_and_one_goes_on_from_where_one_has_scrolled(tmp_path: Path) -> None:
-    app = app_on(long_book(), tmp_path)
-    async with app.run_test(size=NARROW) as pilot:
-        await opened(pilot)
-        screen = await search(pilot, "Chapter")
+        await pilot.press("escape", "g")
+        await until(pilot, lambda: screen.book_pane.scroll_offset.y == 0)
+        await search(pilot, "Chapter")
         await pilot.press("enter", "4", "n")
         await until(pilot, lambda: "5 of 20" in lines(app)[-2])
         await pilot.press("9", "0", "%")
@@ -118,18 +109,9 @@ async def test_a_count_goes_that_many_hits_on_and_one_goes_on_from_where_one_has
         await until(pilot, lambda: "19 of 20" in lines(app)[-2] or "20 of 20" in lines(app)[-2])
 
 
-async def test_enter_alone_repeats_the_last_search(tmp_path: Path) -> None:
+async def test_what_is_not_there_is_said_and_tab_takes_it_as_an_expression_then_ranks_it(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
-    async with app.run_test(size=NARROW) as pilot:
-        await opened(pilot)
-        await search(pilot, "tea")
-        await pilot.press("enter", "/", "enter")
-        await until(pilot, lambda: "/tea  2 of 2" in lines(app)[-2])
-
-
-async def test_what_is_not_there_is_said_and_the_line_stays(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path)
-    async with app.run_test(size=NARROW) as pilot:
+    async with app.run_test(size=WIDE) as pilot:
         await opened(pilot)
         screen = await search(pilot, "zebra")
         await until(pilot, lambda: "not in the book" in text_of(app))
@@ -139,13 +121,7 @@ async def test_what_is_not_there_is_said_and_the_line_stays(tmp_path: Path) -> N
         await pilot.press("escape", "n")
         await pilot.pause()
         assert screen.book_pane.scroll_offset.y == 0
-
-
-async def test_tab_takes_the_words_as_an_expression_then_ranks_them(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path)
-    async with app.run_test(size=WIDE) as pilot:
-        await opened(pilot)
-        screen = await search(pilot, "t.a")
+        await search(pilot, "t.a")
         await until(pilot, lambda: "not in the book" in text_of(app))
         await pilot.press("tab")
         await until(

@@ -163,7 +163,7 @@ async def test_what_is_spoken_comes_into_view(tmp_path: Path) -> None:
         await until(pilot, lambda: screen.book_pane.place > 20_000)
         await until(pilot, lambda: screen.book_pane.place < 2000)
         await pilot.press("R")
-        await until(pilot, lambda: not recorder.processes)
+        await until(pilot, lambda: not screen.controllers.speech.running and not recorder.processes)
 
 
 async def test_a_pause_goes_on_with_the_sentence_that_was_interrupted(tmp_path: Path) -> None:

@@ -211,16 +211,6 @@ async def test_with_the_mouse_a_theme_is_seen_and_kept(tmp_path: Path) -> None:
         await until(pilot, lambda: load_config(paths_in(tmp_path).config_file).theme == hovered)
 
 
-async def test_a_click_beside_the_chooser_keeps_the_old_theme(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path, config=Config(theme="sepia"))
-    async with app.run_test(size=SIZE) as pilot:
-        await opened(pilot)
-        await pilot.press("T", "down")
-        await until(pilot, lambda: app.theme != "sepia")
-        await pilot.click(offset=(1, 1))
-        await until(pilot, lambda: app.theme == "sepia")
-
-
 async def test_themes_of_the_person_are_read_anew_when_the_chooser_opens(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=(110, 40)) as pilot:
@@ -243,15 +233,19 @@ async def test_themes_of_the_person_are_read_anew_when_the_chooser_opens(tmp_pat
         await until(pilot, lambda: app.reading.styles.background.hex.lower() == shown)
 
 
-@pytest.mark.parametrize("size", [(80, 24), (60, 20), (30, 8), (20, 5)])
-async def test_the_chooser_fits_small_terminals(tmp_path: Path, size: tuple[int, int]) -> None:
-    app = app_on(small_book(), tmp_path)
-    async with app.run_test(size=size) as pilot:
+async def test_the_chooser_fits_small_terminals_and_a_click_beside_it_keeps_the_old_theme(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path, config=Config(theme="sepia"))
+    async with app.run_test(size=(20, 5)) as pilot:
         await opened(pilot)
-        await pilot.press("T", "down")
-        await until(pilot, lambda: app.theme != "night")
-        await pilot.press("escape")
-        await until(pilot, lambda: app.theme == "night")
+        for size in ((20, 5), (30, 8), (60, 20), (80, 24)):
+            await pilot.resize_terminal(*size)
+            await pilot.press("T", "down")
+            await until(pilot, lambda: app.theme != "sepia")
+            if size == (80, 24):
+                await pilot.click(offset=(1, 1))
+            else:
+                await pilot.press("escape")
+            await until(pilot, lambda: app.theme == "sepia")
 
 
 def _styles(app: App[None]) -> list[Style]:

@@ -12,7 +12,7 @@ from tests.tui.scripted import app_on, lines, opened, until
 WIDE, NARROW = (140, 40), (80, 24)
 
 
-async def test_plus_and_minus_change_the_width_and_keep_the_place(tmp_path: Path) -> None:
+async def test_plus_and_minus_change_the_width_no_wider_than_the_pane_and_keep_the_place(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=(180, 40)) as pilot:
         screen = await opened(pilot)
@@ -27,21 +27,16 @@ async def test_plus_and_minus_change_the_width_and_keep_the_place(tmp_path: Path
         await pilot.press("plus")
         await until(pilot, lambda: app.paths.config_file.exists())
         await until(pilot, lambda: load_config(app.paths.config_file).text_width == Config().text_width - 4)
-
-
-async def test_wider_than_the_pane_is_not_counted(tmp_path: Path) -> None:
-    app = app_on(long_book(), tmp_path)
-    async with app.run_test(size=NARROW) as pilot:
-        screen = await opened(pilot)
+        await pilot.resize_terminal(*NARROW)
         for _ in range(10):
             await pilot.press("plus")
-        widest = screen.book_pane.row_width
+        widest = pane.row_width
         await pilot.press("minus", "minus")
         await pilot.pause()
-        assert screen.book_pane.row_width < widest
+        assert pane.row_width < widest
 
 
-async def test_the_panel_changes_the_book_beside_it(tmp_path: Path) -> None:
+async def test_the_panel_changes_the_book_beside_it_by_key_and_by_mouse(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
@@ -56,26 +51,17 @@ async def test_the_panel_changes_the_book_beside_it(tmp_path: Path) -> None:
         await pilot.press("backspace")
         await pilot.pause()
         assert app.settings.config.paragraphs == "gap"
-        await pilot.press("escape")
-        await pilot.pause()
-        assert not screen.query(TypographyPanel)
-        assert app.focused is screen.book_pane
-
-
-async def test_the_panel_works_with_the_mouse_alone(tmp_path: Path) -> None:
-    app = app_on(long_book(), tmp_path)
-    async with app.run_test(size=NARROW) as pilot:
-        await opened(pilot)
-        await pilot.press("equals_sign")
-        await pilot.pause()
         shown = lines(app)
         y = next(number for number, line in enumerate(shown) if "Line spacing" in line)
-        x = shown[y].index("▸")
-        await pilot.click(offset=(x, y))
+        await pilot.click(offset=(shown[y].index("▸"), y))
         await pilot.pause()
         assert app.settings.config.line_spacing == 1
         await until(pilot, lambda: app.paths.config_file.exists())
         await until(pilot, lambda: tomllib.loads(app.paths.config_file.read_text()).get("line_spacing") == 1)
+        await pilot.press("escape")
+        await pilot.pause()
+        assert not screen.query(TypographyPanel)
+        assert app.focused is screen.book_pane
 
 
 async def test_every_setting_can_be_stepped_through_without_losing_the_book(tmp_path: Path) -> None:
@@ -91,7 +77,9 @@ async def test_every_setting_can_be_stepped_through_without_losing_the_book(tmp_
         assert screen.book_pane.place <= place <= screen.book_pane.visible_range[1]
 
 
-async def test_focus_mode_shows_nothing_but_the_text_and_gives_way_to_a_question(tmp_path: Path) -> None:
+async def test_focus_mode_shows_only_the_text_in_two_columns_on_request_and_gives_way_to_a_question(
+    tmp_path: Path,
+) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
@@ -101,24 +89,18 @@ async def test_focus_mode_shows_nothing_but_the_text_and_gives_way_to_a_question
         assert "MEMORY" not in shown
         assert "choose a model" not in shown
         assert "This is paragraph 0" in shown
+        await pilot.press("vertical_line")
+        await pilot.pause()
+        assert screen.book_pane.column_count == 2
+        await pilot.press("vertical_line")
+        await pilot.pause()
+        assert screen.book_pane.column_count == 1
         await pilot.press("z")
         await pilot.pause()
         assert "MEMORY" in "\n".join(lines(app))
         await pilot.press("z", "tab")
         await pilot.pause()
         assert app.focused is screen.memory_pane
-
-
-async def test_two_columns_come_where_there_is_room(tmp_path: Path) -> None:
-    app = app_on(long_book(), tmp_path)
-    async with app.run_test(size=WIDE) as pilot:
-        screen = await opened(pilot)
-        await pilot.press("z", "vertical_line")
-        await pilot.pause()
-        assert screen.book_pane.column_count == 2
-        await pilot.press("vertical_line")
-        await pilot.pause()
-        assert screen.book_pane.column_count == 1
 
 
 def test_the_first_paragraph_after_a_heading_is_not_indented() -> None:

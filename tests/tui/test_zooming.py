@@ -35,7 +35,7 @@ def zoomed(app: object) -> str:
     return found[1] if found else ""
 
 
-async def test_one_zooms_out_to_chapters_and_book_and_in_to_the_text_by_key(tmp_path: Path) -> None:
+async def test_one_zooms_out_to_chapters_and_book_and_in_to_the_text_by_key_and_by_mouse(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
@@ -53,12 +53,7 @@ async def test_one_zooms_out_to_chapters_and_book_and_in_to_the_text_by_key(tmp_
         await until(pilot, lambda: zoomed(app) == "text")
         assert "with wet matches" in text_of(app) or "thirty years" in "\n".join(line[79:] for line in lines(app))
         assert screen.panes.current is Pane.BOOK
-
-
-async def test_one_zooms_by_mouse(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
-    async with app.run_test(size=WIDE) as pilot:
-        await read_whole(pilot)
+        await pilot.press("<")
         await until(pilot, lambda: zoomed(app) == "page")
         row = next(row for row, line in enumerate(lines(app)) if "[page]" in line)
         for word in ("chapter", "book", "text", "page"):
@@ -70,7 +65,7 @@ async def test_one_zooms_by_mouse(tmp_path: Path) -> None:
 
 
 async def test_a_chapter_leads_to_its_beginning_in_the_book_and_the_book_to_its_chapter(tmp_path: Path) -> None:
-    app = app_on(long_book(), tmp_path, SteppedEngine(says=says))
+    app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         await pilot.press("tab", "<")
@@ -92,7 +87,7 @@ async def test_a_chapter_leads_to_its_beginning_in_the_book_and_the_book_to_its_
 
 async def test_what_no_model_has_shortened_is_said_and_it_is_a_key_away(tmp_path: Path) -> None:
     engine = SteppedEngine(says=says)
-    app = app_on(long_book(), tmp_path, engine)
+    app = app_on(long_book(40), tmp_path, engine)
     async with app.run_test(size=WIDE) as pilot:
         await read_whole(pilot)
         await pilot.press("<")
@@ -126,39 +121,33 @@ async def test_the_level_is_remembered_for_the_book(tmp_path: Path) -> None:
     again = app_on(small_book(), tmp_path)
     async with again.run_test(size=WIDE) as pilot:
         await until(pilot, lambda: zoomed(again) == "chapter" and "I. The Lamp" in text_of(again))
-    other = app_on(long_book(), tmp_path, SteppedEngine(says=says))
+    other = app_on(long_book(20), tmp_path, SteppedEngine(says=says))
     async with other.run_test(size=WIDE) as pilot:
         await read_whole(pilot)
         await until(pilot, lambda: zoomed(other) == "page")
 
 
-async def test_a_page_that_the_agent_opens_is_seen_from_near(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_where_one_reads_goes_with_the_question_and_a_page_that_the_agent_opens_is_seen_from_near(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         await pilot.press("<")
         await until(pilot, lambda: zoomed(app) == "chapter")
+        await pilot.press("]", "]")
         await pilot.press("a", *"who", "enter")
         await until(pilot, lambda: reader.questions)
+        assert reader.steering.here == screen.book_pane.place == screen.book.chapters[2].start
         reader.say(Started("readagent-s", 3, 3, True), Expanded(2, OpenedBy.AGENT))
         await until(pilot, lambda: zoomed(app) == "page" and "opened by the agent" in text_of(app))
         assert screen.memory_pane.view.zoom is Zoom.PAGE
 
 
-async def test_where_one_reads_goes_with_the_question(tmp_path: Path, reader: ScriptedReader) -> None:
-    app = app_on(long_book(), tmp_path, SteppedEngine(says=says))
-    async with app.run_test(size=WIDE) as pilot:
-        screen = await read_whole(pilot)
-        await pilot.press("]", "]", "]")
-        await pilot.press("a", *"who", "enter")
-        await until(pilot, lambda: reader.questions)
-        assert reader.steering.here == screen.book_pane.place == screen.book.chapters[3].start
-
-
 async def test_pages_that_come_while_one_looks_from_far_are_put_into_their_chapters(tmp_path: Path) -> None:
     engine = SteppedEngine(says=says)
     engine.stop_after = 20
-    app = app_on(long_book(), tmp_path, engine, Config(min_words=60, max_words=90))
+    app = app_on(long_book(60), tmp_path, engine, Config(min_words=60, max_words=90))
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
         await until(pilot, lambda: not engine.gate.is_set())

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
+from textual.geometry import Size
 from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
@@ -23,7 +24,7 @@ from gistread.errors import GistreadError
 from gistread.library.catalogue import Catalogue
 from gistread.reading_speed import ReadingSpeedFile
 from gistread.tui.commands import Scope, bindings
-from gistread.tui.layout import HEADER_ROWS, KEY_LINE_ROWS, Pane
+from gistread.tui.layout import HEADER_ROWS, KEY_LINE_ROWS, WIDE_COLUMNS, Pane
 from gistread.tui.marking.caret import Selecting
 from gistread.tui.opening import earlier_questions, make_session, read_book, saved_zoom
 from gistread.tui.progress import Progress
@@ -73,6 +74,7 @@ class ReadingScreen(Screen[None]):
     # Layout
 
     def compose(self) -> ComposeResult:
+        self._set_size_classes(self.app.size, update=False)  # set after the widgets, they style everything twice
         yield HeaderLine(id="header")
         yield Rule(id="header-rule")
         with Horizontal(id="panes"):
@@ -108,11 +110,12 @@ class ReadingScreen(Screen[None]):
         self._left.set()
 
     def on_resize(self, event: events.Resize) -> None:
-        height = event.size.height
-        self.update_classes(
-            {"-narrow": self.panes.narrow, "-short": height < KEY_LINE_ROWS, "-tiny": height < HEADER_ROWS}
-        )
+        self._set_size_classes(event.size)
         self.call_after_refresh(self.redraw_lines)
+
+    def _set_size_classes(self, size: Size, *, update: bool = True) -> None:
+        narrow, short, tiny = size.width < WIDE_COLUMNS, size.height < KEY_LINE_ROWS, size.height < HEADER_ROWS
+        self.update_classes({"-narrow": narrow, "-short": short, "-tiny": tiny}, update=update)
 
     def redraw_lines(self) -> None:
         self.panes.fit_answers()
