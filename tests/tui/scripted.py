@@ -120,12 +120,14 @@ class ScriptedReader:
 
 async def until(pilot: Pilot[None], holds: Callable[[], object], seconds: float = 30.0) -> None:
     """Wait until the condition holds and the screen has been drawn."""
-    for _ in range(int(seconds / 0.02)):
-        if holds():
-            await pilot.pause()
-            return
-        await asyncio.sleep(0.02)
-    raise AssertionError("it did not come to hold; the screen shows\n" + text_of(pilot.app))
+    waited, delay = 0.0, 0.02
+    while not holds():
+        if waited > seconds:
+            raise AssertionError("it did not come to hold; the screen shows\n" + text_of(pilot.app))
+        await asyncio.sleep(delay)
+        waited += delay
+        delay = min(0.08, 1.2 * delay)  # A look at the screen takes milliseconds.
+    await pilot.pause()
 
 
 async def opened(pilot: Pilot[None]) -> ReadingScreen:

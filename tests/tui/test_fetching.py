@@ -111,7 +111,7 @@ async def downloading(pilot: "Pilot[None]", part: Path) -> None:
     await until(pilot, lambda: part.exists() and part.stat().st_size > 20_000)
 
 
-async def test_the_recommended_one_is_the_first_with_its_reason_size_and_licence(
+async def test_the_recommended_one_is_the_first_with_its_reason_and_licence_and_those_to_search_by_are_elsewhere(
     app: GistreadApp, hub: FaultyServer
 ) -> None:
     async with app.run_test(size=SIZE) as pilot:
@@ -121,11 +121,15 @@ async def test_the_recommended_one_is_the_first_with_its_reason_size_and_licence
         assert "No language model on this machine yet. Choose one below to download it" in shown
         assert "cc0-1.0 · the largest that fits 1.0 GB of free memory" in shown
         assert "qwen3-1.7b" not in shown
+        assert "nomic-embed-text" not in shown
         await pilot.press("down", "enter")
         await until(pilot, lambda: "qwen3-1.7b" in text_of(app))
         shown = text_of(app)
         assert shown.index("tiny   recommended") < shown.index("qwen3-1.7b")
         assert "too large for now" in shown
+        await pilot.press("shift+tab")
+        await until(pilot, lambda: "nomic-embed-text" in text_of(app))
+        assert "tiny" not in text_of(app)
     assert not hub.requests
 
 
@@ -283,15 +287,6 @@ async def test_an_address_can_be_typed(app: GistreadApp, hub: FaultyServer, plac
         assert not hub.gets("/owner"), "only asked what there is"
         await pilot.press("enter")
         await until(pilot, placed.exists)
-
-
-async def test_models_to_search_by_are_offered_where_one_is_chosen_for_that(app: GistreadApp) -> None:
-    async with app.run_test(size=SIZE) as pilot:
-        await choosing(pilot)
-        assert "nomic-embed-text" not in text_of(app)
-        await pilot.press("shift+tab")
-        await until(pilot, lambda: "nomic-embed-text" in text_of(app))
-        assert "tiny" not in text_of(app)
 
 
 async def test_a_catalogue_that_cannot_be_read_is_told_and_leaves_the_rest(app: GistreadApp, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from textual.widgets import Input
 
 from gistread.library.model import LibraryEntry
 from gistread.tui.screens.library import LibraryScreen
@@ -11,7 +12,7 @@ from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.text.cells import cell_len
 from gistread.tui.widgets.book_list import heading, lines
 from tests.tui.books import small_book
-from tests.tui.library import SIZE, entries, library_of, read_first
+from tests.tui.library import SIZE, entries, library_of, read_first, type_quickly
 from tests.tui.scripted import app_on, opened, text_of, until
 
 
@@ -92,7 +93,8 @@ async def test_another_book_takes_the_place_of_the_open_one(tmp_path: Path, fold
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
-        await pilot.press("L", "o", *str(folder / "A Short Tale.txt"), "enter")
+        await pilot.press("L")
+        await type_quickly(pilot, "o", str(folder / "A Short Tale.txt"))
         await until(pilot, lambda: isinstance(app.screen, ReadingScreen) and app.screen.book is not None)
         screen = await opened(pilot)
         assert screen.book.title == "A Short Tale"
@@ -103,7 +105,11 @@ async def test_a_path_is_proposed_as_it_is_typed(tmp_path: Path, folder: Path) -
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         await until(pilot, lambda: "sample" in text_of(app))
-        await pilot.press("o", *f"{folder}/The L")
+        await pilot.press("o")
+        line = app.screen.query_one("#path", Input)
+        line.value = f"{folder}/The "
+        line.cursor_position = len(line.value)
+        await pilot.press("L")
         await until(pilot, lambda: "The Long Tale.txt" in text_of(app))
         await pilot.press("tab", "enter")
         screen = await opened(pilot)

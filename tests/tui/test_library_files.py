@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from textual.widgets import Input
 
 from gistread.library.model import BookFile
 from gistread.tui.screens.library import LibraryScreen
@@ -22,7 +23,7 @@ async def test_what_could_not_be_read_is_counted_and_listed(tmp_path: Path, fold
     (folder / "empty.txt").touch()
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE) as pilot:
-        await pilot.press("a", *str(folder), "enter")
+        await type_quickly(pilot, "a", str(folder))
         await until(pilot, lambda: isinstance(app.screen, ListScreen))
         shown = text_of(app)
         assert "2 files could not be read" in shown
@@ -61,9 +62,11 @@ async def test_where_nothing_is_found_the_person_says_where_and_another_book_is_
         await until(pilot, lambda: "file not found" in text_of(app))
         await pilot.press("enter")
         await until(pilot, lambda: "where is it now?" in text_of(app))
-        await pilot.press("ctrl+u", *str(folder / "The Long Tale.txt"), "enter")
+        app.screen.query_one("#path", Input).value = str(folder / "The Long Tale.txt")
+        await pilot.press("enter")
         await until(pilot, lambda: "is another book" in text_of(app))
-        await pilot.press("ctrl+u", *str(far / "tale.txt"), "enter")
+        app.screen.query_one("#path", Input).value = str(far / "tale.txt")
+        await pilot.press("enter")
         screen = await opened(pilot)
         assert screen.book.title == "A Short Tale"
 
@@ -128,7 +131,7 @@ async def test_adding_can_be_stopped_and_keeps_what_was_found(
     monkeypatch.setattr(scanning, "read_book_file", slowly)
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
-        await pilot.press("a", *str(folder), "enter")
+        await type_quickly(pilot, "a", str(folder))
         await until(pilot, lambda: asked.is_set() and "Esc stops" in text_of(app))
         await pilot.press("escape")
         await until(pilot, lambda: "The search was stopped." in text_of(app))
@@ -137,16 +140,13 @@ async def test_adding_can_be_stopped_and_keeps_what_was_found(
     assert len(entries(tmp_path)) < 3
 
 
-async def test_a_path_that_cannot_be_is_a_notice(tmp_path: Path) -> None:
+@pytest.mark.parametrize("typed", ["~nobody-of-this-name/book", "x" * 300])
+async def test_a_path_that_cannot_be_is_a_notice(tmp_path: Path, typed: str) -> None:
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await until(pilot, lambda: "sample" in text_of(app))
-        for typed in ("~nobody-of-this-name/book", "x" * 300):
-            await type_quickly(pilot, "o", typed)
-            await until(pilot, lambda: "No such file" in text_of(app))
-            await pilot.press("escape")
-            app.clear_notifications()
-            await type_quickly(pilot, "a", typed)
-            await until(pilot, lambda: "No such file" in text_of(app) or "cannot be opened" in text_of(app))
-            await pilot.press("escape")
-            app.clear_notifications()
+        await type_quickly(pilot, "o", typed)
+        await until(pilot, lambda: "No such file" in text_of(app))
+        await pilot.press("escape")
+        await type_quickly(pilot, "a", typed)
+        await until(pilot, lambda: "No such file" in text_of(app) or "cannot be opened" in text_of(app))

@@ -50,14 +50,16 @@ async def test_the_chooser_says_what_each_reader_needs_and_how_long_it_takes(tmp
         await until(pilot, lambda: "needs facts" in text_of(app))
         session = screen.session
         assert session is not None
-        await until(pilot, lambda: session.activity.reading is events.ReadingState.DONE)
+        with app.batch_update():
+            await until(pilot, lambda: session.activity.reading is events.ReadingState.DONE)
         await pilot.press("escape", "A")
         await until(pilot, lambda: re.search(r"page with the answer · (needs )?summaries", text_of(app)))
         await pilot.press("j", "j", "j")
         await until(pilot, lambda: re.search(r"needs facts:[^:]*?about \d+ ", text_of(app)))
         await pilot.press("enter")
-        await until(pilot, lambda: session.activity.artifact is None and session.reader == "graphreader", 60)
-        await until(pilot, lambda: not session.building, 60)
+        with app.batch_update():
+            await until(pilot, lambda: session.activity.artifact is None and session.reader == "graphreader", 60)
+            await until(pilot, lambda: not session.building, 60)
         await pilot.press("A")
         await until(pilot, lambda: "facts are ready" in text_of(app))
 
@@ -70,7 +72,8 @@ async def test_the_reading_of_parts_is_told_paused_and_taken_up(tmp_path: Path) 
         screen = await opened(pilot)
         session = screen.session
         assert session is not None
-        await until(pilot, lambda: session.activity.reading is events.ReadingState.DONE)
+        with app.batch_update():
+            await until(pilot, lambda: session.activity.reading is events.ReadingState.DONE)
         await pilot.press("A")
         await until(pilot, lambda: re.search(r"members:[\s│]+about\s\d+", text_of(app)))
         await pilot.press("escape")
@@ -81,7 +84,8 @@ async def test_the_reading_of_parts_is_told_paused_and_taken_up(tmp_path: Path) 
         await until(pilot, lambda: re.search(r"paused: members: 2 of \d+ · r to resume", text_of(app)))
         engine.gate.set()
         await pilot.press("r")
-        await until(pilot, lambda: session.activity.artifact is None)
+        with app.batch_update():
+            await until(pilot, lambda: session.activity.artifact is None)
         await pilot.press("A")
         await until(pilot, lambda: re.search(r"members[\s│]+are[\s│]+ready", text_of(app)))
         assert set(parts_read(engine).values()) == {1}

@@ -132,22 +132,20 @@ def test_a_jump_and_going_back_measure_nothing() -> None:
     assert meter.samples == []
 
 
-async def test_the_header_says_pages_and_minutes_and_reaches_the_end(tmp_path: Path) -> None:
+async def test_the_header_says_pages_and_minutes_or_on_a_narrow_screen_the_page_and_reaches_the_end(
+    tmp_path: Path,
+) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=(140, 40)) as pilot:
         await opened(pilot)
         assert "The Long Road · B. Walker" in lines(app)[0]
         assert lines(app)[0].rstrip().endswith("chapter 2 min · book 40 min left · p. 1 of 37 · 0%")
+        await pilot.resize_terminal(80, 24)
+        await until(pilot, lambda: "[Book]" in lines(app)[0])
+        assert lines(app)[0].rstrip().endswith("p. 1 of 37 · 0%")
+        await pilot.resize_terminal(140, 40)
         await pilot.press("G")
         await until(pilot, lambda: "book <1 min left · p. 37 of 37 · 100%" in lines(app)[0])
-
-
-async def test_a_narrow_header_keeps_the_page_and_the_percentage(tmp_path: Path) -> None:
-    app = app_on(long_book(), tmp_path)
-    async with app.run_test(size=(80, 24)) as pilot:
-        await opened(pilot)
-        assert "[Book]" in lines(app)[0]
-        assert lines(app)[0].rstrip().endswith("p. 1 of 37 · 0%")
 
 
 async def test_the_settings_say_what_the_header_shows(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ async def test_what_no_model_has_shortened_is_said_and_it_is_a_key_away(tmp_path
     engine = SteppedEngine(says=says)
     app = app_on(long_book(40), tmp_path, engine)
     async with app.run_test(size=WIDE) as pilot:
-        await read_whole(pilot)
+        screen = await read_whole(pilot)
         await pilot.press("<")
         await until(pilot, lambda: "20 of 20 are put together from sentences" in text_of(app))
         assert "from its gists" in text_of(app)
@@ -100,6 +100,8 @@ async def test_what_no_model_has_shortened_is_said_and_it_is_a_key_away(tmp_path
         await until(pilot, lambda: "paused" in text_of(app))
         engine.gate.set()
         await pilot.press("r")
+        with app.batch_update():  # Drawn once, not gist by gist.
+            await until(pilot, lambda: screen.session.activity.artifact is None)
         await until(pilot, lambda: "of the gists" not in text_of(app) and "from its gists" not in text_of(app))
 
 
@@ -155,7 +157,8 @@ async def test_pages_that_come_while_one_looks_from_far_are_put_into_their_chapt
         await until(pilot, lambda: zoomed(app) == "chapter" and screen.memory_pane._parts)
         before = len(screen.memory_pane._parts)
         engine.gate.set()
-        await until(pilot, lambda: len(screen.memory_pane._parts) == 20 > before)
+        with app.batch_update():
+            await until(pilot, lambda: len(screen.memory_pane._parts) == 20 > before)
 
 
 async def test_on_a_small_screen_zooming_shows_the_memory(tmp_path: Path) -> None:

@@ -107,7 +107,8 @@ class StatusLines:
         lines = strip_lines(answers.exchanges[-1], answers.places, STRIP_ROWS) if wanted and answers.exchanges else []
         room = max(0, self._screen.size.width - 2)
         self._screen.set_class(bool(lines), "-strip")
-        self._screen.query_one("#strip", Static).update("\n".join(fitted(clean(line), room) for line in lines))
+        text = "\n".join(fitted(clean(line), room) for line in lines)
+        self._screen.query_one("#strip", Static).update(text, layout=False)  # its size is fixed
 
 
 def _leading(controllers: Controllers) -> list[tuple[str, str]]:

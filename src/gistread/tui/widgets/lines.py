@@ -41,7 +41,7 @@ class Line(Static):
         """Draw the content, unless `parts` are unchanged."""
         if parts != self._parts:
             self._parts = parts
-            self.update(content)
+            self.update(content, layout=False)  # its size is fixed
 
     @property
     def room(self) -> int:
