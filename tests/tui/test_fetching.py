@@ -172,6 +172,7 @@ async def test_with_the_mouse_alone(app: GistreadApp, placed: Path) -> None:
 
     async with app.run_test(size=SIZE) as pilot:
         await choosing(pilot)
+        await until(pilot, lambda: "No language model on this machine yet" in text_of(app))  # now the rows stay
         await click_on("tiny   recommended")
         await until(pilot, lambda: "Download tiny?" in text_of(app))
         await click_on("You agree")
