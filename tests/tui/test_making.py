@@ -67,7 +67,7 @@ async def test_the_chooser_says_what_each_reader_needs_and_how_long_it_takes(tmp
 async def test_the_reading_of_parts_is_told_paused_and_taken_up(tmp_path: Path) -> None:
     engine = SteppedEngine(says=says, pinnable_tokens=100_000)
     engine._info = replace(engine.info, rates=Rates(100.0, ((1, 10.0),)))
-    app = app_on(long_book(60), tmp_path, engine, replace(LONGAGENT, prepare="when asked"))
+    app = app_on(long_book(), tmp_path, engine, replace(LONGAGENT, prepare="when asked"))
     async with app.run_test(size=(120, 60)) as pilot:
         screen = await opened(pilot)
         session = screen.session

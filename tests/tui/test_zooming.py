@@ -87,7 +87,7 @@ async def test_a_chapter_leads_to_its_beginning_in_the_book_and_the_book_to_its_
 
 async def test_what_no_model_has_shortened_is_said_and_it_is_a_key_away(tmp_path: Path) -> None:
     engine = SteppedEngine(says=says)
-    app = app_on(long_book(40), tmp_path, engine)
+    app = app_on(long_book(), tmp_path, engine)
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         await pilot.press("<")
