@@ -132,7 +132,7 @@ async def test_the_level_is_remembered_for_the_book(tmp_path: Path) -> None:
 async def test_where_one_reads_goes_with_the_question_and_a_page_that_the_agent_opens_is_seen_from_near(
     tmp_path: Path, reader: ScriptedReader
 ) -> None:
-    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
         await pilot.press("<")

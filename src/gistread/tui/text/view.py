@@ -233,6 +233,11 @@ class TextView(ScrollView, inherit_bindings=False):
             self._anchor = self._index.place_of(round(new_value))
         self._announce_soon()
 
+    def watch_show_vertical_scrollbar(self, shown: bool) -> None:
+        """Tell the scroll bar what was scrolled while it was hidden, which Textual does not."""
+        if shown:
+            self.vertical_scrollbar.position = self.scroll_y
+
     def _announce_soon(self) -> None:
         if not self._announcing:
             self._announcing = True
