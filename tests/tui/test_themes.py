@@ -237,11 +237,11 @@ async def test_the_chooser_fits_small_terminals_and_a_click_beside_it_keeps_the_
     app = app_on(small_book(), tmp_path, config=Config(theme="sepia"))
     async with app.run_test(size=(20, 5)) as pilot:
         await opened(pilot)
-        for size in ((20, 5), (30, 8), (60, 20), (80, 24)):
+        for size in ((20, 5), (30, 8), (60, 20), (80, 24), SIZE):
             await pilot.resize_terminal(*size)
             await pilot.press("T", "down")
             await until(pilot, lambda: app.theme != "sepia")
-            if size == (80, 24):
+            if size == SIZE:
                 await pilot.click(offset=(1, 1))
             else:
                 await pilot.press("escape")
