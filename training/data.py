@@ -6,7 +6,7 @@ from typing import Protocol
 from training import written
 from training.packing import Example
 from training.pages import SHARED, read_pages
-from training.tales import Choices, FairyTales
+from training.tales import Choices, FairyTales, Mentions, TaleLookups
 
 
 class Source(Protocol):
@@ -17,9 +17,12 @@ class Source(Protocol):
 
 def sources(seed: int, names: Collection[str]) -> dict[str, Source]:
     """The sources of these names."""
+    tales = SHARED / "fairytaleqa" / "fairytaleqa_train.jsonl"
     makers = {
-        "tales": lambda: FairyTales(SHARED / "fairytaleqa" / "fairytaleqa_train.jsonl", seed),
-        "choices": lambda: Choices(SHARED / "fairytaleqa" / "fairytaleqa_train.jsonl", seed),
+        "tales": lambda: FairyTales(tales, seed),
+        "choices": lambda: Choices(tales, seed),
+        "mentions": lambda: Mentions(tales, seed),
+        "lookups": lambda: TaleLookups(tales, seed),
         "gists": lambda: written.Gists(read_pages(), seed),
         "single_pass": lambda: written.SinglePassGists(read_pages(), seed),
         "memories": lambda: written.Memories(read_pages(), seed),

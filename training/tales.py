@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gistread import prompts
+from gistread.book.normalise import count_words
+from gistread.memory.extractive import extract
+from gistread.memory.gisting import wanted_words
 from gistread.memory.passages import GAP
 from gistread.readers.choices import LETTERS, with_options
 from training.packing import Example
@@ -112,7 +115,7 @@ class FairyTales:
         tale_index, shown, asked = windows[index % len(windows)]
         tale = self._tales[tale_index]
         questions = [tale.questions[at] for at in asked]
-        missing = [self._other(tale_index, shown, chance) for _ in questions if chance.random() < 0.07]
+        missing = [self._other(tale_index, shown, chance) for _ in questions if chance.random() < 0.08]
         as_memory = chance.random() < 0.2
         text = self._pages(tale, shown) if as_memory else self._passages(tale, shown, chance)
         opened = ", ".join(str(at + 1) for at in shown)
@@ -175,7 +178,7 @@ class FairyTales:
         """A question that the window does not answer: of the same tale where it has one, or of another."""
         tale = self._tales[tale_index]
         near = [one for one in tale.questions if all(abs(at - seen) > 1 for at in one.sections for seen in shown)]
-        if near and chance.random() < 0.5:
+        if near and chance.random() < 0.4:
             return chance.choice(near)
         other = self._tales[(tale_index + 1 + chance.randrange(len(self._tales) - 1)) % len(self._tales)]
         return chance.choice(other.questions)
@@ -224,3 +227,72 @@ class Choices(FairyTales):
             if names and names[0][1] > 2:
                 made.append(Example(fill("check_turn", text=text), f"It is about {names[0][0]}."))
         return made
+
+
+class Mentions(FairyTales):
+    """One or two sections, and whether they help to answer a question: half of the questions are of other sections."""
+
+    def examples(self, number: int) -> list[Example]:
+        """The examples of one passage."""
+        chance = random.Random(f"{self._seed} mentions {number}")
+        while True:
+            tale = chance.choice(self._tales)
+            first = chance.randrange(len(tale.sections))
+            shown = range(first, min(first + chance.choice((1, 1, 2)), len(tale.sections)))
+            inside = [one for one in tale.questions if one.sections <= set(shown)]
+            outside = [
+                one for one in tale.questions if not any(abs(at - part) < 2 for at in one.sections for part in shown)
+            ]
+            count = min(len(inside), len(outside), MOST_BRANCHES // 2)
+            if count:
+                break
+        text = "\n\n".join(tale.sections[at] for at in shown)
+        asked = [(one, "yes") for one in chance.sample(inside, count)]
+        asked += [(one, "no") for one in chance.sample(outside, count)]
+        chance.shuffle(asked)
+        return [Example(fill("member_mention", text=text, question=one.text), reply) for one, reply in asked]
+
+
+class TaleLookups(FairyTales):
+    """A memory of a tale whose gists are sentences of its sections, a page of it perhaps open: the page to look up."""
+
+    def examples(self, number: int) -> list[Example]:
+        """The examples of one memory."""
+        chance = random.Random(f"{self._seed} lookups {number}")
+        while True:
+            tale = chance.choice(self._tales)
+            pages = list(self._paged(tale, chance))[: chance.randint(4, 10)]
+            asked = []
+            for one in tale.questions:
+                gold = [at for at, page in enumerate(pages) if one.sections <= set(page)]
+                if gold:
+                    asked.append((one, gold[0]))
+            if asked:
+                break
+        first = chance.choice((1, 1, 1, chance.randint(2, 60)))
+        texts = ["\n\n".join(tale.sections[at] for at in page) for page in pages]
+        opened = chance.randrange(len(pages)) if chance.random() < 0.35 else None
+        memory = "\n\n".join(
+            f"(Page {first + at}, in full)\n{text}" if at == opened else f"(Page {first + at})\n{_gist(text)}"
+            for at, text in enumerate(texts)
+        )
+        values = {"memory": memory, "opened": "none" if opened is None else str(first + opened)}
+        chosen = chance.sample(asked, min(len(asked), MOST_BRANCHES))
+        return [
+            Example(fill("lookup", question=one.text, **values), "STOP" if gold == opened else f"Page {first + gold}")
+            for one, gold in chosen
+        ]
+
+    @staticmethod
+    def _paged(tale: Tale, chance: random.Random) -> Iterator[range]:
+        """Sections as pages of one or two."""
+        at = 0
+        while at < len(tale.sections):
+            length = chance.choice((1, 2))
+            yield range(at, min(at + length, len(tale.sections)))
+            at += length
+
+
+def _gist(text: str) -> str:
+    """Sentences of a page, about as long as a gist."""
+    return extract(text, round(1.4 * wanted_words(count_words(text))))

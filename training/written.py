@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from gistread.book.builder import BookBuilder
 from gistread.book.normalise import count_words
 from gistread.engine.protocol import NO_USAGE, Choice, Priority, Prompt
+from gistread.memory.extractive import extract
 from gistread.memory.gisting import wanted_words
 from gistread.memory.model import PageSize
 from gistread.memory.single_pass import SinglePass
@@ -18,6 +19,7 @@ from training.tales import NOT_SAID, fill, sentence
 SIZE = PageSize(200, 560)
 """Of pages in single-pass prompts: most written pages end where such a page may."""
 AIM = {"aim": "", "keep": FICTION.keep}
+AGAIN = {"aim": "", "ask": FICTION.ask}
 
 
 class Written:
@@ -56,7 +58,15 @@ class Gists(Written):
 
     def ask(self, run: Sequence[WrittenPage], chance: random.Random) -> list[Example]:
         (page,) = run
-        return [Example(fill("gist", passage=page.text, words=wanted_words(count_words(page.text)), **AIM), page.gist)]
+        words = wanted_words(count_words(page.text))
+        if chance.random() < 0.15:
+            return [Example(fill("gist_again", passage=page.text, words=words, **AGAIN), fitted(page.gist, words))]
+        return [Example(fill("gist", passage=page.text, words=words, **AIM), fitted(page.gist, words))]
+
+
+def fitted(gist: str, words: int) -> str:
+    """The gist, or its sentences that say most of it, in little more words than were asked for."""
+    return extract(gist, round(1.4 * words))
 
 
 class SinglePassGists(Written):
@@ -84,9 +94,9 @@ class SinglePassGists(Written):
                 break
             if len(reader.labels) > 1:
                 made.append(Example(reader.asked, reader.chosen))
-            made.append(Example(attempts[0].prompt[0].content, page.gist))
+            made.append(Example(attempts[0].prompt[0].content, fitted(page.gist, wanted_words(found.words))))
             start = found.end
-        return made or Gists.ask(None, run[:1], None)  # type: ignore[arg-type]
+        return made or Gists.ask(None, run[:1], random.Random(start))  # type: ignore[arg-type]
 
 
 class _Recorder:
