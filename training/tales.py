@@ -115,7 +115,7 @@ class FairyTales:
         tale_index, shown, asked = windows[index % len(windows)]
         tale = self._tales[tale_index]
         questions = [tale.questions[at] for at in asked]
-        missing = [self._other(tale_index, shown, chance) for _ in questions if chance.random() < 0.08]
+        missing = [self._other(tale_index, shown, chance) for _ in questions if chance.random() < 0.035]
         as_memory = chance.random() < 0.2
         text = self._pages(tale, shown) if as_memory else self._passages(tale, shown, chance)
         opened = ", ".join(str(at + 1) for at in shown)
