@@ -272,6 +272,15 @@ async def test_an_unreliable_model_is_asked_at_most_twice_within_the_budget(toke
     assert end.context_tokens <= (tokens or SMALL_TOKENS)
 
 
+async def test_an_unreliable_model_is_shown_fewer_passages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gistread.readers.gistread.UNRELIABLE_TOKENS", 100)
+    assert 0 < answered(await ask(says_once(ANSWER), options=GUESSING)).context_tokens <= 100
+    assert answered(await ask(says_once(ANSWER))).context_tokens > 100
+    steering = Steering(pinned={1, 2})
+    pinned = answered(await ask(says_once(ANSWER), options=GUESSING, steering=steering))
+    assert set(pinned.expanded) >= {1, 2}
+
+
 async def test_the_second_answer_of_an_unreliable_model_is_checked() -> None:
     engine = says_once(NOTHING, "It was Napoleon.")
     end = answered(await ask(engine, options=GUESSING))

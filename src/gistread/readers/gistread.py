@@ -1,11 +1,11 @@
 """Our own reader: retrieval in the order of the book, with context-aware ranking and a second look.
 
 It begins like DOS RAG (arXiv 2506.03989), the strongest baseline at equal tokens: passages until the budget is full, in
-the order of the book. The differences come from measurements (docs/readers.md, `tests/benchmarks/recall.py`):
-passages are ranked with the help of their neighbours (`search/relevance.py`). If the answer is "not found", twice as
-much text is read, unless a budget was set; an unreliable model is asked again over the same passages without that way
-out. An answer with only names that the book lacks counts as not found. A question without search terms ("Summarise
-it.") is answered from the gists.
+the order of the book. The differences come from measurements (docs/readers.md, `tests/benchmarks/recall.py`): passages
+are ranked with the help of their neighbours (`search/relevance.py`). If the answer is "not found", twice as much text
+is read, unless a budget was set. An unreliable model is shown fewer passages, and asked again over the same ones
+without that way out. An answer with only names that the book lacks counts as not found. A question without search terms
+("Summarise it.") is answered from the gists.
 
 It needs no memory, and searches the unread part of a book too.
 """
@@ -40,6 +40,8 @@ from gistread.readers.text_readers import DOS_TOKENS
 from gistread.search.relevance import Relevance
 
 NAME = "gistread"
+UNRELIABLE_TOKENS = 600
+"""Budget of an unreliable model: the starter finds the answer more often in less text (docs/readers.md)."""
 _DECISIVE_CHARACTERS = 80
 """An answer that means "not found" says so within this length."""
 
@@ -129,7 +131,10 @@ async def _from_passages(
         pinned = steering.pinned - steering.refused
         hidden = places_of(memory, steering.pinned | steering.refused)
         wanted = [place for place in ranked.passages if not overlaps(hidden, place)]
-        shown = await text.fit([*places_of(memory, pinned), *wanted], options.budget_tokens or look.times * DOS_TOKENS)
+        tokens = options.budget_tokens or look.times * DOS_TOKENS
+        if looks[-1].must_answer and not pinned:
+            tokens = min(tokens, UNRELIABLE_TOKENS)
+        shown = await text.fit([*places_of(memory, pinned), *wanted], tokens)
         if shown == before and not look.must_answer:
             break  # nothing more fits the window
         before = shown
