@@ -65,8 +65,9 @@ class Gists(Written):
 
 
 def fitted(gist: str, words: int) -> str:
-    """The gist, or its sentences that say most of it, in little more words than were asked for."""
-    return extract(gist, round(1.4 * words))
+    """The sentences that say most of a gist, at least as many words as were asked for and little more."""
+    shorter = extract(gist, round(1.6 * words))
+    return shorter if count_words(shorter) >= words else gist
 
 
 class SinglePassGists(Written):
