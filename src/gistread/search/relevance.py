@@ -90,5 +90,5 @@ def spread(scores: Sequence[float], middles: Sequence[float]) -> list[float]:
 
 
 def _best(scores: Sequence[float]) -> list[int]:
-    """Indices with a score, the best first, of equals the earlier first."""
+    """Indices with a score, best first; ties in the order of the text."""
     return sorted((index for index, score in enumerate(scores) if score), key=lambda index: -scores[index])

@@ -78,7 +78,7 @@ class MemoryChoice:
         return shown.complete or shown.model_name != own.model_name
 
     def note(self, shown: GistMemory | None, model_name: str) -> str:
-        """A notice about a memory that stays; empty if the user chose it or this model made it."""
+        """A notice that another memory stays on show; empty if the user chose it or this model made it."""
         if shown is None or shown.model_name == model_name or isinstance(self._wanted, MemoryHeader):
             return ""
         has = f"{shown.model_name} has, {counted(len(shown.entries), 'page')}"

@@ -84,7 +84,7 @@ class RowIndex:
         return self.source[index]
 
     def layout(self, index: int) -> Layout:
-        """The block, laid out."""
+        """The layout of this block."""
         layout = self._layouts.get(index)
         if layout is None:
             layout = self._layouts[index] = lay_out(self.source[index], self.width, self.options)

@@ -49,7 +49,7 @@ class StatusReporter:
             self.send(Status(phase, fraction, tokens_per_s, priority, self.stats()))
 
     def idle(self) -> None:
-        """Report that there is nothing to do, once."""
+        """Report once that no work is left."""
         if not self.is_idle:
             self.sent_s, self.is_idle = 0.0, True
             self.send(Status(Phase.IDLE, stats=self.stats()))
