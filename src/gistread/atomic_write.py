@@ -4,8 +4,7 @@ import os
 import tempfile
 from pathlib import Path
 
-_NAME_LENGTH = 40
-"""Characters of the file's own name in that of the temporary file."""
+_NAME_LENGTH = 40  # Characters of the file's own name in that of the temporary file
 
 
 def replace_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:

@@ -17,8 +17,7 @@ from gistread.atomic_write import replace_file
 from gistread.errors import StorageError, UsageError
 from gistread.journal import locked
 
-_WAIT_S = 2.0
-"""Seconds to wait for another process's write."""
+_WAIT_S = 2.0  # Seconds to wait for another process's write
 
 Value = str | int | bool
 FastWeights = Literal["ask", "always", "never"]
@@ -31,8 +30,7 @@ Highlight = Literal["yellow", "green", "blue", "red"]
 Paragraphs = Literal["gap", "indent"]
 Bidi = Literal["auto", "on", "off"]
 
-PROGRESS_PARTS = ("title", "chapter", "chapter-left", "book-left", "page", "percent")
-"""What the header line can show."""
+PROGRESS_PARTS = ("title", "chapter", "chapter-left", "book-left", "page", "percent")  # What the header line can show
 
 
 class _Range(NamedTuple):
@@ -52,82 +50,52 @@ class _Words(NamedTuple):
 class Config:
     """Every setting with its default. None and an empty text mean: chosen by the program."""
 
-    theme: str = ""
-    """Name of a theme."""
+    theme: str = ""  # Name of a theme
     model: str = ""
     """The model that reads, and answers unless `asking_model` is set; as `--model` takes it. Empty: the only one
     installed."""
-    asking_model: str = ""
-    """The model that answers questions, as `--asking-model` takes it. Empty: the one that reads."""
-    context_tokens: Annotated[int | None, _Range(256, 10_000_000)] = None
-    """Context length to load the model with."""
-    connections: Annotated[int | None, _Range(1, 1000)] = None
-    """Most concurrent requests to a server."""
+    asking_model: str = ""  # The model that answers questions, as `--asking-model` takes it. Empty: the one that reads.
+    context_tokens: Annotated[int | None, _Range(256, 10_000_000)] = None  # Context length to load the model with
+    connections: Annotated[int | None, _Range(1, 1000)] = None  # Most concurrent requests to a server
+    # Which models may be requantised to run faster: `ask` only small ones, `always` any, `never` none.
     fast_weights: FastWeights = "ask"
-    """Which models may be requantised to run faster: `ask` only small ones, `always` any, `never` none."""
-    kv_cache: KvCache = "auto"
-    """Type of the KV cache. `auto`: f16, or q8_0 when memory is short."""
+    kv_cache: KvCache = "auto"  # Type of the KV cache. `auto`: f16, or q8_0 when memory is short.
+    # Layers to offload to the GPU, counting the output layer. None: as many as fit.
     gpu_layers: Annotated[int | None, _Range(0, 10_000)] = None
-    """Layers to offload to the GPU, counting the output layer. None: as many as fit."""
-    flash_attention: FlashAttention = "auto"
-    """Flash attention. `auto`: on where the device supports it well."""
-    batch_tokens: Annotated[int | None, _Range(64, 8192)] = None
-    """Prompt tokens evaluated in one batch."""
-    threads: Annotated[int | None, _Range(1, 1024)] = None
-    """Threads of the engine. None: the number of physical cores."""
-    embedding_model: str = ""
-    """The embedding model, as `--embedding-model` takes it. Empty: the only one installed."""
-    model_folders: tuple[str, ...] = ()
-    """More folders to look for models in."""
-    reading: ReadingMode = ""
-    """How books are read; see `memory/model.py`."""
-    preset: str = "auto"
-    """What gists keep, as `--preset` takes it. `auto`: chosen from the form of the book."""
-    min_words: Annotated[int | None, _Range(1, 100_000)] = None
-    """Fewest words of a page (ReadAgent, Appendix H)."""
-    max_words: Annotated[int | None, _Range(2, 100_000)] = None
-    """Most words of a page."""
-    max_pages: Annotated[int, _Range(0, 100)] = 5
-    """Most look-ups for a question."""
-    reader: str = ""
-    """How questions are answered, as `--reader` takes it."""
+    flash_attention: FlashAttention = "auto"  # Flash attention. `auto`: on where the device supports it well.
+    batch_tokens: Annotated[int | None, _Range(64, 8192)] = None  # Prompt tokens evaluated in one batch
+    threads: Annotated[int | None, _Range(1, 1024)] = None  # Threads of the engine. None: the number of physical cores.
+    embedding_model: str = ""  # The embedding model, as `--embedding-model` takes it. Empty: the only one installed.
+    model_folders: tuple[str, ...] = ()  # More folders to look for models in
+    reading: ReadingMode = ""  # How books are read; see `memory/model.py`
+    preset: str = "auto"  # What gists keep, as `--preset` takes it. `auto`: chosen from the form of the book.
+    min_words: Annotated[int | None, _Range(1, 100_000)] = None  # Fewest words of a page (ReadAgent, Appendix H)
+    max_words: Annotated[int | None, _Range(2, 100_000)] = None  # Most words of a page
+    max_pages: Annotated[int, _Range(0, 100)] = 5  # Most look-ups for a question
+    reader: str = ""  # How questions are answered, as `--reader` takes it
+    # When to build what a reader needs besides gists: `auto` once the book has been read, or `when asked`.
     prepare: Prepare = "auto"
-    """When to build what a reader needs besides gists: `auto` once the book has been read, or `when asked`."""
-    follow: bool = True
-    """Whether book and memory scroll together."""
+    follow: bool = True  # Whether book and memory scroll together
+    # What the header line shows, separated by spaces.
     progress: Annotated[str, _Words(PROGRESS_PARTS)] = "title chapter chapter-left book-left page percent"
-    """What the header line shows, separated by spaces."""
-    images: Images = "auto"
-    """How pictures are drawn. `auto`: by the terminal's abilities."""
+    images: Images = "auto"  # How pictures are drawn. `auto`: by the terminal's abilities.
+    # A command that reads aloud, with `{text}` and `{language}`. Empty: one found on this machine.
     speech_command: str = ""
-    """A command that reads aloud, with `{text}` and `{language}`. Empty: one found on this machine."""
-    text_width: Annotated[int, _Range(20, 400)] = 72
-    """Longest line of a book, in columns."""
-    highlight: Highlight = "yellow"
-    """Colour of the next highlight."""
-    lookup_command: str = ""
-    """A dictionary command such as `dict {word}`. Empty: one found on this machine."""
-    side_margin: Annotated[int, _Range(0, 40)] = 2
-    """Fewest empty columns on each side of a book's text."""
-    line_spacing: Annotated[int, _Range(0, 2)] = 0
-    """Empty rows between the lines of a book."""
-    paragraphs: Paragraphs = "gap"
-    """How paragraphs are separated: an empty row, or an indented first line."""
-    justify: bool = False
-    """Whether lines are justified."""
-    hyphenate: bool = True
-    """Whether words may be hyphenated, by the rules of their language."""
-    columns: Annotated[int, _Range(1, 2)] = 1
-    """Columns of text side by side, where there is room."""
-    bidi: Bidi = "auto"
-    """Who reorders right-to-left text: `on` gistread, `off` the terminal."""
-    keys: dict[str, str] = field(default_factory=dict)
-    """Command id to its keys: `[keys]` in the file."""
+    text_width: Annotated[int, _Range(20, 400)] = 72  # Longest line of a book, in columns
+    highlight: Highlight = "yellow"  # Colour of the next highlight
+    lookup_command: str = ""  # A dictionary command such as `dict {word}`. Empty: one found on this machine.
+    side_margin: Annotated[int, _Range(0, 40)] = 2  # Fewest empty columns on each side of a book's text
+    line_spacing: Annotated[int, _Range(0, 2)] = 0  # Empty rows between the lines of a book
+    paragraphs: Paragraphs = "gap"  # How paragraphs are separated: an empty row, or an indented first line
+    justify: bool = False  # Whether lines are justified
+    hyphenate: bool = True  # Whether words may be hyphenated, by the rules of their language
+    columns: Annotated[int, _Range(1, 2)] = 1  # Columns of text side by side, where there is room
+    bidi: Bidi = "auto"  # Who reorders right-to-left text: `on` gistread, `off` the terminal
+    keys: dict[str, str] = field(default_factory=dict)  # Command id to its keys: `[keys]` in the file
 
 
 _KEYS = "keys"
-_UNWRITABLE = re.compile("[\n\ud800-\udfff]")
-"""A line break, and bytes of a path that are not UTF-8."""
+_UNWRITABLE = re.compile("[\n\ud800-\udfff]")  # A line break, and bytes of a path that are not UTF-8
 
 
 class _Rule(NamedTuple):

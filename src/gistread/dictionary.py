@@ -19,8 +19,7 @@ from gistread.errors import GistreadError, UsageError
 
 LIMIT_S = 10.0
 LIMIT_BYTES = 256 * 1024
-LONGEST_WORD = 80
-"""Longest word, in characters."""
+LONGEST_WORD = 80  # Longest word, in characters
 
 _KNOWN = (
     ("sdcv", "--non-interactive", "--utf8-output", "{word}"),
@@ -29,8 +28,8 @@ _KNOWN = (
 )
 _WORD_LISTS = tuple(map(Path, ("/usr/share/dict/words", "/usr/dict/words", "/usr/share/dict/web2")))
 _WORD = re.compile(r"\w(?:.*\w)?", re.DOTALL)
+# Terminal colours, links and overstriking.
 _ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|.\x08")
-"""Terminal colours, links and overstriking."""
 
 _ENDED_WITHIN_S = 2.0
 HOW_TO_SET = 'Set lookup_command in the settings, such as "dict {word}", or install sdcv, wn or a dict server.'

@@ -21,8 +21,7 @@ from gistread.errors import StorageError
 
 Record = dict[str, Any]
 
-_AGAIN_S = 0.004
-"""Seconds between attempts to lock; a longer pause hardly ever finds a busy file free."""
+_AGAIN_S = 0.004  # Seconds between attempts to lock; a longer pause hardly ever finds a busy file free
 
 
 def encode_line(record: Record) -> bytes:

@@ -14,8 +14,7 @@ from gistread.marking.store import MarkStore
 from gistread.marking.text_quote import TextQuote, quote_at
 from gistread.user_data import OpenedBook, SavedCitation, UserData
 
-_SAME_WORK = 0.5
-"""Share of the quotes that must be found before a text of the same title counts as the same work."""
+_SAME_WORK = 0.5  # Share of the quotes that must be found before a text of the same title counts as the same work
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,14 +20,10 @@ CHECK_RESULTS = "tried.json"
 class Paths:
     """The four directories, which may not exist yet, and what is in them."""
 
-    config: Path
-    """Settings, themes and presets."""
-    data: Path
-    """User data: library, positions, marks, questions, downloaded models. Never deleted by the program."""
-    cache: Path
-    """Data that can be rebuilt: memories, texts, requantised models, measurements."""
-    state: Path
-    """Logs."""
+    config: Path  # Settings, themes and presets
+    data: Path  # User data: library, positions, marks, questions, downloaded models. Never deleted by the program.
+    cache: Path  # Data that can be rebuilt: memories, texts, requantised models, measurements
+    state: Path  # Logs
 
     @property
     def config_file(self) -> Path:

@@ -14,10 +14,8 @@ from gistread.journal import Journal, Record, check_version, decode_path, encode
 from gistread.marking.text_quote import TextQuote
 
 _VERSION = 1
-_WAIT_S = 2.0
-"""Seconds to wait for another process's write, which takes milliseconds."""
-_SUPERSEDED = 50
-"""Number of replaced records that triggers a rewrite."""
+_WAIT_S = 2.0  # Seconds to wait for another process's write, which takes milliseconds
+_SUPERSEDED = 50  # Number of replaced records that triggers a rewrite
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +25,11 @@ class OpenedBook:
     sha256: str
     title: str
     authors: tuple[str, ...]
-    path: Path | None
-    """Last known path; None for standard input."""
-    position: int
-    """Offset into the book's text."""
-    length: int
-    """Characters in the book's text."""
-    opened_at: float
-    """Seconds since the epoch."""
-    file: str = ""
-    """SHA-256 of the file's bytes; empty if unknown."""
+    path: Path | None  # Last known path; None for standard input
+    position: int  # Offset into the book's text
+    length: int  # Characters in the book's text
+    opened_at: float  # Seconds since the epoch
+    file: str = ""  # SHA-256 of the file's bytes; empty if unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,20 +48,14 @@ class SavedQuestion:
 
     question: str
     answer: str
-    found: bool
-    """False if the book does not say."""
+    found: bool  # False if the book does not say
     citations: tuple[SavedCitation, ...] = ()
-    lookups: tuple[int, ...] = ()
-    """Page numbers the agent asked for, in that order."""
+    lookups: tuple[int, ...] = ()  # Page numbers the agent asked for, in that order
     reader: str = ""
-    model: str = ""
-    """That answered."""
-    memory: str = ""
-    """That had read the book; empty if none or unknown."""
-    asked_at: float = 0.0
-    """Seconds since the epoch."""
-    unsupported: tuple[tuple[int, int], ...] = ()
-    """(start, end) in the answer of what the text did not support."""
+    model: str = ""  # That answered
+    memory: str = ""  # That had read the book; empty if none or unknown
+    asked_at: float = 0.0  # Seconds since the epoch
+    unsupported: tuple[tuple[int, int], ...] = ()  # (start, end) in the answer of what the text did not support
 
 
 NOT_SUPPORTED = "[Not supported by the text]"
@@ -197,13 +184,13 @@ def _valid_records(records: Iterable[Record], file: Path) -> list[Record]:
     return [record for record in records if record.get("kind") in _FIELDS and _FIELDS[record["kind"]] <= record.keys()]
 
 
+# Required fields by kind of record.
 _FIELDS = {
     "opened": {"title", "authors", "path", "length", "at"},
     "position": {"offset"},
     "zoom": {"level"},
     "question": {"question", "answer", "found", "citations", "lookups", "reader", "model", "asked_at"},
 }
-"""Required fields by kind of record."""
 
 
 def _compact(records: list[Record]) -> list[Record]:

@@ -32,8 +32,7 @@ class ChapterStart:
     index: int
     title: str
     level: int
-    blocks: int = 1
-    """Number of paragraphs that its heading takes."""
+    blocks: int = 1  # Number of paragraphs that its heading takes
 
 
 def by_paragraph(chapters: Iterable[ChapterStart]) -> Mapping[int, Sequence[ChapterStart]]:
@@ -44,8 +43,7 @@ def by_paragraph(chapters: Iterable[ChapterStart]) -> Mapping[int, Sequence[Chap
     return starts
 
 
-ResolveLink = Callable[[InlineMark], LinkTarget | None]
-"""Finds the target of a link; None if it leads out of the book."""
+ResolveLink = Callable[[InlineMark], LinkTarget | None]  # Finds the target of a link; None if it leads out of the book
 
 
 class BookBuilder:
@@ -54,12 +52,9 @@ class BookBuilder:
     def __init__(self) -> None:
         self._parts: list[str] = []
         self._paragraphs: list[Paragraph] = []
-        self._starts: list[ChapterStart] = []
-        """With offsets as `index`."""
-        self._inline: list[tuple[int, int, InlineMark]] = []
-        """(start, end, mark) of every inline mark."""
-        self.characters = 0
-        """Length of the text so far."""
+        self._starts: list[ChapterStart] = []  # With offsets as `index`
+        self._inline: list[tuple[int, int, InlineMark]] = []  # (start, end, mark) of every inline mark
+        self.characters = 0  # Length of the text so far
 
     @property
     def next_start(self) -> int:

@@ -17,12 +17,12 @@ from gistread.atomic_write import replace_file
 from gistread.book.model import Book, Chapter, Image, LanguageSpan, Link, Paragraph, ParagraphKind, Span, Style
 from gistread.book.open import Cancelled, never, open_book_or_series, read_book
 
-EXTRACTION_VERSION = 5
-"""Raise this whenever a file would yield another text, other paragraphs or other chapters."""
+EXTRACTION_VERSION = 5  # Raise this whenever a file would yield another text, other paragraphs or other chapters
 
 _MAX_BOOKS = 40
 _SUFFIX = ".book"
 _DIGEST_BYTES = hashlib.sha256().digest_size
+# The fields of a book that are sequences of ranges.
 _RANGES: dict[str, type] = {
     "paragraphs": Paragraph,
     "chapters": Chapter,
@@ -31,7 +31,6 @@ _RANGES: dict[str, type] = {
     "images": Image,
     "language_spans": LanguageSpan,
 }
-"""The fields of a book that are sequences of ranges."""
 
 
 def open_cached(source: Path, directory: Path, cancelled: Cancelled = never) -> Book:

@@ -12,12 +12,10 @@ from gistread.book.model import Style
 
 _OPENING = 0xF0000
 _CLOSING = 0x100000
-MAX_MARKS = 0xFFFD
-"""Per paragraph; later text stays unmarked."""
+MAX_MARKS = 0xFFFD  # Per paragraph; later text stays unmarked
+# More than a Bible with a reference at each verse; guards against files of nothing but tags.
 MAX_MARKS_PER_BOOK = 500_000
-"""More than a Bible with a reference at each verse; guards against files of nothing but tags."""
-MARK_PATTERN = "[\U000f0000-\U000ffffd\U00100000-\U0010fffd]"
-"""Pattern of one mark."""
+MARK_PATTERN = "[\U000f0000-\U000ffffd\U00100000-\U0010fffd]"  # Pattern of one mark
 _ANY = re.compile(MARK_PATTERN)
 # Atomic and never begun inside a run, so that a million spaces or marks in a row are scanned once.
 _RUN = re.compile(
@@ -30,14 +28,10 @@ class InlineMark:
     """Properties of marked words; several may apply."""
 
     style: Style | None = None
-    href: str = ""
-    """Where a link leads, as the format writes it; the format resolves it later."""
-    is_note: bool = False
-    """The link is a note reference."""
-    language: str = ""
-    """BCP 47, if it differs from the book's."""
-    image: str = ""
-    """Path or URL of the picture that the words stand for."""
+    href: str = ""  # Where a link leads, as the format writes it; the format resolves it later
+    is_note: bool = False  # The link is a note reference
+    language: str = ""  # BCP 47, if it differs from the book's
+    image: str = ""  # Path or URL of the picture that the words stand for
 
 
 def opening(index: int) -> str:

@@ -26,13 +26,10 @@ class ParagraphKind(StrEnum):
     QUOTE = "quote"
     LIST = "list"
     TABLE = "table"
-    CODE = "code"
-    """Preformatted text."""
+    CODE = "code"  # Preformatted text
     NOTE = "note"
-    IMAGE = "image"
-    """A picture, represented by its caption or description."""
-    BREAK = "break"
-    """A scene break: asterisks, a rule."""
+    IMAGE = "image"  # A picture, represented by its caption or description
+    BREAK = "break"  # A scene break: asterisks, a rule
 
 
 class Style(StrEnum):
@@ -59,12 +56,9 @@ class Link:
 
     start: int
     end: int
-    target: int | None = None
-    """Offset in this book; None for an external link."""
-    target_end: int | None = None
-    """End of the note; None if the link is not a note reference."""
-    address: str = ""
-    """URL of an external link. Never opened unasked."""
+    target: int | None = None  # Offset in this book; None for an external link
+    target_end: int | None = None  # End of the note; None if the link is not a note reference
+    address: str = ""  # URL of an external link. Never opened unasked.
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +67,7 @@ class Image:
 
     start: int
     end: int
-    source: str
-    """Path in the book's file (EPUB, DOCX), id in it (FB2), or path beside it (HTML, Markdown)."""
+    source: str  # Path in the book's file (EPUB, DOCX), id in it (FB2), or path beside it (HTML, Markdown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +76,7 @@ class LanguageSpan:
 
     start: int
     end: int
-    language: str
-    """BCP 47."""
+    language: str  # BCP 47
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,20 +121,16 @@ class Book:
     paragraphs: tuple[Paragraph, ...]
     chapters: tuple[Chapter, ...]
     authors: tuple[str, ...] = ()
-    language: str = ""
-    """BCP 47; empty if unknown."""
+    language: str = ""  # BCP 47; empty if unknown
     source_format: str = "text"
-    notices: tuple[str, ...] = ()
-    """What could not be read, one line each, for the user."""
-    spans: tuple[Span, ...] = ()
-    """By start, outer before inner; likewise links, images and foreign words."""
+    notices: tuple[str, ...] = ()  # What could not be read, one line each, for the user
+    spans: tuple[Span, ...] = ()  # By start, outer before inner; likewise links, images and foreign words
     links: tuple[Link, ...] = ()
     images: tuple[Image, ...] = ()
     language_spans: tuple[LanguageSpan, ...] = ()
     identifiers: tuple[str, ...] = ()
     cover: str = ""
-    volumes: tuple[Volume, ...] = ()
-    """The books of a series; empty for a single book."""
+    volumes: tuple[Volume, ...] = ()  # The books of a series; empty for a single book
 
     @cached_property
     def sha256(self) -> str:

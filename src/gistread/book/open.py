@@ -26,15 +26,12 @@ from gistread.book.sniff import (
 )
 from gistread.errors import BookError
 
-LIMIT_BYTES = 64 * 1024 * 1024
-"""For plain text, HTML, Markdown and FB2; about twenty times War and Peace."""
-_ARCHIVE_LIMIT_BYTES = 1024 * 1024 * 1024
-"""For EPUB, DOCX and PDF, of which only the text is read."""
+LIMIT_BYTES = 64 * 1024 * 1024  # For plain text, HTML, Markdown and FB2; about twenty times War and Peace
+_ARCHIVE_LIMIT_BYTES = 1024 * 1024 * 1024  # For EPUB, DOCX and PDF, of which only the text is read
 
 _FRESH_COPY = "Get a fresh copy of the file."
 
-Cancelled = Callable[[], bool]
-"""Polled during slow work: whether to give up."""
+Cancelled = Callable[[], bool]  # Polled during slow work: whether to give up
 
 
 def never() -> bool:

@@ -5,8 +5,7 @@ Unrelated to the pages of a memory.
 
 from gistread.book.model import Book
 
-WORDS = 250
-"""Per printed page, as publishers estimate."""
+WORDS = 250  # Per printed page, as publishers estimate
 
 
 def page_count(book: Book) -> int:

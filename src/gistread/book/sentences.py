@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterator
 
-LONGEST_CHARACTERS = 4000
-"""Longer sentences are split at white space, or anywhere if there is none."""
+LONGEST_CHARACTERS = 4000  # Longer sentences are split at white space, or anywhere if there is none
 
 # Characters that may close after a sentence end.
 _CLOSING = "\"'”’»«›‹)\\]」』）】》〉"

@@ -19,11 +19,9 @@ from gistread.book.normalise import clean, one_line
 from gistread.book.sniff import HEAD_BYTES, ReadableFormat, identify
 from gistread.errors import BookError
 
-MOST_VOLUMES = 100
-"""Each volume's memory file stays open while the series is read."""
+MOST_VOLUMES = 100  # Each volume's memory file stays open while the series is read
 _LIMIT_BYTES = 1024 * 1024
-_LIMIT_CHARACTERS = 64 * 1024 * 1024
-"""Of all volumes together; about twenty times War and Peace."""
+_LIMIT_CHARACTERS = 64 * 1024 * 1024  # Of all volumes together; about twenty times War and Peace
 _EXAMPLE = 'Example: title = "…" and volumes = ["one.epub", "two.txt"].'
 
 
@@ -32,8 +30,7 @@ class SeriesFile:
     """Contents of a series file."""
 
     title: str
-    authors: tuple[str, ...]
-    """Empty: use those of the volumes."""
+    authors: tuple[str, ...]  # Empty: use those of the volumes
     volumes: tuple[str, ...]
 
 

@@ -32,8 +32,7 @@ class ConvertibleFormat:
     """A format that Calibre's `ebook-convert` turns into EPUB; its name has an article."""
 
     name: str
-    suffix: str
-    """Suffix for such files, since the converter goes by names."""
+    suffix: str  # Suffix for such files, since the converter goes by names
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +45,7 @@ class UnsupportedFormat:
 
 FileType = ReadableFormat | ConvertibleFormat | UnsupportedFormat
 
-HEAD_BYTES = 4096
-"""Number of bytes from the start of a file that `identify` needs."""
+HEAD_BYTES = 4096  # Number of bytes from the start of a file that `identify` needs
 
 _CONVERT = "Convert it to EPUB first (Calibre does: ebook-convert BOOK BOOK.epub)."
 _SAVE_AS_DOCX = "Save it as DOCX first (LibreOffice does: soffice --convert-to docx FILE)."

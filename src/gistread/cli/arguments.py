@@ -7,8 +7,8 @@ from gistread.cli.argument_types import bound, count, numbers, page_numbers, por
 from gistread.evaluation.tasks.registry import TASKS
 from gistread.readers.registry import METHODS
 
+# The readers `eval` compares by default: gistread's own, ReadAgent, and three cheap baselines.
 _EVAL_READERS = ("gistread", "readagent-s", "gists", "bm25", "dos")
-"""The readers `eval` compares by default: gistread's own, ReadAgent, and three cheap baselines."""
 
 
 def add_session_models(parser: argparse.ArgumentParser) -> None:

@@ -43,10 +43,8 @@ class _Findings:
     info: EngineInfo | None = None
     check: CheckResult | None = None
     advice: list[Advice] = field(default_factory=list)
-    no_model: EngineError | None = None
-    """No model is chosen: there is none, or there are several."""
-    problem: EngineError | None = None
-    """The engine cannot be used."""
+    no_model: EngineError | None = None  # No model is chosen: there is none, or there are several
+    problem: EngineError | None = None  # The engine cannot be used
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:

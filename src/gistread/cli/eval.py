@@ -99,10 +99,8 @@ class _Run:
     folder: Path
     settings: RunSettings
     asked: tuple[AnsweredQuestion, ...]
-    judge: str
-    """The model that rated the answers; may be empty."""
-    memories: str
-    """Figures of its memories, in one line."""
+    judge: str  # The model that rated the answers; may be empty
+    memories: str  # Figures of its memories, in one line
 
 
 def _read_run(folder: Path) -> _Run:

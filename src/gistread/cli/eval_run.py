@@ -47,8 +47,7 @@ _MEMORIES = "memories"
 @dataclass(frozen=True, slots=True)
 class _Models:
     reading: ModelSource
-    asking: ModelSource
-    """Often the same."""
+    asking: ModelSource  # Often the same
     embedding: Path | None
     judge: ModelSource | None
 
@@ -228,12 +227,9 @@ class _RunProgress:
         self._asking = asking
         self._outcomes = outcomes
         self._line = line
-        self._read: set[str] = set()
-        """Documents with a complete memory."""
-        self._announced: set[str] = set()
-        """Documents whose questions have begun."""
-        self._text: Callable[[], str] = lambda: ""
-        """Makes the text of the line."""
+        self._read: set[str] = set()  # Documents with a complete memory
+        self._announced: set[str] = set()  # Documents whose questions have begun
+        self._text: Callable[[], str] = lambda: ""  # Makes the text of the line
         self._pace = expected_pace(engine.info, plan.config.method.mode)
         self._update_estimate()
 

@@ -74,6 +74,7 @@ def step_document(event: events.ReaderEvent) -> Json | None:
     return None
 
 
+# The events that become steps with all their fields.
 _STEPS: Mapping[type, str] = {
     events.Walked: "walk",
     events.TurnedBack: "turn_back",
@@ -86,7 +87,6 @@ _STEPS: Mapping[type, str] = {
     events.Shared: "share",
     events.Stopped: "stop",
 }
-"""The events that become steps with all their fields."""
 
 
 def _on(path: int) -> Json:

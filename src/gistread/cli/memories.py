@@ -18,12 +18,10 @@ from gistread.presets import AUTO, find_preset
 class MemoryQuery:
     """What the command line says of the memory. Empty fields match any memory."""
 
-    book: str
-    """As typed, for hints."""
+    book: str  # As typed, for hints
     preset: str = ""
     task: str = ""
-    model: str = ""
-    """Part of the model's name."""
+    model: str = ""  # Part of the model's name
 
 
 def memory_store() -> MemoryStore:

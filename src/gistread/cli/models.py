@@ -199,8 +199,7 @@ def _find_text_model(spec: str) -> Path:
 
 class _Role(NamedTuple):
     setting: str
-    find: Callable[[str], Path]
-    """Raises EngineError if the model does not exist or cannot take this role."""
+    find: Callable[[str], Path]  # Raises EngineError if the model does not exist or cannot take this role
     set: str
     unset: str
 

@@ -37,8 +37,7 @@ class _Command:
     summary: str
     examples: str
     add_arguments: Callable[[argparse.ArgumentParser], None]
-    default_action: str = ""
-    """The subcommand to run when none is given."""
+    default_action: str = ""  # The subcommand to run when none is given
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:

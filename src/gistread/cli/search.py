@@ -9,8 +9,7 @@ from gistread.cli.output import say, write, write_json
 from gistread.errors import ExitStatus, UsageError
 from gistread.search.book_search import BookSearch, SearchMode
 
-_AROUND = 60
-"""Characters of context on each side of a hit."""
+_AROUND = 60  # Characters of context on each side of a hit
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:

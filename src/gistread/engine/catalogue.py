@@ -27,41 +27,29 @@ Kind = Literal["text", "embedding"]
 class CatalogueEntry:
     """A model file on the hub. Unknown fields are empty or 0."""
 
-    name: str
-    """For `models get`."""
-    repository: str
-    """`owner/repository` on the hub."""
-    file: str
-    """Path in the repository; the first of a model in several files."""
+    name: str  # For `models get`
+    repository: str  # `owner/repository` on the hub
+    file: str  # Path in the repository; the first of a model in several files
     good_for: str = ""
-    kind: Kind = "text"
-    """`embedding`: for search by meaning."""
-    revision: str = "main"
-    """Commit or branch of the repository."""
+    kind: Kind = "text"  # `embedding`: for search by meaning
+    revision: str = "main"  # Commit or branch of the repository
     licence: str = ""
     size_bytes: int = 0
-    sha256: str = ""
-    """Hexadecimal digest of the file; empty: the hub's is used."""
+    sha256: str = ""  # Hexadecimal digest of the file; empty: the hub's is used
     parameters: int = 0
-    active_parameters: int = 0
-    """Parameters used per token in a mixture of experts; 0: all."""
+    active_parameters: int = 0  # Parameters used per token in a mixture of experts; 0: all
     quantization: str = ""
-    context_tokens: int = 0
-    """Context length the model was trained for."""
-    kv_bytes_per_token: int = 0
-    """For an F16 KV cache."""
-    machine_gb: int = 0
-    """Memory of the smallest common machine it suits: 4, 8, 16 or 24."""
-    own: bool = False
-    """Whether the person added it."""
+    context_tokens: int = 0  # Context length the model was trained for
+    kv_bytes_per_token: int = 0  # For an F16 KV cache
+    machine_gb: int = 0  # Memory of the smallest common machine it suits: 4, 8, 16 or 24
+    own: bool = False  # Whether the person added it
 
 
 @dataclass(frozen=True, slots=True)
 class Catalogue:
     """Models that can be fetched by name."""
 
-    dated: datetime.date
-    """Date of the packaged entries."""
+    dated: datetime.date  # Date of the packaged entries
     entries: tuple[CatalogueEntry, ...]
 
     def find(self, name: str) -> CatalogueEntry | None:

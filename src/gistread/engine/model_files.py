@@ -23,37 +23,24 @@ from gistread.errors import EngineError
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    path: Path
-    """The first file of a model in several."""
-    name: str
-    """For `--model`: the file's name without suffix, or Ollama's name."""
-    size_bytes: int
-    """Of all files."""
+    path: Path  # The first file of a model in several
+    name: str  # For `--model`: the file's name without suffix, or Ollama's name
+    size_bytes: int  # Of all files
     quantization: str = ""
     architecture: str = ""
-    context_length: int | None = None
-    """In tokens; None if unknown."""
+    context_length: int | None = None  # In tokens; None if unknown
     parameters: int | None = None
     licence: str = ""
-    usable: bool = False
-    """Whether it writes text and can be used with `--model`."""
-    problem: str = ""
-    """Why it is not usable, for the person."""
+    usable: bool = False  # Whether it writes text and can be used with `--model`
+    problem: str = ""  # Why it is not usable, for the person
     kind: ModelKind = ModelKind.TEXT
-    has_template: bool = True
-    """False for base models."""
-    memory: MemoryKind | None = None
-    """None if unknown."""
-    parts: int = 1
-    """Number of files."""
-    place: str = ""
-    """The program whose folder it was found in: `Ollama`, `LM Studio` …"""
-    aliases: tuple[str, ...] = ()
-    """Other names of the same file, also accepted by `--model`."""
-    sizes: ModelSizes | None = None
-    """Memory needs; None if unknown."""
-    adapter: Path | None = None
-    """The LoRA adapter that it is used with unless another is named."""
+    has_template: bool = True  # False for base models
+    memory: MemoryKind | None = None  # None if unknown
+    parts: int = 1  # Number of files
+    place: str = ""  # The program whose folder it was found in: `Ollama`, `LM Studio` …
+    aliases: tuple[str, ...] = ()  # Other names of the same file, also accepted by `--model`
+    sizes: ModelSizes | None = None  # Memory needs; None if unknown
+    adapter: Path | None = None  # The LoRA adapter that it is used with unless another is named
 
     @property
     def embeds(self) -> bool:
@@ -74,13 +61,10 @@ class Availability(IntEnum):
 class MemoryFit:
     """Whether a model fits the free memory, and with which window."""
 
-    context_tokens: int
-    """Largest window that fits, at most the model's context length; 0: not even the weights fit."""
-    needed_bytes: int
-    """With the default window."""
+    context_tokens: int  # Largest window that fits, at most the model's context length; 0: not even the weights fit
+    needed_bytes: int  # With the default window
     free_bytes: int
-    enough: bool
-    """Whether that window is large enough to be useful."""
+    enough: bool  # Whether that window is large enough to be useful
 
 
 def memory_fit_of(model: ModelFile, free_bytes: int) -> MemoryFit | None:

@@ -17,8 +17,7 @@ class ModelKind(StrEnum):
     """What a file is for. The value appears in `models list --json`."""
 
     TEXT = "text"
-    BASE = "base"
-    """Continues text; not trained to follow instructions, without a chat template."""
+    BASE = "base"  # Continues text; not trained to follow instructions, without a chat template
     EMBEDDINGS = "embeddings"
     RERANKER = "reranker"
     PROJECTOR = "projector"
@@ -35,16 +34,15 @@ _PROJECTORS = frozenset({"clip", "mmproj"})
 _DRAFTS = frozenset({"eagle3", "dflash", "gemma4-assistant"})
 _DIFFUSION = frozenset({"dream", "llada", "llada-moe", "rnd1"})
 _SOUND = frozenset({"wavtokenizer-dec", "qwen3tts", "pockettts", "whisper", "csm", "kokoro", "parler-tts", "dia"})
+# Architecture names used by converters for image and video models.
 _PICTURES = frozenset(
     {
         *("flux", "sd1", "sd3", "sdxl", "aura", "ltxv", "hyvid", "wan", "hidream", "cosmos", "lumina2", "qwen_image"),
         *("pig", "auraflow", "chroma", "z_image"),
     }
 )
-"""Architecture names used by converters for image and video models."""
 _RERANKER = re.compile(r"\bre-?rank(er|ing)?\b")
-_LEAST_CONTEXT = 256
-"""Tokens: a page and its gist have to fit."""
+_LEAST_CONTEXT = 256  # Tokens: a page and its gist have to fit
 
 
 def kind_of(header: GgufHeader, name: str) -> tuple[ModelKind, str]:
@@ -109,17 +107,16 @@ class Pooling(IntEnum):
     MEAN = 1
     CLS = 2
     LAST = 3
-    RANK = 4
-    """A score for two texts, not a vector: a reranker."""
+    RANK = 4  # A score for two texts, not a vector: a reranker
 
 
+# Encoder architectures, which write no text.
 ENCODERS = frozenset(
     {
         *("bert", "modern-bert", "nomic-bert", "nomic-bert-moe", "neo-bert", "jina-bert-v2", "jina-bert-v3"),
         *("eurobert", "t5encoder", "gemma-embedding", "llama-embed"),
     }
 )
-"""Encoder architectures, which write no text."""
 
 _VECTORS_BY_NAME = re.compile(r"\bembed(dings?)?\b|\be5\b|\bbge\b|\bgte\b")
 _INSTRUCTION = "Instruct: Given a question about a book, retrieve passages that answer it\nQuery: "
@@ -153,8 +150,8 @@ _FAMILIES = (
         Prefixes("Represent the query for retrieving evidence documents: ", "Represent the document for retrieval: "),
     ),
 )
+# Family by architecture, for files whose name does not tell.
 _BY_ARCHITECTURE = {"gemma-embedding": "embedding-gemma", "nomic-bert-moe": "nomic-embed"}
-"""Family by architecture, for files whose name does not tell."""
 
 
 EXAMPLES = "all-minilm-l6-v2, nomic-embed-text-v1.5, bge-small-en-v1.5 or embeddinggemma-300m"

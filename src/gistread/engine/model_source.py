@@ -23,10 +23,8 @@ if TYPE_CHECKING:
 class ModelSource:
     """Where a model is."""
 
-    name: str
-    """For people, until the engine reports its own."""
-    path: Path | None
-    """None for a model on a server."""
+    name: str  # For people, until the engine reports its own
+    path: Path | None  # None for a model on a server
     server: ServerAddress | None = None
     adapter: Path | None = None
 

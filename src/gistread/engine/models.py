@@ -19,12 +19,9 @@ from gistread.engine.model_search import (
 from gistread.errors import EngineError, NoEmbeddingModelError
 from gistread.units import format_list
 
-STARTER = "starter"
-"""Name of the model installed as a Python package, with gistread's adapter for it."""
-STARTER_BASE = "starter-base"
-"""The same model without the adapter."""
-_AND = "+"
-"""Between a model and its adapter."""
+STARTER = "starter"  # Name of the model installed as a Python package, with gistread's adapter for it
+STARTER_BASE = "starter-base"  # The same model without the adapter
+_AND = "+"  # Between a model and its adapter
 _GET_STARTER = "python3 -m pip install 'gistread[starter]'"
 _LIST = "`gistread models list` shows the models on this machine."
 _FOR_VECTORS = "Use it with --embedding-model, or permanently with `gistread models use NAME --for embedding`."

@@ -30,8 +30,7 @@ class Message:
     several questions are asked about. An engine may keep its KV state."""
 
 
-Prompt = tuple[Message, ...]
-"""A conversation. If the last message is the assistant's, the model continues it."""
+Prompt = tuple[Message, ...]  # A conversation. If the last message is the assistant's, the model continues it.
 
 
 class Priority(IntEnum):
@@ -48,14 +47,10 @@ class Sampling:
     max_tokens: int = 256
     temperature: float = 0.0
     seed: int = 0
-    repeat_penalty: float = 1.0
-    """Above 1, recently decoded tokens become less likely: weak models loop without it."""
-    dry_multiplier: float = 0.0
-    """Above 0, continuing a repeated sequence becomes less likely (the DRY sampler)."""
-    stop: tuple[str, ...] = ()
-    """Decoding ends before any of these strings; they are left out of the text."""
-    grammar: str = ""
-    """GBNF grammar with a rule `root` that the text follows. The text may be cut off at `max_tokens`."""
+    repeat_penalty: float = 1.0  # Above 1, recently decoded tokens become less likely: weak models loop without it
+    dry_multiplier: float = 0.0  # Above 0, continuing a repeated sequence becomes less likely (the DRY sampler)
+    stop: tuple[str, ...] = ()  # Decoding ends before any of these strings; they are left out of the text
+    grammar: str = ""  # GBNF grammar with a rule `root` that the text follows. The text may be cut off at `max_tokens`.
 
 
 GREEDY = Sampling()
@@ -65,14 +60,10 @@ GREEDY = Sampling()
 class Usage:
     """Cost of a request. Add with `+`."""
 
-    prefilled: int = 0
-    """Prompt tokens evaluated."""
-    reused: int = 0
-    """Prompt tokens found in the prefix cache."""
-    generated: int = 0
-    """Tokens decoded."""
-    seconds: float = 0.0
-    """Time the engine worked on this request."""
+    prefilled: int = 0  # Prompt tokens evaluated
+    reused: int = 0  # Prompt tokens found in the prefix cache
+    generated: int = 0  # Tokens decoded
+    seconds: float = 0.0  # Time the engine worked on this request
 
     def __add__(self, other: "Usage") -> "Usage":
         return Usage(
@@ -91,8 +82,7 @@ class TextDelta:
     """The next part of a streamed answer."""
 
     text: str
-    usage: Usage = NO_USAGE
-    """Cost of the request so far."""
+    usage: Usage = NO_USAGE  # Cost of the request so far
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +97,8 @@ class Completion:
     """The whole answer, the last event of a stream."""
 
     text: str
+    # `end`: the model ended its turn or reached a stop string. `length`: `max_tokens` or the window was reached.
     finish: Literal["end", "length"]
-    """`end`: the model ended its turn or reached a stop string. `length`: `max_tokens` or the window was reached."""
     usage: Usage
 
 
@@ -120,8 +110,7 @@ class Choice:
     """The option that was chosen."""
 
     index: int
-    probability: float | None
-    """Among the options offered; None if unknown."""
+    probability: float | None  # Among the options offered; None if unknown
     usage: Usage
 
 
@@ -129,10 +118,9 @@ class Choice:
 class Rates:
     """Speed of a model on this machine, from a short measurement."""
 
-    prefill: float
-    """Tokens a second, for a prompt of a few hundred tokens."""
+    prefill: float  # Tokens a second, for a prompt of a few hundred tokens
+    # Pairs of sequences decoded together and their total tokens a second, ascending.
     decode: tuple[tuple[int, float], ...]
-    """Pairs of sequences decoded together and their total tokens a second, ascending."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,18 +128,13 @@ class Placement:
     """How a loaded model uses this machine."""
 
     gpu_layers: int
-    layers: int
-    """All layers, the output layer included."""
-    cells: int
-    """KV cache size in tokens, shared by all requests."""
-    kv_type: str
-    """Data type of the KV cache: `f16`, `q8_0` or `q4_0`."""
-    batch_tokens: int
-    """Most tokens in one batch."""
+    layers: int  # All layers, the output layer included
+    cells: int  # KV cache size in tokens, shared by all requests
+    kv_type: str  # Data type of the KV cache: `f16`, `q8_0` or `q4_0`
+    batch_tokens: int  # Most tokens in one batch
     threads: int
     flash_attention: bool
-    notice: str = ""
-    """What was reduced for lack of memory, for the person."""
+    notice: str = ""  # What was reduced for lack of memory, for the person
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,28 +142,18 @@ class EngineInfo:
     """Description of a loaded model."""
 
     name: str
-    fingerprint: str
-    """Identifies the weights, wherever the file is."""
-    context_tokens: int
-    """Window of prompt and answer together."""
-    device: str
-    """For people: `CPU, 2 threads`, `NVIDIA H100 (33 of 33 layers)`."""
-    parallel: int = 1
-    """Useful number of concurrent requests. May change: read `Engine.info` each time."""
-    rates: Rates | None = None
-    """None: not measured."""
+    fingerprint: str  # Identifies the weights, wherever the file is
+    context_tokens: int  # Window of prompt and answer together
+    device: str  # For people: `CPU, 2 threads`, `NVIDIA H100 (33 of 33 layers)`
+    parallel: int = 1  # Useful number of concurrent requests. May change: read `Engine.info` each time.
+    rates: Rates | None = None  # None: not measured
+    # Fingerprints the same weights may have on another engine: a server only tells a model's name.
     aliases: tuple[str, ...] = ()
-    """Fingerprints the same weights may have on another engine: a server only tells a model's name."""
-    is_remote: bool = False
-    """Whether a server does the work; concurrent requests then do not compete for this machine."""
-    weights: str = ""
-    """Quantization in use, for people: `Q4_K_M`, `Q8_0 copy of Q4_1`; empty if unknown."""
-    placement: Placement | None = None
-    """None for a model on a server."""
-    has_template: bool = True
-    """False for a base model, which gets prompts as plain text."""
-    pinnable_tokens: int = 0
-    """Approximate capacity of `Engine.pin` in tokens; 0 if unsupported or unknown."""
+    is_remote: bool = False  # Whether a server does the work; concurrent requests then do not compete for this machine
+    weights: str = ""  # Quantization in use, for people: `Q4_K_M`, `Q8_0 copy of Q4_1`; empty if unknown
+    placement: Placement | None = None  # None for a model on a server
+    has_template: bool = True  # False for a base model, which gets prompts as plain text
+    pinnable_tokens: int = 0  # Approximate capacity of `Engine.pin` in tokens; 0 if unsupported or unknown
 
 
 class Phase(StrEnum):
@@ -199,14 +172,10 @@ class EngineState:
     """A snapshot for status lines."""
 
     phase: Phase
-    fraction: float | None = None
-    """Progress of the load or of the prompt, from 0 to 1."""
-    tokens_per_s: float | None = None
-    """Rate of the current phase, prefill or decode."""
-    priority: Priority | None = None
-    """Of the running request."""
-    notice: str = ""
-    """One line for the person, such as why it failed."""
+    fraction: float | None = None  # Progress of the load or of the prompt, from 0 to 1
+    tokens_per_s: float | None = None  # Rate of the current phase, prefill or decode
+    priority: Priority | None = None  # Of the running request
+    notice: str = ""  # One line for the person, such as why it failed
 
 
 class Engine(Protocol):
@@ -280,12 +249,9 @@ class EmbedderInfo:
     """Description of a loaded embedding model."""
 
     name: str
-    fingerprint: str
-    """Vectors with the same fingerprint are comparable."""
-    dimension: int
-    """Numbers in a vector."""
-    max_tokens: int
-    """Longer texts are truncated."""
+    fingerprint: str  # Vectors with the same fingerprint are comparable
+    dimension: int  # Numbers in a vector
+    max_tokens: int  # Longer texts are truncated
     device: str
 
 
@@ -293,10 +259,8 @@ class EmbedderInfo:
 class Embedded:
     """Texts as vectors."""
 
-    vectors: "npt.NDArray[np.float32]"
-    """Shape (texts, dimension), rows of length 1: a dot product is the cosine."""
-    truncated: int
-    """Number of texts longer than `max_tokens`, of which only the beginning was embedded."""
+    vectors: "npt.NDArray[np.float32]"  # Shape (texts, dimension), rows of length 1: a dot product is the cosine
+    truncated: int  # Number of texts longer than `max_tokens`, of which only the beginning was embedded
     usage: Usage
 
 

@@ -7,11 +7,10 @@ from typing import Literal
 from gistread.engine.catalogue import CatalogueEntry
 from gistread.units import format_size
 
-WINDOW_TOKENS = 8_192
-"""Window that a recommended model must have memory for: some pages and the gists of a long book."""
+WINDOW_TOKENS = 8_192  # Window that a recommended model must have memory for: some pages and the gists of a long book
 _LEAST_WINDOW_TOKENS = 4_096
+# Buffers of llama.cpp for a batch of 512 tokens, mostly logits over a vocabulary of 150,000.
 _BUFFERS_BYTES = 400_000_000
-"""Buffers of llama.cpp for a batch of 512 tokens, mostly logits over a vocabulary of 150,000."""
 _PARAMETERS_PER_CORE = 1e9
 """Largest acceptable model per core. SmolLM2 135M reads 320 tokens a second on two cores (86 GFLOP/s), so a model of
 1 B parameters per core reads about 20: a novel of 100,000 words in two hours."""
@@ -24,8 +23,7 @@ class Machine:
     """Resources for a model."""
 
     free_bytes: int
-    gpu_bytes: int
-    """Usable memory of graphics cards; 0: none."""
+    gpu_bytes: int  # Usable memory of graphics cards; 0: none
     cores: int
 
 
@@ -34,15 +32,13 @@ class CatalogueFit:
     """Where a catalogue entry fits a machine."""
 
     place: Device
-    context_tokens: int
-    """Largest window that fits; 0 if none does or it is unknown."""
+    context_tokens: int  # Largest window that fits; 0 if none does or it is unknown
 
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
     entry: CatalogueEntry
-    reason: str
-    """A clause for the person."""
+    reason: str  # A clause for the person
 
 
 def needed_bytes(entry: CatalogueEntry, window_tokens: int = WINDOW_TOKENS) -> int:

@@ -14,8 +14,7 @@ class StopStringFilter:
         self._longest = max(map(len, self._stops), default=0)
         self._withheld = ""
         self._leading = skip_leading
-        self.stopped = False
-        """Whether a stop string was reached; nothing is passed on after it."""
+        self.stopped = False  # Whether a stop string was reached; nothing is passed on after it
 
     def feed(self, text: str) -> str:
         """Add text and return what can be passed on; the possible beginning of a stop string is withheld."""
@@ -58,11 +57,9 @@ class ReasoningFilter:
     """Drops what a model writes between `<think>` and `</think>`."""
 
     def __init__(self) -> None:
-        self._withheld = ""
-        """May be the beginning of a tag."""
+        self._withheld = ""  # May be the beginning of a tag
         self._thinking = False
-        self._after_thought = False
-        """Whether only white space followed the last thought."""
+        self._after_thought = False  # Whether only white space followed the last thought
 
     @property
     def thinking(self) -> bool:

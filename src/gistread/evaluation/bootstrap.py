@@ -9,8 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-Key = tuple[str, str]
-"""Document and question."""
+Key = tuple[str, str]  # Document and question
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +17,7 @@ class Estimate:
     """A mean over questions, and its confidence interval for other documents of this kind."""
 
     mean: float
-    low: float | None
-    """None, like `high`, for a single question."""
+    low: float | None  # None, like `high`, for a single question
     high: float | None
     questions: int
     documents: int

@@ -27,12 +27,10 @@ class TextFigures:
     words: int
     pages: int
     gist_words: int
-    extractive_gists: int
-    """Gists whose attempts the guard rejected."""
+    extractive_gists: int  # Gists whose attempts the guard rejected
     prefilled: int
     generated: int
-    seconds: float
-    """Engine time."""
+    seconds: float  # Engine time
 
 
 def figures_of(document: Document, memory: GistMemory) -> TextFigures:

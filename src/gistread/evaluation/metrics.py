@@ -20,21 +20,16 @@ class Case:
 
     question: Question
     outcome: Outcome
-    pages: tuple[places.Place, ...] = ()
-    """Bounds of the memory's pages in order; empty for readers without a memory."""
-    rating: Rating | None = None
-    """The judge's rating of the answer, if any."""
+    pages: tuple[places.Place, ...] = ()  # Bounds of the memory's pages in order; empty for readers without a memory
+    rating: Rating | None = None  # The judge's rating of the answer, if any
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
     name: str
-    summary: str
-    """One line."""
-    unit: str
-    """`%`: from 0 to 100."""
-    more_is_better: bool | None
-    """None if neither is."""
+    summary: str  # One line
+    unit: str  # `%`: from 0 to 100
+    more_is_better: bool | None  # None if neither is
     of: Callable[[Case], float | None]
 
     @property
@@ -203,9 +198,10 @@ _METRICS = (
     ),
     Metric("seconds", "time to the whole answer", "s", False, lambda case: case.outcome.seconds),
 )
+# Every metric by name: those of the answer, of its sources, of its cost.
 METRICS: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in _METRICS})
-"""Every metric by name: those of the answer, of its sources, of its cost."""
 
+# Metrics of every task, beside those in `Task.metrics`.
 COSTS = (
     "ended",
     "not-found",
@@ -218,4 +214,3 @@ COSTS = (
     "prefilled-tokens",
     "seconds",
 )
-"""Metrics of every task, beside those in `Task.metrics`."""

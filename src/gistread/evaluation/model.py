@@ -11,33 +11,26 @@ from gistread.engine.protocol import NO_USAGE, Usage
 class Question:
     """A question about a document. Without `references` and `choices` no answer can be matched."""
 
-    id: str
-    """Stable between runs and unique in the document."""
+    id: str  # Stable between runs and unique in the document
     text: str
-    references: tuple[str, ...] = ()
-    """Right answers, given by people."""
-    choices: tuple[str, ...] = ()
-    """The options of a multiple-choice question, in the order shown."""
-    gold_choice: int | None = None
-    """Index of the right option."""
+    references: tuple[str, ...] = ()  # Right answers, given by people
+    choices: tuple[str, ...] = ()  # The options of a multiple-choice question, in the order shown
+    gold_choice: int | None = None  # Index of the right option
+    # Where `Document.book.text` has the answer, if the task says so: start and end, in order.
     gold_places: tuple[tuple[int, int], ...] = ()
-    """Where `Document.book.text` has the answer, if the task says so: start and end, in order."""
-    answerable: bool = True
-    """False: the right answer is that the text does not say."""
+    answerable: bool = True  # False: the right answer is that the text does not say
+    # For a needle test: length of the text in tokens, and depth of the first needle from 0 to 1.
     cell: tuple[float, float] | None = None
-    """For a needle test: length of the text in tokens, and depth of the first needle from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
     """A text and the questions about it."""
 
-    id: str
-    """Stable between runs and unique in the task."""
+    id: str  # Stable between runs and unique in the task
     book: Book
     questions: tuple[Question, ...]
-    preset: str = "fiction"
-    """Name of the gisting preset that suits it."""
+    preset: str = "fiction"  # Name of the gisting preset that suits it
 
 
 class Rating(IntEnum):
@@ -54,35 +47,24 @@ class Outcome:
 
     task: str
     document: str
-    question: str
-    """Its id."""
+    question: str  # Its id
     reader: str
-    text: str
-    """The question as asked."""
-    answer: str = ""
-    """Empty if it failed."""
+    text: str  # The question as asked
+    answer: str = ""  # Empty if it failed
+    # False: the reader says that it was not found. A quotation in place of an answer counts as found.
     found: bool = False
-    """False: the reader says that it was not found. A quotation in place of an answer counts as found."""
-    choice: int | None = None
-    """Index of the chosen option."""
-    lookups: tuple[int, ...] = ()
-    """Pages the reader asked for, in order."""
-    seen: tuple[tuple[int, int], ...] = ()
-    """The book's text in the prompt of the answer: start and end, in order."""
+    choice: int | None = None  # Index of the chosen option
+    lookups: tuple[int, ...] = ()  # Pages the reader asked for, in order
+    seen: tuple[tuple[int, int], ...] = ()  # The book's text in the prompt of the answer: start and end, in order
     citations: tuple[tuple[int, int], ...] = ()
-    quotes_hold: bool | None = None
-    """Whether every quote shown stands in the book word for word; None if there is none."""
+    quotes_hold: bool | None = None  # Whether every quote shown stands in the book word for word; None if there is none
+    # Whether a statement was marked as not supported, or a quotation took the answer's place; None if not checked.
     unsupported: bool | None = None
-    """Whether a statement was marked as not supported, or a quotation took the answer's place; None if not checked."""
-    context_tokens: int = 0
-    """Tokens of book and gists in the prompt of the answer."""
+    context_tokens: int = 0  # Tokens of book and gists in the prompt of the answer
     compression_rate: float = 0.0
     usage: Usage = NO_USAGE
     seconds: float = 0.0
     ended: bool = True
-    error: str = ""
-    """Why it failed, in one line."""
-    events: tuple[str, ...] = ()
-    """The steps, as the command line shows them."""
-    scores: tuple[tuple[str, float], ...] = ()
-    """Applicable metrics with their values."""
+    error: str = ""  # Why it failed, in one line
+    events: tuple[str, ...] = ()  # The steps, as the command line shows them
+    scores: tuple[tuple[str, float], ...] = ()  # Applicable metrics with their values

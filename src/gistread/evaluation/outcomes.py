@@ -19,8 +19,7 @@ from gistread.journal import append_whole, try_lock
 
 FILE_NAME = "outcomes.jsonl"
 
-Key = tuple[str, str, str]
-"""Document, question, reader."""
+Key = tuple[str, str, str]  # Document, question, reader
 
 Json = dict[str, Any]
 T = TypeVar("T", Question, Outcome)

@@ -7,8 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 
 Place = tuple[int, int]
-BETWEEN_PARAGRAPHS = 2
-"""Characters between two paragraphs of a book (`book/model.py`)."""
+BETWEEN_PARAGRAPHS = 2  # Characters between two paragraphs of a book (`book/model.py`)
 
 
 def pages_with(gold: Iterable[Place], pages: Sequence[Place]) -> frozenset[int]:

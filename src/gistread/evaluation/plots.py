@@ -15,8 +15,7 @@ from gistread.evaluation.table import Cells, Row, Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_MARKERS = "osD^vPX*<>hp"
-"""Readers differ in shape as well as in colour."""
+_MARKERS = "osD^vPX*<>hp"  # Readers differ in shape as well as in colour
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito: distinguishable with any colour vision."""
 _DPI = 150
@@ -30,12 +29,10 @@ class HeatMap:
     """One reader's mean score by length of the text and depth of the needle."""
 
     name: str
-    lengths: tuple[float, ...]
-    """In tokens, ascending."""
-    depths: tuple[float, ...]
-    """From 0 to 1, ascending."""
+    lengths: tuple[float, ...]  # In tokens, ascending
+    depths: tuple[float, ...]  # From 0 to 1, ascending
+    # Rows are depths, columns lengths; from 0 to 100, None if nothing was asked.
     cells: tuple[tuple[float | None, ...], ...]
-    """Rows are depths, columns lengths; from 0 to 100, None if nothing was asked."""
 
 
 def shown_metric(table: Table) -> str:

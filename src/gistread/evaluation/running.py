@@ -30,11 +30,9 @@ from gistread.readers.lookups import prepare
 from gistread.readers.options import ReaderOptions
 from gistread.readers.registry import METHODS
 
-FAILURES_IN_A_ROW = 5
-"""Engine failures in a row that end a run."""
+FAILURES_IN_A_ROW = 5  # Engine failures in a row that end a run
 
-_TAG_TOKENS = 16
-"""Upper bound for the tag of a gist."""
+_TAG_TOKENS = 16  # Upper bound for the tag of a gist
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +40,9 @@ class RunConfig:
     """How the memories of a run are made."""
 
     method: ReadingMethod = field(default_factory=lambda: ReadingMethod(DEFAULT_READING_MODE))
-    size: PageSize | None = None
-    """None: by the length of the text and the window."""
-    preset: Preset | None = None
-    """None: the one that suits each document."""
-    task: str = ""
-    """What the gists look for (ReadAgent, Appendix F.1); empty for any question."""
+    size: PageSize | None = None  # None: by the length of the text and the window
+    preset: Preset | None = None  # None: the one that suits each document
+    task: str = ""  # What the gists look for (ReadAgent, Appendix F.1); empty for any question
 
     def focus(self, document: Document) -> GistFocus:
         return GistFocus(self.preset or built_in_presets().get(document.preset, FICTION), self.task)
@@ -67,17 +62,13 @@ class Plan:
     """What to ask, and how."""
 
     task: Task
-    documents: Sequence[Document]
-    """With the sampled questions only."""
+    documents: Sequence[Document]  # With the sampled questions only
     readers: Sequence[str]
     options: ReaderOptions = field(default_factory=ReaderOptions)
     config: RunConfig = field(default_factory=RunConfig)
-    timeout_s: float = 0.0
-    """For each question; 0: no limit."""
-    retry: bool = False
-    """Ask failed questions again."""
-    at_once: int = 0
-    """Most concurrent questions; 0: one, or on a server as many as it can use."""
+    timeout_s: float = 0.0  # For each question; 0: no limit
+    retry: bool = False  # Ask failed questions again
+    at_once: int = 0  # Most concurrent questions; 0: one, or on a server as many as it can use
 
     @property
     def questions(self) -> int:
@@ -102,8 +93,7 @@ class MemoryProgress:
 
     document: Document
     memory: GistMemory
-    notice: str = ""
-    """A new notice about its file, or empty."""
+    notice: str = ""  # A new notice about its file, or empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +153,7 @@ class _Run:
         self._outcomes = outcomes
         self._places = places_for(plan, asking)
         self._texts = 0
-        self._failures = 0
-        """Engine failures in a row."""
+        self._failures = 0  # Engine failures in a row
 
     async def work(self, tell: Tell[RunEvent]) -> None:
         todo = self._plan.todo(self._outcomes.known)
@@ -221,10 +210,8 @@ class _Text:
         self._asking = asking
         self._store = store
         self._memory = GistMemory(document.book, PAGE_SIZES["quality"], engine.info.name)
-        self._unread: EngineError | None = None
-        """Why the memory could not be built."""
-        self.unready: dict[str, EngineError] = {}
-        """Why a reader cannot be asked, by reader."""
+        self._unread: EngineError | None = None  # Why the memory could not be built
+        self.unready: dict[str, EngineError] = {}  # Why a reader cannot be asked, by reader
 
     async def ready_for(self, reader: str) -> AsyncGenerator[MemoryProgress | ArtifactBuilt, None]:
         """Build the memory and artifacts for a reader; errors become those of its questions."""

@@ -22,44 +22,30 @@ class RunSettings:
     """Everything that affects what a run measures, in JSON types."""
 
     task: str
-    data: str
-    """SHA-256 of the task's file or folder."""
+    data: str  # SHA-256 of the task's file or folder
     model: str
-    fingerprint: str
-    """Hash of the model's weights."""
+    fingerprint: str  # Hash of the model's weights
     context_tokens: int
-    asking_model: str = ""
-    """The model that answers; empty if it is the same. So for the next two."""
+    asking_model: str = ""  # The model that answers; empty if it is the same. So for the next two.
     asking_fingerprint: str = ""
     asking_context_tokens: int = 0
-    embedding: str = ""
-    """Fingerprint of the embedding model; empty without one."""
+    embedding: str = ""  # Fingerprint of the embedding model; empty without one
     seed: int = 0
-    limit: int = 0
-    """Questions; 0: all."""
-    documents: int = 0
-    """0: all."""
-    budget_tokens: int = 0
-    """See `ReaderOptions`."""
+    limit: int = 0  # Questions; 0: all
+    documents: int = 0  # 0: all
+    budget_tokens: int = 0  # See `ReaderOptions`
     max_pages: int = 5
-    weighs: bool = True
-    """`ReaderOptions.is_reliable`."""
+    weighs: bool = True  # `ReaderOptions.is_reliable`
     reading: str = "single-pass"
-    pages: str = "chosen"
-    """Value of `Pauses`."""
-    page_size: str = ""
-    """Bounds in words, as `280-600`; empty: by the length of each text."""
+    pages: str = "chosen"  # Value of `Pauses`
+    page_size: str = ""  # Bounds in words, as `280-600`; empty: by the length of each text
     guard: bool = True
-    preset: str = ""
-    """Empty: by the kind of each text."""
-    gist_task: str = ""
-    """See `RunConfig.task`."""
-    lengths: list[int] = field(default_factory=list)
-    """See `TaskOptions`; empty for the defaults. So for the next two."""
+    preset: str = ""  # Empty: by the kind of each text
+    gist_task: str = ""  # See `RunConfig.task`
+    lengths: list[int] = field(default_factory=list)  # See `TaskOptions`; empty for the defaults. So for the next two.
     depths: list[float] = field(default_factory=list)
     needles: int = 0
-    prompts: str = ""
-    """Hash of all prompts."""
+    prompts: str = ""  # Hash of all prompts
     version: str = __version__
 
 

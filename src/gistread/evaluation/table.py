@@ -11,10 +11,8 @@ from gistread.evaluation.bootstrap import Estimate, Key, difference, estimate
 from gistread.evaluation.metrics import COSTS, METRICS
 from gistread.evaluation.outcomes import AnsweredQuestion
 
-BETTER, WORSE, UNSURE = "▲", "▼", ""
-"""Marks of a difference whose interval lies on one side of zero, or not."""
-FEWEST = 10
-"""With fewer questions, a bootstrap interval is too narrow to be trusted."""
+BETTER, WORSE, UNSURE = "▲", "▼", ""  # Marks of a difference whose interval lies on one side of zero, or not
+FEWEST = 10  # With fewer questions, a bootstrap interval is too narrow to be trusted
 _GAP = "  "
 
 
@@ -22,23 +20,18 @@ _GAP = "  "
 class Row:
     """One reader."""
 
-    name: str
-    """With that of the run, if there are several."""
+    name: str  # With that of the run, if there are several
     questions: int
     documents: int
-    figures: Mapping[str, Estimate]
-    """By metric, if it applies to any question."""
-    against_baseline: Mapping[str, Estimate]
-    """Differences from the baseline, by metric."""
-    baseline: str
-    """Name of the row it is compared with, or empty."""
+    figures: Mapping[str, Estimate]  # By metric, if it applies to any question
+    against_baseline: Mapping[str, Estimate]  # Differences from the baseline, by metric
+    baseline: str  # Name of the row it is compared with, or empty
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     rows: tuple[Row, ...]
-    metrics: tuple[str, ...]
-    """Metrics of answers that any row has, most informative first."""
+    metrics: tuple[str, ...]  # Metrics of answers that any row has, most informative first
     costs: tuple[str, ...]
 
 
@@ -87,8 +80,7 @@ def to_json(table: Table) -> dict[str, Any]:
     return {"metrics": {name: METRICS[name].facts for name in names}, "rows": [asdict(row) for row in table.rows]}
 
 
-Cells = list[list[str]]
-"""Rows of equal length; the first holds the column heads."""
+Cells = list[list[str]]  # Rows of equal length; the first holds the column heads
 
 
 def figures(table: Table, names: Sequence[str]) -> Cells:

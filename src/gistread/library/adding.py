@@ -12,27 +12,20 @@ from gistread.library.metadata import read_book_file
 from gistread.library.model import BookFile, absolute, is_folder
 from gistread.library.scanning import BookFound, ScanCutShort, ScanFailure, ScanProgress, scan
 
-_BATCH_SIZE = 50
-"""Books per write: each write waits for the disk."""
+_BATCH_SIZE = 50  # Books per write: each write waits for the disk
 
 
 @dataclass(slots=True)
 class AddResult:
     """Result so far."""
 
-    new: int = 0
-    """Books added."""
-    known: int = 0
-    """Books already in the library, here or elsewhere."""
-    removed: int = 0
-    """Books removed from the list earlier, which stay out."""
+    new: int = 0  # Books added
+    known: int = 0  # Books already in the library, here or elsewhere
+    removed: int = 0  # Books removed from the list earlier, which stay out
     failed: list[ScanFailure] = field(default_factory=list)
-    files: int = 0
-    """Files examined."""
-    folder: Path | None = None
-    """The folder being scanned."""
-    cut: str = ""
-    """Why the scan ended early; empty if it did not."""
+    files: int = 0  # Files examined
+    folder: Path | None = None  # The folder being scanned
+    cut: str = ""  # Why the scan ended early; empty if it did not
 
 
 def add_file(catalogue: Catalogue, path: Path) -> BookFile:

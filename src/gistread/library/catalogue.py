@@ -18,20 +18,16 @@ from gistread.library.model import BookFile, VolumeText, absolute
 
 _VERSION = 1
 _WAIT_S = 2.0
-_SUPERSEDED = 500
-"""Number of outdated records that triggers a rewrite."""
+_SUPERSEDED = 500  # Number of outdated records that triggers a rewrite
 
 
 @dataclass(frozen=True, slots=True)
 class CatalogueContents:
     """Contents of the catalogue."""
 
-    files: Mapping[str, BookFile] = field(default_factory=dict)
-    """By the file's digest."""
-    folders: tuple[Path, ...] = ()
-    """In the order of adding."""
-    removed: Mapping[str, float] = field(default_factory=dict)
-    """Ids of removed books, with the time of removal."""
+    files: Mapping[str, BookFile] = field(default_factory=dict)  # By the file's digest
+    folders: tuple[Path, ...] = ()  # In the order of adding
+    removed: Mapping[str, float] = field(default_factory=dict)  # Ids of removed books, with the time of removal
 
     @property
     def paths(self) -> dict[Path, BookFile]:

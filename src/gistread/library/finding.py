@@ -9,8 +9,7 @@ from gistread.library.catalogue import examine_file
 from gistread.library.model import BookFile, LibraryEntry
 from gistread.library.scanning import DEEPEST, walk
 
-_BESIDE = 2
-"""Depth of the search from the file's old folder."""
+_BESIDE = 2  # Depth of the search from the file's old folder
 _MOST_FILES = 50_000
 
 

@@ -30,8 +30,7 @@ _SUFFIXES = (
     *(".epub", ".txt", ".text", ".md", ".markdown", ".html", ".htm", ".xhtml", ".mhtml", ".mht", ".fb2", ".fb2.zip"),
     *(".fbz", ".docx", ".pdf", ".mobi", ".azw", ".azw3", ".prc", SERIES_SUFFIX),
 )
-_TITLE_PAGES = 64 * 1024
-"""Bytes of plain text that contain title and author, if any do."""
+_TITLE_PAGES = 64 * 1024  # Bytes of plain text that contain title and author, if any do
 
 
 def has_book_suffix(name: str) -> bool:

@@ -10,8 +10,7 @@ from pathlib import Path
 from gistread.reading_speed import DEFAULT_WPM
 from gistread.units import format_duration
 
-_FINISHED_CHARACTERS = 2_000
-"""A position with less text than this (a screenful) after it is the end of the book."""
+_FINISHED_CHARACTERS = 2_000  # A position with less text than this (a screenful) after it is the end of the book
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,26 +27,18 @@ class BookFile:
     """A file with a book, as last examined."""
 
     path: Path
-    digest: str
-    """SHA-256 of its bytes, in hexadecimal."""
-    size: int
-    """In bytes."""
+    digest: str  # SHA-256 of its bytes, in hexadecimal
+    size: int  # In bytes
     modified_ns: int
     title: str
     authors: tuple[str, ...] = ()
-    format: str = ""
-    """As `Book.source_format`."""
+    format: str = ""  # As `Book.source_format`
     language: str = ""
-    sha256: str = ""
-    """Of the book's text; empty until first opened."""
-    words: int = 0
-    """0 until first opened; likewise `length`."""
-    length: int = 0
-    """Characters in the text."""
-    volumes: tuple["VolumeText", ...] = ()
-    """Of a series; empty until first opened."""
-    at: float = 0.0
-    """When this was recorded, in seconds since the epoch."""
+    sha256: str = ""  # Of the book's text; empty until first opened
+    words: int = 0  # 0 until first opened; likewise `length`
+    length: int = 0  # Characters in the text
+    volumes: tuple["VolumeText", ...] = ()  # Of a series; empty until first opened
+    at: float = 0.0  # When this was recorded, in seconds since the epoch
 
 
 @dataclass(frozen=True)
@@ -56,25 +47,18 @@ class LibraryEntry:
 
     title: str
     authors: tuple[str, ...]
-    path: Path | None
-    """None for standard input."""
-    sha256: str = ""
-    """Of its text; empty if never opened."""
-    digest: str = ""
-    """Of its file; empty if never examined."""
+    path: Path | None  # None for standard input
+    sha256: str = ""  # Of its text; empty if never opened
+    digest: str = ""  # Of its file; empty if never examined
     size: int = 0
     format: str = ""
     words: int = 0
     position: int = 0
     length: int = 0
-    opened_at: float = 0.0
-    """Seconds since the epoch; 0 if never opened."""
-    words_per_minute: float = DEFAULT_WPM
-    """The user's reading speed in this language."""
-    volumes: tuple[VolumeText, ...] = ()
-    """Of a series that was opened."""
-    missing: bool = False
-    """There is no file at `path`."""
+    opened_at: float = 0.0  # Seconds since the epoch; 0 if never opened
+    words_per_minute: float = DEFAULT_WPM  # The user's reading speed in this language
+    volumes: tuple[VolumeText, ...] = ()  # Of a series that was opened
+    missing: bool = False  # There is no file at `path`
 
     @property
     def ids(self) -> tuple[str, ...]:

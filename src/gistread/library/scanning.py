@@ -16,8 +16,7 @@ from gistread.library.model import BookFile, absolute, is_folder
 
 MOST_BOOKS = 20_000
 DEEPEST = 40
-_MOST_ENTRIES = 500_000
-"""Files and folders examined at most."""
+_MOST_ENTRIES = 500_000  # Files and folders examined at most
 _NUMBERS = re.compile(r"(\d+)")
 
 
@@ -26,8 +25,7 @@ class ScanProgress:
     """The scan has reached this folder."""
 
     folder: Path
-    files: int
-    """Files named like books so far."""
+    files: int  # Files named like books so far
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +33,7 @@ class BookFound:
     """A file with a book."""
 
     file: BookFile
-    is_new: bool
-    """False if it was known and unchanged."""
+    is_new: bool  # False if it was known and unchanged
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,16 +19,12 @@ from gistread.marking.text_quote import TextQuote
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(f"[{_UNSPACED}]|(?:(?![{_UNSPACED}])\\w)+")
 
-_DISTINCTIVE_LETTERS = 24
-"""A quotation with this many letters hardly recurs by chance."""
-_MIN_MATCH = 0.5
-"""Minimum share of matching words, in the quotation or around it."""
-_LONG_WORDS = 400
-"""Longer quotations are found by their two ends."""
+_DISTINCTIVE_LETTERS = 24  # A quotation with this many letters hardly recurs by chance
+_MIN_MATCH = 0.5  # Minimum share of matching words, in the quotation or around it
+_LONG_WORDS = 400  # Longer quotations are found by their two ends
 _END_WORDS = 60
 _SEED_LETTERS, _SEED_WORDS, _SEEDS, _OCCURRENCES = 10, 6, 48, 24
-_SLACK_WORDS = 24
-"""Words by which a passage may have grown or moved."""
+_SLACK_WORDS = 24  # Words by which a passage may have grown or moved
 
 
 @dataclass(frozen=True)
@@ -193,8 +189,7 @@ class _Words:
     normal: list[str]
     starts: list[int]
     ends: list[int]
-    positions: list[int]
-    """Where each word starts in `letters`, and the end of the last."""
+    positions: list[int]  # Where each word starts in `letters`, and the end of the last
     letters: str
 
     @classmethod

@@ -12,8 +12,7 @@ class MarkKind(StrEnum):
     BOOKMARK = "bookmark"
     LETTER = "letter"
     HIGHLIGHT = "highlight"
-    NOTE = "note"
-    """A note on words that are not highlighted."""
+    NOTE = "note"  # A note on words that are not highlighted
 
 
 class Color(StrEnum):
@@ -35,11 +34,9 @@ class Mark:
     color: Color | None = None
     note: str = ""
     letter: str = ""
-    made_at: float = 0.0
-    """Seconds since the epoch; likewise `changed_at`."""
+    made_at: float = 0.0  # Seconds since the epoch; likewise `changed_at`
     changed_at: float = 0.0
-    lost: bool = False
-    """Its words are not in this version of the text; `place` is from an earlier one."""
+    lost: bool = False  # Its words are not in this version of the text; `place` is from an earlier one
 
     @property
     def start(self) -> int:

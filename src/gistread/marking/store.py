@@ -15,16 +15,12 @@ from gistread.marking.model import Color, Mark, MarkKind, merge_marks, sorted_ma
 from gistread.marking.text_quote import TextQuote
 
 _VERSION = 1
-_WAIT_S = 2.0
-"""Seconds to wait for another process's write, which takes milliseconds."""
-_SUPERSEDED = 200
-"""Number of replaced versions that triggers a rewrite."""
-_MOMENT_S = 1e-3
-"""Minimum between versions of a mark."""
+_WAIT_S = 2.0  # Seconds to wait for another process's write, which takes milliseconds
+_SUPERSEDED = 200  # Number of replaced versions that triggers a rewrite
+_MOMENT_S = 1e-3  # Minimum between versions of a mark
 _FIELDS = {"id", "kind", "place", "color", "note", "letter", "made_at", "changed_at", "lost"}
 
-Stamp = tuple[int, int, int]
-"""(inode, modification time, size)."""
+Stamp = tuple[int, int, int]  # (inode, modification time, size)
 
 
 class MarkStore:

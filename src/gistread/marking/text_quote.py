@@ -4,10 +4,8 @@ version.
 
 from dataclasses import dataclass
 
-CONTEXT = 64
-"""Characters of context on each side."""
-_HERE = 64
-"""Characters quoted for a place without an end, such as a bookmark."""
+CONTEXT = 64  # Characters of context on each side
+_HERE = 64  # Characters quoted for a place without an end, such as a bookmark
 
 
 @dataclass(frozen=True, slots=True)

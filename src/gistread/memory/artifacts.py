@@ -17,8 +17,7 @@ from gistread.memory.estimate import RemainingWork
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import ANSWER_TOKENS, PAGES_OPEN, PROMPT_TOKENS, TOKENS_PER_WORD
 
-ALL_SUMMARIES = "coarser gists"
-"""Every summary, that of the whole book included: the person zooms through them."""
+ALL_SUMMARIES = "coarser gists"  # Every summary, that of the whole book included: the person zooms through them
 
 VECTORS = "vectors"
 
@@ -29,8 +28,7 @@ class ArtifactModels:
 
     engine: Engine
     embedder: Embedder | None = None
-    answers: bool = False
-    """This engine also answers questions, later in this process."""
+    answers: bool = False  # This engine also answers questions, later in this process
 
 
 async def _always(memory: GistMemory, models: ArtifactModels) -> bool:
@@ -45,8 +43,7 @@ async def _engine_answers(memory: GistMemory, models: ArtifactModels) -> bool:
 class Artifact:
     """One kind of artifact."""
 
-    name: str
-    """For people, in the plural."""
+    name: str  # For people, in the plural
     _build: Callable[[GistMemory, ArtifactModels, Priority], AsyncGenerator[ArtifactProgress, None]]
     _remaining: Callable[[GistMemory, ArtifactModels], Awaitable[RemainingWork]]
     _is_needed: Callable[[GistMemory, ArtifactModels], Awaitable[bool]] = _always
@@ -130,8 +127,8 @@ _ALL = (
     Artifact(VECTORS, _build_vectors, _remaining_vectors),
     _MEMBERS,
 )
+# Every artifact by the name that readers use (`readers/registry.py`).
 ARTIFACTS: Mapping[str, Artifact] = MappingProxyType({artifact.name: artifact for artifact in _ALL})
-"""Every artifact by the name that readers use (`readers/registry.py`)."""
 
 
 async def build_artifacts(

@@ -16,23 +16,17 @@ import orjson
 from gistread.atomic_write import replace_file
 
 FORMAT = 1
-RIGHT = 0.75
-"""Share of right choices of a reliable model; a third are right by chance."""
-_MAX_ENTRIES = 200
-"""The oldest are dropped first."""
+RIGHT = 0.75  # Share of right choices of a reliable model; a third are right by chance
+_MAX_ENTRIES = 200  # The oldest are dropped first
 
 
 class Worth(StrEnum):
     """How well a model is suited to reading books."""
 
-    READING = "reading"
-    """Its gists pass the guard, and it chooses by what it has read."""
-    SOME = "some"
-    """Only some of its gists pass the guard, or its choices are unreliable."""
-    EXTRACTIVE = "extractive"
-    """Most of its gists are rejected and replaced by sentences of the pages."""
-    NONE = "none"
-    """It cannot be used."""
+    READING = "reading"  # Its gists pass the guard, and it chooses by what it has read
+    SOME = "some"  # Only some of its gists pass the guard, or its choices are unreliable
+    EXTRACTIVE = "extractive"  # Most of its gists are rejected and replaced by sentences of the pages
+    NONE = "none"  # It cannot be used
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +34,15 @@ class CheckResult:
     """The result of checking a model."""
 
     worth: Worth
-    line: str
-    """For people, such as `good for reading` or `cannot be used: it writes nothing`."""
-    chosen: int = 0
-    """Right choices, of `choices`."""
+    line: str  # For people, such as `good for reading` or `cannot be used: it writes nothing`
+    chosen: int = 0  # Right choices, of `choices`
     choices: int = 0
-    by_place: bool = False
-    """It chose by the position of the option."""
-    ends_turns: bool = True
-    """Its text ends by itself and contains nothing of its chat template."""
-    gists: int = 0
-    """Gists that passed the guard, of `passages`."""
+    by_place: bool = False  # It chose by the position of the option
+    ends_turns: bool = True  # Its text ends by itself and contains nothing of its chat template
+    gists: int = 0  # Gists that passed the guard, of `passages`
     passages: int = 0
-    faults: tuple[str, ...] = ()
-    """Distinct faults of the others."""
-    seconds: float = 0.0
-    """Duration of the check."""
+    faults: tuple[str, ...] = ()  # Distinct faults of the others
+    seconds: float = 0.0  # Duration of the check
 
     @property
     def is_reliable(self) -> bool:

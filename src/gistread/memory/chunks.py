@@ -16,14 +16,10 @@ from gistread.memory.estimate import RemainingWork
 from gistread.memory.passages import Passage, join, render, split_into_chunks
 from gistread.memory.sizes import ANSWER_TOKENS
 
-MAX_CHUNK_TOKENS = 2000
-"""Section 2.1: 1,024 or 2,048."""
-TASK_TOKENS = 160
-"""Upper bound for the longest prompt and the chat template."""
-_QUESTION_TOKENS = 96
-"""Upper bound for a usual question: all of these share the same chunks."""
-_ROUNDS = 2
-"""A crashed engine loses its pinned chunks; they are evaluated once more."""
+MAX_CHUNK_TOKENS = 2000  # Section 2.1: 1,024 or 2,048
+TASK_TOKENS = 160  # Upper bound for the longest prompt and the chat template
+_QUESTION_TOKENS = 96  # Upper bound for a usual question: all of these share the same chunks
+_ROUNDS = 2  # A crashed engine loses its pinned chunks; they are evaluated once more
 
 
 def chunk_tokens(window: int, question_tokens: int = 0, answer_tokens: int = ANSWER_TOKENS) -> int:

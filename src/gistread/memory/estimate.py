@@ -10,10 +10,8 @@ from gistread.engine.reading_cost import CAREFUL_PREFILLED, SINGLE_PASS_PREFILLE
 from gistread.memory.model import GistMemory, ReadingMode
 from gistread.memory.sizes import TOKENS_PER_WORD
 
-_DECAY = 0.8
-"""Weight of the pace so far when a page is added: about the last five pages count."""
-_EXPECTED_WORDS = 100
-"""Weight of the expected pace in words: less than any page that was really read."""
+_DECAY = 0.8  # Weight of the pace so far when a page is added: about the last five pages count
+_EXPECTED_WORDS = 100  # Weight of the expected pace in words: less than any page that was really read
 _PREFILLED = {ReadingMode.CAREFUL: CAREFUL_PREFILLED, ReadingMode.SINGLE_PASS: SINGLE_PASS_PREFILLED}
 
 
@@ -42,18 +40,12 @@ class RemainingWork:
     """What is left to build of an artifact."""
 
     done: int
-    total: int
-    """An estimate while the book is still being read."""
-    prefilled: int = 0
-    """Prompt tokens of the work left."""
-    generated: int = 0
-    """Tokens to generate for it."""
-    by_engine: bool = True
-    """False: another model does it."""
-    elsewhere_s: float | None = None
-    """Seconds that the other model needs; None if unknown."""
-    needless: bool = False
-    """This memory does not need the artifact."""
+    total: int  # An estimate while the book is still being read
+    prefilled: int = 0  # Prompt tokens of the work left
+    generated: int = 0  # Tokens to generate for it
+    by_engine: bool = True  # False: another model does it
+    elsewhere_s: float | None = None  # Seconds that the other model needs; None if unknown
+    needless: bool = False  # This memory does not need the artifact
 
     @property
     def complete(self) -> bool:

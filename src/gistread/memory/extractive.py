@@ -13,18 +13,13 @@ from gistread.book.sentences import sentence_spans
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")
-CHARACTERS_PER_WORD = 16
-"""A text with longer words than this is taken to have no spaces; its characters count instead."""
-_MEAN_WORD_CHARACTERS = 6
-"""Space included."""
+CHARACTERS_PER_WORD = 16  # A text with longer words than this is taken to have no spaces; its characters count instead
+_MEAN_WORD_CHARACTERS = 6  # Space included
 _SHORTEST_STEM = 4
-_MIN_SENTENCE_WORDS = 4
-"""A shorter sentence says nothing without the one before it."""
-_TASK_WEIGHT = 1000.0
-"""Weight of a word of the task: more than all words of the page together."""
+_MIN_SENTENCE_WORDS = 4  # A shorter sentence says nothing without the one before it
+_TASK_WEIGHT = 1000.0  # Weight of a word of the task: more than all words of the page together
 _LONG_WORD = 8
-_LEADING_BONUS = 1.25
-"""The first sentence of a page sets the scene."""
+_LEADING_BONUS = 1.25  # The first sentence of a page sets the scene
 
 
 def extract(text: str, budget_words: int, task: str = "") -> str:

@@ -26,22 +26,18 @@ PROMPTS = ("extract",)
 _KIND = "facts"
 _MAX_FACTS = 14
 _MAX_ELEMENTS = 6
-_FACT_TOKENS = 40
-"""Mean length of a line."""
-_WORDS_PER_FACT = 40
-"""Words of the page for each fact."""
+_FACT_TOKENS = 40  # Mean length of a line
+_WORDS_PER_FACT = 40  # Words of the page for each fact
 _FACT_SENTENCE_WORDS = 18
 
-_MIN_SHARED = 0.6
-"""Least share of a fact's words that occur on its page."""
+_MIN_SHARED = 0.6  # Least share of a fact's words that occur on its page
 
 _GRAMMAR = rf"""root ::= line{{1,{_MAX_FACTS}}}
 line ::= "- " [^\n|]{{12,220}} " | " element ("; " element){{0,{_MAX_ELEMENTS - 1}}} "\n"
 element ::= [^\n|;]{{2,40}}
 """
 _LINE = re.compile(r"- ([^\n|]+?) *\| *([^\n|]+)\n")
-_CAPITALISED = r"[^\W\d_a-z](?:[\w’']|-(?!-))*"
-"""A word may contain a hyphen; two are a dash."""
+_CAPITALISED = r"[^\W\d_a-z](?:[\w’']|-(?!-))*"  # A word may contain a hyphen; two are a dash
 _NAME = re.compile(rf"(?<![.!?…]\s)(?<!^)\b{_CAPITALISED}(?:\s+{_CAPITALISED})*")
 
 
@@ -51,12 +47,10 @@ class Fact:
 
     page: int
     text: str
-    elements: tuple[str, ...]
-    """The key elements it names, as written; not normalised."""
+    elements: tuple[str, ...]  # The key elements it names, as written; not normalised
 
 
-_Line = tuple[str, tuple[str, ...]]
-"""A fact and its elements."""
+_Line = tuple[str, tuple[str, ...]]  # A fact and its elements
 
 
 async def build(

@@ -13,8 +13,7 @@ from gistread.journal import Record
 from gistread.presets import FICTION, Preset
 from gistread.prompts import PromptTemplate
 
-MAX_TASK_CHARACTERS = 600
-"""The task is part of every gisting prompt, so it must stay short beside a page."""
+MAX_TASK_CHARACTERS = 600  # The task is part of every gisting prompt, so it must stay short beside a page
 
 
 @dataclass(frozen=True)
@@ -22,8 +21,7 @@ class GistFocus:
     """What the gists of a book keep."""
 
     preset: Preset = FICTION
-    task: str = ""
-    """What the person looks for, in one line; empty for gists that serve any question."""
+    task: str = ""  # What the person looks for, in one line; empty for gists that serve any question
 
     @property
     def description(self) -> str:

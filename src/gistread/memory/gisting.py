@@ -29,16 +29,12 @@ from gistread.memory.guard import Draft, Fault, clean, find_fault, find_final_fa
 from gistread.memory.model import Gist, GistSource
 from gistread.prompts import PromptTemplate
 
-PROMPTS = ("gist", "gist_again")
-"""The prompts that decide what gists say."""
+PROMPTS = ("gist", "gist_again")  # The prompts that decide what gists say
 
-VERBATIM_WORDS = 60
-"""A shorter page (a title page, a few last lines) is its own gist."""
+VERBATIM_WORDS = 60  # A shorter page (a title page, a few last lines) is its own gist
 
-_CHECKED_EVERY = 120
-"""Characters between checks of an unfinished gist; some twenty words."""
-_ROOM = 1.8
-"""Tokens allowed for each token of the length asked for."""
+_CHECKED_EVERY = 120  # Characters between checks of an unfinished gist; some twenty words
+_ROOM = 1.8  # Tokens allowed for each token of the length asked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +42,7 @@ class GistResult:
     """A gist and how it came about."""
 
     gist: Gist
-    faults: tuple[Fault, ...]
-    """Faults of the rejected attempts, in order."""
+    faults: tuple[Fault, ...]  # Faults of the rejected attempts, in order
     usage: Usage
 
 
@@ -77,10 +72,8 @@ class Attempt:
 
     prompt: Prompt
     sampling: Sampling
-    own_words: str
-    """The prompt without the page; a gist must not repeat it."""
-    before: str = ""
-    """Text before the page that the prompt shows too."""
+    own_words: str  # The prompt without the page; a gist must not repeat it
+    before: str = ""  # Text before the page that the prompt shows too
 
 
 async def gist_page(

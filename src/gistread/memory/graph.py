@@ -12,8 +12,7 @@ from difflib import SequenceMatcher
 from gistread.memory.facts import Fact
 from gistread.search.tokens import ARTICLES, Terms, folded
 
-_SIMILAR = 0.88
-"""Similarity from which names of at least `_LONG` letters are merged."""
+_SIMILAR = 0.88  # Similarity from which names of at least `_LONG` letters are merged
 _LONG = 6
 
 
@@ -22,8 +21,7 @@ class Element:
     """A key element, the facts that name it, and the keys of its neighbours, most frequent first."""
 
     key: str
-    name: str
-    """Its most frequent written form."""
+    name: str  # Its most frequent written form
     facts: tuple[Fact, ...]
     neighbours: tuple[str, ...]
 

@@ -38,24 +38,17 @@ class Draft:
 
     text: str
     page: str
-    prompt_words: str = ""
-    """The prompt without the page."""
-    cut_off: bool = False
-    """The model was stopped in mid-sentence, and too little is left without that sentence."""
-    before: str = ""
-    """Text before the page that the model saw too; names in it are allowed."""
+    prompt_words: str = ""  # The prompt without the page
+    cut_off: bool = False  # The model was stopped in mid-sentence, and too little is left without that sentence
+    before: str = ""  # Text before the page that the model saw too; names in it are allowed
 
 
-_FEW = 24
-"""Fewer words are not checked for loops and copies."""
+_FEW = 24  # Fewer words are not checked for loops and copies
 
-_FEW_REPEATED = 4
-"""A sentence of fewer distinct words may be said twice ("He ran away.")."""
-_SAME_SENTENCE = 0.8
-"""Share of a sentence's distinct words in an earlier one from which it says the same again."""
+_FEW_REPEATED = 4  # A sentence of fewer distinct words may be said twice ("He ran away.")
+_SAME_SENTENCE = 0.8  # Share of a sentence's distinct words in an earlier one from which it says the same again
 
-_MAX_FOREIGN_NAMES = 3
-"""More can no longer be a tenth of the names in a finished gist."""
+_MAX_FOREIGN_NAMES = 3  # More can no longer be a tenth of the names in a finished gist
 
 Rule = Callable[[Draft], Fault | None]
 
@@ -90,8 +83,7 @@ _OPENING = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
-_LABEL = re.compile(r"(?<!\S)<\d{1,4}>(?!\S)")
-"""A pause label of a prompt."""
+_LABEL = re.compile(r"(?<!\S)<\d{1,4}>(?!\S)")  # A pause label of a prompt
 _REFUSAL = re.compile(
     r"""
         \bas\ an?\ (?:ai|artificial|language\ model|assistant)\b

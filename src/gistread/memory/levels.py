@@ -15,27 +15,21 @@ from gistread.memory.model import GistMemory
 from gistread.memory.tree import Node
 
 _LINE_WORDS = 14
-_POSITION_WEIGHT = 0.5
-"""Weight of the page where the person reads; that of the page nearest to the question is 1."""
-_HALF_WEIGHT_PAGES = 6.0
-"""This many pages away, the weight of the person's position is halved."""
+_POSITION_WEIGHT = 0.5  # Weight of the page where the person reads; that of the page nearest to the question is 1
+_HALF_WEIGHT_PAGES = 6.0  # This many pages away, the weight of the person's position is halved
 
 
 @dataclass(frozen=True, slots=True)
 class Segment:
     """The text shown for a page, or for neighbouring pages."""
 
-    first: int
-    """Number of its first page."""
+    first: int  # Number of its first page
     last: int
-    level: int
-    """In the tree; 0 for the gist of a page."""
+    level: int  # In the tree; 0 for the gist of a page
     text: str
     words: int
-    made: bool = True
-    """False while sentences of the gists below stand in for the summary."""
-    line: bool = False
-    """Only one line of the summary is shown."""
+    made: bool = True  # False while sentences of the gists below stand in for the summary
+    line: bool = False  # Only one line of the summary is shown
 
 
 def page_by_page(memory: GistMemory) -> list[Segment]:

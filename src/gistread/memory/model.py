@@ -20,19 +20,15 @@ class GistSource(StrEnum):
     """Where the words of a gist come from."""
 
     MODEL = "model"
-    EXTRACTIVE = "extractive"
-    """Sentences of the page itself, because the model's attempts failed the guard (D6)."""
-    VERBATIM = "verbatim"
-    """The page itself, too short to be shortened."""
+    EXTRACTIVE = "extractive"  # Sentences of the page itself, because the model's attempts failed the guard (D6)
+    VERBATIM = "verbatim"  # The page itself, too short to be shortened
 
 
 class ReadingMode(StrEnum):
     """How a book is read."""
 
-    CAREFUL = "careful"
-    """Pagination and gisting as two passes over the text, as in the paper."""
-    SINGLE_PASS = "single-pass"
-    """Both over one growing text, evaluating each token about once (design D4)."""
+    CAREFUL = "careful"  # Pagination and gisting as two passes over the text, as in the paper
+    SINGLE_PASS = "single-pass"  # Both over one growing text, evaluating each token about once (design D4)
 
 
 DEFAULT_READING_MODE = ReadingMode.SINGLE_PASS
@@ -41,10 +37,9 @@ DEFAULT_READING_MODE = ReadingMode.SINGLE_PASS
 class Pauses(StrEnum):
     """Where pages end."""
 
-    CHOSEN = "chosen"
-    """Where the model chooses."""
+    CHOSEN = "chosen"  # Where the model chooses
+    # After equal numbers of words, at the nearest end of a sentence (ReadAgent, Appendix A, Table 5).
     UNIFORM = "uniform"
-    """After equal numbers of words, at the nearest end of a sentence (ReadAgent, Appendix A, Table 5)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +48,7 @@ class ReadingMethod:
 
     mode: ReadingMode = ReadingMode.CAREFUL
     pauses: Pauses = Pauses.CHOSEN
-    guarded: bool = True
-    """False: gists are kept as the model wrote them, without the guard (D6), as in ReadAgent."""
+    guarded: bool = True  # False: gists are kept as the model wrote them, without the guard (D6), as in ReadAgent
 
 
 CAREFUL = ReadingMethod()
@@ -64,8 +58,7 @@ CAREFUL = ReadingMethod()
 class Page:
     """The text between two pause points: `book.text[start:end]`."""
 
-    number: int
-    """From 1; 0 while pages before it are still unread."""
+    number: int  # From 1; 0 while pages before it are still unread
     start: int
     end: int
     words: int
@@ -95,11 +88,9 @@ class PageSize:
     max_words: int
 
 
-PageSizes = PageSize | tuple[PageSize, ...]
-"""The page size of a book; for a series, one for all volumes or one each."""
+PageSizes = PageSize | tuple[PageSize, ...]  # The page size of a book; for a series, one for all volumes or one each
 
-_PRIOR_PAGES = 4
-"""Pages of the usual length that count beside those read when the total is estimated."""
+_PRIOR_PAGES = 4  # Pages of the usual length that count beside those read when the total is estimated
 
 
 @dataclass(slots=True)
@@ -183,8 +174,7 @@ class GistMemory:
         return replace(self, book=book, entries=entries)
 
 
-CUT_PAGE_WORDS = 80
-"""Length of the gist of a page cut at the spoiler bound."""
+CUT_PAGE_WORDS = 80  # Length of the gist of a page cut at the spoiler bound
 
 
 def _book_until(book: Book, offset: int) -> Book:

@@ -21,18 +21,15 @@ from gistread.memory.gisting import GistResult, careful_attempts, gist_page
 from gistread.memory.model import GistSource
 from gistread.sample import story_path
 
-TIME_LIMIT_S = 120.0
-"""A slower model is not checked."""
-_GISTING_S = 8.0
-"""Time for gisting; two passages are gisted in any case."""
+TIME_LIMIT_S = 120.0  # A slower model is not checked
+_GISTING_S = 8.0  # Time for gisting; two passages are gisted in any case
 _TURN_TOKENS = 48
 _PASSAGE_WORDS = 150
 _MAX_PASSAGES = 6
 _LETTERS = "ABC"
-_SAME_POSITION = 0.8
-"""Share of choices at one position that shows a model which ignores content."""
+_SAME_POSITION = 0.8  # Share of choices at one position that shows a model which ignores content
+# Markers of chat templates.
 _MARKS = re.compile(r"<\|?[a-z_]{2,}\|?>|</s>|\[/?INST\]|<<SYS>>|^\s*(?:user|assistant|system)\s*:?\s*$", re.I | re.M)
-"""Markers of chat templates."""
 
 _TEXT = (
     "Ines keeps bees behind the mill. On Monday she sold two jars of honey to the doctor and put the money into a blue "
@@ -41,12 +38,12 @@ _TEXT = (
 )
 
 
+# Each with its answer and two wrong ones.
 _QUESTIONS = (
     ("What did Ines sell?", "two jars of honey", "a blue tin", "the roof of the shed"),
     ("Who helped her on Tuesday?", "her brother Karl", "the doctor", "nobody at all"),
     ("Where does the key hang?", "beside the kitchen window", "behind the mill", "on the roof"),
 )
-"""Each with its answer and two wrong ones."""
 
 
 class TooSlowError(EngineError):

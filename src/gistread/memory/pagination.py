@@ -22,15 +22,11 @@ from gistread.memory.extractive import CHARACTERS_PER_WORD
 from gistread.memory.gisting import gist_tokens
 from gistread.memory.model import Page, PageSize, Pauses
 
-PROMPTS = ("pagination",)
-"""The prompts that decide where pages end."""
+PROMPTS = ("pagination",)  # The prompts that decide where pages end
 
-TOKENS_BESIDE = 48
-"""Least reserve for a gisting prompt that is longer than the one here."""
-_MIN_PASSAGE_WORDS = 8
-"""A window with less room cannot be used."""
-_PAGES_AHEAD = 8
-"""The last uniform pages of a chapter have equal lengths, so that it does not end with a scrap."""
+TOKENS_BESIDE = 48  # Least reserve for a gisting prompt that is longer than the one here
+_MIN_PASSAGE_WORDS = 8  # A window with less room cannot be used
+_PAGES_AHEAD = 8  # The last uniform pages of a chapter have equal lengths, so that it does not end with a scrap
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +34,7 @@ class Passage:
     """Text from a pause point on, and the offsets of possible next pauses."""
 
     start: int
-    pauses: tuple[int, ...]
-    """Ascending offsets, at least one; the last is the end of the passage."""
+    pauses: tuple[int, ...]  # Ascending offsets, at least one; the last is the end of the passage
     numbers: tuple[int, ...]
     """The label of each: the number of paragraphs before it, as in the paper's Figure 2.
 
@@ -58,8 +53,7 @@ class _Unit:
     start: int
     end: int
     words: int
-    heading: bool = False
-    """A page must not end here."""
+    heading: bool = False  # A page must not end here
 
 
 def find_passage(book: Book, start: int, size: PageSize, pauses: Pauses = Pauses.CHOSEN) -> Passage:

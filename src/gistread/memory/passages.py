@@ -11,14 +11,12 @@ from gistread.book.model import Book, ParagraphKind
 from gistread.book.normalise import count_words
 from gistread.book.sentences import sentence_spans
 
+# Longest passage of several paragraphs or sentences. DOS RAG uses chunks of 100 tokens (arXiv 2506.03989).
 PASSAGE_WORDS = 100
-"""Longest passage of several paragraphs or sentences. DOS RAG uses chunks of 100 tokens (arXiv 2506.03989)."""
 
-GAP = "[…]"
-"""Marks text left out."""
+GAP = "[…]"  # Marks text left out
 
-Passage = tuple[int, int]
-"""`book.text[start:end]`."""
+Passage = tuple[int, int]  # `book.text[start:end]`
 
 
 def split_into_passages(book: Book, start: int = 0, end: int | None = None) -> list[Passage]:

@@ -13,22 +13,17 @@ from gistread.book.model import Book, ParagraphKind
 from gistread.book.normalise import count_words
 
 _MIN_PARAGRAPHS = 4
-_MAX_CHARACTERS = 400_000
-"""Read from the beginning of the book; headings are read to its end."""
+_MAX_CHARACTERS = 400_000  # Read from the beginning of the book; headings are read to its end
 
-_TURNS = 0.5
-"""Least share of a transcript's lines that begin with a speaker."""
-_MIN_TURNS = 3
-"""Turns that make a word before a colon a speaker."""
-_CITATIONS = 1.0
-"""Per thousand words. Papers have 2.6 and more, novels none."""
+_TURNS = 0.5  # Least share of a transcript's lines that begin with a speaker
+_MIN_TURNS = 3  # Turns that make a word before a colon a speaker
+_CITATIONS = 1.0  # Per thousand words. Papers have 2.6 and more, novels none.
 _CODE = 0.5
 _SOME_CODE = 0.08
 _SIGNS = 0.03
 """Least share of code characters in source code without markup: sources have 0.034 and more, transcripts up to 0.02,
 novels up to 0.003."""
-_SOME_SIGNS = 0.01
-"""Least share in preformatted text, which may also be verse, or a whole novel."""
+_SOME_SIGNS = 0.01  # Least share in preformatted text, which may also be verse, or a whole novel
 _STEPS = 0.3
 
 _SPEAKER = re.compile(

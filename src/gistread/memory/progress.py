@@ -16,11 +16,9 @@ _SUFFIX = ".memory"
 class BookProgress:
     """How far one memory of a book goes."""
 
-    sha256: str
-    """Hash of the book's text."""
+    sha256: str  # Hash of the book's text
     model_name: str
-    read_until: int
-    """Offset up to which pages follow without a gap."""
+    read_until: int  # Offset up to which pages follow without a gap
     pages: int
     focus: GistFocus = DEFAULT_FOCUS
 

@@ -20,10 +20,8 @@ from gistread.memory.pagination import TOKENS_BESIDE, chapter_end, next_page
 from gistread.memory.single_pass import SinglePass
 from gistread.memory.writer import MemoryWriter
 
-_REQUESTS_PER_CHAPTER = 8
-"""Parallel requests that one chapter keeps busy: pages are found faster than they are gisted."""
-_REMOTE_REQUESTS_PER_CHAPTER = 2
-"""On a server, where one page is found while another is gisted."""
+_REQUESTS_PER_CHAPTER = 8  # Parallel requests that one chapter keeps busy: pages are found faster than they are gisted
+_REMOTE_REQUESTS_PER_CHAPTER = 2  # On a server, where one page is found while another is gisted
 _PAGES_AT_FIRST = 2
 _PAGES_MORE = 2
 
@@ -40,8 +38,7 @@ class PageRead:
     """The page has joined the memory, and is on disk if the disk allows."""
 
     entry: MemoryEntry
-    faults: tuple[Fault, ...] = ()
-    """Faults of the model's rejected attempts at this gist."""
+    faults: tuple[Fault, ...] = ()  # Faults of the model's rejected attempts at this gist
 
     @property
     def retries(self) -> int:
@@ -91,15 +88,13 @@ class _Reading:
         self._engine = engine
         self._priority = priority
         self._emit = emit
+        # Pages being found and gisted. The limit grows with each finished page, so that the first gists come soon.
         self._pages = ConcurrencyLimit(engine, _PAGES_AT_FIRST)
-        """Pages being found and gisted. The limit grows with each finished page, so that the first gists come soon."""
-        self._chapters = 0
-        """Chapters being read."""
+        self._chapters = 0  # Chapters being read
         self._start_more: Callable[[], None] = lambda: None
-        self._pending = 0
-        """Pages found where the memory ends, their gists still missing."""
+        self._pending = 0  # Pages found where the memory ends, their gists still missing
+        # Faults of finished gists by the start of their page, until they are reported.
         self._faults: dict[int, tuple[Fault, ...]] = {}
-        """Faults of finished gists by the start of their page, until they are reported."""
 
     async def run(self) -> None:
         waiting = iter([section for section in sections(self._memory.book) if section[1] > self._memory.read_until])

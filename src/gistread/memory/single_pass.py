@@ -23,20 +23,15 @@ from gistread.memory.model import Page, PageSize, Pauses
 from gistread.memory.pagination import Passage, find_passage, shorter
 from gistread.memory.sizes import TOKENS_PER_WORD
 
-PROMPTS = ("single_pass_text", "single_pass_pause", "single_pass_gist")
-"""The prompts that decide pages and gists."""
+PROMPTS = ("single_pass_text", "single_pass_pause", "single_pass_gist")  # The prompts that decide pages and gists
 
-WINDOW_TOKENS = 4096
-"""Longest prompt: text far back costs time and says little about where to pause."""
+WINDOW_TOKENS = 4096  # Longest prompt: text far back costs time and says little about where to pause
 FULL_TOKENS = 800
 """From this length on the window restarts as soon as that is cheap: on a CPU, attention over two thousand tokens takes
 as long as the weights."""
-_CHEAP_WORDS = 40
-"""A restart is cheap when at most this much text after the page must be shown again."""
-_TASK_TOKENS = 48
-"""Least reserve for a gisting task that is longer than the pause task."""
-_OVERLAP_WORDS = 25
-"""Context before the first page of a window that starts in the middle of a chapter."""
+_CHEAP_WORDS = 40  # A restart is cheap when at most this much text after the page must be shown again
+_TASK_TOKENS = 48  # Least reserve for a gisting task that is longer than the pause task
+_OVERLAP_WORDS = 25  # Context before the first page of a window that starts in the middle of a chapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +39,8 @@ class _Window:
     """The text shown to the model: the book from `begin` on, with pause labels."""
 
     begin: int
-    labels: tuple[tuple[int, int], ...]
-    """Offset and number of each label, ascending."""
-    shown_until: int
-    """End of the text shown in an earlier prompt."""
+    labels: tuple[tuple[int, int], ...]  # Offset and number of each label, ascending
+    shown_until: int  # End of the text shown in an earlier prompt
 
     def label_at(self, offset: int) -> str:
         number = dict(self.labels).get(offset)
@@ -85,8 +78,7 @@ class SinglePass:
         self._gist = focus.template("single_pass_gist")
         self._room = min(engine.info.context_tokens, WINDOW_TOKENS)
         self._window = _Window(start, (), start)
-        self._tokens = 0
-        """Length of the last prompt with a passage."""
+        self._tokens = 0  # Length of the last prompt with a passage
 
     async def follow(self, page: Page) -> None:
         """Replay a page that an earlier reading found."""

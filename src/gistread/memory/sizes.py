@@ -14,28 +14,22 @@ from gistread.engine.protocol import Engine
 from gistread.errors import EngineError, UsageError
 from gistread.memory.model import PageSize, PageSizes
 
+# ReadAgent, Table 10, smallest pages first.
 PAGE_SIZES: Mapping[str, PageSize] = MappingProxyType(
     {"quality": PageSize(280, 600), "script": PageSize(600, 1000), "novel": PageSize(500, 3000)}
 )
-"""ReadAgent, Table 10, smallest pages first."""
 
 _GIST_SHARE = {"quality": 0.20, "script": 0.13, "novel": 0.08}
 """Words of a gist for each word of its page. The paper reports 0.145, 0.080 and 0.032 (sections 4.3 and 4.4); small
 models write longer gists."""
 
-TOKENS_PER_WORD = 1.5
-"""Upper estimate for English prose (SmolLM2: 1.4)."""
+TOKENS_PER_WORD = 1.5  # Upper estimate for English prose (SmolLM2: 1.4)
 
-PROMPT_TOKENS = 256
-"""Reserve for the prompt, the question and the chat template."""
-ANSWER_TOKENS = 256
-"""Reserve for an answer."""
-PAGES_OPEN = 2
-"""Pages that should fit in full beside the gists."""
-_SAMPLES, _SAMPLE = 16, 1000
-"""Number of samples of a book, and characters of each."""
-SMALLEST_PAGE_WORDS = 60
-"""A shorter page is not worth gisting."""
+PROMPT_TOKENS = 256  # Reserve for the prompt, the question and the chat template
+ANSWER_TOKENS = 256  # Reserve for an answer
+PAGES_OPEN = 2  # Pages that should fit in full beside the gists
+_SAMPLES, _SAMPLE = 16, 1000  # Number of samples of a book, and characters of each
+SMALLEST_PAGE_WORDS = 60  # A shorter page is not worth gisting
 
 
 def choose_size(

@@ -26,15 +26,14 @@ _FORMAT = "gistread memory"
 _VERSION = 1
 _SUFFIX = ".memory"
 _DAMAGED = ".damaged"
-_LIMIT_BYTES = 256 * 2**20
-"""For all memories together; War and Peace takes 1 MB."""
+_LIMIT_BYTES = 256 * 2**20  # For all memories together; War and Peace takes 1 MB
 
+# Header fields that identify a memory.
 _KEY = ("book", "fingerprint", "min_words", "max_words", "prompts", "reading", "pauses", "guarded")
-"""Header fields that identify a memory."""
 _BOOK_KEY_LENGTH = 16
 
+# The prompts that decide what a memory says; other wording makes another memory.
 _PROMPTS = {ReadingMode.CAREFUL: (*pagination.PROMPTS, *gisting.PROMPTS), ReadingMode.SINGLE_PASS: single_pass.PROMPTS}
-"""The prompts that decide what a memory says; other wording makes another memory."""
 
 _REREAD_NOTICE = "The end of this book's memory was damaged; those pages are read again."
 
@@ -44,8 +43,7 @@ class MemoryRequest:
     """Which memory of a book to open: everything that tells it from the others."""
 
     model_name: str
-    fingerprint: str
-    """Of the model's weights."""
+    fingerprint: str  # Of the model's weights
     size: PageSizes
     method: ReadingMethod = CAREFUL
     focus: GistFocus = DEFAULT_FOCUS

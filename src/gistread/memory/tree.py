@@ -29,24 +29,19 @@ from gistread.memory.gisting import careful_attempts, gist_page, is_short, merge
 from gistread.memory.model import Gist, GistMemory, GistSource, Page
 from gistread.memory.sizes import TOKENS_PER_WORD
 
-MAX_CHILDREN = 8
-"""MemWalker has 5 to 8 (Table 4)."""
+MAX_CHILDREN = 8  # MemWalker has 5 to 8 (Table 4)
 _KIND = "summary"
 _USUAL_CHILDREN = 6
-_OUTPUT_CHILDREN = 3
-"""The output takes the room of this many children."""
-_TASK_WORDS = 40
-"""Words of the prompt beside the text to shorten."""
+_OUTPUT_CHILDREN = 3  # The output takes the room of this many children
+_TASK_WORDS = 40  # Words of the prompt beside the text to shorten
 
 
 @dataclass(frozen=True, slots=True)
 class PageRange:
     """A page, or neighbouring ranges that belong together."""
 
-    level: int
-    """0 for a page, else one more than the highest of its children."""
-    first: int
-    """Number of its first page."""
+    level: int  # 0 for a page, else one more than the highest of its children
+    first: int  # Number of its first page
     last: int
     children: tuple["PageRange", ...] = ()
 
@@ -55,16 +50,12 @@ class PageRange:
 class Node:
     """A page, or neighbouring nodes that belong together."""
 
-    level: int
-    """0: a page."""
-    first: int
-    """Number of its first page."""
+    level: int  # 0: a page
+    first: int  # Number of its first page
     last: int
-    summary: Gist
-    """For a page, its gist."""
+    summary: Gist  # For a page, its gist
     children: tuple["Node", ...] = ()
-    made: bool = True
-    """False while sentences of its children stand in for its summary."""
+    made: bool = True  # False while sentences of its children stand in for its summary
 
     @property
     def pages(self) -> int:
@@ -254,8 +245,7 @@ def _paths(book: Book) -> list[tuple[int, ...]]:
     return paths
 
 
-_Placed = tuple[int, tuple[int, ...]]
-"""A page number and the path of its chapter."""
+_Placed = tuple[int, tuple[int, ...]]  # A page number and the path of its chapter
 
 
 def _section(pages: Sequence[_Placed], depth: int) -> PageRange:

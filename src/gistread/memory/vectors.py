@@ -20,10 +20,8 @@ from gistread.memory.passages import Passage, split_into_passages
 from gistread.memory.sizes import TOKENS_PER_WORD
 
 _KIND = "vectors"
-_BATCH_TEXTS = 64
-"""Enough to keep the model busy, few enough that a kill loses only seconds."""
-_SAMPLE_CHARACTERS = 1200
-"""Two or three passages of the book, to measure the model's speed."""
+_BATCH_TEXTS = 64  # Enough to keep the model busy, few enough that a kill loses only seconds
+_SAMPLE_CHARACTERS = 1200  # Two or three passages of the book, to measure the model's speed
 
 _Matrix = npt.NDArray[np.float32]
 
@@ -33,10 +31,8 @@ class Vectors:
     """The vectors of all passages, in the order of the book: one row of `matrix` for each of `places`."""
 
     places: tuple[Passage, ...]
-    pages: tuple[int, ...]
-    """Number of the page of each place."""
-    matrix: _Matrix
-    """Rows of length 1."""
+    pages: tuple[int, ...]  # Number of the page of each place
+    matrix: _Matrix  # Rows of length 1
 
     def page_scores(self, query: _Matrix) -> dict[int, float]:
         """For each page, the cosine of its nearest passage."""

@@ -22,18 +22,15 @@ class MemoryHeader:
     model_name: str
     fingerprint: str
     size: PageSize
-    prompts: str
-    """Version of the prompts that made it."""
+    prompts: str  # Version of the prompts that made it
     pages: int
-    read_until: int
-    """Offset in the book where the next page begins."""
+    read_until: int  # Offset in the book where the next page begins
     complete: bool
-    modified_s: float
-    """When it was last opened or written, in seconds since the epoch."""
+    modified_s: float  # When it was last opened or written, in seconds since the epoch
     method: ReadingMethod = CAREFUL
     focus: GistFocus = DEFAULT_FOCUS
+    # For a series, the memory of each volume that has one. `path` and `size` are those of one of them.
     volumes: tuple["MemoryHeader | None", ...] = ()
-    """For a series, the memory of each volume that has one. `path` and `size` are those of one of them."""
 
     def describes(self, memory: GistMemory) -> bool:
         """Whether this may be the header of that memory."""
@@ -52,8 +49,7 @@ class MemoryWriter:
         self.memory = memory
         self.notice = notice
         self._file = file
-        self._ahead = {entry.page.start: entry for entry in ahead}
-        """Pages finished before one in front of them."""
+        self._ahead = {entry.page.start: entry for entry in ahead}  # Pages finished before one in front of them
 
     @property
     def is_saved(self) -> bool:

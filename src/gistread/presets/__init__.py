@@ -15,10 +15,8 @@ from typing import Any
 
 from gistread.errors import UsageError
 
-AUTO = "auto"
-"""Choose a preset by the form of the book."""
-_MAX_CHARACTERS = 400
-"""Longest entry, since all are part of every gisting prompt."""
+AUTO = "auto"  # Choose a preset by the form of the book
+_MAX_CHARACTERS = 400  # Longest entry, since all are part of every gisting prompt
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
@@ -27,14 +25,10 @@ class Preset:
     """What the gists of one kind of book keep."""
 
     name: str
-    title: str
-    """As in "read as a meeting"."""
-    summary: str
-    """Description for people."""
-    keep: str
-    """Instruction for the gisting prompt, without its full stop."""
-    ask: str
-    """The same as a question, for the second attempt."""
+    title: str  # As in "read as a meeting"
+    summary: str  # Description for people
+    keep: str  # Instruction for the gisting prompt, without its full stop
+    ask: str  # The same as a question, for the second attempt
 
 
 _KEYS = ("title", "summary", "keep", "ask")
@@ -104,5 +98,4 @@ def _entry(table: dict[str, Any], key: str, default: str) -> str:
     return value.rstrip(".") if key == "keep" else value
 
 
-FICTION = built_in_presets()["fiction"]
-"""The default; memories from before there were presets are its memories."""
+FICTION = built_in_presets()["fiction"]  # The default; memories from before there were presets are its memories

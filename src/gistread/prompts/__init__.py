@@ -21,8 +21,7 @@ class PromptTemplate:
 
     name: str
     text: str
-    known: Mapping[str, str] = field(default_factory=dict)
-    """Values filled in already."""
+    known: Mapping[str, str] = field(default_factory=dict)  # Values filled in already
 
     @property
     def places(self) -> frozenset[str]:

@@ -19,33 +19,25 @@ from gistread.readers.choices import LETTERS, without_options
 from gistread.readers.events import AnswerDelta, Answered, Citation, Restarted
 from gistread.readers.options import ReaderOptions
 
-SHORT_TOKENS = 40
-"""Longest answer in a few words."""
-_STOP = ("\nQuestion:", "\n---", "\n(Page ")
-"""Stops a model that continues the prompt instead of ending."""
+SHORT_TOKENS = 40  # Longest answer in a few words
+_STOP = ("\nQuestion:", "\n---", "\n(Page ")  # Stops a model that continues the prompt instead of ending
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerContext:
     """What an answer is based on."""
 
-    text: str
-    """Everything of the book in the prompt: its own text, gists, summaries, notes."""
+    text: str  # Everything of the book in the prompt: its own text, gists, summaries, notes
     compression_rate: float
+    # From answer and question to the places that support the answer.
     cite: Callable[[str, str], tuple[Citation, ...]] = lambda answer, question: ()
-    """From answer and question to the places that support the answer."""
-    seen: tuple[tuple[int, int], ...] = ()
-    """See `Answered.seen`."""
-    noted: tuple[tuple[int, int], ...] = ()
-    """See `Answered.noted`."""
-    gists: tuple[int, ...] = ()
-    """See `Answered.gists`."""
+    seen: tuple[tuple[int, int], ...] = ()  # See `Answered.seen`
+    noted: tuple[tuple[int, int], ...] = ()  # See `Answered.noted`
+    gists: tuple[int, ...] = ()  # See `Answered.gists`
     lookups: tuple[int, ...] = ()
     expanded: tuple[int, ...] = ()
-    usage: Usage = field(default=NO_USAGE)
-    """Cost of everything before the answer."""
-    has_evidence: bool = True
-    """False: nothing was found, so any answer is made up."""
+    usage: Usage = field(default=NO_USAGE)  # Cost of everything before the answer
+    has_evidence: bool = True  # False: nothing was found, so any answer is made up
 
 
 def answer_prompt(
@@ -109,8 +101,7 @@ class _Said:
     """The complete, cleaned answer."""
 
     text: str
-    found: bool
-    """False: it says that the book does not say."""
+    found: bool  # False: it says that the book does not say
     usage: Usage
     choice: int | None = None
 
@@ -189,8 +180,7 @@ def without_repetition(text: str) -> str:
 
 _ENDS = re.compile(r"[.!?。！？\n]")
 _LOOP_WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]|\w+(?:['’]\w+)*")
-_LONGEST_RUN = 40
-"""Words of a run that may be repeated; longer ones are sentences."""
+_LONGEST_RUN = 40  # Words of a run that may be repeated; longer ones are sentences
 _NEARLY_EQUAL = 0.8
 _DOES_NOT_SAY = re.compile(
     r"""

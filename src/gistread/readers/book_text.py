@@ -28,8 +28,7 @@ class BookText:
         self._memory = memory
         self._engine = engine
         self._options = options
-        self.usage = NO_USAGE
-        """Cost of answers that were discarded."""
+        self.usage = NO_USAGE  # Cost of answers that were discarded
 
     async def fit(self, wanted: Sequence[Passage], budget: int = 0) -> list[Passage]:
         """As many of these passages as fit the budget (0: none set) and the window, at least the beginning of one.

@@ -16,8 +16,7 @@ from gistread.readers.support import check
 
 QUOTED = "The model gave no usable answer. The passages closest to the question:"
 NO_ANSWER = "The model gave no usable answer."
-_SHORT_WORDS = 3
-"""As in "Yes, he did."; it needs no word that the question lacks."""
+_SHORT_WORDS = 3  # As in "Yes, he did."; it needs no word that the question lacks
 
 
 async def checked(

@@ -18,10 +18,8 @@ from gistread.readers.events import Citation
 from gistread.search.ranked import Ranker
 
 _MAX_CITATIONS = 3
-_MIN_SHARE_OF_BEST = 0.6
-"""Least score of a further citation, as a share of the best."""
-_PAGES_SEARCHED = 3
-"""Pages nearest to the answer that are searched when none was open."""
+_MIN_SHARE_OF_BEST = 0.6  # Least score of a further citation, as a share of the best
+_PAGES_SEARCHED = 3  # Pages nearest to the answer that are searched when none was open
 _REFERENCE = re.compile(r"\s*\[(?:pages?\s*)?(\d+(?:\s*[,;]\s*\d+)*)\]", re.IGNORECASE)
 
 

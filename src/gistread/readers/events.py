@@ -16,15 +16,11 @@ class OpenedBy(StrEnum):
 
 
 class StopReason(StrEnum):
-    ENOUGH = "enough"
-    """The model decided to stop."""
-    LIMIT = "limit"
-    """The look-ups are used up."""
-    WINDOW = "window"
-    """No further page fits the model's window."""
+    ENOUGH = "enough"  # The model decided to stop
+    LIMIT = "limit"  # The look-ups are used up
+    WINDOW = "window"  # No further page fits the model's window
     PERSON = "person"
-    NOTHING_LEFT = "nothing left"
-    """Every page available has been read."""
+    NOTHING_LEFT = "nothing left"  # Every page available has been read
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +29,9 @@ class SegmentLevel:
 
     first: int
     last: int
-    level: int
-    """0 for the gist of a page, else the level of the summary in the tree (`memory/tree.py`)."""
-    made: bool = True
-    """False while sentences stand in for the summary."""
-    line: bool = False
-    """Only one line of it."""
+    level: int  # 0 for the gist of a page, else the level of the summary in the tree (`memory/tree.py`)
+    made: bool = True  # False while sentences stand in for the summary
+    line: bool = False  # Only one line of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,25 +39,20 @@ class Started:
     """Work on the question has begun, over this much of the book."""
 
     reader: str
-    pages_read: int
-    """Pages in the memory at that time."""
-    pages_total: int
-    """Pages of the book; an estimate while it is being read."""
+    pages_read: int  # Pages in the memory at that time
+    pages_total: int  # Pages of the book; an estimate while it is being read
     complete: bool
+    # The level of detail of every page read, if the memory outgrows the window; empty if all gists are shown.
     told: tuple[SegmentLevel, ...] = ()
-    """The level of detail of every page read, if the memory outgrows the window; empty if all gists are shown."""
-    share_shown: float | None = None
-    """For readers of the book's own text, the share of it shown, from 0 to 1."""
-    choice: str = ""
-    """Which method the reader `auto` chose and why, for people."""
+    share_shown: float | None = None  # For readers of the book's own text, the share of it shown, from 0 to 1
+    choice: str = ""  # Which method the reader `auto` chose and why, for people
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """An artifact that the reader uses is being built, and stored for the next question."""
 
-    what: str
-    """Its name, such as `summaries`."""
+    what: str  # Its name, such as `summaries`
     done: int
     total: int
 
@@ -73,18 +61,15 @@ class Prepared:
 class Shown:
     """The passages of the book that the prompt of the answer shows."""
 
-    places: tuple[tuple[int, int], ...]
-    """Start and end in the book's text, in order."""
+    places: tuple[tuple[int, int], ...]  # Start and end in the book's text, in order
 
 
 @dataclass(frozen=True, slots=True)
 class TreeBranch:
     """A node of the tree that the reader can descend to."""
 
-    level: int
-    """0 for a page, else a summary of several."""
-    first: int
-    """Number of its first page."""
+    level: int  # 0 for a page, else a summary of several
+    first: int  # Number of its first page
     last: int
     summary: str
 
@@ -101,8 +86,7 @@ class Walked:
     """The reader descends to a node: a page (level 0) or a summary of several."""
 
     level: int
-    first: int
-    """Number of its first page."""
+    first: int  # Number of its first page
     last: int
 
 
@@ -127,13 +111,10 @@ class Planned:
 class Visited:
     """A path reached a key element."""
 
-    path: int
-    """From 1."""
+    path: int  # From 1
     element: str
-    facts: int
-    """Number of its facts that are read."""
-    pages: tuple[int, ...]
-    """Pages of these facts."""
+    facts: int  # Number of its facts that are read
+    pages: tuple[int, ...]  # Pages of these facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +135,7 @@ class TeamFormed:
 class MembersAsked:
     """The leader asks all members."""
 
-    round: int
-    """From 1."""
+    round: int  # From 1
     question: str
 
 
@@ -163,10 +143,8 @@ class MembersAsked:
 class Reported:
     """A member has read its chunk, `book.text[start:end]`."""
 
-    member: int
-    """From 1."""
-    answer: str
-    """Empty if the chunk has no answer."""
+    member: int  # From 1
+    answer: str  # Empty if the chunk has no answer
     start: int
     end: int
 
@@ -176,8 +154,7 @@ class Shared:
     """Two members who disagree have read both chunks; one answer is dropped."""
 
     members: tuple[int, int]
-    kept: int
-    """The member whose answer stays."""
+    kept: int  # The member whose answer stays
     answer: str
 
 
@@ -193,8 +170,7 @@ class Agreed:
 class PartRead:
     """A chunk of the book, `book.text[start:end]`, has been read for the question."""
 
-    number: int
-    """From 1."""
+    number: int  # From 1
     total: int
     start: int
     end: int
@@ -205,11 +181,9 @@ class LookedUp:
     """The reader asks for a page."""
 
     page: int
-    step: int
-    """From 1."""
+    step: int  # From 1
     reason: str
-    path: int = 0
-    """The path that asks, from 1; 0 for readers without paths."""
+    path: int = 0  # The path that asks, from 1; 0 for readers without paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,8 +199,7 @@ class Unfit:
     """A requested page does not fit the window or the budget."""
 
     page: int
-    shown: float = 0.0
-    """Share of its beginning that is shown all the same, from 0 to 1."""
+    shown: float = 0.0  # Share of its beginning that is shown all the same, from 0 to 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,8 +209,7 @@ class Noted:
     text: str
     start: int
     end: int
-    path: int = 0
-    """The path whose notebook has it, from 1; 0 for readers without paths."""
+    path: int = 0  # The path whose notebook has it, from 1; 0 for readers without paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,41 +248,32 @@ class Statement:
     start: int
     end: int
     supported: bool
-    foreign: tuple[str, ...] = ()
-    """Names, numbers and quotations that neither the text nor the question has."""
-    quote: Citation | None = None
-    """The sentence of the book that carries most of it."""
+    foreign: tuple[str, ...] = ()  # Names, numbers and quotations that neither the text nor the question has
+    quote: Citation | None = None  # The sentence of the book that carries most of it
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
     answer: str
-    found: bool
-    """False: what was read of the book does not say."""
+    found: bool  # False: what was read of the book does not say
     citations: tuple[Citation, ...]
-    lookups: tuple[int, ...]
-    """Pages that the reader asked for, in order."""
-    expanded: tuple[int, ...]
-    """Every page shown in full for the answer, pinned ones included, in the order of the book."""
+    lookups: tuple[int, ...]  # Pages that the reader asked for, in order
+    expanded: tuple[int, ...]  # Every page shown in full for the answer, pinned ones included, in the order of the book
     compression_rate: float
     usage: Usage
+    # Index of the chosen option; None without options, or without anything of the book to choose by.
     choice: int | None = None
-    """Index of the chosen option; None without options, or without anything of the book to choose by."""
     seen: tuple[tuple[int, int], ...] = ()
     """Start and end of the book's text in the prompt of the answer, in order and joined.
 
     Gists and summaries do not count. For readers that answer from notes, the text that these were made from: chunks
     (`longagent`, `notes`) or pages read in full (`graphreader`)."""
-    context_tokens: int = 0
-    """Tokens of text, gists, summaries and notes in the prompt of the answer."""
-    noted: tuple[tuple[int, int], ...] = ()
-    """Further places of the book from which facts in the prompt were taken."""
-    gists: tuple[int, ...] = ()
-    """Pages whose gists stood before the model for the answer."""
+    context_tokens: int = 0  # Tokens of text, gists, summaries and notes in the prompt of the answer
+    noted: tuple[tuple[int, int], ...] = ()  # Further places of the book from which facts in the prompt were taken
+    gists: tuple[int, ...] = ()  # Pages whose gists stood before the model for the answer
+    # In order. Empty where there is nothing to check: a choice, a quotation, an answer that was not found.
     statements: tuple[Statement, ...] = ()
-    """In order. Empty where there is nothing to check: a choice, a quotation, an answer that was not found."""
-    quoted: bool = False
-    """The model gave no usable answer: the citations are the sentences closest to the question."""
+    quoted: bool = False  # The model gave no usable answer: the citations are the sentences closest to the question
 
 
 ReaderEvent = (
@@ -344,11 +307,7 @@ ReaderEvent = (
 class Steering:
     """What the person wants of a reader; may change at any time, and is obeyed between two events."""
 
-    pinned: set[int] = field(default_factory=set)
-    """Pages to expand."""
-    refused: set[int] = field(default_factory=set)
-    """Pages that must not be open."""
-    stop: bool = False
-    """Answer now from what is open."""
-    here: int | None = None
-    """Offset in the book where the person reads: pages near it are shown in more detail."""
+    pinned: set[int] = field(default_factory=set)  # Pages to expand
+    refused: set[int] = field(default_factory=set)  # Pages that must not be open
+    stop: bool = False  # Answer now from what is open
+    here: int | None = None  # Offset in the book where the person reads: pages near it are shown in more detail

@@ -40,22 +40,18 @@ from gistread.readers.text_readers import DOS_TOKENS
 from gistread.search.relevance import Relevance
 
 NAME = "gistread"
+# Budget of an unreliable model: the starter finds the answer more often in less text (docs/readers.md).
 UNRELIABLE_TOKENS = 600
-"""Budget of an unreliable model: the starter finds the answer more often in less text (docs/readers.md)."""
-_DECISIVE_CHARACTERS = 80
-"""An answer that means "not found" says so within this length."""
+_DECISIVE_CHARACTERS = 80  # An answer that means "not found" says so within this length
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
     """The book's passages, ranked for a question."""
 
-    passages: tuple[Passage, ...]
-    """All of them, nearest first."""
-    pages: tuple[int, ...]
-    """Numbers of the pages that share something with the question, nearest first."""
-    telling: bool
-    """Whether the question says what to look for."""
+    passages: tuple[Passage, ...]  # All of them, nearest first
+    pages: tuple[int, ...]  # Numbers of the pages that share something with the question, nearest first
+    telling: bool  # Whether the question says what to look for
 
 
 async def gistread(
@@ -94,10 +90,8 @@ def rank(question: str, memory: GistMemory, choices: Sequence[str] = ()) -> Rank
 class _Look:
     """One attempt to answer from the passages."""
 
-    times: int = 1
-    """Budget as a multiple of the first look's."""
-    must_answer: bool = False
-    """Do not offer the model to say that the book does not say."""
+    times: int = 1  # Budget as a multiple of the first look's
+    must_answer: bool = False  # Do not offer the model to say that the book does not say
 
 
 def _looks(options: ReaderOptions) -> tuple[_Look, ...]:
@@ -123,8 +117,7 @@ async def _from_passages(
 ) -> AsyncGenerator[ReaderEvent, None]:
     text = BookText(NAME, question, memory, engine, options)
     opened: list[int] = []
-    before: list[Passage] = []
-    """What the last look showed."""
+    before: list[Passage] = []  # What the last look showed
     not_found: _NotFound | None = None
     looks = _looks(options)
     for look in looks:

@@ -25,16 +25,13 @@ from gistread.readers.events import LookedUp, Noted, PathEnded, ReaderEvent, Ste
 from gistread.readers.lookups import STOP
 from gistread.search.ranked import Ranker
 
-STEPS = 10
-"""Most function calls of one path; three or four are usual (section 5.3)."""
+STEPS = 10  # Most function calls of one path; three or four are usual (section 5.3)
 _FACTS_SHOWN = 40
-_NEIGHBOURS_SHOWN = 30
-"""A node may have a hundred; the list must fit a window of 4,000 tokens."""
+_NEIGHBOURS_SHOWN = 30  # A node may have a hundred; the list must fit a window of 4,000 tokens
 _PAGES_QUEUED = 3
 _NOTE_TOKENS = 64
 NOTES_KEPT = 8
-_CHOICE_TOKENS = 48
-"""A choice with the earlier ones that it continues."""
+_CHOICE_TOKENS = 48  # A choice with the earlier ones that it continues
 _NOTHING = "nothing yet"
 
 _MORE, _PREVIOUS, _NEXT, _END = "search more", "previous page", "next page", "enough"
@@ -47,10 +44,8 @@ class Note:
     """One entry of a notebook."""
 
     text: str
-    place: Place
-    """The page it was made from, or the first page of its facts."""
-    from_text: bool
-    """Made from the page's text; False: from facts."""
+    place: Place  # The page it was made from, or the first page of its facts
+    from_text: bool  # Made from the page's text; False: from facts
 
 
 @dataclass(slots=True)
@@ -76,15 +71,12 @@ class Search:
 class Path:
     """The state of one path."""
 
-    number: int
-    """From 1."""
+    number: int  # From 1
     element: Element
     notes: list[Note] = field(default_factory=list)
-    queue: deque[int] = field(default_factory=deque)
-    """Pages to read."""
+    queue: deque[int] = field(default_factory=deque)  # Pages to read
     pages_read: list[int] = field(default_factory=list)
-    visited: set[str] = field(default_factory=set)
-    """Keys of elements."""
+    visited: set[str] = field(default_factory=set)  # Keys of elements
     steps: int = 0
 
     def shown(self) -> list[Note]:
@@ -175,10 +167,8 @@ async def _read_facts(search: Search, path: Path, steering: Steering) -> AsyncGe
 class _Read:
     """The outcome of reading a page."""
 
-    note: str
-    """Empty if the page adds nothing."""
-    enough: bool
-    """The path ends here."""
+    note: str  # Empty if the page adds nothing
+    enough: bool  # The path ends here
 
 
 async def _read_page(search: Search, path: Path, page: int, steering: Steering) -> _Read | None:

@@ -37,10 +37,8 @@ from gistread.search.ranked import Ranker
 
 NAME = "graphreader"
 
-PATHS = 5
-"""Number of initial nodes (section 4.1)."""
-SHORTLIST = 40
-"""Elements offered as initial nodes; a book of 256k tokens has some 15,000."""
+PATHS = 5  # Number of initial nodes (section 4.1)
+SHORTLIST = 40  # Elements offered as initial nodes; a book of 256k tokens has some 15,000
 _PLAN_TOKENS = 96
 _EMPTY = "The notebooks are empty."
 

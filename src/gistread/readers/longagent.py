@@ -47,19 +47,15 @@ from gistread.readers.options import ReaderOptions
 
 NAME = "longagent"
 
-ROUNDS = 3
-"""Most questions from the leader to the members."""
-CONFLICTS = 8
-"""Most pairs of chunks read together in one round."""
+ROUNDS = 3  # Most questions from the leader to the members
+CONFLICTS = 8  # Most pairs of chunks read together in one round
 _NOTHING = "Nobody found anything."
 
 
 @dataclass(frozen=True, slots=True)
 class _Report:
-    chunk: int
-    """Index of the member's chunk."""
-    answer: str
-    """Empty if the chunk has none."""
+    chunk: int  # Index of the member's chunk
+    answer: str  # Empty if the chunk has none
 
 
 @dataclass(slots=True)
@@ -68,14 +64,12 @@ class _Team:
     memory: GistMemory
     engine: Engine
     options: ReaderOptions
-    chunk_tokens: int = 0
-    """Longest chunk."""
+    chunk_tokens: int = 0  # Longest chunk
     chunks: list[Passage] = field(default_factory=list)
-    max_reports: int = 0
-    """Reports of one round that fit the leader's window."""
+    max_reports: int = 0  # Reports of one round that fit the leader's window
     usage: Usage = NO_USAGE
+    # Each question to the members, with the reports kept.
     history: list[tuple[str, list[_Report]]] = field(default_factory=list)
-    """Each question to the members, with the reports kept."""
 
     def text(self, *chunks: int) -> str:
         return chunk_text((self.chunks[chunk] for chunk in chunks), self.memory.book)

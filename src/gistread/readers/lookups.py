@@ -29,14 +29,12 @@ from gistread.readers.events import (
 from gistread.readers.options import ReaderOptions
 from gistread.readers.window import Window, lay_out, render
 
-STOP = "STOP"
-"""The model's choice when it wants no more pages."""
+STOP = "STOP"  # The model's choice when it wants no more pages
 
 REASON_TOKENS = 24
-_PAGE_MARGIN = 1.3
-"""Factor by which a page's tokens may differ from the estimate by its words."""
+_PAGE_MARGIN = 1.3  # Factor by which a page's tokens may differ from the estimate by its words
+# Most pages near the limit that are counted before the model chooses; its choice is measured in any case.
 _PAGES_COUNTED = 24
-"""Most pages near the limit that are counted before the model chooses; its choice is measured in any case."""
 
 
 @dataclass(slots=True)
@@ -48,8 +46,7 @@ class Search:
     engine: Engine
     options: ReaderOptions
     lookups: list[int] = field(default_factory=list)
-    unfit: set[int] = field(default_factory=set)
-    """Pages found not to fit the window."""
+    unfit: set[int] = field(default_factory=set)  # Pages found not to fit the window
     usage: Usage = NO_USAGE
 
     def prompt(self, name: str, *, must_answer: bool = False) -> Prompt:

@@ -44,11 +44,9 @@ from gistread.readers.options import ReaderOptions
 
 NAME = "memwalker"
 
-CALLS = 40
-"""Most choices of one walk."""
+CALLS = 40  # Most choices of one walk
 NOT_FOUND = "The book does not say."
-_LABEL_TOKENS = 8
-"""Longest choice among children."""
+_LABEL_TOKENS = 8  # Longest choice among children
 _NONE = "none"
 _NOTHING_PASSED = "nothing yet"
 
@@ -59,10 +57,8 @@ class _Walk:
     memory: GistMemory
     engine: Engine
     options: ReaderOptions
-    path: list[Node]
-    """From the top to the current node."""
-    rejected: set[tuple[int, int]] = field(default_factory=set)
-    """Level and first page of rejected nodes."""
+    path: list[Node]  # From the top to the current node
+    rejected: set[tuple[int, int]] = field(default_factory=set)  # Level and first page of rejected nodes
     lookups: list[int] = field(default_factory=list)
     calls: int = 0
     usage: Usage = NO_USAGE

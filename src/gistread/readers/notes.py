@@ -19,11 +19,9 @@ from gistread.readers.options import ReaderOptions
 
 NAME = "notes"
 
-CHUNK_TOKENS = 2000
-"""As in GraphReader (section 4.1)."""
+CHUNK_TOKENS = 2000  # As in GraphReader (section 4.1)
 _NOTE_TOKENS = 64
-_TASK_TOKENS = 160
-"""Upper bound for the longest prompt and the chat template."""
+_TASK_TOKENS = 160  # Upper bound for the longest prompt and the chat template
 _NONE = "none"
 
 

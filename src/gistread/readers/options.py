@@ -9,17 +9,14 @@ from gistread.engine.protocol import Embedder
 class ReaderOptions:
     """Limits for one question, and what may be used for it."""
 
-    max_pages: int = 5
-    """Most look-ups (ReadAgent: 1 to 5, and 1 to 6 for QuALITY)."""
-    answer_tokens: int = 256
-    """Longest answer."""
+    max_pages: int = 5  # Most look-ups (ReadAgent: 1 to 5, and 1 to 6 for QuALITY)
+    answer_tokens: int = 256  # Longest answer
     budget_tokens: int = 0
     """Most tokens of book text, gists, summaries and notes in the prompt of the answer (`Answered.context_tokens`);
     0: what the window takes. Earlier prompts may hold more, a part at a time."""
+    # The options of a multiple-choice question, in the order shown; the answer is one of them.
     choices: tuple[str, ...] = ()
-    """The options of a multiple-choice question, in the order shown; the answer is one of them."""
     is_reliable: bool | None = True
     """Whether the model chooses by what it has read (`memory/check_results.py`), so that its "not found" counts. None:
     it was not checked."""
-    embedder: Embedder | None = None
-    """For readers that search by meaning; loaded when first used."""
+    embedder: Embedder | None = None  # For readers that search by meaning; loaded when first used

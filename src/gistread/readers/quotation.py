@@ -8,10 +8,8 @@ from gistread.readers.support import sentences_of
 from gistread.search.relevance import Relevance
 
 _MOST = 3
-_NEAR_THE_BEST = 0.6
-"""Share of the best sentence's score that a further one needs."""
-_HELP = 0.5
-"""Weight of the scores of the two neighbours: the answer often stands beside the words of the question."""
+_NEAR_THE_BEST = 0.6  # Share of the best sentence's score that a further one needs
+_HELP = 0.5  # Weight of the scores of the two neighbours: the answer often stands beside the words of the question
 
 
 def closest_sentences(question: str, memory: GistMemory, places: Sequence[tuple[int, int]]) -> tuple[Citation, ...]:

@@ -23,19 +23,14 @@ class Method:
     """A reader that users can choose."""
 
     name: str
-    summary: str
-    """One line."""
-    location: str
-    """`module:function` in this package."""
-    needs_memory: bool = True
-    """False: it reads the book's own text, and can be asked before a page has been read."""
-    names_pages: bool = False
-    """It needs no memory, but reports the pages of one that it looked up."""
+    summary: str  # One line
+    location: str  # `module:function` in this package
+    needs_memory: bool = True  # False: it reads the book's own text, and can be asked before a page has been read
+    names_pages: bool = False  # It needs no memory, but reports the pages of one that it looked up
     artifacts: tuple[str, ...] = ()
     """The artifacts it uses (`memory/artifacts.py`). It builds missing ones or works without them, but answers sooner
     or better if they exist."""
-    needs_embedder: bool = False
-    """It needs an embedding model."""
+    needs_embedder: bool = False  # It needs an embedding model
 
     @property
     def uses_memory(self) -> bool:
@@ -91,8 +86,8 @@ async def auto(
 
 
 DEFAULT_READER = "auto"
+# For readers that see the whole memory; they use existing summaries and build none.
 _WHEN_LONG = ("summaries of a long memory",)
-"""For readers that see the whole memory; they use existing summaries and build none."""
 _METHODS = (
     Method(
         "auto",
@@ -149,5 +144,5 @@ _METHODS = (
     Method("full", "the whole text, or as much of its start as fits", "text_readers:full", needs_memory=False),
     Method("closed-book", "no text at all: what the model knew before", "text_readers:closed_book", needs_memory=False),
 )
+# Every reader by the name that `--reader` takes.
 METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method in _METHODS})
-"""Every reader by the name that `--reader` takes."""

@@ -20,10 +20,8 @@ from gistread.search.stop_words import STOP_WORDS
 from gistread.search.tokens import Terms
 
 _WINDOW_SENTENCES = 3
-_LEAST_SHARE = 1 / 3
-"""A window must hold more than this share of a statement's content words."""
-_QUOTED_WORDS = 4
-"""A quotation of fewer words is taken for a term, not for the book's own words."""
+_LEAST_SHARE = 1 / 3  # A window must hold more than this share of a statement's content words
+_QUOTED_WORDS = 4  # A quotation of fewer words is taken for a term, not for the book's own words
 _QUOTATION = re.compile(r"[“\"«„]([^“”\"«»„]+)[”\"»“]")
 _NUMBER_WORDS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
@@ -36,8 +34,7 @@ _ASKS_FOR_A_NAME = re.compile(r"\W*(?:who|whom|whose|where)\b", re.IGNORECASE)
 class _Sentence:
     terms: frozenset[str]
     start: int
-    end: int
-    """In the book; `end` is 0 for a sentence of a gist."""
+    end: int  # In the book; `end` is 0 for a sentence of a gist
     page: Page | None
 
 

@@ -17,8 +17,7 @@ from gistread.readers.book_text import BookText, opened_or_unfit, overlaps, plac
 from gistread.readers.events import LookedUp, OpenedBy, Prepared, ReaderEvent, Started, Steering, Stopped, StopReason
 from gistread.readers.options import ReaderOptions
 
-DOS_TOKENS = 4096
-"""Default budget of `dos`: more takes a laptop minutes."""
+DOS_TOKENS = 4096  # Default budget of `dos`: more takes a laptop minutes
 
 
 async def bm25(

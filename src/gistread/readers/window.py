@@ -17,12 +17,9 @@ from gistread.memory.sizes import PAGES_OPEN
 from gistread.memory.tree import Node, current_tree
 from gistread.search.ranked import Ranker
 
-_TAG_TOKENS = 16
-"""Upper bound for the tag of a segment."""
-_SAMPLED = 40
-"""Gists counted to estimate tokens per word."""
-_TRIES = 12
-"""Attempts to fit the layout, each with at least a twentieth less."""
+_TAG_TOKENS = 16  # Upper bound for the tag of a segment
+_SAMPLED = 40  # Gists counted to estimate tokens per word
+_TRIES = 12  # Attempts to fit the layout, each with at least a twentieth less
 
 
 @dataclass(slots=True)
@@ -30,10 +27,8 @@ class Window:
     """What the model is shown. Segments are fixed; pages open and close."""
 
     memory: GistMemory
-    segments: Sequence[Segment]
-    """In the order of the book, covering every page read."""
-    opened: set[int] = field(default_factory=set)
-    """Pages shown in full, in place of their gist or after their segment."""
+    segments: Sequence[Segment]  # In the order of the book, covering every page read
+    opened: set[int] = field(default_factory=set)  # Pages shown in full, in place of their gist or after their segment
 
     @property
     def whole(self) -> bool:
@@ -79,8 +74,7 @@ def render(memory: GistMemory, segments: Iterable[Segment], opened: Iterable[int
     return "\n\n".join([*written, *(_in_full(memory, number) for number in reversed(left))])
 
 
-Measure = Callable[[str], Awaitable[int]]
-"""Tokens of the whole prompt and its answer, with this text as the memory."""
+Measure = Callable[[str], Awaitable[int]]  # Tokens of the whole prompt and its answer, with this text as the memory
 
 
 async def lay_out(

@@ -19,12 +19,9 @@ _FOLDER = Path(__file__).parent
 class QuestionKind(StrEnum):
     """How much of the book an answer needs."""
 
-    SINGLE = "single"
-    """One passage."""
-    TWO_PLACES = "two places"
-    """Two passages in distant chapters."""
-    NOT_SAID = "not said"
-    """The book gives no answer."""
+    SINGLE = "single"  # One passage
+    TWO_PLACES = "two places"  # Two passages in distant chapters
+    NOT_SAID = "not said"  # The book gives no answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +38,10 @@ class SampleQuestion:
     """A question about the story with its reference answer."""
 
     question: str
-    answer: str
-    """Short and complete."""
-    also: tuple[str, ...]
-    """Other correct answers."""
+    answer: str  # Short and complete
+    also: tuple[str, ...]  # Other correct answers
     kind: QuestionKind
-    places: tuple[AnswerSpan, ...]
-    """Evidence in text order; empty if the book does not say."""
+    places: tuple[AnswerSpan, ...]  # Evidence in text order; empty if the book does not say
 
 
 def story_path() -> Path:

@@ -40,8 +40,8 @@ class SearchHits:
     mode: SearchMode = SearchMode.EXACT
     starts: Sequence[int] = ()
     ends: Sequence[int] = ()
+    # Ranked only: the ranges of matching words, by index of the hit.
     parts: dict[int, tuple[tuple[int, int], ...]] = field(default_factory=dict)
-    """Ranked only: the ranges of matching words, by index of the hit."""
 
     def __len__(self) -> int:
         return len(self.starts)

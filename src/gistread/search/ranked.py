@@ -6,8 +6,7 @@ from typing import Any
 
 from gistread.search.tokens import Terms
 
-_CACHE_SIZE = 3
-"""Cached rankers; War and Peace takes about 60 MB."""
+_CACHE_SIZE = 3  # Cached rankers; War and Peace takes about 60 MB
 
 
 @lru_cache(_CACHE_SIZE)

@@ -16,22 +16,17 @@ from gistread.search.ranked import cached_ranker
 from gistread.search.stop_words import STOP_WORDS
 from gistread.search.tokens import Terms
 
-NEAR_WORDS = 300
-"""Standard deviation, in words, of the weight of neighbouring passages."""
-CHOICE_WEIGHT = 0.25
-"""Weight of words of answer choices: one is right, the others mislead."""
-_REACH = 3.0
-"""Standard deviations after which neighbours no longer count."""
+NEAR_WORDS = 300  # Standard deviation, in words, of the weight of neighbouring passages
+CHOICE_WEIGHT = 0.25  # Weight of words of answer choices: one is right, the others mislead
+_REACH = 3.0  # Standard deviations after which neighbours no longer count
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
     """By passage, in text order; 0.0 without a word of the question."""
 
-    alone: tuple[float, ...]
-    """By its own words."""
-    around: tuple[float, ...]
-    """Including neighbours."""
+    alone: tuple[float, ...]  # By its own words
+    around: tuple[float, ...]  # Including neighbours
 
     @property
     def has_matches(self) -> bool:

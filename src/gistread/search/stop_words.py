@@ -47,7 +47,7 @@ _WORDS = {
         uma é
     """,
 }
+# By ISO 639-1 code, in lower case.
 STOP_WORDS: Mapping[str, frozenset[str]] = MappingProxyType(
     {language: frozenset(words.split()) for language, words in _WORDS.items()}
 )
-"""By ISO 639-1 code, in lower case."""

@@ -26,10 +26,10 @@ _SNOWBALL: dict[str, str] = dict(
 # Languages whose articles elide before a vowel.
 _ELIDING = frozenset(("ca", "fr", "ga", "it"))
 
+# Articles, ignored when names or short answers are compared.
 ARTICLES = frozenset(
     "a an the der die das ein eine le la les un une el los las lo il gli i o os as de het een".split()  # noqa: SIM905
 )
-"""Articles, ignored when names or short answers are compared."""
 
 
 class Stemmer(Protocol):

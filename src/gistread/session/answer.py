@@ -13,28 +13,20 @@ class Answer:
     """The answer to one question."""
 
     text: str
-    found: bool
-    """False: not found in what was looked at."""
+    found: bool  # False: not found in what was looked at
+    # Places that support the answer: `page`, `start` and `end` in the book's text, and the `quote` there.
     citations: tuple[Citation, ...]
-    """Places that support the answer: `page`, `start` and `end` in the book's text, and the `quote` there."""
+    # What the reader did, in order: `LookedUp`, `Expanded`, `Noted` …; see `gistread.readers.events`.
     steps: tuple[ReaderEvent, ...]
-    """What the reader did, in order: `LookedUp`, `Expanded`, `Noted` …; see `gistread.readers.events`."""
+    # The sentences of the text, each `supported` by what the model read or not, with the best `quote`.
     statements: tuple[Statement, ...]
-    """The sentences of the text, each `supported` by what the model read or not, with the best `quote`."""
-    quoted: bool
-    """The model gave no usable answer: the citations are the sentences closest to the question."""
-    lookups: tuple[int, ...]
-    """Pages that the reader opened, in that order."""
-    choice: int | None
-    """Index of the option chosen, of a question with `choices`."""
-    compression_rate: float
-    """100 · (1 − words in context ÷ words in book)."""
-    usage: Usage
-    """Tokens prefilled, reused and generated, and seconds."""
-    reader: str
-    """Name of the reader that answered."""
-    model: EngineInfo
-    """The model that answered."""
+    quoted: bool  # The model gave no usable answer: the citations are the sentences closest to the question
+    lookups: tuple[int, ...]  # Pages that the reader opened, in that order
+    choice: int | None  # Index of the option chosen, of a question with `choices`
+    compression_rate: float  # 100 · (1 − words in context ÷ words in book)
+    usage: Usage  # Tokens prefilled, reused and generated, and seconds
+    reader: str  # Name of the reader that answered
+    model: EngineInfo  # The model that answered
 
 
 def answer_of(answered: Answered, events: list[ReaderEvent], model: EngineInfo) -> Answer:

@@ -18,8 +18,7 @@ class Artifacts:
     def __init__(self, tell: Callable[[SessionEvent], None]) -> None:
         self._tell = tell
         self._wanted: dict[str, None] = {}
-        self.paused = False
-        """Paused by the user."""
+        self.paused = False  # Paused by the user
         self.progress: ArtifactProgress | None = None
 
     @property

@@ -65,10 +65,8 @@ class Core:
         self.choice = MemoryChoice(book, MemoryStore(paths.memories), config, paths.presets, task)
         self.checks = CheckResults(paths.check_results, installed_version())
         self.models = ModelPair(make_engine, config, self.tell)
-        self.memory: GistMemory | None = None
-        """The memory shown, which questions are answered from."""
-        self.writer: MemoryWriter | None = None
-        """Writer of the memory that the model continues."""
+        self.memory: GistMemory | None = None  # The memory shown, which questions are answered from
+        self.writer: MemoryWriter | None = None  # Writer of the memory that the model continues
         self.state = ReadingState.NO_MODEL
         self.failure: GistreadError | None = None
         self.question: Question | None = None

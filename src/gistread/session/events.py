@@ -18,17 +18,13 @@ class ReadingState(StrEnum):
     """State of reading; `session/machine.py` has the transitions."""
 
     NO_MODEL = "none"
-    IDLE = "idle"
-    """A model is chosen but not loaded."""
-    LOADING = "loading"
-    """The model and its memory of the book are being opened."""
+    IDLE = "idle"  # A model is chosen but not loaded
+    LOADING = "loading"  # The model and its memory of the book are being opened
+    # The memory shown was made by another model or with another focus; this model reads only when resumed.
     OFFERED = "offered"
-    """The memory shown was made by another model or with another focus; this model reads only when resumed."""
     RUNNING = "running"
-    PAUSED = "paused"
-    """By the person."""
-    WAITING = "waiting"
-    """Another model on this machine is answering; continues after the answer."""
+    PAUSED = "paused"  # By the person
+    WAITING = "waiting"  # Another model on this machine is answering; continues after the answer
     FAILED = "failed"
     DONE = "done"
 
@@ -36,16 +32,11 @@ class ReadingState(StrEnum):
 class AskingState(StrEnum):
     """What the running question waits for."""
 
-    IDLE = "none"
-    """No question is running."""
-    WAITING = "model"
-    """For the model to load, or for the first page."""
-    ARTIFACTS = "needs"
-    """For artifacts that the reader needs."""
-    PAGE = "page"
-    """For the model to choose a page."""
-    TEXT = "text"
-    """For the model to read the book's text."""
+    IDLE = "none"  # No question is running
+    WAITING = "model"  # For the model to load, or for the first page
+    ARTIFACTS = "needs"  # For artifacts that the reader needs
+    PAGE = "page"  # For the model to choose a page
+    TEXT = "text"  # For the model to read the book's text
     ANSWER = "answer"
 
 
@@ -53,13 +44,10 @@ class Obstacle(StrEnum):
     """Why a question cannot be asked or an artifact built now."""
 
     NO_MODEL = "no model"
-    NO_READING_MODEL = "no reading model"
-    """Nothing has been read, and no reading model is chosen."""
+    NO_READING_MODEL = "no reading model"  # Nothing has been read, and no reading model is chosen
     LOADING = "loading"
-    NOTHING_READ = "nothing read"
-    """Nothing has been read, and the model is not reading."""
-    BUSY = "busy"
-    """A question is running; one is answered at a time."""
+    NOTHING_READ = "nothing read"  # Nothing has been read, and the model is not reading
+    BUSY = "busy"  # A question is running; one is answered at a time
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,36 +56,28 @@ class ArtifactProgress:
 
     name: str
     done: int = 0
-    total: int = 0
-    """0: unknown."""
+    total: int = 0  # 0: unknown
     seconds_left: float | None = None
-    paused: bool = False
-    """By the person."""
+    paused: bool = False  # By the person
 
 
 @dataclass(frozen=True, slots=True)
 class Activity:
     """Snapshot of a session for a status line."""
 
-    model: str = ""
-    """Name of the reading model, or of another one while it answers; empty if none is chosen."""
-    asking_model: str = ""
-    """Name of the answering model, if it is another one and not answering now."""
-    read_by: str = ""
-    """See `Session.read_by`."""
+    model: str = ""  # Name of the reading model, or of another one while it answers; empty if none is chosen
+    asking_model: str = ""  # Name of the answering model, if it is another one and not answering now
+    read_by: str = ""  # See `Session.read_by`
     device: str = ""
     engine: EngineState | None = None
     reading: ReadingState = ReadingState.NO_MODEL
-    page: Page | None = None
-    """The next page, while its gist is being made."""
+    page: Page | None = None  # The next page, while its gist is being made
     pages_read: int = 0
-    pages_total: int = 0
-    """An estimate until the whole book is read."""
+    pages_total: int = 0  # An estimate until the whole book is read
     seconds_left: float | None = None
     asking: AskingState = AskingState.IDLE
     artifact: ArtifactProgress | None = None
-    problem: str = ""
-    """Why the model or the reading stopped; one line."""
+    problem: str = ""  # Why the model or the reading stopped; one line
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +104,8 @@ class MemoryOpened:
 class ReadingStarted:
     """The model continues reading where its memory ends."""
 
-    pages: int
-    """Pages already read."""
-    seconds_left: float | None
-    """Time for the rest of the book; None if unknown."""
+    pages: int  # Pages already read
+    seconds_left: float | None  # Time for the rest of the book; None if unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +144,8 @@ class QuestionAsked:
 class QuestionStarted:
     """The model and the memory for the question are ready."""
 
-    model: str
-    """Name of the model that answers."""
-    memory: str
-    """Name of the model that made the memory; empty if there is no memory."""
+    model: str  # Name of the model that answers
+    memory: str  # Name of the model that made the memory; empty if there is no memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +159,7 @@ class QuestionProgress:
 class QuestionEnded:
     """The question was answered, cancelled or failed."""
 
-    error: GistreadError | None = None
-    """None: it was answered."""
+    error: GistreadError | None = None  # None: it was answered
 
     @property
     def problem(self) -> str:
@@ -207,8 +182,7 @@ class Crashed:
     error: Exception
 
 
-ReadingEvent = ReadingStarted | PageFound | PageStarted | PageRead | MemoryComplete
-"""The events of reading a book."""
+ReadingEvent = ReadingStarted | PageFound | PageStarted | PageRead | MemoryComplete  # The events of reading a book
 
 SessionEvent = (
     ActivityChanged

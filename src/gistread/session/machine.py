@@ -18,24 +18,19 @@ class Signal(StrEnum):
     MODEL_CHOSEN = "model chosen"
     MODEL_DROPPED = "model dropped"
     MEMORY_CHOSEN = "memory chosen"
-    READ = "read"
-    """Start or continue reading."""
-    OPENED = "opened"
-    """The model is loaded and its own memory lacks pages."""
-    OPENED_OTHER = "opened other"
-    """The model is loaded, and another model's memory stays shown."""
-    COMPLETE = "complete"
-    """Every page of the book is in the model's memory."""
+    READ = "read"  # Start or continue reading
+    OPENED = "opened"  # The model is loaded and its own memory lacks pages
+    OPENED_OTHER = "opened other"  # The model is loaded, and another model's memory stays shown
+    COMPLETE = "complete"  # Every page of the book is in the model's memory
     PAUSE = "pause"
-    YIELD = "yield"
-    """Another model on this machine begins to answer a question."""
-    REGAIN = "regain"
-    """The question of the other model has ended."""
+    YIELD = "yield"  # Another model on this machine begins to answer a question
+    REGAIN = "regain"  # The question of the other model has ended
     FAIL = "fail"
 
 
 _CHOSEN = tuple(state for state in R if state is not R.NO_MODEL)
 
+# New state by signal and old state; states not listed stay unchanged.
 TRANSITIONS: Mapping[Signal, Mapping[R, R]] = MappingProxyType(
     {
         Signal.MODEL_DROPPED: dict.fromkeys(R, R.NO_MODEL),
@@ -51,10 +46,8 @@ TRANSITIONS: Mapping[Signal, Mapping[R, R]] = MappingProxyType(
         Signal.FAIL: dict.fromkeys((R.LOADING, R.RUNNING), R.FAILED),
     }
 )
-"""New state by signal and old state; states not listed stay unchanged."""
 
-UNDER_WAY = frozenset({R.LOADING, R.RUNNING, R.WAITING})
-"""States that end without a command."""
+UNDER_WAY = frozenset({R.LOADING, R.RUNNING, R.WAITING})  # States that end without a command
 
 
 def after(state: R, signal: Signal) -> R:
@@ -65,15 +58,11 @@ def after(state: R, signal: Signal) -> R:
 class Job(StrEnum):
     """Background jobs of a session, one task each."""
 
-    LOAD = "load"
-    """Load the reading model and open its memory of the book."""
+    LOAD = "load"  # Load the reading model and open its memory of the book
     READ = "read"
-    PREPARE = "prepare"
-    """Evaluate the common beginning of all questions."""
-    CHECK = "check"
-    """Check the model."""
-    BUILD = "build"
-    """Build the queued artifacts."""
+    PREPARE = "prepare"  # Evaluate the common beginning of all questions
+    CHECK = "check"  # Check the model
+    BUILD = "build"  # Build the queued artifacts
     ANSWER = "answer"
 
 
@@ -83,10 +72,8 @@ class Situation:
 
     reading: R
     has_pages: bool = False
-    question: bool = False
-    """A question was asked; it may still wait for the model or the first page."""
-    answering: bool = False
-    """The model and memory of the question are ready."""
+    question: bool = False  # A question was asked; it may still wait for the model or the first page
+    answering: bool = False  # The model and memory of the question are ready
     prompt_due: bool = False
     check_due: bool = False
     artifacts_due: bool = False

@@ -19,8 +19,8 @@ from gistread.memory.artifacts import ArtifactModels
 from gistread.paths import Paths
 from gistread.session.events import ActivityChanged, ModelLoaded, Notice, SessionEvent
 
+# Returns an unloaded engine for a model's path or name. Called in a thread; raises GistreadError.
 MakeEngine = Callable[[str], Engine]
-"""Returns an unloaded engine for a model's path or name. Called in a thread; raises GistreadError."""
 
 _UNLOADED = (Phase.STOPPED, Phase.LOADING, Phase.FAILED)
 
@@ -44,12 +44,9 @@ class ChosenModel:
         self._make_engine = make_engine
         self._watch = watch
         self._unwatch: Callable[[], None] = lambda: None
-        self.spec = ""
-        """The path, name or address chosen; empty if none."""
-        self.name = ""
-        """The name to show."""
-        self.engine: Engine | None = None
-        """None also while the model is unloaded."""
+        self.spec = ""  # The path, name or address chosen; empty if none
+        self.name = ""  # The name to show
+        self.engine: Engine | None = None  # None also while the model is unloaded
 
     async def choose(self, spec: str) -> None:
         """Choose this model without loading it. Raises GistreadError."""
@@ -117,8 +114,7 @@ class ModelPair:
         self._falls_back = True
         self._notice = ""
         self.reading = ChosenModel(make_engine, self._on_state)
-        self.asking = ChosenModel(make_engine, self._on_state)
-        """Without a choice if the reading model also answers."""
+        self.asking = ChosenModel(make_engine, self._on_state)  # Without a choice if the reading model also answers
 
     @property
     def apart(self) -> bool:

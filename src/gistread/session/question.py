@@ -18,14 +18,11 @@ class Question:
     text: str
     reader: str
     steering: steps.Steering = field(default_factory=steps.Steering)
-    until: int | None = None
-    """Offset in the book; the model sees no text after it."""
+    until: int | None = None  # Offset in the book; the model sees no text after it
     choices: tuple[str, ...] = ()
     state: AskingState = AskingState.WAITING
-    admitted: bool = False
-    """Its model and memory are ready, or being loaded for it."""
-    apart: bool = False
-    """A model other than the reading one answers."""
+    admitted: bool = False  # Its model and memory are ready, or being loaded for it
+    apart: bool = False  # A model other than the reading one answers
 
     @property
     def needs_memory(self) -> bool:

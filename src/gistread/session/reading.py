@@ -16,11 +16,9 @@ class BookReading:
 
     def __init__(self, tell: Callable[[SessionEvent], None]) -> None:
         self._tell = tell
-        self.page: Page | None = None
-        """The next page, while its gist is being made."""
+        self.page: Page | None = None  # The next page, while its gist is being made
         self.seconds_left: float | None = None
-        self.tokens_per_word = TOKENS_PER_WORD
-        """Tokens per word of the book, measured once a model is loaded."""
+        self.tokens_per_word = TOKENS_PER_WORD  # Tokens per word of the book, measured once a model is loaded
         self._expected: Pace = UNKNOWN_PACE
 
     async def expect(self, memory: GistMemory, engine: Engine) -> None:

@@ -63,22 +63,17 @@ class Exchange:
     """One question with its steps and answer so far."""
 
     question: str
-    put: str = ""
-    """The answering model and that of the memory, if they differ."""
-    scope: str = ""
-    """How much of the book is covered, unless all of it."""
-    making: tuple[str, int, int] | None = None
-    """Artifact being built for the reader: (name, done, total)."""
+    put: str = ""  # The answering model and that of the memory, if they differ
+    scope: str = ""  # How much of the book is covered, unless all of it
+    making: tuple[str, int, int] | None = None  # Artifact being built for the reader: (name, done, total)
     steps: tuple[str, ...] = ()
     work: Work = field(default=Work())
-    unfolded: bool | None = None
-    """Whether all steps are shown; None: while the question runs."""
+    unfolded: bool | None = None  # Whether all steps are shown; None: while the question runs
     answer: str = ""
     citations: tuple[Citation, ...] = ()
     lookups: tuple[int, ...] = ()
     found: bool = True
-    unsupported: tuple[tuple[int, int], ...] = ()
-    """(start, end) in the answer of unsupported statements."""
+    unsupported: tuple[tuple[int, int], ...] = ()  # (start, end) in the answer of unsupported statements
     problem: str = ""
     running: bool = False
     notes: tuple[str, ...] = field(default=())

@@ -15,8 +15,8 @@ from gistread.tui.text.hyphenation import Foreign
 FIRST_INDENT = 2
 _PARTED = {ParagraphKind.TEXT, ParagraphKind.QUOTE, ParagraphKind.LIST, ParagraphKind.NOTE}  # hyphenated and justified
 _PARAGRAPHS = (ParagraphKind.TEXT, ParagraphKind.QUOTE)  # separated by indents, if the person prefers that
+# A chapter's heading of so few characters is a number, and is set as one of this level.
 _NUMBER_LEVEL, _LONGEST_NUMBER = 2, 8
-"""A chapter's heading of so few characters is a number, and is set as one of this level."""
 _LOWEST_CENTRED = 3  # lowest level of headings that are centred; lower ones are left-aligned
 _MARKER = re.compile(
     r"(?:[•◦▪‣*†‡–-]|\[\d{1,4}\]|\d{1,4}|\(?(?:\d{1,4}|[ivxlcdm]{1,7}|[a-z])[.)])[ \t]+", re.IGNORECASE
@@ -33,8 +33,7 @@ _STYLES = {Style.CODE: "inline-code"}  # styles with another name in `text`; cod
 class PageStyle(NamedTuple):
     """Paragraph settings chosen by the person."""
 
-    indent: bool = False
-    """Whether paragraphs are separated by an indent rather than an empty row."""
+    indent: bool = False  # Whether paragraphs are separated by an indent rather than an empty row
     justify: bool = False
     hyphenate: bool = False
 

@@ -23,18 +23,12 @@ class Scope(StrEnum):
 class Command:
     scope: Scope
     id: str
-    keys: str
-    """Textual's key names, separated by commas."""
-    action: str
-    """Textual action of the widget or screen with this scope; see `run`."""
-    title: str
-    """A verb phrase for palette and help; empty for one of a family that another command represents."""
-    help: str = ""
-    """`{command-id}` stands for that command's key."""
-    short: str = ""
-    """One word for the key line; empty: not shown there."""
-    panes: str = "book memory answers"
-    """Panes in which the key line shows it."""
+    keys: str  # Textual's key names, separated by commas
+    action: str  # Textual action of the widget or screen with this scope; see `run`
+    title: str  # A verb phrase for palette and help; empty for one of a family that another command represents
+    help: str = ""  # `{command-id}` stands for that command's key
+    short: str = ""  # One word for the key line; empty: not shown there
+    panes: str = "book memory answers"  # Panes in which the key line shows it
 
     def binding(self) -> Binding:
         return Binding(self.keys, self.action, self.title, show=False, id=self.id)

@@ -41,13 +41,10 @@ class DrawingError(GistreadError):
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    pixels: "Pixels"
-    """At most `_KEPT_PIXELS`, opaque."""
+    pixels: "Pixels"  # At most `_KEPT_PIXELS`, opaque
     width: int
-    height: int
-    """Of the original, in pixels."""
-    kind: str
-    """Such as `PNG`."""
+    height: int  # Of the original, in pixels
+    kind: str  # Such as `PNG`
 
 
 def way_of(setting: str, environment: Mapping[str, str], *, no_color: bool = False) -> Way:

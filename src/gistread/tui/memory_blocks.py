@@ -58,14 +58,10 @@ class View:
     opened: dict[int, Opening] = field(default_factory=dict)
     pinned: set[int] = field(default_factory=set)
     refused: set[int] = field(default_factory=set)
-    here: int | None = None
-    """The page the person is reading."""
-    unread_at: int | None = None
-    """Offset the person is reading at, if the model has not read that far."""
-    begun: Page | None = None
-    """The page whose gist is being made."""
-    reading: bool = False
-    """Whether the model is reading the book."""
+    here: int | None = None  # The page the person is reading
+    unread_at: int | None = None  # Offset the person is reading at, if the model has not read that far
+    begun: Page | None = None  # The page whose gist is being made
+    reading: bool = False  # Whether the model is reading the book
     zoom: Zoom = Zoom.PAGE
 
 

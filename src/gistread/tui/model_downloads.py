@@ -44,8 +44,7 @@ class Download:
     plan: Plan
     phase: DownloadPhase = DownloadPhase.RUNNING
     progress: Progress | None = None
-    number: int = 1
-    """Of the file being downloaded."""
+    number: int = 1  # Of the file being downloaded
     problem: str = ""
     got: FetchedModel | None = None
 
@@ -168,8 +167,8 @@ class ModelDownloads:
         self._machine: Machine | None = None
         self._begun: list[UnfinishedDownload] = []  # by earlier runs, or by another process
         self.downloads = Downloads(services.paths.models, self._changed)
+        # Called with the first file of a downloaded model; set by the screen that shows models.
         self.on_downloaded: Callable[[Path], None] | None = None
-        """Called with the first file of a downloaded model; set by the screen that shows models."""
         self._timer: Timer | None = None
 
     async def look(self) -> None:

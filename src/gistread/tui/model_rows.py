@@ -35,24 +35,19 @@ class Role(StrEnum):
 
 class ModelChoice(NamedTuple):
     role: Role
-    spec: str
-    """A path, a name or an address; empty: no model of its own."""
+    spec: str  # A path, a name or an address; empty: no model of its own
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
     """One choice."""
 
-    id: str
-    """Such as a path."""
+    id: str  # Such as a path
     name: str
-    about: str = ""
-    """One line below the name."""
-    detail: str = ""
-    """Shown at the bottom while the row is highlighted."""
+    about: str = ""  # One line below the name
+    detail: str = ""  # Shown at the bottom while the row is highlighted
     is_current: bool = False
-    found_by: str = ""
-    """More words that the filter matches."""
+    found_by: str = ""  # More words that the filter matches
     refusal: str = ""
 
     @property
@@ -62,8 +57,7 @@ class ModelRow:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    title: str
-    """May be empty."""
+    title: str  # May be empty
     rows: tuple[ModelRow, ...]
 
 

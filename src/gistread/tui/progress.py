@@ -92,8 +92,7 @@ class PlaceWords:
 
     title: str
     chapter: str
-    progress: tuple[str, ...]
-    """From left to right; the first are dropped if they do not fit."""
+    progress: tuple[str, ...]  # From left to right; the first are dropped if they do not fit
 
 
 def place_words(book: Book, offset: int, share: float, words_per_minute: float, shown: frozenset[str]) -> PlaceWords:

@@ -53,13 +53,11 @@ class AppServices:
     paths: Paths
     settings: Settings
     user_data: UserData
-    keymap: Mapping[str, str]
-    """Keys the person has changed, by command id."""
+    keymap: Mapping[str, str]  # Keys the person has changed, by command id
+    # Called in a thread: finding a model by its name reads headers. Raises EngineError.
     make_engine: "Callable[[str], Engine]"
-    """Called in a thread: finding a model by its name reads headers. Raises EngineError."""
     make_embedder: "Callable[[], Embedder]"
-    download_note: Callable[[], str]
-    """Progress of a model download in a few words; empty without one."""
+    download_note: Callable[[], str]  # Progress of a model download in a few words; empty without one
     cannot_open: Callable[[GistreadError], None]
 
     @property

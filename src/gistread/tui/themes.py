@@ -14,6 +14,7 @@ from typing import Any
 
 from textual.theme import Theme
 
+# Required roles and their purpose, unless the theme extends another.
 NEEDED = {
     "background": "behind the book",
     "surface": "behind the memory and panels",
@@ -28,8 +29,8 @@ NEEDED = {
     "warning": "something to look at",
     "error": "something is wrong",
 }
-"""Required roles and their purpose, unless the theme extends another."""
 HIGHLIGHTS = ("highlight-yellow", "highlight-green", "highlight-blue", "highlight-red")  # backgrounds of highlights
+# Optional roles and their purpose.
 DERIVED = {
     "link": "words that lead somewhere; else accent",
     "emphasis": "words the author stressed, in italics; else text",
@@ -39,7 +40,6 @@ DERIVED = {
     "highlight-blue": "mostly blue",
     "highlight-red": "mostly red",
 }
-"""Optional roles and their purpose."""
 ROLES = (*NEEDED, *DERIVED)
 
 TEXT_ROLES = ("text", "muted", "accent", "link", "emphasis", "success", "warning", "error")

@@ -18,20 +18,17 @@ from gistread.memory.gisting import Attempt, attempt, gist_page, gist_tokens, is
 from gistread.search.ranked import Ranker
 from gistread.web.model import Action, Element, Operation, Snippet, WebPage
 
-MAX_SNIPPETS = 5
-"""Most look-ups (Table 9: one, or one to five)."""
+MAX_SNIPPETS = 5  # Most look-ups (Table 9: one, or one to five)
 
-_MAX_SHOWN = 60
-"""Most snippets shown: gists of more would take a laptop many minutes."""
+_MAX_SHOWN = 60  # Most snippets shown: gists of more would take a laptop many minutes
 _STOP = "STOP"
 _KIND = "web gist"
 _PROMPTS = ("act_gist", "act_gist_again")
 _STEP_TOKENS = 64
 _TYPED_TOKENS = 48
+# The text to type, and perhaps its closing quotation mark.
 _ONE_LINE = r'root ::= [^\x00-\x20"\x7f] [^\x00-\x1f"\x7f]* "\""?'
-"""The text to type, and perhaps its closing quotation mark."""
-_MAX_STEPS = 20
-"""Earlier steps that the model sees."""
+_MAX_STEPS = 20  # Earlier steps that the model sees
 _MAX_TASK_CHARACTERS = 2000
 
 
@@ -40,8 +37,7 @@ class SnippetOpened:
     """The model opened a snippet."""
 
     snippet: int
-    step: int
-    """From 1."""
+    step: int  # From 1
 
 
 ActEvent = ArtifactProgress | SnippetOpened | Action
@@ -53,8 +49,7 @@ class _Window:
 
     page: WebPage
     shown: list[int]
-    gists: dict[int, str]
-    """By snippet number; very short snippets have none."""
+    gists: dict[int, str]  # By snippet number; very short snippets have none
     opened: set[int] = field(default_factory=set)
 
     def is_open(self, number: int) -> bool:

@@ -42,8 +42,7 @@ _TYPED_ROLES = {"textbox": "text field", "searchbox": "search field", "combobox"
 _ATTRIBUTES = ("id", "name", "type", "href", "value")
 _MAX_NAME = 120
 _MAX_VALUE = 200
-_MAX_OPTIONS = 60
-"""Most options of a list: one of countries has two hundred."""
+_MAX_OPTIONS = 60  # Most options of a list: one of countries has two hundred
 
 _PLAIN_ID = re.compile(r"[A-Za-z_][\w-]*\Z", re.ASCII)
 
@@ -54,8 +53,7 @@ class Found:
 
     node: etree._Element
     element: Element
-    leaf: bool
-    """It contains no other interactive element: its text is its name."""
+    leaf: bool  # It contains no other interactive element: its text is its name
 
 
 def find(root: etree._Element) -> dict[etree._Element, Found]:

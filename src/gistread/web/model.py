@@ -18,23 +18,15 @@ class Operation(StrEnum):
 class Element:
     """An interactive element."""
 
-    index: int
-    """From 1, in the order of the page."""
+    index: int  # From 1, in the order of the page
     tag: str
-    role: str
-    """For people: `link`, `button`, `text field`, `list`, …"""
-    name: str
-    """Its label, text or placeholder; may be empty."""
-    attributes: tuple[tuple[str, str], ...]
-    """Identifying attributes: id, name, type, href, value."""
-    xpath: str
-    """Selects only this element in the file."""
-    css: str
-    """Selects only this element in a browser."""
-    operations: tuple[Operation, ...]
-    """Legal operations, at least one."""
-    options: tuple[str, ...] = ()
-    """The options of a list."""
+    role: str  # For people: `link`, `button`, `text field`, `list`, …
+    name: str  # Its label, text or placeholder; may be empty
+    attributes: tuple[tuple[str, str], ...]  # Identifying attributes: id, name, type, href, value
+    xpath: str  # Selects only this element in the file
+    css: str  # Selects only this element in a browser
+    operations: tuple[Operation, ...]  # Legal operations, at least one
+    options: tuple[str, ...] = ()  # The options of a list
 
     @property
     def label(self) -> str:
@@ -48,13 +40,10 @@ class Element:
 class Snippet:
     """A part of the page, neighbours in its tree of elements; the counterpart of a page of a book."""
 
-    number: int
-    """From 1."""
-    text: str
-    """Lines of text and of interactive elements with their indices."""
+    number: int  # From 1
+    text: str  # Lines of text and of interactive elements with their indices
     words: int
-    elements: tuple[int, ...]
-    """Indices of its elements."""
+    elements: tuple[int, ...]  # Indices of its elements
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +53,7 @@ class WebPage:
     title: str
     elements: tuple[Element, ...]
     snippets: tuple[Snippet, ...]
-    depth: int
-    """Depth of the tree at which it was cut into snippets."""
+    depth: int  # Depth of the tree at which it was cut into snippets
 
     @property
     def words(self) -> int:
@@ -84,12 +72,8 @@ class Action:
 
     element: Element
     operation: Operation
-    value: str
-    """The text typed or option selected; empty for a click."""
-    lookups: tuple[int, ...]
-    """Snippets that the model opened, in order."""
-    shown: tuple[int, ...]
-    """Snippets that the model saw, as gists or in full."""
-    compression_rate: float
-    """100·(1 − words in context ÷ words of the page)."""
+    value: str  # The text typed or option selected; empty for a click
+    lookups: tuple[int, ...]  # Snippets that the model opened, in order
+    shown: tuple[int, ...]  # Snippets that the model saw, as gists or in full
+    compression_rate: float  # 100·(1 − words in context ÷ words of the page)
     usage: Usage

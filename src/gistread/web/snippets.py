@@ -18,8 +18,7 @@ from gistread.web.elements import Found, find
 from gistread.web.model import Snippet, WebPage
 from gistread.web.tree import children, tree_of
 
-DEPTH = 6
-"""Default depth of the split; the paper takes the best of 5 to 7."""
+DEPTH = 6  # Default depth of the split; the paper takes the best of 5 to 7
 
 _MAX_WORDS = 160
 _MIN_WORDS = 30
@@ -43,8 +42,7 @@ _STANDS_ALONE = BLOCKS | {
 @dataclass(frozen=True, slots=True)
 class _Line:
     text: str
-    path: tuple[int, ...]
-    """The elements around it, from the root down, by their number in the page."""
+    path: tuple[int, ...]  # The elements around it, from the root down, by their number in the page
     elements: tuple[int, ...]
     words: int
 

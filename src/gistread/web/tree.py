@@ -15,8 +15,7 @@ _INVISIBLE = frozenset(
     "audio base canvas embed head iframe link meta noscript object script source style svg template track video".split()  # noqa: SIM905
 )
 _HIDDEN_STYLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
-_DEEPEST = 200
-"""Deeper nesting comes from unclosed elements or attacks and is ignored."""
+_DEEPEST = 200  # Deeper nesting comes from unclosed elements or attacks and is ignored
 
 
 def tree_of(data: bytes, name: str) -> etree._Element:

@@ -53,8 +53,7 @@ _SHARE_OF_ONE_LANGUAGE = 0.97
 class Decoded:
     text: str
     encoding: str
-    replaced: int = 0
-    """Number of unreadable characters, each replaced by U+FFFD."""
+    replaced: int = 0  # Number of unreadable characters, each replaced by U+FFFD
 
 
 def decode(data: bytes) -> Decoded | None:

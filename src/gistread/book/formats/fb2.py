@@ -89,12 +89,12 @@ def _text(root: etree._Element | None, name: str) -> str:
 
 
 _NOTE_BODIES = frozenset(("notes", "note", "comments", "comment", "footnotes", "footnote", "endnotes"))
+# XHTML elements by name.
 _TAGS = {
     **{name: name for name in ("strong", "sub", "sup", "code", "p", "table", "tr", "td", "th")},
     **{"emphasis": "em", "strikethrough": "s", "style": "span", "text-author": "p", "date": "p"},
     **dict.fromkeys(("cite", "epigraph", "annotation"), "blockquote"),
 }
-"""XHTML elements by name."""
 _UNDER_POEMS = frozenset(("text-author", "date"))
 _DEEPEST_HEADING = 6
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"

@@ -13,11 +13,9 @@ from gistread.book.normalise import one_line, word_set
 class Rank(IntEnum):
     """Level of a heading, the highest first."""
 
-    CONTAINER = 0
-    """Book, part, volume, act."""
+    CONTAINER = 0  # Book, part, volume, act
     CHAPTER = 1
-    NAMED = 2
-    """Prologue, preface, epilogue: stands beside chapters or parts."""
+    NAMED = 2  # Prologue, preface, epilogue: stands beside chapters or parts
     SECTION = 3
 
 
@@ -25,22 +23,19 @@ class Rank(IntEnum):
 class Candidate:
     index: int
     rank: Rank
-    family: str
-    """The keyword ("chapter", "part"), or the form of a heading without one ("roman", "digits", "capitals")."""
+    family: str  # The keyword ("chapter", "part"), or the form of a heading without one ("roman", "digits", "capitals")
     number: int | None
     title: str
-    bare: bool
-    """Only a number and its keyword: a title may follow in the next block."""
-    level: int = 0
-    """Given by Markdown headings only."""
+    bare: bool  # Only a number and its keyword: a title may follow in the next block
+    level: int = 0  # Given by Markdown headings only
 
 
 _LONGEST_CHARACTERS = 250
 _MOST_LINES = 4
 _LONGEST_GLUED = 60
 
+# Families of headings without a keyword.
 NUMERALS = ("roman", "digits", "spelled", "roman with title", "digits with title", "spelled with title")
-"""Families of headings without a keyword."""
 
 _CONTENTS = re.compile(
     r"(?:table of )?contents|inhalt(?:sverzeichnis)?|table des mati[eè]res|table|[ií]ndice(?: general)?|"
@@ -226,9 +221,10 @@ _KEYWORDS = {
         κεφάλαιο caput capitolul""",
     Rank.SECTION: "section scene szene scène escena scena sektion abschnitt",
 }
+# Ranks of the keywords of numbered headings.
 RANKS = {word: rank for rank, words in _KEYWORDS.items() for word in words.split()}
-"""Ranks of the keywords of numbered headings."""
 
+# Headings without a number.
 NAMED_HEADINGS = word_set(
     """prologue epilogue preface foreword introduction introductory conclusion afterword postscript appendix
     interlude prelude dedication preamble etymology prolegomenon finale coda
@@ -239,7 +235,6 @@ NAMED_HEADINGS = word_set(
     пролог эпилог предисловие введение послесловие заключение
     序 序章 終章 序言 前言 後記 后记 プロローグ エピローグ あとがき まえがき"""
 )
-"""Headings without a number."""
 
 SMALL_WORDS = word_set(
     """a an and as at but by for from in into is its nor of off on or out over the to up upon with without

@@ -34,14 +34,13 @@ _HEADINGS = frozenset(("h1", "h2", "h3", "h4", "h5", "h6"))
 
 _SHARE_OF_PAGE = 0.3
 _MOST_WORDS_OF_CONSENT = 600
-_PROSE_WORDS = 40
-"""A paragraph with this many words outside links is prose."""
+_PROSE_WORDS = 40  # A paragraph with this many words outside links is prose
 _HIDDEN_WORDS = 30
 _SHARE_OF_LINKS = 1 / 3
 
 
+# Contents of an element: "words", "linked" words, "headings", "main headings", paragraphs of "prose".
 _Measure = Counter[str]
-"""Contents of an element: "words", "linked" words, "headings", "main headings", paragraphs of "prose"."""
 
 
 def remove_boilerplate(root: etree._Element) -> None:

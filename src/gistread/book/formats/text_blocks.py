@@ -19,8 +19,7 @@ class TextBlock:
 
     lines: tuple[str, ...]
     kind: ParagraphKind
-    gap: int
-    """Number of empty lines before it."""
+    gap: int  # Number of empty lines before it
 
     @property
     def text(self) -> str:
@@ -32,10 +31,8 @@ class TextBlock:
 
 
 class TextLayout(Enum):
-    EMPTY_LINES = auto()
-    """Wrapped lines; empty lines separate paragraphs."""
-    INDENTS = auto()
-    """Wrapped lines; paragraphs begin with an indented line."""
+    EMPTY_LINES = auto()  # Wrapped lines; empty lines separate paragraphs
+    INDENTS = auto()  # Wrapped lines; paragraphs begin with an indented line
     LINES = auto()
 
 
@@ -62,8 +59,7 @@ _WIDTH_OF_FEW_LINES = 0.8
 class _Wrapping:
     layout: TextLayout
     width: int
-    in_bytes: bool
-    """Whether the tool that wrapped it counted bytes of UTF-8, as some English ones do."""
+    in_bytes: bool  # Whether the tool that wrapped it counted bytes of UTF-8, as some English ones do
 
     def is_short(self, line: str, following: str, share: float = 1.0) -> bool:
         """Whether the author ended this line: the first word of `following` would have fitted.

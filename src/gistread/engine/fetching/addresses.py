@@ -12,11 +12,10 @@ from gistread.errors import UsageError
 
 _ON_THE_HUB = re.compile(r"hf:(//)?|(https?://)?(www\.)?(hf\.co|huggingface\.co)/", re.IGNORECASE)
 _NAME = r"[A-Za-z0-9][\w.-]*"
+# A repository without `hf:`. A name that ends in .gguf is taken for a local file.
 _BARE = re.compile(rf"{_NAME}/{_NAME}(?<!\.gguf)(@[^:]*)?(:.*)?", re.IGNORECASE)
-"""A repository without `hf:`. A name that ends in .gguf is taken for a local file."""
 _PAGES = ("resolve", "blob", "raw", "tree")
-_FILE_PARAMETER = "show_file_info"
-"""Query parameter of a page that shows a file of a repository."""
+_FILE_PARAMETER = "show_file_info"  # Query parameter of a page that shows a file of a repository
 _REPOSITORY = re.compile(f"{_NAME}/{_NAME}")
 _REVISION = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*")
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
@@ -29,8 +28,7 @@ class HubAddress:
     """A file in a repository on the hub."""
 
     repository: str
-    file: str = ""
-    """Path of the file, or a quantization such as `Q4_K_M`; empty: the only model."""
+    file: str = ""  # Path of the file, or a quantization such as `Q4_K_M`; empty: the only model
     revision: str = "main"
 
 
@@ -39,8 +37,7 @@ class LinkAddress:
     """A file at an https address."""
 
     url: str
-    file: str
-    """Local file name."""
+    file: str  # Local file name
 
 
 def is_address(spec: str) -> bool:

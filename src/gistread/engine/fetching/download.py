@@ -24,11 +24,9 @@ if TYPE_CHECKING:
 
 _CONTENT_RANGE = re.compile(r"bytes (?:(\d+)-\d+|\*)/(?:(\d+)|\*)")
 _BUSY = (408, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524)
-_UNREACHED_ATTEMPTS = 3
-"""Attempts if no server ever responded: probably there is no network."""
+_UNREACHED_ATTEMPTS = 3  # Attempts if no server ever responded: probably there is no network
 _LONGEST_PAUSE_S = 60.0
-_LONGEST_WAIT_S = 300.0
-"""Longest Retry-After that is respected."""
+_LONGEST_WAIT_S = 300.0  # Longest Retry-After that is respected
 _RESUME = "Try again later: the download resumes where it stopped."
 
 ChecksumSource = Literal["", "catalogue", "hub"]
@@ -39,14 +37,11 @@ class RemoteFile:
     """A file to fetch."""
 
     url: str
-    name: str
-    """Local file name."""
+    name: str  # Local file name
     size_bytes: int | None = None
     sha256: str = ""
-    checksum_source: ChecksumSource = ""
-    """Who published the checksum."""
-    repository: str = ""
-    """On the hub; empty elsewhere."""
+    checksum_source: ChecksumSource = ""  # Who published the checksum
+    repository: str = ""  # On the hub; empty elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +51,7 @@ class DownloadedFile:
     part: PartialFile
     file: RemoteFile
     sha256: str
-    checksum_source: ChecksumSource
-    """Who published the checksum that was verified; empty: nobody."""
+    checksum_source: ChecksumSource  # Who published the checksum that was verified; empty: nobody
 
 
 @dataclass(eq=False)
@@ -65,8 +59,7 @@ class _RetryError(Exception):
     """The attempt ended early."""
 
     reason: str
-    wait_s: float | None = None
-    """Delay requested by the server."""
+    wait_s: float | None = None  # Delay requested by the server
 
 
 async def download(file: RemoteFile, part: PartialFile, network: Network, report: Report) -> DownloadedFile:
@@ -86,8 +79,7 @@ class _Download:
         self._reporter = ProgressReporter(report)
         self._total = file.size_bytes
         self._sha256, self._checksum_source = file.sha256, file.checksum_source
-        self._ended = False
-        """Whether a response without a length has ended."""
+        self._ended = False  # Whether a response without a length has ended
         self._restarts = 0
 
     async def resume(self) -> None:

@@ -19,8 +19,7 @@ _SUFFIX = ".gguf"
 _COUNT = re.compile(r"-\d{5}-of-(\d{5})\.gguf$", re.IGNORECASE)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
-_MOST_BYTES = 20_000_000
-"""Largest response: a repository with thousands of files takes 2 MB."""
+_MOST_BYTES = 20_000_000  # Largest response: a repository with thousands of files takes 2 MB
 _NAMED = 12
 
 
@@ -30,8 +29,7 @@ class Repository:
 
     name: str
     licence: str
-    files: dict[str, RemoteFile]
-    """Every GGUF file by its path in the repository, in order."""
+    files: dict[str, RemoteFile]  # Every GGUF file by its path in the repository, in order
 
 
 async def read_repository(client: "httpx2.AsyncClient", network: Network, address: HubAddress) -> Repository:

@@ -32,15 +32,11 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 class Network:
     """Network settings."""
 
-    endpoint: str = _HUB
-    """Address of the hub, without a trailing slash."""
+    endpoint: str = _HUB  # Address of the hub, without a trailing slash
     token: str = field(default="", repr=False)
-    stall_s: float = 30.0
-    """Silence after which a connection counts as lost."""
-    pause_s: float = 1.0
-    """Pause before the second attempt; doubles each time."""
-    attempts: int = 8
-    """Attempts in a row without progress before giving up."""
+    stall_s: float = 30.0  # Silence after which a connection counts as lost
+    pause_s: float = 1.0  # Pause before the second attempt; doubles each time
+    attempts: int = 8  # Attempts in a row without progress before giving up
 
     @property
     def host(self) -> str:

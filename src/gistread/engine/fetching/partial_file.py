@@ -32,14 +32,11 @@ _LEAVE_FREE_BYTES = 64_000_000
 class FileIdentity:
     """Identifies the remote file that the bytes belong to, so that they are continued from the same one."""
 
-    source: str = ""
-    """SHA-256 of the address, which may contain a secret."""
+    source: str = ""  # SHA-256 of the address, which may contain a secret
     etag: str = ""
-    modified: str = ""
-    """Last-Modified, for servers without an ETag."""
+    modified: str = ""  # Last-Modified, for servers without an ETag
     size_bytes: int | None = None
-    sha256: str = ""
-    """Expected checksum of the whole file; empty if unknown."""
+    sha256: str = ""  # Expected checksum of the whole file; empty if unknown
 
     @property
     def strong_etag(self) -> str:
@@ -56,10 +53,8 @@ class FileIdentity:
 class ResumeInfo:
     """What to fetch to resume this download."""
 
-    spec: str = ""
-    """Empty for an address that may contain a secret."""
-    size_bytes: int | None = None
-    """Of all files of the model."""
+    spec: str = ""  # Empty for an address that may contain a secret
+    size_bytes: int | None = None  # Of all files of the model
 
 
 class PartialFile:
@@ -72,8 +67,7 @@ class PartialFile:
         self._resume = resume or ResumeInfo()
         self._file: FileIO | None = None
         self._hash = hashlib.sha256()
-        self.length = 0
-        """Bytes on disk and hashed."""
+        self.length = 0  # Bytes on disk and hashed
         self.identity = FileIdentity()
 
     def __enter__(self) -> Self:
@@ -240,12 +234,10 @@ def source_of(url: str) -> str:
 class UnfinishedDownload:
     """A model fetched in part."""
 
-    spec: str
-    """Fetching it again resumes the download."""
+    spec: str  # Fetching it again resumes the download
     name: str
     done_bytes: int
-    size_bytes: int | None
-    """Total; None if unknown."""
+    size_bytes: int | None  # Total; None if unknown
 
     @property
     def share(self) -> float | None:

@@ -30,17 +30,12 @@ _READ_BYTES = 1 << 20
 class Plan:
     """What will be fetched, to be shown and confirmed first."""
 
-    spec: str
-    """As typed; fetching it again resumes the download."""
+    spec: str  # As typed; fetching it again resumes the download
     name: str
-    files: tuple[RemoteFile, ...]
-    """All files of one model, in order."""
-    host: str
-    """Source, for people."""
-    licence: str
-    """Empty if unknown."""
-    page: str = ""
-    """Page with its description and licence."""
+    files: tuple[RemoteFile, ...]  # All files of one model, in order
+    host: str  # Source, for people
+    licence: str  # Empty if unknown
+    page: str = ""  # Page with its description and licence
     entry: CatalogueEntry | None = None
 
     @property
@@ -63,15 +58,11 @@ class Plan:
 class FetchedModel:
     """A fetched model."""
 
-    path: Path
-    """First file."""
+    path: Path  # First file
     size_bytes: int
-    sha256: tuple[str, ...]
-    """Of each file."""
-    checksum_source: ChecksumSource
-    """Who published the verified checksums; empty unless all were."""
-    was_here: bool
-    """Whether all files existed before."""
+    sha256: tuple[str, ...]  # Of each file
+    checksum_source: ChecksumSource  # Who published the verified checksums; empty unless all were
+    was_here: bool  # Whether all files existed before
 
 
 def plan_entry(entry: CatalogueEntry, network: Network) -> Plan | None:

@@ -13,11 +13,9 @@ _RATE_OVER_S = 8.0
 class DownloadStep(StrEnum):
     """Phase of a download."""
 
-    CHECKING = "checking"
-    """Hashing what is already on disk."""
+    CHECKING = "checking"  # Hashing what is already on disk
     FETCHING = "fetching"
-    WAITING = "waiting"
-    """Pausing before the next attempt."""
+    WAITING = "waiting"  # Pausing before the next attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +26,7 @@ class Progress:
     done_bytes: int
     total_bytes: int | None = None
     bytes_per_s: float | None = None
-    notice: str = ""
-    """Problem, for the person."""
+    notice: str = ""  # Problem, for the person
 
     @property
     def left_s(self) -> float | None:

@@ -17,28 +17,19 @@ from gistread.config import FlashAttention, KvCache
 from gistread.engine.llama.gguf import GgufHeader
 from gistread.engine.llama.kv_layout import MemoryKind
 
-KV_BYTES = {"f16": 2.0, "q8_0": 34 / 32, "q4_0": 18 / 32}
-"""Bytes per number in the KV cache, by data type."""
-SEQUENCES = 48
-"""Sequences in a context, running and cached. They cost no memory of their own..."""
-STATES = 6
-"""... except in recurrent models, where each has a state."""
+KV_BYTES = {"f16": 2.0, "q8_0": 34 / 32, "q4_0": 18 / 32}  # Bytes per number in the KV cache, by data type
+SEQUENCES = 48  # Sequences in a context, running and cached. They cost no memory of their own...
+STATES = 6  # ... except in recurrent models, where each has a state.
 _LOGIT_BYTES = 4
-_LEAST_VOCABULARY = 32_000
-"""Assumed if the header does not say."""
+_LEAST_VOCABULARY = 32_000  # Assumed if the header does not say
 
-DEFAULT_CONTEXT_TOKENS = 8192
-"""Default window: that of the papers' models, and small enough for most machines."""
-LEAST_WINDOW = 2048
-"""Smallest window chosen automatically: a page, its gists and an answer must fit."""
-_EXTRA_WINDOWS = 1
-"""Additional windows in the KV cache if memory allows: a question beside background reading."""
-_EXTRA_WINDOWS_ON_GPU = 3
-"""On a GPU dozens of requests run at once."""
+DEFAULT_CONTEXT_TOKENS = 8192  # Default window: that of the papers' models, and small enough for most machines
+LEAST_WINDOW = 2048  # Smallest window chosen automatically: a page, its gists and an answer must fit
+_EXTRA_WINDOWS = 1  # Additional windows in the KV cache if memory allows: a question beside background reading
+_EXTRA_WINDOWS_ON_GPU = 3  # On a GPU dozens of requests run at once
 _RESERVED_SHARE = 0.05
 _RESERVED_BYTES = 256 * 2**20
-_FEWER_LAYERS = (0.75, 0.5, 0.25, 0.0)
-"""Fractions of the layers to try when they did not fit."""
+_FEWER_LAYERS = (0.75, 0.5, 0.25, 0.0)  # Fractions of the layers to try when they did not fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +37,10 @@ class ModelSizes:
     """Memory needs of a model, in bytes."""
 
     weights: int
-    layers: int
-    """Number of layers, without the output; at least 1."""
-    cell: int
-    """Per token in an F16 KV cache of all layers; 0 if unknown or without one."""
-    states: int
-    """Recurrent states of all sequences."""
-    scratch: int
-    """Buffers for evaluating a batch, mostly logits."""
+    layers: int  # Number of layers, without the output; at least 1
+    cell: int  # Per token in an F16 KV cache of all layers; 0 if unknown or without one
+    states: int  # Recurrent states of all sequences
+    scratch: int  # Buffers for evaluating a batch, mostly logits
 
 
 def sizes_of(header: GgufHeader, batch_tokens: int, *, weights: int | None = None) -> ModelSizes:
@@ -106,8 +93,7 @@ class LoadOptions:
     """The person's settings for loading. None and `auto` are chosen here."""
 
     context_tokens: int | None = None
-    gpu_layers: int | None = None
-    """The output counts as a layer; larger numbers mean all."""
+    gpu_layers: int | None = None  # The output counts as a layer; larger numbers mean all
     kv_cache: KvCache = "auto"
     flash_attention: FlashAttention = "auto"
     batch_tokens: int | None = None
@@ -123,8 +109,7 @@ class Gpu:
 
     name: str
     free_bytes: int
-    total_bytes: int
-    """0 if unknown."""
+    total_bytes: int  # 0 if unknown
     shares_memory: bool = False
 
 
@@ -133,8 +118,7 @@ class FreeMemory:
     """Memory available for a model."""
 
     memory_bytes: int
-    gpu_bytes: int | None = None
-    """Usable memory of all cards; None without a card."""
+    gpu_bytes: int | None = None  # Usable memory of all cards; None without a card
     shared: bool = False
 
 
@@ -142,13 +126,10 @@ class FreeMemory:
 class Layout:
     """One way to load a model."""
 
-    window: int
-    """Most tokens of one request, prompt and answer."""
+    window: int  # Most tokens of one request, prompt and answer
     cells: int
-    kv_type: str
-    """A key of `KV_BYTES`."""
-    gpu_layers: int
-    """Of `layers` + 1, counting the output."""
+    kv_type: str  # A key of `KV_BYTES`
+    gpu_layers: int  # Of `layers` + 1, counting the output
 
 
 def free_memory(memory_bytes: int, gpus: tuple[Gpu, ...]) -> FreeMemory:

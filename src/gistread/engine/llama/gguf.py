@@ -26,12 +26,10 @@ _OTHER_FORMATS = {
     b"\x1f\x8b": "compressed with gzip",
     **dict.fromkeys((b"lmgg", b"fmgg", b"tjgg", b"algg"), "in a format older than GGUF"),
 }
-_LONGEST_LICENCE = 80
-"""Characters: some headers contain the whole text."""
+_LONGEST_LICENCE = 80  # Characters: some headers contain the whole text
+# Not allowed in a path, which is stored in settings and sent to other processes.
 _BAD_PATH = re.compile("[\r\n\ud800-\udfff]")
-"""Not allowed in a path, which is stored in settings and sent to other processes."""
-_GUESSED_TYPE = 1024
-"""Flag of a `general.file_type` that llama.cpp guessed."""
+_GUESSED_TYPE = 1024  # Flag of a `general.file_type` that llama.cpp guessed
 
 
 class BrokenModelError(EngineError):
@@ -51,35 +49,23 @@ class GgufHeader:
     file_bytes: int
     name: str
     architecture: str
-    quantization: str
-    """Usual name of the mix of tensor types: `Q4_K_M`."""
-    layer_type: str
-    """Tensor type of most weights in the layers."""
-    parameters: int
-    """Number of weights."""
+    quantization: str  # Usual name of the mix of tensor types: `Q4_K_M`
+    layer_type: str  # Tensor type of most weights in the layers
+    parameters: int  # Number of weights
     licence: str
     context_length: int
     layers: int
     memory: Memory
-    vocabulary: int
-    """Number of tokens."""
+    vocabulary: int  # Number of tokens
     chat_template: str
-    split_count: int
-    """Files of the model."""
-    split_number: int
-    """Number of this file, from 1."""
-    missing_bytes: int
-    """How much shorter the file is than its tensors require."""
-    fingerprint: str
-    """Hash of the header and samples of the weights; empty if not requested."""
-    title: str
-    """`general.name`."""
-    contains: str
-    """`general.type`: `model`, `adapter`, `mmproj` …"""
-    pooling: int | None
-    """Pooling type of an embedding model, as numbered by llama.cpp; None if not given."""
-    adapter: Path | None = None
-    """The LoRA adapter that the model is used with; name and fingerprint are of both."""
+    split_count: int  # Files of the model
+    split_number: int  # Number of this file, from 1
+    missing_bytes: int  # How much shorter the file is than its tensors require
+    fingerprint: str  # Hash of the header and samples of the weights; empty if not requested
+    title: str  # `general.name`
+    contains: str  # `general.type`: `model`, `adapter`, `mmproj` …
+    pooling: int | None  # Pooling type of an embedding model, as numbered by llama.cpp; None if not given
+    adapter: Path | None = None  # The LoRA adapter that the model is used with; name and fingerprint are of both
 
     @property
     def kv_bytes_per_token(self) -> int:

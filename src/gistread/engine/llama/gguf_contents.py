@@ -22,44 +22,36 @@ VERSIONS = (2, 3)
 DEFAULT_ALIGNMENT = 32
 _ALIGNMENT = "general.alignment"
 _ALIGNMENTS = frozenset(1 << power for power in range(21))
-LARGEST_NUMBER = 1 << 48
-"""Larger numbers are not sizes."""
+LARGEST_NUMBER = 1 << 48  # Larger numbers are not sizes
 
 _BLOCK_BYTES = 1 << 18
-_MOST_BYTES = 64 << 20
-"""Largest header; those of models have some megabytes."""
+_MOST_BYTES = 64 << 20  # Largest header; those of models have some megabytes
 _MOST_PAIRS = 4096
 _MOST_TENSORS = 65_536
 _MOST_ELEMENTS = 2_000_000
 """Strings in all arrays, and numbers in a wanted array. The largest vocabularies have 250,000 tokens and twice as many
 merges."""
 _LONGEST_KEY_BYTES = 1024
-_LONGEST_KEPT_BYTES = 1 << 20
-"""Longer texts are skipped; chat templates have some thousands."""
-_KEPT_NUMBERS = 1024
-"""Longer arrays are skipped; those with a number per layer are kept."""
-_NUMBER_BYTES = 40
-"""Memory Python needs for one."""
+_LONGEST_KEPT_BYTES = 1 << 20  # Longer texts are skipped; chat templates have some thousands
+_KEPT_NUMBERS = 1024  # Longer arrays are skipped; those with a number per layer are kept
+_NUMBER_BYTES = 40  # Memory Python needs for one
 _KEPT_BYTES = 8 << 20
-_LONGEST_TENSOR_BYTES = 1024
-"""Of a tensor's description: a name (64 bytes in ggml) and some numbers."""
+_LONGEST_TENSOR_BYTES = 1024  # Of a tensor's description: a name (64 bytes in ggml) and some numbers
 
 _LENGTH = struct.Struct("<Q")
 _NUMBER = struct.Struct("<I")
+# By number of dimensions: sizes, type, offset.
 _SHAPES = tuple(struct.Struct(f"<{dimensions}QIQ") for dimensions in range(5))
-"""By number of dimensions: sizes, type, offset."""
 
-_SKIP_FROM = 2000
-"""Strings: shorter arrays are walked."""
+_SKIP_FROM = 2000  # Strings: shorter arrays are walked
+# Per string: where the search for the next key begins and ends. No vocabulary has shorter strings on average.
 _SKIP_BYTES = 11, 64
-"""Per string: where the search for the next key begins and ends. No vocabulary has shorter strings on average."""
+# What follows a vocabulary: the upper six bytes of a key's length, and its beginning.
 _NEXT_KEY = b"\0\0\0\0\0\0tokenizer."
-"""What follows a vocabulary: the upper six bytes of a key's length, and its beginning."""
 _KEY_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789._-")
 
 Scalar = int | float | bool | str
-Array = list[bytes] | list[int | float | bool]
-"""Strings in arrays are bytes, since tokens need not be whole characters."""
+Array = list[bytes] | list[int | float | bool]  # Strings in arrays are bytes, since tokens need not be whole characters
 Value = Scalar | Array
 
 
@@ -79,12 +71,9 @@ class UnknownVersionError(Exception):
 
 
 class Tensor(NamedTuple):
-    shape: tuple[int, ...]
-    """Rows first."""
-    kind: int
-    """A key of `TENSOR_TYPES`."""
-    offset: int
-    """From the start of the first tensor, in bytes."""
+    shape: tuple[int, ...]  # Rows first
+    kind: int  # A key of `TENSOR_TYPES`
+    offset: int  # From the start of the first tensor, in bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +81,9 @@ class Tensors:
     """Totals over the list of tensors."""
 
     weights: int
-    by_type: Mapping[str, int]
-    """Number of weights by type name."""
-    in_layers: Mapping[str, int]
-    """The same for the layers only."""
-    data_bytes: int
-    """From the start of the first tensor to the end of the last."""
+    by_type: Mapping[str, int]  # Number of weights by type name
+    in_layers: Mapping[str, int]  # The same for the layers only
+    data_bytes: int  # From the start of the first tensor to the end of the last
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +91,10 @@ class Contents:
     """The header of one file."""
 
     pairs: Mapping[str, Scalar]
-    arrays: Mapping[str, tuple[int, ...]]
-    """Short arrays of integers or booleans."""
-    array_lengths: Mapping[str, int]
-    """Of every array."""
+    arrays: Mapping[str, tuple[int, ...]]  # Short arrays of integers or booleans
+    array_lengths: Mapping[str, int]  # Of every array
     tensors: Tensors
-    end: int
-    """Bytes of the header, without padding."""
+    end: int  # Bytes of the header, without padding
 
     def text(self, key: str) -> str:
         value = self.pairs.get(key, "")
@@ -162,10 +145,8 @@ def read_tensors(file: BinaryIO, size: int) -> dict[str, Tensor]:
 class _Window:
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._file = file
-        self.end = min(size, _MOST_BYTES)
-        """End of the file, or of what is read of it."""
-        self.start = 0
-        """Offset of `data` in the file."""
+        self.end = min(size, _MOST_BYTES)  # End of the file, or of what is read of it
+        self.start = 0  # Offset of `data` in the file
         self.data = b""
 
     def show(self, at: int, length: int) -> int:

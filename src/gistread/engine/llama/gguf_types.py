@@ -2,10 +2,11 @@
 
 from types import MappingProxyType
 
+# Types of metadata values: number -> struct format.
 SCALARS = MappingProxyType({0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"})
-"""Types of metadata values: number -> struct format."""
 STRING, ARRAY = 8, 9
 
+# Types of tensors: number -> (name, values a block, bytes a block), as in ggml.h.
 TENSOR_TYPES = MappingProxyType(
     {
         0: ("F32", 1, 4),
@@ -45,8 +46,8 @@ TENSOR_TYPES = MappingProxyType(
         42: ("Q2_0", 64, 18),
     }
 )
-"""Types of tensors: number -> (name, values a block, bytes a block), as in ggml.h."""
 
+# `general.file_type`: usual names for mixes of tensor types.
 FILE_TYPES = MappingProxyType(
     {
         **dict(enumerate(("F32", "F16", "Q4_0", "Q4_1"))),
@@ -56,4 +57,3 @@ FILE_TYPES = MappingProxyType(
         **dict(enumerate(("TQ1_0", "TQ2_0", "MXFP4", "NVFP4", "Q1_0", "Q2_0"), 36)),
     }
 )
-"""`general.file_type`: usual names for mixes of tensor types."""

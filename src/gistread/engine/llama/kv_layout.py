@@ -17,12 +17,9 @@ class MemoryKind(StrEnum):
     """The value is for people."""
 
     ATTENTION = "attention"
-    SLIDING_WINDOW = "sliding window"
-    """Some layers see only the last few thousand tokens."""
-    RECURRENT = "recurrent"
-    """No attention: the beginning of a long text fades."""
-    HYBRID = "hybrid"
-    """Attention in some layers, recurrence in others."""
+    SLIDING_WINDOW = "sliding window"  # Some layers see only the last few thousand tokens
+    RECURRENT = "recurrent"  # No attention: the beginning of a long text fades
+    HYBRID = "hybrid"  # Attention in some layers, recurrence in others
 
 
 # As classified by llama.cpp (llm_arch_is_recurrent, llm_arch_is_hybrid).
@@ -34,10 +31,9 @@ _HYBRID = frozenset(
         *("deepseek4", "glm5-next"),
     }
 )
+# Architectures whose files may name a window that llama.cpp ignores.
 _WINDOW_UNUSED = frozenset({"llama", "phi3", "phimoe", "qwen2", "qwen2moe", "qwen3", "qwen3moe"})
-"""Architectures whose files may name a window that llama.cpp ignores."""
-_INTERVAL = 4
-"""Every fourth layer of a hybrid attends, unless the file says default."""
+_INTERVAL = 4  # Every fourth layer of a hybrid attends, unless the file says default
 _IN_INTERVALS = frozenset({"qwen3next", "qwen35", "qwen35moe", "qwen4exp"})
 
 
@@ -46,12 +42,9 @@ class Memory:
     """The memory a model needs for its context."""
 
     kind: MemoryKind
-    window: int
-    """Sliding window in tokens; 0: none."""
-    kv_bytes_per_token: int
-    """For an F16 KV cache; 0 if unknown or without one."""
-    state_bytes: int
-    """Recurrent state of one sequence, as F32."""
+    window: int  # Sliding window in tokens; 0: none
+    kv_bytes_per_token: int  # For an F16 KV cache; 0 if unknown or without one
+    state_bytes: int  # Recurrent state of one sequence, as F32
 
 
 def memory_of(contents: Contents) -> Memory:
@@ -68,8 +61,8 @@ class _Keys:
     def __init__(self, contents: Contents) -> None:
         self.contents = contents
         self.architecture = contents.text("general.architecture")
+        # Without draft layers (multi-token prediction), which are not used.
         self.layers = max(0, min(self.number("block_count"), _MOST_LAYERS) - self.number("nextn_predict_layers"))
-        """Without draft layers (multi-token prediction), which are not used."""
 
     def number(self, key: str, default: int = 0) -> int:
         return self.contents.number(f"{self.architecture}.{key}", default)

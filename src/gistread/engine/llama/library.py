@@ -44,10 +44,8 @@ class Library:
     """The installed llama-cpp-python."""
 
     version: str
-    kernels: tuple[str, ...]
-    """Instruction sets in use: `AVX2`, `FMA` …"""
-    backends: tuple[str, ...]
-    """Backends built in: `CPU`, `CUDA` …"""
+    kernels: tuple[str, ...]  # Instruction sets in use: `AVX2`, `FMA` …
+    backends: tuple[str, ...]  # Backends built in: `CPU`, `CUDA` …
     gpus: tuple[Gpu, ...]
 
     @property

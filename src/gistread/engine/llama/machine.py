@@ -22,8 +22,8 @@ _DRIVERS = {
     "/dev/kfd": AMD,
 }
 _CARDS = Path("/sys/class/drm")
+# PCI vendor ids of cards that can be used without their maker's driver.
 _VENDORS = {"0x1002": AMD_WITHOUT_ROCM, "0x8086": INTEL}
-"""PCI vendor ids of cards that can be used without their maker's driver."""
 
 
 def available_bytes() -> int:

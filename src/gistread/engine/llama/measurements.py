@@ -14,33 +14,27 @@ import orjson
 from gistread.atomic_write import replace_file
 from gistread.engine.protocol import Rates
 
-UNDISTURBED_SHARE = 0.9
-"""Least share of the threads' time that must be processor time for a measurement to count."""
+UNDISTURBED_SHARE = 0.9  # Least share of the threads' time that must be processor time for a measurement to count
 _FORMAT = 1
-_MOST_ENTRIES = 100
-"""The oldest are dropped."""
+_MOST_ENTRIES = 100  # The oldest are dropped
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredSetup:
     """A model variant on a machine."""
 
-    fingerprint: str
-    """Of the original file, whichever variant was measured."""
-    variant: str
-    """Empty for the original file, else the quantization of the copy."""
+    fingerprint: str  # Of the original file, whichever variant was measured
+    variant: str  # Empty for the original file, else the quantization of the copy
     device: str
     threads: int
-    library: str
-    """Version and instruction sets of llama.cpp."""
+    library: str  # Version and instruction sets of llama.cpp
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
     """Result of a measurement."""
 
-    rates: Rates | None
-    """None: it could not be measured; such a copy is not used."""
+    rates: Rates | None  # None: it could not be measured; such a copy is not used
     parallel: int
 
 

@@ -23,16 +23,11 @@ class Load:
 
     path: str
     options: LoadOptions
-    cache_directory: str = ""
-    """Directory of prompt cache files; empty: none are used."""
-    cache_key: str = ""
-    """Identifies the weights in that directory."""
-    adapter: str = ""
-    """Path of a LoRA adapter; empty: none."""
-    first_layout: int = 0
-    """Skip the layouts before this one: they ended an earlier process."""
-    may_reduce: bool = True
-    """Whether a smaller window or a coarser KV cache is acceptable when memory is short."""
+    cache_directory: str = ""  # Directory of prompt cache files; empty: none are used
+    cache_key: str = ""  # Identifies the weights in that directory
+    adapter: str = ""  # Path of a LoRA adapter; empty: none
+    first_layout: int = 0  # Skip the layouts before this one: they ended an earlier process
+    may_reduce: bool = True  # Whether a smaller window or a coarser KV cache is acceptable when memory is short
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +42,7 @@ class LoadEmbedder:
 class MeasureRates:
     """Measure the loaded model. Answered by `RatesMeasured`."""
 
-    least_share: float
-    """See `rates.measure_rates`."""
+    least_share: float  # See `rates.measure_rates`
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +81,7 @@ class Prepare:
 
     prompt: tuple[Message, ...]
     priority: Priority
-    pin: bool = False
-    """Keep it in memory instead of in a prompt cache file."""
+    pin: bool = False  # Keep it in memory instead of in a prompt cache file
     id: int = 0
 
 
@@ -146,10 +139,8 @@ class LoadAttempt:
     """A layout is about to be tried."""
 
     number: int
-    remaining: int
-    """Layouts to try after it."""
-    notice: str
-    """For the person: what was reduced for lack of memory."""
+    remaining: int  # Layouts to try after it
+    notice: str  # For the person: what was reduced for lack of memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +154,8 @@ class Loaded:
     library: str
     parallel: int
     dimension: int = 0
-    placement: Placement | None = None
-    """None for an embedding model."""
-    pinnable_tokens: int = 0
-    """See `EngineInfo`."""
+    placement: Placement | None = None  # None for an embedding model
+    pinnable_tokens: int = 0  # See `EngineInfo`
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,8 +166,7 @@ class LoadFailed:
 
 @dataclass(frozen=True, slots=True)
 class RatesMeasured:
-    rates: Rates | None
-    """None: not measurable now, because other programs use the processor or memory is short."""
+    rates: Rates | None  # None: not measurable now, because other programs use the processor or memory is short
     parallel: int
 
 
@@ -186,10 +174,8 @@ class RatesMeasured:
 class WorkerStats:
     """Totals since the worker started, for benchmarks."""
 
-    busy_s: float = 0.0
-    """Time with work to do."""
-    decode_s: float = 0.0
-    """Of that, time inside `llama_decode`."""
+    busy_s: float = 0.0  # Time with work to do
+    decode_s: float = 0.0  # Of that, time inside `llama_decode`
     cells: int = 0
 
 
@@ -236,8 +222,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class PinnedFound:
-    pinned: tuple[bool, ...]
-    """For each prompt, in order."""
+    pinned: tuple[bool, ...]  # For each prompt, in order
     id: int
 
 
@@ -249,17 +234,14 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Tokenized:
-    tokens: list[list[int]]
-    """For each text, in order."""
+    tokens: list[list[int]]  # For each text, in order
     id: int
 
 
 @dataclass(frozen=True, slots=True)
 class TextsEmbedded:
-    vectors: str
-    """Base64 of little-endian 32-bit floats, one row a text."""
-    truncated: int
-    """Texts that were longer than the window."""
+    vectors: str  # Base64 of little-endian 32-bit floats, one row a text
+    truncated: int  # Texts that were longer than the window
     usage: Usage
     id: int
 
@@ -287,8 +269,7 @@ class Cancelled:
 
 Request = Generate | Choose | Prepare | FindPinned | CountText | CountPrompt | Tokenize | Embed
 Command = Load | LoadEmbedder | MeasureRates | Configure | Cancel
-Answer = Chosen | Prepared | PinnedFound | Counted | Tokenized | TextsEmbedded
-"""The only reply to a request."""
+Answer = Chosen | Prepared | PinnedFound | Counted | Tokenized | TextsEmbedded  # The only reply to a request
 Reply = Delta | Done | Answer | TooLong | Failed | Cancelled
 Event = LoadProgress | LoadAttempt | Loaded | LoadFailed | RatesMeasured | Status | Reply
 

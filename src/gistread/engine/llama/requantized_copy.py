@@ -19,10 +19,8 @@ from gistread.engine.llama.machine import available_bytes, free_disk_bytes
 from gistread.errors import EngineError
 from gistread.units import format_size
 
-FAST = "Q8_0"
-"""Quantization of the copies."""
-UNASKED_BYTES = 512_000_000
-"""Largest copy that is made automatically."""
+FAST = "Q8_0"  # Quantization of the copies
+UNASKED_BYTES = 512_000_000  # Largest copy that is made automatically
 ALL_COPIES_BYTES = 4_000_000_000
 
 _HAVE_KERNELS = {"F16", "BF16", "Q8_0", "Q4_0", "Q4_K"}

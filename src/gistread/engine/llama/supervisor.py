@@ -47,8 +47,7 @@ class SupervisedWorker(Observable, Generic[Info]):
         self._info: Info | None = None
         self.stats = WorkerStats()
         self._worker: WorkerProcess | None = None
-        self._lost = ""
-        """Why the last worker ended unexpectedly."""
+        self._lost = ""  # Why the last worker ended unexpectedly
         self._start = SingleFlight(self._start_worker, "engine-start")
         self._pending: dict[int, _Pending] = {}
         self._ids = itertools.count(1)

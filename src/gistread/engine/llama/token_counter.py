@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    pattern: str
-    """For tiktoken. Must match all of any text: unmatched text would be lost."""
-    whole_words: bool = False
-    """Whether a word that is a token is not merged."""
+    pattern: str  # For tiktoken. Must match all of any text: unmatched text would be lost.
+    whole_words: bool = False  # Whether a word that is a token is not merged
 
 
 # Letters, digits and marks as in llama.cpp's tables, which are those of Unicode 15.1.
@@ -55,14 +53,11 @@ _RULES = {
 }
 
 _METHOD = "gpt2"
+# llama.cpp strips spaces beside added tokens in models with these in their title.
 _UNSUPPORTED_TITLES = ("phi-3", "phi3", "modern-bert")
-"""llama.cpp strips spaces beside added tokens in models with these in their title."""
-_LONG_SPACE = 50_000
-"""Characters. tiktoken panics on a million spaces in a row, and prints that over the screen."""
-_WORD = re.compile(r"[\W_]?[^\W\d_]+|\w{1,3}|[\W_]+")
-"""A superset of single words under a `whole_words` rule."""
-_PARTS = 3
-"""Fewest parts left after merging a word that merging does not produce: tiktoken would join two."""
+_LONG_SPACE = 50_000  # Characters. tiktoken panics on a million spaces in a row, and prints that over the screen.
+_WORD = re.compile(r"[\W_]?[^\W\d_]+|\w{1,3}|[\W_]+")  # A superset of single words under a `whole_words` rule
+_PARTS = 3  # Fewest parts left after merging a word that merging does not produce: tiktoken would join two
 
 _SAMPLED_WORDS = 1000
 _SAMPLES = (
@@ -80,8 +75,7 @@ _SAMPLES = (
 
 SUPPORTED = tuple(_RULES)
 
-_IN_THREAD_FROM = 2000
-"""Characters. Longer texts are counted in a thread."""
+_IN_THREAD_FROM = 2000  # Characters. Longer texts are counted in a thread.
 
 
 class TokenCounter:

@@ -18,8 +18,7 @@ from gistread.engine.llama.gguf import read_values
 from gistread.engine.llama.gguf_contents import Value
 
 _KEYS = ("model", "pre", "tokens", "token_type", "merges")
-_USER_DEFINED = 4
-"""Token type as numbered by llama.cpp."""
+_USER_DEFINED = 4  # Token type as numbered by llama.cpp
 _T = TypeVar("_T")
 
 
@@ -27,18 +26,12 @@ _T = TypeVar("_T")
 class Vocabulary:
     """A tokenizer's data. Fields missing from the file are empty."""
 
-    model: str
-    """Tokenizer type: `gpt2` is byte-level BPE."""
-    pre: str
-    """Name of the pre-tokenization rule, which splits a text into words."""
-    tokens: list[bytes]
-    """By id, as written: byte-level BPE writes bytes as printable characters."""
-    kinds: list[int]
-    """By id; may be shorter or longer than `tokens`."""
-    merges: list[bytes]
-    """Pairs separated by a space, by rank."""
-    title: str
-    """The model's name, on which llama.cpp bases the behaviour of some tokens."""
+    model: str  # Tokenizer type: `gpt2` is byte-level BPE
+    pre: str  # Name of the pre-tokenization rule, which splits a text into words
+    tokens: list[bytes]  # By id, as written: byte-level BPE writes bytes as printable characters
+    kinds: list[int]  # By id; may be shorter or longer than `tokens`
+    merges: list[bytes]  # Pairs separated by a space, by rank
+    title: str  # The model's name, on which llama.cpp bases the behaviour of some tokens
 
     @property
     def added(self) -> list[bytes]:
@@ -75,8 +68,7 @@ def _alphabet() -> str:
     return "".join(chr(byte if byte in printable else next(others)) for byte in range(_BYTES))
 
 
-ALPHABET = _alphabet()
-"""The characters that stand for the bytes 0 to 255."""
+ALPHABET = _alphabet()  # The characters that stand for the bytes 0 to 255
 _ENCODING = codecs.charmap_build(ALPHABET)
 
 

@@ -24,12 +24,10 @@ _ORIGINAL = ""
 class WorkerActions:
     """Operations of the worker process."""
 
-    load: Callable[[Path], Awaitable[Loaded]]
-    """Load a file, replacing the loaded model. Raises EngineError."""
-    measure: Callable[[], Awaitable[Measurement]]
-    """Measure the loaded model. Raises EngineError if the worker is lost."""
+    load: Callable[[Path], Awaitable[Loaded]]  # Load a file, replacing the loaded model. Raises EngineError.
+    measure: Callable[[], Awaitable[Measurement]]  # Measure the loaded model. Raises EngineError if the worker is lost.
+    # Make a requantized copy in a folder, or None. Unloads the model.
     make_copy: Callable[[GgufHeader, Path], Awaitable[Path | None]]
-    """Make a requantized copy in a folder, or None. Unloads the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +36,7 @@ class LoadedVariant:
 
     loaded: Loaded
     measured: Measurement
-    weights: str
-    """For people: `Q4_1`, `Q8_0 copy of Q4_1`."""
+    weights: str  # For people: `Q4_1`, `Q8_0 copy of Q4_1`
 
 
 async def load_fastest(
@@ -68,8 +65,7 @@ class _Selection:
         self._may_copy = fast_weights != "never" and may_pay(header)
         self._loaded: Loaded | None = None
         self._variant = _ORIGINAL
-        self._machine: Loaded
-        """The last `Loaded`, which describes the machine; set once anything was loaded."""
+        self._machine: Loaded  # The last `Loaded`, which describes the machine; set once anything was loaded
 
     async def run(self) -> LoadedVariant:
         loaded = await self._load_likely()

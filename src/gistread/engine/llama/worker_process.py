@@ -35,8 +35,8 @@ class LostWhileLoadingError(EngineError):
         )
         # Killed by the system, or by a failed assertion: most failed allocations of llama.cpp end in one.
         for_memory = -status in (signal.SIGABRT, signal.SIGKILL)
+        # Number of the layout to try next, if there is one and memory may have been the cause.
         self.next_layout: int | None = attempt.number + 1 if for_memory and attempt and attempt.remaining else None
-        """Number of the layout to try next, if there is one and memory may have been the cause."""
 
 
 class WorkerProcess:

@@ -11,8 +11,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 from gistread.errors import EngineError
 
 _SCHEMES = ("http", "https")
+# Endpoint paths that people copy from examples; they are removed.
 _ENDPOINTS = ("/chat/completions", "/completions", "/models")
-"""Endpoint paths that people copy from examples; they are removed."""
 _FORM = "Write http://localhost:8080/v1#model."
 
 
@@ -20,12 +20,9 @@ _FORM = "Write http://localhost:8080/v1#model."
 class ServerAddress:
     """A server and optionally one of its models."""
 
-    origin: str
-    """`https://host:port`, normalized."""
-    path: str
-    """`/v1` or another base path; empty if not given."""
-    model: str
-    """Empty: the only model of the server."""
+    origin: str  # `https://host:port`, normalized
+    path: str  # `/v1` or another base path; empty if not given
+    model: str  # Empty: the only model of the server
 
     @property
     def host(self) -> str:

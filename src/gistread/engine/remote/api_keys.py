@@ -10,12 +10,10 @@ import re
 
 from gistread.engine.remote.address import ServerAddress
 
-VARIABLE = "GISTREAD_API_KEY"
-"""For servers on this machine; followed by a host's name, for that host."""
-KEYRING = "gistread"
-"""Service name in the keyring; the user name is the server's origin."""
+VARIABLE = "GISTREAD_API_KEY"  # For servers on this machine; followed by a host's name, for that host
+KEYRING = "gistread"  # Service name in the keyring; the user name is the server's origin
+# Customary variables of well-known hosts.
 _OWN_VARIABLES = {"api.openai.com": "OPENAI_API_KEY", "openrouter.ai": "OPENROUTER_API_KEY"}
-"""Customary variables of well-known hosts."""
 
 
 def variable_of(address: ServerAddress) -> str:

@@ -26,18 +26,15 @@ _LLAMA_SAMPLING = {
 }
 """Samples like the local engine, except that llama-server's penalties count prompt tokens too: a shorter range keeps
 the text in question from being penalized."""
-_RUNAWAY = 4
-"""Stop reading after this many times `max_tokens`, in case the server ignores the limit."""
+_RUNAWAY = 4  # Stop reading after this many times `max_tokens`, in case the server ignores the limit
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     prompt: Prompt
     sampling: Sampling
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    """Additional fields of the body, such as constraints."""
-    logprobs: int = 0
-    """Alternatives to report for each token, if the server can."""
+    extra: Mapping[str, Any] = field(default_factory=dict)  # Additional fields of the body, such as constraints
+    logprobs: int = 0  # Alternatives to report for each token, if the server can
 
     @property
     def lacks_grammar(self) -> bool:
@@ -58,8 +55,7 @@ class TokenLogprobs:
 class AnswerPiece:
     text: str
     logprobs: tuple[TokenLogprobs, ...] = ()
-    reasoning: bool = False
-    """Whether the server reported separate reasoning text."""
+    reasoning: bool = False  # Whether the server reported separate reasoning text
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,18 +19,13 @@ from gistread.engine.remote.failures import RequestRefusedError
 from gistread.engine.remote.requester import Ask, Reply
 from gistread.errors import EngineError
 
-_ALTERNATIVES = 20
-"""Alternatives to request for each token: the most any server reports."""
+_ALTERNATIVES = 20  # Alternatives to request for each token: the most any server reports
 _QUOTED_CHARACTERS = 400
-_UNKNOWN_SHARE = 0.1
-"""Share of the probability of legal tokens that may be unreported."""
-_PROBE = ("zq7", "vx4")
-"""Options no model would choose unless constrained."""
-_MAX_VIOLATIONS = 2
-"""Illegal answers after which constraints are no longer used."""
+_UNKNOWN_SHARE = 0.1  # Share of the probability of legal tokens that may be unreported
+_PROBE = ("zq7", "vx4")  # Options no model would choose unless constrained
+_MAX_VIOLATIONS = 2  # Illegal answers after which constraints are no longer used
 _CHOICE = "choice"
-_EXTRA_TOKENS, _EXTRA_TOKENS_JSON = 24, 96
-"""Tokens added to those of the option; weak models pad JSON with white space."""
+_EXTRA_TOKENS, _EXTRA_TOKENS_JSON = 24, 96  # Tokens added to those of the option; weak models pad JSON with white space
 _SPECIAL = frozenset("\\.^$*+?{}[]()|/-")
 _TRIMMED = " \t\r\n\"'`*_.,:;!()“”‘’«»"
 
@@ -39,8 +34,7 @@ class Chooser:
     """Choices on one server."""
 
     def __init__(self, candidates: Sequence[ConstraintMethod]) -> None:
-        self.candidates = list(candidates)
-        """Methods that may work; after `probe` the first one does."""
+        self.candidates = list(candidates)  # Methods that may work; after `probe` the first one does
         self._violations = 0
 
     @property

@@ -45,8 +45,7 @@ class _Server:
     requester: Requester
     counter: TokenCounts
     chooser: Chooser
-    notice: str
-    """A warning for the person, or empty."""
+    notice: str  # A warning for the person, or empty
 
 
 class RemoteEngine:

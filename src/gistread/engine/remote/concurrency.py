@@ -17,14 +17,10 @@ from dataclasses import dataclass, field
 from gistread.engine.protocol import Priority
 from gistread.engine.remote.failures import ServerLostError
 
-_MIN_REQUESTS = 4
-"""Requests in a round before its throughput counts."""
-_BETTER = 1.1
-"""More concurrency must raise throughput by this factor."""
-_SATURATED = 0.5
-"""Least mean use of the limit for a round to say anything about it."""
-_HOLD_ROUNDS = 6
-"""Rounds to wait before trying a higher limit again."""
+_MIN_REQUESTS = 4  # Requests in a round before its throughput counts
+_BETTER = 1.1  # More concurrency must raise throughput by this factor
+_SATURATED = 0.5  # Least mean use of the limit for a round to say anything about it
+_HOLD_ROUNDS = 6  # Rounds to wait before trying a higher limit again
 
 
 class AdaptiveLimit:
@@ -33,8 +29,7 @@ class AdaptiveLimit:
     def __init__(self, first: int, most: int) -> None:
         self.most = max(1, most)
         self.limit = max(1, min(first, self.most))
-        self._best: tuple[int, float] | None = None
-        """A limit and the work per second it achieved."""
+        self._best: tuple[int, float] | None = None  # A limit and the work per second it achieved
         self._hold = 0
         self._running = 0
         self._begin(0.0)
@@ -100,14 +95,11 @@ class RequestSlot:
     """Permission to send a request."""
 
     priority: Priority
-    tokens: int
-    """Tokens of prompt and answer, at most."""
-    before_sharing: bool
-    """Whether it was granted before requests were known to share a window."""
+    tokens: int  # Tokens of prompt and answer, at most
+    before_sharing: bool  # Whether it was granted before requests were known to share a window
+    # Set when the request should end and be sent again later.
     preempted: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when the request should end and be sent again later."""
-    work: float = 0.0
-    """Work done by the request; 0 if it says nothing about throughput."""
+    work: float = 0.0  # Work done by the request; 0 if it says nothing about throughput
 
 
 @dataclass(eq=False, slots=True)

@@ -20,17 +20,14 @@ from gistread.engine.remote.failures import RequestRefusedError, ServerLostError
 if TYPE_CHECKING:
     import httpx2
 
-Json = Any
-"""Decoded JSON, of unknown shape."""
+Json = Any  # Decoded JSON, of unknown shape
 
-DONE = object()
-"""Sentinel: the server reported the end of the stream."""
+DONE = object()  # Sentinel: the server reported the end of the stream
 
 _BUSY = {429, 503, 529}
 _TRANSIENT = {408, 425, 500, 502, 504, *_BUSY}
 _MESSAGE_CHARACTERS = 300
-_MOST_BYTES = 64 * 2**20
-"""Largest answer or event."""
+_MOST_BYTES = 64 * 2**20  # Largest answer or event
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +35,11 @@ class RetryPolicy:
     """Timeouts in seconds, and retries."""
 
     connect_s: float = 10.0
-    first_s: float = 600.0
-    """Until an answer begins: a long prompt on a slow server, behind others."""
-    between_s: float = 120.0
-    """Between parts of an answer."""
-    short_s: float = 60.0
-    """For requests that need no model."""
+    first_s: float = 600.0  # Until an answer begins: a long prompt on a slow server, behind others
+    between_s: float = 120.0  # Between parts of an answer
+    short_s: float = 60.0  # For requests that need no model
     attempts: int = 6
-    back_off_s: float = 1.0
-    """Pause before the second attempt; doubles each time, up to `longest_s`."""
+    back_off_s: float = 1.0  # Pause before the second attempt; doubles each time, up to `longest_s`
     longest_s: float = 30.0
 
 

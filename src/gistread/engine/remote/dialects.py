@@ -11,16 +11,11 @@ from typing import Any
 class ConstraintMethod(StrEnum):
     """How an answer is constrained to options or a grammar."""
 
-    GRAMMAR = "grammar"
-    """GBNF, in llama-server and llama_cpp.server."""
-    STRUCTURED = "structured_outputs"
-    """vLLM since 0.12."""
-    GUIDED = "guided"
-    """vLLM before 0.12: guided_choice, guided_grammar."""
-    REGEX = "regex"
-    """SGLang: a regular expression, or a grammar as `ebnf`."""
-    JSON_SCHEMA = "json_schema"
-    """OpenAI's `response_format`: a JSON object with a schema."""
+    GRAMMAR = "grammar"  # GBNF, in llama-server and llama_cpp.server
+    STRUCTURED = "structured_outputs"  # vLLM since 0.12
+    GUIDED = "guided"  # vLLM before 0.12: guided_choice, guided_grammar
+    REGEX = "regex"  # SGLang: a regular expression, or a grammar as `ebnf`
+    JSON_SCHEMA = "json_schema"  # OpenAI's `response_format`: a JSON object with a schema
 
 
 class Tokenizer(StrEnum):
@@ -28,8 +23,7 @@ class Tokenizer(StrEnum):
 
     LLAMA_SERVER = "llama-server"
     LLAMA_CPP_PYTHON = "llama_cpp.server"
-    VLLM = "vllm"
-    """And SGLang."""
+    VLLM = "vllm"  # And SGLang
     NONE = "none"
 
 
@@ -37,36 +31,30 @@ class Tokenizer(StrEnum):
 class Dialect:
     """A kind of server."""
 
-    title: str
-    """For people."""
+    title: str  # For people
+    # In the order tried. Methods that give the bare option, as the local engine does, come before JSON.
     methods: tuple[ConstraintMethod, ...] = (
         ConstraintMethod.JSON_SCHEMA,
         ConstraintMethod.STRUCTURED,
         ConstraintMethod.GRAMMAR,
         ConstraintMethod.REGEX,
     )
-    """In the order tried. Methods that give the bare option, as the local engine does, come before JSON."""
     tokenizer: Tokenizer = Tokenizer.NONE
+    # Name of the repetition penalty. The default is subtracted from logits, others divide them.
     repetition: str = "frequency_penalty"
-    """Name of the repetition penalty. The default is subtracted from logits, others divide them."""
+    # Fields that override sampling settings shipped with a model.
     sampling_overrides: dict[str, Any] = field(default_factory=dict)
-    """Fields that override sampling settings shipped with a model."""
     has_llama_sampling: bool = False
+    # Fields that continue the assistant's last message; None if it cannot be continued.
     continuation: dict[str, Any] | None = None
-    """Fields that continue the assistant's last message; None if it cannot be continued."""
-    no_reasoning: dict[str, Any] = field(default_factory=dict)
-    """Fields that turn reasoning off."""
-    aborts_answers: bool = False
-    """Whether it may abort an answer and report a normal end."""
+    no_reasoning: dict[str, Any] = field(default_factory=dict)  # Fields that turn reasoning off
+    aborts_answers: bool = False  # Whether it may abort an answer and report a normal end
     has_prefix_cache: bool = False
-    default_window: int = 8192
-    """Window in tokens if neither the server nor the settings give one."""
+    default_window: int = 8192  # Window in tokens if neither the server nor the settings give one
     initial_parallel: int = 4
     max_parallel: int = 64
-    has_slots: bool = True
-    """Whether a fixed number of requests run and others wait; otherwise all run together."""
-    may_share_window: bool = False
-    """Whether the reported window may be shared by concurrent requests."""
+    has_slots: bool = True  # Whether a fixed number of requests run and others wait; otherwise all run together
+    may_share_window: bool = False  # Whether the reported window may be shared by concurrent requests
 
 
 _NO_REASONING = {"chat_template_kwargs": {"enable_thinking": False}}

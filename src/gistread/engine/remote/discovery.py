@@ -19,6 +19,7 @@ from gistread.units import format_list
 
 _V1 = "/v1"
 _NAMED = 8
+# Server programs by the `owned_by` of their models.
 _OWNERS = {
     "llamacpp": LLAMA_SERVER,
     "vllm": dialects.VLLM,
@@ -27,22 +28,17 @@ _OWNERS = {
     "organization_owner": LM_STUDIO,
     "me": dialects.LLAMA_CPP_PYTHON,
 }
-"""Server programs by the `owned_by` of their models."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiscoveredModel:
     """A model on a server."""
 
-    base: str
-    """Base path of the OpenAI-compatible endpoints: `/v1`."""
-    model: str
-    """The server's name for it."""
+    base: str  # Base path of the OpenAI-compatible endpoints: `/v1`
+    model: str  # The server's name for it
     dialect: Dialect
-    context_tokens: int | None = None
-    """None if not reported."""
-    slots: int | None = None
-    """Concurrent requests; None if not reported."""
+    context_tokens: int | None = None  # None if not reported
+    slots: int | None = None  # Concurrent requests; None if not reported
 
     @property
     def root(self) -> str:

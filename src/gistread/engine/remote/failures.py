@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 _TOO_LONG = ("context length", "context size", "context window", "context_length", "too long", "too large", "exceed")
-_CACHE_FULL = "context size has been exceeded"
-"""llama-server, when concurrent requests filled the window they share."""
+_CACHE_FULL = "context size has been exceeded"  # llama-server, when concurrent requests filled the window they share
 
 
 @dataclass(eq=False)
@@ -12,8 +11,7 @@ class RequestRefusedError(Exception):
     """The server rejected the request: retrying is useless."""
 
     status: int
-    said: str
-    """The server's message, shortened, without secrets."""
+    said: str  # The server's message, shortened, without secrets
 
     @property
     def is_too_long(self) -> bool:
@@ -26,16 +24,11 @@ class RequestRefusedError(Exception):
 class ServerLostError(Exception):
     """No answer or an incomplete one: a retry may succeed. `cache_full`: concurrent requests did not fit its cache."""
 
-    reason: str
-    """For people, to follow the server's name: `did not answer in time`."""
-    answered: bool = False
-    """Whether there was an answer, though a useless one."""
-    busy: bool = False
-    """Whether the server said it is overloaded."""
-    said: str = ""
-    """The server's own message."""
-    retry_after_s: float | None = None
-    """Delay requested by the server, if any."""
+    reason: str  # For people, to follow the server's name: `did not answer in time`
+    answered: bool = False  # Whether there was an answer, though a useless one
+    busy: bool = False  # Whether the server said it is overloaded
+    said: str = ""  # The server's own message
+    retry_after_s: float | None = None  # Delay requested by the server, if any
 
     def __post_init__(self) -> None:
         self.cache_full = _CACHE_FULL in self.said.casefold()

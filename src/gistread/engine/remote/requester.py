@@ -18,14 +18,10 @@ from gistread.engine.remote.token_counts import estimate_prompt
 from gistread.engine.text_filters import ReasoningFilter, StopStringFilter
 from gistread.errors import EngineError
 
-_THINKING_TOKENS = 2048
-"""Added to `max_tokens` for a model whose reasoning cannot be turned off."""
-_PREFILL_WORK = 0.1
-"""Cost of evaluating a prompt token, relative to decoding one."""
-_EVERY_S = 0.25
-"""Least time between updates of the rate."""
-_WINDOW_S = 5.0
-"""The rate is averaged over this time."""
+_THINKING_TOKENS = 2048  # Added to `max_tokens` for a model whose reasoning cannot be turned off
+_PREFILL_WORK = 0.1  # Cost of evaluating a prompt token, relative to decoding one
+_EVERY_S = 0.25  # Least time between updates of the rate
+_WINDOW_S = 5.0  # The rate is averaged over this time
 
 
 class Activity(Observable):
@@ -75,10 +71,8 @@ class Reply:
     text: str
     finish: Literal["end", "length"]
     usage: Usage
-    logprobs: tuple[TokenLogprobs, ...] = ()
-    """Of its tokens, if the server reports them."""
-    prompt_tokens: int = 0
-    """Of the whole prompt; 0 if unknown."""
+    logprobs: tuple[TokenLogprobs, ...] = ()  # Of its tokens, if the server reports them
+    prompt_tokens: int = 0  # Of the whole prompt; 0 if unknown
     reasoned: bool = False
 
     @property
@@ -91,8 +85,7 @@ class _PreemptedError(Exception):
     """An interactive request needs the slot."""
 
 
-Ask = Callable[[Request], Awaitable[Reply]]
-"""Sends a request and returns the whole reply."""
+Ask = Callable[[Request], Awaitable[Reply]]  # Sends a request and returns the whole reply
 
 
 @dataclass(eq=False, slots=True)
@@ -103,8 +96,7 @@ class Requester:
     slots: RequestSlots
     retrier: Retrier
     activity: Activity
-    thinking_tokens: int = 0
-    """Added to each request once the model is known to reason."""
+    thinking_tokens: int = 0  # Added to each request once the model is known to reason
 
     def with_priority(self, priority: Priority) -> Ask:
         """A function that requests whole replies. It raises as `stream`."""

@@ -17,10 +17,8 @@ from gistread.engine.remote.connection import RetryPolicy
 from gistread.engine.remote.failures import RequestRefusedError, ServerLostError, UnreachableError, UntrustedError
 from gistread.errors import EngineError
 
-_BUSY_ATTEMPTS = 2
-"""Factor on the attempts for a server that reports being busy."""
-_LONGEST_WAIT = 4
-"""Longest Retry-After that is respected, in multiples of the longest pause."""
+_BUSY_ATTEMPTS = 2  # Factor on the attempts for a server that reports being busy
+_LONGEST_WAIT = 4  # Longest Retry-After that is respected, in multiples of the longest pause
 _WINDOW = re.compile(r"context (?:length|size|window)\D{0,20}(\d{3,8})\b", re.IGNORECASE)
 _LINE_CHARACTERS = 60
 _CHECK_ADDRESS = (
@@ -37,8 +35,7 @@ class Retrier:
 
     address: ServerAddress
     policy: RetryPolicy
-    notice: Callable[[str], None]
-    """Shows the person a line while waiting."""
+    notice: Callable[[str], None]  # Shows the person a line while waiting
     with_key: bool
 
     async def after(self, lost: ServerLostError, failures: int) -> None:

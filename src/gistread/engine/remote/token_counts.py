@@ -16,12 +16,9 @@ from gistread.engine.protocol import Prompt
 from gistread.engine.remote.dialects import Tokenizer
 from gistread.engine.remote.failures import RequestRefusedError
 
-_CACHED = 20_000
-"""Cached counts; a few megabytes."""
-_FIRST_MESSAGE_TOKENS = 48
-"""Assumed overhead of a chat template for one message, with its own system prompt."""
-_MESSAGE_TOKENS = 8
-"""Overhead of each further message."""
+_CACHED = 20_000  # Cached counts; a few megabytes
+_FIRST_MESSAGE_TOKENS = 48  # Assumed overhead of a chat template for one message, with its own system prompt
+_MESSAGE_TOKENS = 8  # Overhead of each further message
 _PIECE = re.compile(r"[A-Za-z]+|[0-9]|[^\sA-Za-z0-9\u0080-\U0010ffff]|[\u0080-\u02af]|[\u02b0-\U0010ffff]|\n+")
 
 
@@ -48,10 +45,8 @@ class TokenCounts:
 
     tokenizer: Tokenizer
     model: str
-    ask: Callable[[str, Any], Awaitable[Any]]
-    """Posts JSON to a path of the server and returns the answer."""
-    root: str
-    """Base path of the server's own endpoints."""
+    ask: Callable[[str, Any], Awaitable[Any]]  # Posts JSON to a path of the server and returns the answer
+    root: str  # Base path of the server's own endpoints
     counts: OrderedDict[bytes, int] = field(default_factory=OrderedDict)
     empty_tokens: int = 0
     overhead: int = _FIRST_MESSAGE_TOKENS

@@ -16,11 +16,9 @@ from gistread.evaluation.tasks.records import Record, distinct, json_records, re
 from gistread.evaluation.tasks.task import TaskOptions
 
 _QUESTIONS = "-questions.csv"
-_SHORT = {"valid": "val", "validation": "val"}
-"""Folder names of splits."""
+_SHORT = {"valid": "val", "validation": "val"}  # Folder names of splits
 _NUMBER = re.compile(r"\d+")
-_ANSWERS = tuple(f"answer{number}" for number in range(1, 7))
-"""Columns of two annotators; most are empty."""
+_ANSWERS = tuple(f"answer{number}" for number in range(1, 7))  # Columns of two annotators; most are empty
 
 
 def load_fairytaleqa(path: Path, options: TaskOptions) -> Iterator[Document]:

@@ -26,8 +26,7 @@ class Hay:
     """The material for haystacks."""
 
     passages: tuple[Passage, ...]
-    in_order: bool
-    """True for a book, of which a contiguous part is used; else paragraphs are drawn at random."""
+    in_order: bool  # True for a book, of which a contiguous part is used; else paragraphs are drawn at random
 
 
 def hay_of(passages: Iterable[Passage]) -> Hay:

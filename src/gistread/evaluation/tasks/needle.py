@@ -27,11 +27,9 @@ from gistread.evaluation.tasks.task import TaskOptions
 
 _TITLE = "Miscellany"
 _CONTENT_WORD = re.compile(r"\w{4,}")
-_MOST_NEEDLES = 100
-"""Needles drawn from a file by the seed; LongAgent has 100 of SQuAD and 60 of HotpotQA."""
+_MOST_NEEDLES = 100  # Needles drawn from a file by the seed; LongAgent has 100 of SQuAD and 60 of HotpotQA
 _NOBODY = Entity("…", "")
-_TOO_NEAR = 0.5
-"""Share of a question's words from which a paragraph is no hay for it: it may contain the true answer."""
+_TOO_NEAR = 0.5  # Share of a question's words from which a paragraph is no hay for it: it may contain the true answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +40,7 @@ class Needle:
     question: str
     answers: tuple[str, ...]
     passages: tuple[Passage, ...]
-    kin: frozenset[str]
-    """Titles of paragraphs that are not hay for it."""
+    kin: frozenset[str]  # Titles of paragraphs that are not hay for it
 
 
 def load_needle(path: Path, options: TaskOptions) -> Iterator[Document]:

@@ -19,8 +19,7 @@ from gistread.evaluation.tasks.task import TaskOptions
 
 _SETS = ("train", "valid", "test")
 _DEFAULT_SET = "valid"
-_FOLDERS_UP = 3
-"""LiteraryQA's `text_file` is relative to the folder of the file, or to one above it."""
+_FOLDERS_UP = 3  # LiteraryQA's `text_file` is relative to the folder of the file, or to one above it
 
 
 def load_narrativeqa(path: Path, options: TaskOptions) -> Iterator[Document]:

@@ -14,8 +14,7 @@ from gistread.evaluation.places import Place, united
 from gistread.evaluation.tasks.records import references
 
 _EMPTY_LINE = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
-PRESET = "paper"
-"""For encyclopaedic text, full of names, numbers and claims."""
+PRESET = "paper"  # For encyclopaedic text, full of names, numbers and claims
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +23,7 @@ class Passage:
 
     title: str
     text: str
-    support: tuple[str, ...] = ()
-    """Supporting sentences, or the whole text; empty if it is unrelated."""
+    support: tuple[str, ...] = ()  # Supporting sentences, or the whole text; empty if it is unrelated
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,7 @@ _TITLE_CHARACTERS = 60
 _FOUR = 4
 _TWO = 2
 
-_Asked = tuple[str, tuple[str, ...], int]
-"""A question, its options, the index of the right one."""
+_Asked = tuple[str, tuple[str, ...], int]  # A question, its options, the index of the right one
 
 
 def load_quality(path: Path, options: TaskOptions) -> Iterator[Document]:

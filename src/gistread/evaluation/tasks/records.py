@@ -23,8 +23,7 @@ _KINDS: Mapping[type, str] = {
     **{list: "a list", dict: "an object"},
 }
 _HINT = "`gistread eval list` says what the file of each task looks like, and where to get it."
-_LONGEST_FIELD = 1 << 24
-"""Limit for the csv module: a field may hold a whole story."""
+_LONGEST_FIELD = 1 << 24  # Limit for the csv module: a field may hold a whole story
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +31,7 @@ class Record:
     """An object of a file, and its position there."""
 
     fields: Mapping[str, Any]
-    where: str
-    """For messages: `dev.jsonl, line 3`."""
+    where: str  # For messages: `dev.jsonl, line 3`
 
     def __contains__(self, name: str) -> bool:
         return self.fields.get(name) is not None

@@ -139,5 +139,5 @@ _TASKS = (
         _loader("needle", "load_needle_2"),
     ),
 )
+# Every task by the name that `gistread eval` takes.
 TASKS: Mapping[str, Task] = MappingProxyType({task.name: task for task in _TASKS})
-"""Every task by the name that `gistread eval` takes."""

@@ -22,8 +22,7 @@ _XQUAD = re.compile(r"xquad\.(?P<language>[a-z]{2})\.json", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    title: str
-    """Of the article."""
+    title: str  # Of the article
     text: str
     asked: tuple[Problem, ...]
 

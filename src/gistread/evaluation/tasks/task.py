@@ -26,20 +26,14 @@ def estimated_tokens(text: str) -> int:
 class TaskOptions:
     """Options of tasks; each uses those that concern it."""
 
-    seed: int = 0
-    """Seed of all random choices."""
-    split: str = ""
-    """For a folder with several splits: `train`, `valid` …; empty for the task's default."""
+    seed: int = 0  # Seed of all random choices
+    split: str = ""  # For a folder with several splits: `train`, `valid` …; empty for the task's default
+    # Lengths of haystacks in tokens.
     lengths: tuple[int, ...] = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000)
-    """Lengths of haystacks in tokens."""
-    depths: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
-    """Shares of a haystack's tokens before the (first) needle."""
-    needles: int = 10
-    """Questions for each length and depth (LongAgent, section 3.1)."""
-    haystack: Path | None = None
-    """A book to hide needles in; by default the other paragraphs of the file."""
-    count: Callable[[str], int] = estimated_tokens
-    """Counts tokens, for lengths and depths."""
+    depths: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)  # Shares of a haystack's tokens before the (first) needle
+    needles: int = 10  # Questions for each length and depth (LongAgent, section 3.1)
+    haystack: Path | None = None  # A book to hide needles in; by default the other paragraphs of the file
+    count: Callable[[str], int] = estimated_tokens  # Counts tokens, for lengths and depths
 
 
 DEFAULT_TASK_OPTIONS = TaskOptions()
@@ -49,17 +43,11 @@ DEFAULT_TASK_OPTIONS = TaskOptions()
 class Task:
     """A benchmark whose file the user provides, and what is measured on it."""
 
-    name: str
-    """As on the command line."""
-    summary: str
-    """One line."""
-    source: str
-    """Where a user gets the file."""
-    licence: str
-    """Licence of the data, by SPDX name if it has one."""
-    file_format: str
-    """The expected file, in one or two lines."""
-    metrics: tuple[str, ...]
-    """Names of its metrics (`metrics.py`), most informative first."""
+    name: str  # As on the command line
+    summary: str  # One line
+    source: str  # Where a user gets the file
+    licence: str  # Licence of the data, by SPDX name if it has one
+    file_format: str  # The expected file, in one or two lines
+    metrics: tuple[str, ...]  # Names of its metrics (`metrics.py`), most informative first
+    # Yields the documents of a file by `TaskOptions`, always in the same order. Raises GistreadError.
     load: Callable[..., "Iterator[Document]"]
-    """Yields the documents of a file by `TaskOptions`, always in the same order. Raises GistreadError."""

@@ -18,8 +18,8 @@ from gistread.tui.text import LongText, selecting
 Range = tuple[int, int]  # `[start, end)` of the book's text
 
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+# One character of a script without spaces, or a word with its apostrophes and hyphens.
 _WORD = re.compile(f"[{_UNSPACED}]|(?:(?![{_UNSPACED}])\\w)+(?:['’‑-](?:(?![{_UNSPACED}])\\w)+)*")
-"""One character of a script without spaces, or a word with its apostrophes and hyphens."""
 _LOOK_BACK = 200
 
 
@@ -112,8 +112,7 @@ class Caret:
 
     anchor: Range
     head: Range
-    extending: bool = False
-    """Whether moving extends the selection."""
+    extending: bool = False  # Whether moving extends the selection
 
     @property
     def range(self) -> Range:
@@ -153,10 +152,8 @@ class Selecting(LongText):
 
     book: Book | None = None
     caret: Caret | None = None
-    clicked: int | None = None
-    """Offset of the last click or caret."""
-    keymap: Mapping[str, str] = MappingProxyType({})
-    """Keys of commands, if they are not the default ones."""
+    clicked: int | None = None  # Offset of the last click or caret
+    keymap: Mapping[str, str] = MappingProxyType({})  # Keys of commands, if they are not the default ones
 
     _something_selected = False
 

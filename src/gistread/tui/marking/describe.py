@@ -9,8 +9,8 @@ from gistread.tui.work.lines import short
 
 NOTE_SIGN, BOOKMARK_SIGN = "✎", "⚑"
 COLOR_SIGNS = {Color.YELLOW: "●", Color.GREEN: "■", Color.BLUE: "▲", Color.RED: "◆"}
+# From bottom to top; of two signs in a row the upper one is shown.
 _ORDER = (MarkKind.HIGHLIGHT, MarkKind.NOTE, MarkKind.BOOKMARK, MarkKind.LETTER)
-"""From bottom to top; of two signs in a row the upper one is shown."""
 
 
 def text_marks(marks: Iterable[Mark]) -> list[TextMark]:

@@ -69,12 +69,10 @@ _OBSTACLES = {
 class ReadingContext:
     """The open book, the widgets that show it, and the application around them."""
 
-    screen: Screen[None]
-    """For workers, timers and other screens only."""
+    screen: Screen[None]  # For workers, timers and other screens only
     services: AppServices
     book: Book
-    path: Path | None
-    """The file the book came from; None for one read from standard input."""
+    path: Path | None  # The file the book came from; None for one read from standard input
     book_pane: BookPane
     memory_pane: MemoryPane
     answers_pane: AnswersPane
@@ -84,10 +82,8 @@ class ReadingContext:
     layers: MarkLayers
     progress: Progress
     user_data: UserDataWriter
-    refresh: Callable[[], None]
-    """Redraw the lines around the panes."""
-    session: "Session | None" = None
-    """None until the first page has been drawn."""
+    refresh: Callable[[], None]  # Redraw the lines around the panes
+    session: "Session | None" = None  # None until the first page has been drawn
 
     @property
     def place(self) -> int:

@@ -66,8 +66,8 @@ def shown_links(book: Book, start: int, end: int, notes: list[NotePath]) -> list
     return shown
 
 
+# Schemes handed to the system's browser. Other addresses, files above all, are only copied.
 _OPENABLE = frozenset({"http", "https", "mailto"})
-"""Schemes handed to the system's browser. Other addresses, files above all, are only copied."""
 
 
 class LinkController:

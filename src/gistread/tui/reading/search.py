@@ -38,8 +38,8 @@ class SearchController:
         self._before = _Before(0, SearchHits(), None)
         self._search = BookSearch(context.book)
         self._stop = threading.Event()
+        # The part of the book whose hits are marked; None if the marks are out of date.
         self._marked: tuple[int, int] | None = None
-        """The part of the book whose hits are marked; None if the marks are out of date."""
         self.note = ""  # the last search and its hits, for the status line; empty once they are cleared
 
     # The prompt

@@ -14,8 +14,8 @@ from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.work.lines import ToPage, ToPlace
 
 _CITATION_TOP = 0.2
+# A digit with an answer in view is the number of a source, unless another key follows within this time.
 CITATION_PAUSE_S = 0.6
-"""A digit with an answer in view is the number of a source, unless another key follows within this time."""
 
 
 class SourceFollower:

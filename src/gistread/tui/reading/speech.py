@@ -43,10 +43,9 @@ class SpeechError(GistreadError):
 class Voice:
     """A command that speaks."""
 
+    # With placeholders `{text}` and `{language}`; without `{text}`, the text is passed on standard input.
     argv: tuple[str, ...]
-    """With placeholders `{text}` and `{language}`; without `{text}`, the text is passed on standard input."""
-    hush: tuple[str, ...] = ()
-    """A command that silences it, if ending it does not."""
+    hush: tuple[str, ...] = ()  # A command that silences it, if ending it does not
 
     @property
     def name(self) -> str:

@@ -22,10 +22,8 @@ _ALL_OPEN = 60  # a book with more chapters starts folded, except for the curren
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    index: int
-    """Of the chapter."""
-    depth: int
-    """Number of ancestors."""
+    index: int  # Of the chapter
+    depth: int  # Number of ancestors
     has_children: bool
     is_folded: bool
 

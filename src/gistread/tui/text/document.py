@@ -16,8 +16,7 @@ class Span:
     start: int
     end: int
     style: str = "link"
-    link: Hashable | None = None
-    """Returned in `LongText.Clicked.link`."""
+    link: Hashable | None = None  # Returned in `LongText.Clicked.link`
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,38 +24,24 @@ class Block:
     """One paragraph as it is shown. Nothing in it is read as markup or as a control character."""
 
     text: str
-    key: Hashable = None
-    """Identifies the block. Neighbours with the same key are one for the block cursor."""
-    start: int | None = None
-    """Offset of `text` in the book; None for other text."""
-    style: str = "text"
-    """One of `stylesheet.STYLES`; unknown styles are drawn as text."""
-    level: int = 0
-    """Of a heading, from 1; adds the style `heading-1` … `heading-4`."""
-    indent: int = 0
-    """Cells between the rail and the text."""
-    first_indent: int = 0
-    """Additional cells before the first row of a paragraph."""
-    turnover: int = 0
-    """Additional cells before a row that continues a line, as in verse."""
+    key: Hashable = None  # Identifies the block. Neighbours with the same key are one for the block cursor.
+    start: int | None = None  # Offset of `text` in the book; None for other text
+    style: str = "text"  # One of `stylesheet.STYLES`; unknown styles are drawn as text
+    level: int = 0  # Of a heading, from 1; adds the style `heading-1` … `heading-4`
+    indent: int = 0  # Cells between the rail and the text
+    first_indent: int = 0  # Additional cells before the first row of a paragraph
+    turnover: int = 0  # Additional cells before a row that continues a line, as in verse
+    # A label in the indent of the first row, such as ` 11 ▾`. A wider label moves the text of that row.
     hanging: str = ""
-    """A label in the indent of the first row, such as ` 11 ▾`. A wider label moves the text of that row."""
-    rail: str = ""
-    """At the left of each row, such as `╎ `."""
+    rail: str = ""  # At the left of each row, such as `╎ `
+    # Muted words at the right edge of the last row, such as `(410 w)`; in a row of their own if necessary.
     tail: str = ""
-    """Muted words at the right edge of the last row, such as `(410 w)`; in a row of their own if necessary."""
-    blank_before: int = 1
-    """Empty rows above."""
-    align: Literal["left", "center", "justify"] = "left"
-    """`left` means right for a right-to-left script."""
-    language: str = ""
-    """BCP 47, for hyphenation; empty: no hyphenation."""
-    foreign: tuple[tuple[int, int, str], ...] = ()
-    """(start, end, language) of parts in another language."""
-    max_width: int = 0
-    """Maximum cells of a row of text; 0: no limit."""
-    spans: tuple[Span, ...] = ()
-    """Later ones are drawn over earlier ones."""
+    blank_before: int = 1  # Empty rows above
+    align: Literal["left", "center", "justify"] = "left"  # `left` means right for a right-to-left script
+    language: str = ""  # BCP 47, for hyphenation; empty: no hyphenation
+    foreign: tuple[tuple[int, int, str], ...] = ()  # (start, end, language) of parts in another language
+    max_width: int = 0  # Maximum cells of a row of text; 0: no limit
+    spans: tuple[Span, ...] = ()  # Later ones are drawn over earlier ones
 
 
 class BlockSource(Protocol):
@@ -82,8 +67,7 @@ class Mark(NamedTuple):
     start: int
     end: int
     style: str = "mark"
-    sign: str = ""
-    """One cell, drawn in the margin of the row where the mark begins."""
+    sign: str = ""  # One cell, drawn in the margin of the row where the mark begins
 
 
 class MarkIndex:
@@ -138,7 +122,7 @@ class Clicked(About, namespace="long_text"):
         super().__init__(long_text)
         self.block_key = block_key
         self.index = index
+        # The character under the mouse; None on a label, a tail or the empty rest of a row.
         self.offset_in_block = offset_in_block
-        """The character under the mouse; None on a label, a tail or the empty rest of a row."""
         self.book_offset = book_offset  # the same in the book; None where that is not the book's text
         self.link = link  # `Span.link` of the topmost span there that has one

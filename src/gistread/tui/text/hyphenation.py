@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from pyphen import Pyphen
 
 Foreign = tuple[int, int, str]  # `text[start:end]` is in this language (BCP 47)
+# `(text, start, limit)`: the last place in `(start, limit]` after which a hyphen may be drawn, or 0.
 Breaker = Callable[[str, int, int], int]
-"""`(text, start, limit)`: the last place in `(start, limit]` after which a hyphen may be drawn, or 0."""
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 _LEAST_LETTERS = 6

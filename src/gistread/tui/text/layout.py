@@ -25,10 +25,8 @@ _GAP = re.compile(r"(?<=[^ ]) +(?=[^ ])")
 class LayoutOptions(NamedTuple):
     """Options for every block of a document."""
 
-    spacing: int = 0
-    """Empty rows above each row of text, in addition to those above the block."""
-    reorder: bool = True
-    """Whether right-to-left text is ordered here rather than by the terminal."""
+    spacing: int = 0  # Empty rows above each row of text, in addition to those above the block
+    reorder: bool = True  # Whether right-to-left text is ordered here rather than by the terminal
 
 
 PLAIN = LayoutOptions()
@@ -39,25 +37,17 @@ class Layout:
     """A block laid out in rows of `width` cells."""
 
     block: Block
-    shown: str
-    """The block's text without control characters; same length."""
-    spans: list[tuple[int, int]]
-    """The range of `shown` in each row of text."""
-    width: int
-    """Cells of the whole row."""
+    shown: str  # The block's text without control characters; same length
+    spans: list[tuple[int, int]]  # The range of `shown` in each row of text
+    width: int  # Cells of the whole row
     left: int
-    first: int
-    """Additional cells before the first row of text."""
+    first: int  # Additional cells before the first row of text
     turnover: int
-    tail_apart: bool
-    """Whether the tail has a row of its own."""
+    tail_apart: bool  # Whether the tail has a row of its own
     options: LayoutOptions = PLAIN
-    parted: frozenset[int] = frozenset()
-    """Ends of rows that are drawn with a hyphen."""
-    columns: tuple[int, ...] = ()
-    """Widths of a table's columns, negative if right-aligned; empty if they do not fit."""
-    right_to_left: bool = False
-    """Whether the block's script runs from right to left."""
+    parted: frozenset[int] = frozenset()  # Ends of rows that are drawn with a hyphen
+    columns: tuple[int, ...] = ()  # Widths of a table's columns, negative if right-aligned; empty if they do not fit
+    right_to_left: bool = False  # Whether the block's script runs from right to left
 
     @property
     def room(self) -> int:

@@ -25,18 +25,15 @@ class RowPlace(NamedTuple):
     """A row, identified by its text, so that it can be found at another width."""
 
     block: int
-    offset: int
-    """A character of the block that the row shows."""
-    shift: int = 0
-    """Rows below the one of `offset`; negative for the empty rows above the text."""
+    offset: int  # A character of the block that the row shows
+    shift: int = 0  # Rows below the one of `offset`; negative for the empty rows above the text
 
 
 class Landmark(NamedTuple):
     """A place that can be found again in another document."""
 
     place: RowPlace
-    offset: int | None
-    """Offset in the book; None outside the book's text."""
+    offset: int | None  # Offset in the book; None outside the book's text
     key: Hashable
 
 

@@ -1,5 +1,6 @@
 """The styles of a long text. Where a colour matters, bold, italics or an underline repeats it."""
 
+# Names for `Block.style`, `Span.style` and `Mark.style`.
 STYLES = (
     *("text", "heading", "heading-1", "heading-2", "heading-3", "heading-4"),
     *("verse", "quote", "list", "table", "note", "break", "code", "image"),
@@ -9,7 +10,6 @@ STYLES = (
     *("link", "note-link", "current-link", "mark", "hit", "current-hit", "cited", "here", "noted", "spoken"),
     *("highlight-yellow", "highlight-green", "highlight-blue", "highlight-red"),
 )
-"""Names for `Block.style`, `Span.style` and `Mark.style`."""
 
 PREFIX = "long-text--"
 

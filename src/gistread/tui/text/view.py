@@ -22,21 +22,17 @@ _BEGINNING = RowPlace(0, 0, -(1 << 30))
 class TextView(ScrollView, inherit_bindings=False):
     """Rows of a document, scrolled, spliced and selected. `LongText` draws them."""
 
+    # Maximum cells of a row; the text is centred. 0: as wide as the widget.
     text_width: reactive[int] = reactive(0, init=False)
-    """Maximum cells of a row; the text is centred. 0: as wide as the widget."""
-    side_margin: reactive[int] = reactive(2, init=False)
-    """Empty cells at each side, if the widget is wide enough."""
-    line_spacing: reactive[int] = reactive(0, init=False)
-    """Empty rows above each row of text."""
+    side_margin: reactive[int] = reactive(2, init=False)  # Empty cells at each side, if the widget is wide enough
+    line_spacing: reactive[int] = reactive(0, init=False)  # Empty rows above each row of text
+    # Columns side by side, if there is room; rows continue from one column in the next.
     columns: reactive[int] = reactive(1, init=False)
-    """Columns side by side, if there is room; rows continue from one column in the next."""
+    # Whether right-to-left text is ordered here rather than by the terminal.
     reorder: reactive[bool] = reactive(True, init=False)
-    """Whether right-to-left text is ordered here rather than by the terminal."""
-    follow: var[bool] = var(False)
-    """Whether the end, if it is in view, stays in view when text is added."""
+    follow: var[bool] = var(False)  # Whether the end, if it is in view, stays in view when text is added
 
-    gutter_cells = 0
-    """Empty cells before each row."""
+    gutter_cells = 0  # Empty cells before each row
 
     def __init__(self, source: BlockSource, *, id: str | None = None) -> None:
         super().__init__(id=id)

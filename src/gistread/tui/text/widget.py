@@ -33,10 +33,9 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
     OffsetChanged = OffsetChanged
     Clicked = Clicked
 
+    # Whether there is a block cursor: one block, or a run of blocks with one key, is marked at its left.
     cursor: reactive[bool] = reactive(False, init=False)
-    """Whether there is a block cursor: one block, or a run of blocks with one key, is marked at its left."""
-    marks: reactive[tuple[Mark, ...]] = reactive((), init=False)
-    """Ranges of the book drawn in a style of their own."""
+    marks: reactive[tuple[Mark, ...]] = reactive((), init=False)  # Ranges of the book drawn in a style of their own
 
     def __init__(
         self,

@@ -36,8 +36,7 @@ class Cell(NamedTuple):
 class _Column(NamedTuple):
     title: str
     columns: int
-    from_columns: int
-    """Minimum width of the list to show it."""
+    from_columns: int  # Minimum width of the list to show it
     cell: Callable[[LibraryEntry, BookProgress | None, float], Cell]
 
 

@@ -17,6 +17,7 @@ from gistread.tui.text import clean
 _ACTION = "gistread-action"  # not `@click`, which Textual draws as a link
 _GAP = 2  # minimum columns between the parts of the header
 
+# Commands that take a number, shown while one is pending.
 _COUNTED = (
     ("cancel", "drop it"),
     ("percent", "of the book"),
@@ -25,7 +26,6 @@ _COUNTED = (
     ("next-chapter", "chapters"),
     ("next-paragraph", "paragraphs"),
 )
-"""Commands that take a number, shown while one is pending."""
 
 
 class Line(Static):

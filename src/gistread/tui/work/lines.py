@@ -33,19 +33,14 @@ Goal = ToPage | ToPlace
 class WorkLine:
     """One thing a reader did or found."""
 
-    key: Hashable
-    """Stable key of the line within its question."""
+    key: Hashable  # Stable key of the line within its question
     text: str
-    sign: str = ""
-    """Result as a sign before the text."""
+    sign: str = ""  # Result as a sign before the text
     depth: int = 0
-    goal: Goal | None = None
-    """Target of the line."""
-    tail: str = ""
-    """Result in words."""
+    goal: Goal | None = None  # Target of the line
+    tail: str = ""  # Result in words
     style: str = "step"
-    spans: tuple[Span, ...] = ()
-    """Links inside the line have targets of their own: `Span.link` is a `Goal`."""
+    spans: tuple[Span, ...] = ()  # Links inside the line have targets of their own: `Span.link` is a `Goal`
 
 
 class Places:

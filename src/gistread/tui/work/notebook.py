@@ -24,8 +24,7 @@ class Notebook:
     SHOWS: ClassVar[tuple[type, ...]] = (Noted,)
     parts: tuple[NotedPart, ...] = ()
     read: int = 0
-    total: int = 0
-    """0: not known yet."""
+    total: int = 0  # 0: not known yet
     over: bool = False
 
     def after(self, event: ReaderEvent) -> "Notebook":

@@ -12,12 +12,10 @@ from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, counted, 
 class Trail:
     """One path."""
 
-    elements: tuple[str, ...]
-    """Visited elements; before it starts, the first one."""
+    elements: tuple[str, ...]  # Visited elements; before it starts, the first one
     facts: int = 0
     fact_pages: tuple[int, ...] = ()
-    read: tuple[int, ...] = ()
-    """Pages."""
+    read: tuple[int, ...] = ()  # Pages
     notes: tuple[Noted, ...] = ()
     begun: bool = False
     ended: bool = False
@@ -39,8 +37,7 @@ class Paths:
     plan: str
     trails: dict[int, Trail] = field(default_factory=dict)
     agreed: tuple[Agreed, ...] = ()
-    current: tuple[object, ...] = ("plan",)
-    """Key of the line that changed last."""
+    current: tuple[object, ...] = ("plan",)  # Key of the line that changed last
 
     @classmethod
     def of(cls, planned: Planned) -> "Paths":

@@ -16,8 +16,7 @@ class Round:
     """One question of the leader to all members."""
 
     question: str
-    reports: dict[int, Reported] = field(default_factory=dict)
-    """By member, including those without an answer."""
+    reports: dict[int, Reported] = field(default_factory=dict)  # By member, including those without an answer
     agreed: tuple[Agreed, ...] = ()
     shared: tuple[Shared, ...] = ()
 

@@ -15,16 +15,12 @@ _SUMMARY = 54  # characters of a summary that are shown
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    SHOWS: ClassVar[tuple[type, ...]] = (LookedUp, Unfit)
-    """Events that other readers show as steps."""
-    parts: dict[Node, tuple[TreeBranch, ...]] = field(default_factory=dict)
-    """The branches of each visited node."""
-    path: tuple[Node, ...] = (_TOP,)
-    """From the top to the current node."""
+    SHOWS: ClassVar[tuple[type, ...]] = (LookedUp, Unfit)  # Events that other readers show as steps
+    parts: dict[Node, tuple[TreeBranch, ...]] = field(default_factory=dict)  # The branches of each visited node
+    path: tuple[Node, ...] = (_TOP,)  # From the top to the current node
     walked: frozenset[Node] = frozenset()
     left: frozenset[Node] = frozenset()
-    unfit: dict[int, float] = field(default_factory=dict)
-    """Share that was read of pages that do not fit the window."""
+    unfit: dict[int, float] = field(default_factory=dict)  # Share that was read of pages that do not fit the window
     over: bool = False
 
     def after(self, event: ReaderEvent) -> "Walk":

@@ -76,12 +76,12 @@ class Passages:
         ]
 
 
+# Endings that are worth a line.
 ENDED = {
     StopReason.LIMIT: "ended: step limit reached",
     StopReason.WINDOW: "ended: the model's window is full",
     StopReason.PERSON: "ended: stopped by you",
 }
-"""Endings that are worth a line."""
 
 
 @dataclass(frozen=True, slots=True)

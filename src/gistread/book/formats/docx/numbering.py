@@ -26,11 +26,9 @@ class _Level:
 
 @dataclass(frozen=True, slots=True)
 class _List:
-    family: str
-    """Lists of one family share their counters."""
+    family: str  # Lists of one family share their counters
     levels: Mapping[int, _Level]
-    restarts: frozenset[int]
-    """Levels at which this list restarts."""
+    restarts: frozenset[int]  # Levels at which this list restarts
 
     def level(self, level: int) -> _Level:
         return self.levels.get(level, _Level("bullet", "", 1))

@@ -29,20 +29,16 @@ _MOST_TAGS = 3_000_000
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    kind: str
-    """Last segment of its type URL: "styles", "hyperlink", "image"."""
-    target: str
-    """Path in the archive, or a URL."""
+    kind: str  # Last segment of its type URL: "styles", "hyperlink", "image"
+    target: str  # Path in the archive, or a URL
     external: bool
 
 
 @dataclass(frozen=True, slots=True)
 class DocxPart:
     root: etree._Element
-    relations: Mapping[str, Relation] = field(default_factory=dict)
-    """By id."""
-    repaired: bool = False
-    """The XML was not well-formed."""
+    relations: Mapping[str, Relation] = field(default_factory=dict)  # By id
+    repaired: bool = False  # The XML was not well-formed
 
 
 def main_part(archive: Archive) -> DocxPart:

@@ -35,16 +35,15 @@ class NoteReference:
 
     kind: str
     number: str
-    label: str
-    """The number or sign in the text."""
+    label: str  # The number or sign in the text
 
 
 @dataclass(slots=True)
 class _Field:
     instruction: str = ""
     has_result: bool = False
+    # For a link: the writer of its paragraph and the element around it.
     around: "tuple[RunWriter, etree._Element] | None" = None
-    """For a link: the writer of its paragraph and the element around it."""
 
 
 @dataclass(slots=True)
@@ -54,12 +53,10 @@ class RunState:
     styles: Styles
     relations: Mapping[str, Relation]
     references: list[NoteReference] = field(default_factory=list)
-    counts: dict[str, int] = field(default_factory=dict)
-    """Notes so far, by kind."""
+    counts: dict[str, int] = field(default_factory=dict)  # Notes so far, by kind
     characters: dict[str, int] = field(default_factory=dict)
     sample: list[str] = field(default_factory=list)
-    places: list[str] = field(default_factory=list)
-    """Bookmarks between paragraphs, which belong to the next one."""
+    places: list[str] = field(default_factory=list)  # Bookmarks between paragraphs, which belong to the next one
     changes: int = 0
     comments: int = 0
     fields: list[_Field] = field(default_factory=list)
@@ -77,10 +74,9 @@ class RunWriter:
     target: etree._Element
     state: RunState
     boxes: list[etree._Element] = field(default_factory=list)
-    _leaf: etree._Element | None = None
-    """The innermost element of the last run."""
+    _leaf: etree._Element | None = None  # The innermost element of the last run
+    # Tags and attributes of that element and those around it.
     _leaf_key: list[tuple[str, dict[str, str]]] = field(default_factory=list)
-    """Tags and attributes of that element and those around it."""
     _custom_reference: tuple[etree._Element, str, str] | None = None
 
     def write(self, element: etree._Element) -> None:

@@ -35,8 +35,7 @@ _BY_NAME: tuple[tuple[re.Pattern[str], StyleRole], ...] = (
 )
 _LEVEL = re.compile(r"heading\s*([1-9])")
 _DEEPEST = 20
-_BODY_LEVEL = 9
-"""Outline level of body text."""
+_BODY_LEVEL = 9  # Outline level of body text
 
 
 RunFormat = Mapping[str, bool | str]
@@ -52,8 +51,7 @@ _SWITCHES = frozenset(("b", "i", "u", "strike", "dstrike", "smallcaps", "vanish"
 class ParagraphStyle:
     role: StyleRole = StyleRole.TEXT
     level: int = 0
-    numbering: tuple[str, int] | None = None
-    """List id, and level from 0."""
+    numbering: tuple[str, int] | None = None  # List id, and level from 0
 
 
 @dataclass(frozen=True, slots=True)

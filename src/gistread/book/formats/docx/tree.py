@@ -37,13 +37,10 @@ class BodyWriter:
     target: etree._Element
     state: RunState
     numbering: Numbering
-    has_title: bool = False
-    """A paragraph has the title style, so headings move one level down."""
+    has_title: bool = False  # A paragraph has the title style, so headings move one level down
     unread: int = 0
-    _lists: list[etree._Element] = field(default_factory=list)
-    """Open lists, the outermost first."""
-    _joined: etree._Element | None = None
-    """A paragraph whose end was deleted: the next one continues it."""
+    _lists: list[etree._Element] = field(default_factory=list)  # Open lists, the outermost first
+    _joined: etree._Element | None = None  # A paragraph whose end was deleted: the next one continues it
 
     def write(self, element: etree._Element) -> None:
         """Write the blocks inside an element."""

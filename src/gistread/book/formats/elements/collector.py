@@ -12,8 +12,7 @@ from gistread.book import inline
 from gistread.book.formats.text_blocks import is_break
 from gistread.book.inline import InlineMark
 
-LINE_END = "\x0b"
-"""A line end by the author: a character that XML cannot contain, and white space around it folds away."""
+LINE_END = "\x0b"  # A line end by the author: a character that XML cannot contain, and white space around it folds away
 
 _NO_FILE_NAME = "picture"
 _LONGEST_INITIAL = 2
@@ -25,16 +24,13 @@ class CollectedText:
 
     text: str
     marks: tuple[InlineMark, ...]
-    is_picture: bool
-    """Contains pictures and no other words."""
-    has_words: bool
-    """Has words other than file names of pictures."""
+    is_picture: bool  # Contains pictures and no other words
+    has_words: bool  # Has words other than file names of pictures
 
 
 @dataclass(frozen=True, slots=True)
 class _Picture:
-    at: int
-    """Index in the buffer of a placeholder for its words."""
+    at: int  # Index in the buffer of a placeholder for its words
     source: str
     words: str
 
@@ -43,11 +39,10 @@ class _Picture:
 class Collector:
     _buffer: list[str] = field(default_factory=list)
     _marks: list[InlineMark] = field(default_factory=list)
+    # Open marks, outermost first, each with its index in this paragraph or -1.
     _open: list[tuple[InlineMark, int]] = field(default_factory=list)
-    """Open marks, outermost first, each with its index in this paragraph or -1."""
     _pictures: list[_Picture] = field(default_factory=list)
-    _all_marks: int = 0
-    """Of all paragraphs so far."""
+    _all_marks: int = 0  # Of all paragraphs so far
 
     def text(self, text: str) -> None:
         self._buffer.append(text if text.isascii() else inline.strip_marks(text))

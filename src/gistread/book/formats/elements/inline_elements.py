@@ -19,10 +19,10 @@ _ELEMENTS = {
     Style.SUPERSCRIPT: "sup",
     Style.SUBSCRIPT: "sub",
 }
+# Marks of elements without attributes.
 BY_NAME: Mapping[str, tuple[InlineMark, ...]] = {
     name: (InlineMark(style=style),) for style, names in _ELEMENTS.items() for name in names.split()
 }
-"""Marks of elements without attributes."""
 
 _CLASSES = {
     Style.EMPHASIS: "italic italics ital it i em emph emphasis",

@@ -25,10 +25,9 @@ class DocumentAnchor:
     fragment: str = ""
 
 
+# Finds what an `href` in a document means; None if it leads out of the book.
 Locate = Callable[[str, str], DocumentAnchor | None]
-"""Finds what an `href` in a document means; None if it leads out of the book."""
-FindPicture = Callable[[str, str], str]
-"""Resolves a picture's source in a document."""
+FindPicture = Callable[[str, str], str]  # Resolves a picture's source in a document
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +43,8 @@ class ParagraphRange:
 class LinkedDocuments:
     """Documents with resolved links."""
 
+    # By path, in reading order. A mark's `href` is a key of `targets` or an external URL.
     documents: Mapping[str, XhtmlDocument]
-    """By path, in reading order. A mark's `href` is a key of `targets` or an external URL."""
     targets: Mapping[str, ParagraphRange]
 
 
@@ -82,8 +81,7 @@ class _Link:
     words: str
     around: str
     start: int
-    end: int
-    """Offsets of its words in that text."""
+    end: int  # Offsets of its words in that text
     target: ParagraphRange
     fragment: str
 
@@ -94,12 +92,11 @@ class _Linker:
     locate: Locate
     find: FindPicture
     _order: dict[str, int] = field(init=False)
-    _links: dict[tuple[str, int, int], _Link] = field(default_factory=dict)
-    """By path, paragraph and mark."""
+    _links: dict[tuple[str, int, int], _Link] = field(default_factory=dict)  # By path, paragraph and mark
     _by_piece: dict[tuple[str, int], list[_Link]] = field(default_factory=dict)
     _dead: set[tuple[str, int, int]] = field(default_factory=set)
+    # For paragraphs inside a declared note: the range of the innermost one.
     _declared: dict[str, dict[int, tuple[int, int]]] = field(init=False)
-    """For paragraphs inside a declared note: the range of the innermost one."""
 
     def __post_init__(self) -> None:
         self._order = {path: number for number, path in enumerate(self.documents)}

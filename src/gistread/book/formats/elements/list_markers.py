@@ -15,8 +15,7 @@ _BY_STYLE = {
     **dict.fromkeys(("upper-alpha", "upper-latin"), "A"),
     **{"lower-roman": "i", "upper-roman": "I", "decimal": "1"},
 }
-MARKER_ATTRIBUTE = "data-marker"
-"""Attribute with an item's marker, for formats that count differently from HTML."""
+MARKER_ATTRIBUTE = "data-marker"  # Attribute with an item's marker, for formats that count differently from HTML
 
 
 def marker(parent: etree._Element, item: etree._Element, number: int, *, ordered: bool) -> str:

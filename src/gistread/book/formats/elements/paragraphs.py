@@ -25,14 +25,11 @@ _WRAPPED_IDEOGRAPHS = re.compile(
 class ParsedParagraph:
     """A paragraph ready for `BookBuilder.add`."""
 
-    text: str
-    """With `inline.opening(i)` and `inline.closing(i)` around the words of `marks[i]`."""
+    text: str  # With `inline.opening(i)` and `inline.closing(i)` around the words of `marks[i]`
     kind: ParagraphKind
     level: int = 0
-    lines: bool = False
-    """Keep its line feeds."""
-    marks: tuple[InlineMark, ...] = ()
-    """With unresolved `href`; `is_note` is what the link says of itself."""
+    lines: bool = False  # Keep its line feeds
+    marks: tuple[InlineMark, ...] = ()  # With unresolved `href`; `is_note` is what the link says of itself
 
     @property
     def words(self) -> str:

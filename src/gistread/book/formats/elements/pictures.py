@@ -18,8 +18,7 @@ _DESCRIPTIONS = ("alt", "aria-label", "title")
 @dataclass(frozen=True, slots=True)
 class Picture:
     source: str
-    words: str
-    """The author's description; empty for decoration."""
+    words: str  # The author's description; empty for decoration
 
 
 def picture_of(element: etree._Element) -> Picture:

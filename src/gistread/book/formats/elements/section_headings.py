@@ -23,8 +23,7 @@ class HeadingParagraph:
 
     index: int
     text: str
-    size: int
-    """1 is the largest."""
+    size: int  # 1 is the largest
 
     @cached_property
     def candidate(self) -> Candidate | None:
@@ -33,8 +32,7 @@ class HeadingParagraph:
 
 
 _BYLINE = re.compile(r"(?:by|von|par|de|di|av|от|translated|edited|illustrated|a novel|written)\b", re.IGNORECASE)
-_CHAPTER_LEVELS = 3
-"""Deeper headings stay inside chapters."""
+_CHAPTER_LEVELS = 3  # Deeper headings stay inside chapters
 # Number, title, subtitle and the like.
 _MOST_TOGETHER = 4
 _MOST_ON_TITLE_PAGE = 8

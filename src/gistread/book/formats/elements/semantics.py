@@ -9,28 +9,28 @@ from lxml import etree
 from gistread.book.formats.elements.markup import local_name, plain_text
 from gistread.book.normalise import word_set
 
+# Elements that start and end a paragraph, including those of DTBook (EPUB 2).
 BLOCKS = word_set(
     """address article aside blockquote body center dd details dialog dir div dl dt fieldset figcaption figure footer
     form h1 h2 h3 h4 h5 h6 header hgroup html legend li main menu ol p pre section summary table ul caption tr td th
     tbody thead tfoot level1 level2 level3 level4 level5 level6 book frontmatter bodymatter rearmatter linegroup line"""
 )
-"""Elements that start and end a paragraph, including those of DTBook (EPUB 2)."""
 
+# Elements without text of the book; <audio> and <canvas> contain only fallbacks.
 SKIPPED = word_set(
     """head script style template title rp nav audio video canvas iframe embed map area input select textarea button
     datalist progress meter source track param link meta case"""
 )
-"""Elements without text of the book; <audio> and <canvas> contain only fallbacks."""
 
 HEADINGS = {f"h{n}": n for n in range(1, 7)}
 
+# `epub:type` and `role` of notes and lists of notes.
 NOTES_TYPES = word_set(
     "footnote endnote rearnote note footnotes endnotes rearnotes notes doc-footnote doc-endnote doc-endnotes"
 )
-"""`epub:type` and `role` of notes and lists of notes."""
 
+# Page breaks of the print edition, and back references of notes.
 NON_TEXT_TYPES = word_set("pagebreak doc-pagebreak backlink doc-backlink")
-"""Page breaks of the print edition, and back references of notes."""
 
 _VERSE_TYPES = word_set("z3998:verse z3998:poem z3998:hymn z3998:song z3998:lyrics verse poem")
 _VERSE_CLASSES = word_set("verse poem poetry stanza linegroup lg lyrics strophe")

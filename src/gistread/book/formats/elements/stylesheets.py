@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from gistread.book.model import Style
 
-MOST_CHARACTERS = 1_000_000
-"""Of a sheet; larger ones are ignored."""
+MOST_CHARACTERS = 1_000_000  # Of a sheet; larger ones are ignored
 
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _OF_A_CLASS = re.compile(r"([a-z][a-z0-9]*)?\.(-?[_a-z][\w-]*)", re.IGNORECASE)
@@ -34,8 +33,7 @@ _UNDONE = (
     (r"vertical-align\s*:\s*baseline", Style.SUBSCRIPT),
 )
 
-INHERITED = frozenset((Style.EMPHASIS, Style.STRONG, Style.SMALL_CAPITALS))
-"""Styles that a block passes to its words."""
+INHERITED = frozenset((Style.EMPHASIS, Style.STRONG, Style.SMALL_CAPITALS))  # Styles that a block passes to its words
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +44,7 @@ class StyleEffect:
     undoes: frozenset[Style] = frozenset()
 
 
-StyleSheet = Mapping[str, StyleEffect]
-"""By class: `.name` for any element, `span.name` for one."""
+StyleSheet = Mapping[str, StyleEffect]  # By class: `.name` for any element, `span.name` for one
 
 
 def style_effect(declarations: str) -> StyleEffect:

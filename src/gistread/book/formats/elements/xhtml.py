@@ -62,15 +62,11 @@ _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 @dataclass(frozen=True, slots=True)
 class XhtmlDocument:
     paragraphs: tuple[ParsedParagraph, ...]
-    anchors: dict[str, int]
-    """By id: index of the paragraph it stands in or before; may equal the number of paragraphs."""
+    anchors: dict[str, int]  # By id: index of the paragraph it stands in or before; may equal the number of paragraphs
     ends: dict[str, int] = field(default_factory=dict)
-    notes: tuple[tuple[int, int], ...] = ()
-    """Ranges of paragraphs of the declared notes."""
-    language: str = ""
-    """Declared by the document, otherwise the book's."""
-    has_words: bool = True
-    """Has words other than file names of pictures."""
+    notes: tuple[tuple[int, int], ...] = ()  # Ranges of paragraphs of the declared notes
+    language: str = ""  # Declared by the document, otherwise the book's
+    has_words: bool = True  # Has words other than file names of pictures
 
 
 def read_document(root: etree._Element, language: str = "", sheet: StyleSheet = _NO_SHEET) -> XhtmlDocument:
@@ -104,20 +100,17 @@ def in_head(root: etree._Element, name: str) -> Iterator[etree._Element]:
 
 @dataclass(slots=True)
 class _Walker:
-    language: str
-    """Of the current element."""
+    language: str  # Of the current element
     sheet: StyleSheet
     paragraphs: list[ParsedParagraph] = field(default_factory=list)
     anchors: dict[str, int] = field(default_factory=dict)
     ends: dict[str, int] = field(default_factory=dict)
     notes: list[tuple[int, int]] = field(default_factory=list)
     has_words: bool = False
-    _ids: list[str] = field(default_factory=list)
-    """Keys of `anchors` in order."""
+    _ids: list[str] = field(default_factory=list)  # Keys of `anchors` in order
     _collector: Collector = field(default_factory=Collector)
     _marker: str = ""
-    _captioned: list[InlineMark] | None = None
-    """Inside a figure with a caption: its pictures without a description."""
+    _captioned: list[InlineMark] | None = None  # Inside a figure with a caption: its pictures without a description
     _in_cell: bool = False
     _depth: int = 0
 

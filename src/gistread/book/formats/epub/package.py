@@ -56,11 +56,9 @@ class Package:
     title: str
     authors: tuple[str, ...]
     language: str
-    identifiers: tuple[str, ...]
-    """As `Book.identifiers`; the package's unique identifier first."""
+    identifiers: tuple[str, ...]  # As `Book.identifiers`; the package's unique identifier first
     cover: str
-    spine: tuple[str, ...]
-    """Paths of the text files in reading order, possibly repeated."""
+    spine: tuple[str, ...]  # Paths of the text files in reading order, possibly repeated
     contents: tuple[ContentsEntry, ...]
     notices: tuple[str, ...]
 

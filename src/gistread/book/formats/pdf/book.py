@@ -22,8 +22,7 @@ from gistread.book.normalise import clean, one_line
 from gistread.errors import BookError
 
 _FRESH_COPY = "Get a fresh copy of the file."
-_SCAN_LETTERS_PER_PAGE = 10
-"""Per page; with fewer, the page is a picture."""
+_SCAN_LETTERS_PER_PAGE = 10  # Per page; with fewer, the page is a picture
 _UNREADABLE_SHARE = 0.3
 _SAME_GUTTER_POINTS = 8
 _FILE_NAME = re.compile(

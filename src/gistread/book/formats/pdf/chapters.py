@@ -15,8 +15,7 @@ from gistread.book.model import ParagraphKind
 _NOT_A_LETTER = re.compile(r"[\W_]+")
 _ABOVE_POINTS = 4.0
 _CHAPTER_SIZES = 3
-_NUMBERING_LETTERS = 12
-"""As in "Chapter XIV" before a title."""
+_NUMBERING_LETTERS = 12  # As in "Chapter XIV" before a title
 _LEAST_SHARE_OF_SOUND_ENTRIES = 0.5
 
 
@@ -25,8 +24,8 @@ class PositionIndex:
 
     def __init__(self, blocks: Sequence[Block]) -> None:
         self._blocks = blocks
+        # By page, for each line: top, column edges, block, and whether it is the block's first.
         self._on_page: dict[int, list[tuple[float, float, float, int, bool]]] = {}
-        """By page, for each line: top, column edges, block, and whether it is the block's first."""
         self._letters: dict[int, str] = {}
         for index, block in enumerate(blocks):
             for number, line in enumerate(block.lines):

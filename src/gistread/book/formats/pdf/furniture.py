@@ -18,11 +18,9 @@ _NUMBER = re.compile(r"\d{1,5}|\b[ivxlcdm]{1,9}\b|\b[IVXLCDM]{1,9}\b")
 _HEIGHT_POINTS = 6.0
 _MOST_SHARE = 0.3
 _USUAL_SHARE = 0.4
-_NEAR_PAGES = 4
-"""A running head recurs within this distance: on every other page, or around a figure."""
+_NEAR_PAGES = 4  # A running head recurs within this distance: on every other page, or around a figure
 _LEAST_PAGES = 3
-_FIRST_IS_1 = 100_000
-"""Key for page numbers that count from 1."""
+_FIRST_IS_1 = 100_000  # Key for page numbers that count from 1
 _BARE = ("#", "- # -", "– # –", "page #", "[#]")
 
 

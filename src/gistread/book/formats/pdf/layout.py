@@ -12,8 +12,7 @@ from gistread.book.model import Style
 _COMMON_SHARE = 0.04
 _MARGIN_POINTS = 45.0
 _LONG_COLUMN = 12
-_FULL_SHARE = 0.25
-"""If this share of a column's lines ends at one place, that is its edge."""
+_FULL_SHARE = 0.25  # If this share of a column's lines ends at one place, that is its edge
 
 
 @dataclass(frozen=True)
@@ -21,17 +20,12 @@ class PageLayout:
     """Sizes and distances in points."""
 
     size: float
-    styles: frozenset[Style]
-    """Of running text; usually none."""
+    styles: frozenset[Style]  # Of running text; usually none
     is_fixed: bool
-    leadings: dict[int, float]
-    """Distance of baselines, by text size in half points."""
-    lefts: tuple[float, ...]
-    """Common left edges of running text."""
-    widths: tuple[tuple[float, float], ...]
-    """(left edge, width) of long columns."""
-    indents: bool
-    """Whether paragraphs start with an indent."""
+    leadings: dict[int, float]  # Distance of baselines, by text size in half points
+    lefts: tuple[float, ...]  # Common left edges of running text
+    widths: tuple[tuple[float, float], ...]  # (left edge, width) of long columns
+    indents: bool  # Whether paragraphs start with an indent
 
     def leading(self, size: float) -> float:
         return self.leadings.get(round(size * 2), size * 1.2)

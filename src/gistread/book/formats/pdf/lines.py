@@ -11,8 +11,7 @@ from gistread.book.formats.pdf.pages import Page, TextRun
 _SAME_ROW_EMS = 0.35
 _RAISED_EMS = 0.15
 _SPACE_EMS = 0.12
-_NARROW_GAP_EMS = 1.05
-"""Gaps within a column are narrower than this."""
+_NARROW_GAP_EMS = 1.05  # Gaps within a column are narrower than this
 _CELL_GAP_EMS = 1.8
 _LEAST_COLUMN_LINES = 4
 _WIDE_SHARE = 0.6
@@ -30,11 +29,9 @@ class Line:
     left: float
     right: float
     baseline: float
-    size: float
-    """Of most of its letters."""
+    size: float  # Of most of its letters
     text: str
-    cells: tuple[int, ...] = ()
-    """Indices of the runs after a gap too wide for a space."""
+    cells: tuple[int, ...] = ()  # Indices of the runs after a gap too wide for a space
 
 
 @dataclass(frozen=True, slots=True)

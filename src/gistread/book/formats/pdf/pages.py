@@ -12,8 +12,7 @@ from typing import Any
 
 from gistread.book.model import Style
 
-HYPHEN = "\ufffe"
-"""PDFium's character for a hyphen it takes for hyphenation."""
+HYPHEN = "\ufffe"  # PDFium's character for a hyphen it takes for hyphenation
 
 _ITALIC = re.compile(r"ital|obliq|slant|cmti|cmsl|cmmi|-it\b|[a-z]It\b", re.IGNORECASE)
 _BOLD = re.compile(r"bold|black|heavy|demi|medi\b|cmbx|\bbd\b", re.IGNORECASE)

@@ -39,11 +39,9 @@ class Block:
 
     lines: list[Line]
     kind: ParagraphKind = ParagraphKind.TEXT
-    label: str = ""
-    """Of a note: its number or sign."""
+    label: str = ""  # Of a note: its number or sign
     left: float = 0.0
-    right: float = 0.0
-    """Edges of its last column."""
+    right: float = 0.0  # Edges of its last column
     keeps_lines: bool = False
     first_indented: bool = False
     notes: list["Block"] = field(default_factory=list)
@@ -56,8 +54,7 @@ class Block:
 def split_into_blocks(columns: Sequence[Column], layout: PageLayout) -> list[Block]:
     """The paragraphs in reading order, with notes after the paragraph they interrupt."""
     found: list[Block] = []
-    last: Block | None = None
-    """The paragraph of earlier columns that may continue."""
+    last: Block | None = None  # The paragraph of earlier columns that may continue
     for column in columns:
         body, foot = _split_footnotes(column, layout.size)
         own = _column_blocks(replace(column, lines=tuple(body)), layout)

@@ -20,10 +20,8 @@ from gistread.book.formats.pdf.pages import Font, OutlineEntry, PagePosition, Pd
 
 _WORKER = "gistread.book.formats.pdf.worker"
 _MEMORY_BYTES = 600 * 1024 * 1024
-_PAGE_S = 4.0
-"""Per page: a hundred times the usual."""
-_OPEN_S = 20.0
-"""To start the worker and open the document, on a machine that is busy with a model."""
+_PAGE_S = 4.0  # Per page: a hundred times the usual
+_OPEN_S = 20.0  # To start the worker and open the document, on a machine that is busy with a model
 _OPEN_S_PER_BYTE = 0.2 / 2**20
 _TOTAL_S = 120.0
 _POLL_S = 0.1

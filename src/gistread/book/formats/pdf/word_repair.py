@@ -29,8 +29,8 @@ _ENDINGS = word_set(
     son
     ted teen ter tic ties ting tion tions tive ton tude ty ward wards where wise"""
 )
+# Before words of at least four letters.
 _APART = word_set("all cold cross five four good half high hot ill left long low new old self six three two well")
-"""Before words of at least four letters."""
 
 
 class WordCounts:
@@ -38,8 +38,7 @@ class WordCounts:
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._counts: Counter[str] = Counter()
-        self._halves: Counter[str] = Counter()
-        """Parts of hyphenated words."""
+        self._halves: Counter[str] = Counter()  # Parts of hyphenated words
         for line in lines:
             found = _WORD.findall(line)
             if line.endswith(tuple(_HYPHENS)):
@@ -84,8 +83,7 @@ class WordCounts:
         return bool(self._counts[word] or self._halves[word])
 
 
-LIGATURE_WIDTH_RATIO = 1.25
-"""Width of a ligature glyph relative to the narrowest f of its font."""
+LIGATURE_WIDTH_RATIO = 1.25  # Width of a ligature glyph relative to the narrowest f of its font
 
 _AFTER_FL = frozenset("aouiyäöüáàâóòôúùûæœø")
 

@@ -28,15 +28,12 @@ from gistread.book.formats.pdf.word_repair import LIGATURE_WIDTH_RATIO, restore_
 _LINE = re.compile(r"[^\r\n\ufffe\x02]+[\ufffe\x02]?")
 _WORD = re.compile(r"\S+")
 _F = re.compile("f")
-_MOST_CHARACTERS = 400_000
-"""Per page."""
+_MOST_CHARACTERS = 400_000  # Per page
 _MOST_LINKS = 2_000
 _MOST_ENTRIES = 20_000
-_FARTHEST_POINTS = 20_000
-"""From the corner; PDF allows 14,400."""
+_FARTHEST_POINTS = 20_000  # From the corner; PDF allows 14,400
 _WIDE_GAP_EMS = 1.3
-_CLOSE_EMS = 0.55
-"""Average advance of running text, spaces included, is less."""
+_CLOSE_EMS = 0.55  # Average advance of running text, spaces included, is less
 _METADATA = ("Title", "Author", "Subject", "Keywords", "Creator")
 _TEXT_FLAGS_BYTES = 512
 
@@ -89,8 +86,7 @@ class _Reader:
         self.text = text
         self.count = min(pdfium.FPDFText_CountChars(text), _MOST_CHARACTERS)
         self.characters = self._characters()
-        self.lost_letters: set[int] = set()
-        """Indices of each f that stands for a ligature."""
+        self.lost_letters: set[int] = set()  # Indices of each f that stands for a ligature
         self._box = tuple(ctypes.c_double() for _ in range(4))
         self._origin = (ctypes.c_double(), ctypes.c_double())
         self._matrix = pdfium.FS_MATRIX()

@@ -33,10 +33,8 @@ from gistread.engine.llama.worker.system_info import library
 from gistread.engine.protocol import Message, Rates
 from gistread.errors import GistreadError, PromptTooLongError
 
-_NICENESS = 5
-"""The user interface goes before the model on a machine with few cores."""
-_SAVE_WITHIN_S = 1.5
-"""Time to finish writing a prompt cache file after the pipe closed."""
+_NICENESS = 5  # The user interface goes before the model on a machine with few cores
+_SAVE_WITHIN_S = 1.5  # Time to finish writing a prompt cache file after the pipe closed
 _UNMEASURED_PARALLEL = 4
 
 
@@ -49,8 +47,7 @@ class Worker:
         self._writing = threading.Lock()
         self._inbox: queue.SimpleQueue[messages.Request | messages.Command] = queue.SimpleQueue()
         self._model: LoadedModel | None = None
-        self._scheduler: Scheduler | Embedding | None = None
-        """`Embedding` for an embedding model."""
+        self._scheduler: Scheduler | Embedding | None = None  # `Embedding` for an embedding model
 
     def run(self) -> None:
         threading.Thread(target=self._read, name="reader", daemon=True).start()

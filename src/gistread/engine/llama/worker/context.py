@@ -32,8 +32,7 @@ class Outcome(Enum):
 
     DONE = auto()
     INTERRUPTED = auto()
-    FULL = auto()
-    """No room in the KV cache."""
+    FULL = auto()  # No room in the KV cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +86,8 @@ class Context:
         self.flash_attention = flash_attention
         self.sequences = sequences
         self.batch_tokens = batch_tokens
-        self.dimension: int = llama.llama_model_n_embd_out(weights.handle)
-        """Numbers in a vector."""
-        self._memory = llama.llama_get_memory(self.handle)
-        """None for a model without a KV cache."""
+        self.dimension: int = llama.llama_model_n_embd_out(weights.handle)  # Numbers in a vector
+        self._memory = llama.llama_get_memory(self.handle)  # None for a model without a KV cache
         encodes = self._memory is None or not llama.llama_model_has_decoder(weights.handle)
         self._evaluate = llama.llama_encode if encodes else llama.llama_decode
         self._batch = llama.llama_batch_init(batch_tokens, 0, 1)

@@ -20,10 +20,8 @@ from gistread.engine.llama.worker.scheduler import StatusReporter
 from gistread.engine.llama.worker.weights import Weights
 from gistread.engine.protocol import Phase, Priority, Usage
 
-_EMPTY_TEXT = "."
-"""Embedded in place of a text without tokens."""
-_LONGEST_TOKEN = 64
-"""Characters. At most this many times the window are tokenized."""
+_EMPTY_TEXT = "."  # Embedded in place of a text without tokens
+_LONGEST_TOKEN = 64  # Characters. At most this many times the window are tokenized.
 _SENTENCE_END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s)|[。！？]|\n")
 
 
@@ -33,10 +31,8 @@ class EmbeddingRequest:
 
     id: int
     priority: Priority
-    texts: list[list[int]]
-    """Tokens of each text; each fits the window."""
-    truncated: int
-    """How many texts were longer."""
+    texts: list[list[int]]  # Tokens of each text; each fits the window
+    truncated: int  # How many texts were longer
     vectors: list[npt.NDArray[np.float32]] = field(default_factory=list)
     worked_s: float = 0.0
     cancelled: bool = False

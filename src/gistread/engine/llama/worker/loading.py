@@ -26,12 +26,9 @@ from gistread.engine.protocol import Placement
 from gistread.errors import EngineError
 from gistread.units import format_size
 
-EMBEDDED_TOKENS = 2048
-"""Largest window of an embedding model: attention costs the square of it."""
-_BATCH_OF_TEXTS = 512
-"""Tokens of texts embedded together. More are no faster on a CPU."""
-_TEXTS = 32
-"""Texts embedded together. llama.cpp fails if a batch's tokens cannot be divided evenly among them."""
+EMBEDDED_TOKENS = 2048  # Largest window of an embedding model: attention costs the square of it
+_BATCH_OF_TEXTS = 512  # Tokens of texts embedded together. More are no faster on a CPU.
+_TEXTS = 32  # Texts embedded together. llama.cpp fails if a batch's tokens cannot be divided evenly among them.
 _ALL_LAYERS = 999
 
 
@@ -45,19 +42,15 @@ class LoadedModel:
 
     weights: Weights
     context: Context
-    context_tokens: int
-    """Window: prompt and answer of one request."""
+    context_tokens: int  # Window: prompt and answer of one request
     batch_tokens: int
     threads: int
     device: str
     on_gpu: bool = False
-    placement: Placement | None = None
-    """None for an embedding model."""
-    token_bytes: float = 0.0
-    """Of a token in the KV cache; 0: unknown, or no KV cache."""
+    placement: Placement | None = None  # None for an embedding model
+    token_bytes: float = 0.0  # Of a token in the KV cache; 0: unknown, or no KV cache
     cache_files: PromptCacheFiles | None = None
-    parallel: int = 8
-    """Concurrent requests: a guess until the client sends what was measured (`Configure`)."""
+    parallel: int = 8  # Concurrent requests: a guess until the client sends what was measured (`Configure`)
 
 
 def load(

@@ -12,8 +12,7 @@ from gistread.engine.llama.gguf_contents import Tensor
 
 _ALPHA = "adapter.lora.alpha"
 _A, _B = ".lora_a", ".lora_b"
-_DTYPES: dict[int, np.dtype[Any]] = {0: np.dtype("<f4"), 1: np.dtype("<f2")}
-"""Unquantized tensor types."""
+_DTYPES: dict[int, np.dtype[Any]] = {0: np.dtype("<f4"), 1: np.dtype("<f2")}  # Unquantized tensor types
 
 
 def merge(model: Path, adapter: Path) -> None:

@@ -20,12 +20,10 @@ import numpy.typing as npt
 from gistread.engine.llama.machine import available_bytes
 from gistread.engine.llama.worker.prefix_tree import common_prefix
 
+# Of all states. 2,000 tokens take 46 MB with the starter, 230 MB with a model of 3 billion parameters.
 LIMIT_BYTES = 2 * 2**30
-"""Of all states. 2,000 tokens take 46 MB with the starter, 230 MB with a model of 3 billion parameters."""
-_SHARE = 8
-"""Limit as a fraction of free memory: one eighth."""
-_BACKGROUND_RUNS = 8
-"""Most runs kept for background work, which only continues its last prompts."""
+_SHARE = 8  # Limit as a fraction of free memory: one eighth
+_BACKGROUND_RUNS = 8  # Most runs kept for background work, which only continues its last prompts
 _PINNED_SHARE = 0.8
 """Most of the limit that may be pinned. The rest is for what requests leave behind: without room of its own, each of
 these would evict a pinned run that is about to be used."""
@@ -36,27 +34,22 @@ State = npt.NDArray[np.uint8]
 class EvictionRank(IntEnum):
     """Order of eviction, lowest first."""
 
-    BACKGROUND = 0
-    """Left by background work."""
-    INTERACTIVE = 1
-    """Left by an interactive request."""
-    PINNED = 2
-    """Evaluated ahead for later requests. Never evicted for another pinned run."""
+    BACKGROUND = 0  # Left by background work
+    INTERACTIVE = 1  # Left by an interactive request
+    PINNED = 2  # Evaluated ahead for later requests. Never evicted for another pinned run.
 
 
 @dataclass(eq=False, slots=True)
 class OffloadedRun:
     """The KV state of consecutive tokens: a node of the tree."""
 
-    start: int
-    """Position of the first token; the tokens before it are in the parents."""
+    start: int  # Position of the first token; the tokens before it are in the parents
     tokens: list[int]
     state: State
     parent: "OffloadedRun | None"
     rank: EvictionRank
     used_at: int = 0
-    children: list["OffloadedRun"] = field(default_factory=list)
-    """Runs that continue from any position in this one."""
+    children: list["OffloadedRun"] = field(default_factory=list)  # Runs that continue from any position in this one
 
     @property
     def end(self) -> int:
@@ -67,8 +60,8 @@ class OffloadedRun:
 class OffloadedPrefix:
     """The longest offloaded beginning of a prompt."""
 
+    # From position 0 on; each is used up to the start of the next, the last up to `length`.
     runs: tuple[OffloadedRun, ...]
-    """From position 0 on; each is used up to the start of the next, the last up to `length`."""
     length: int
 
 
@@ -84,8 +77,7 @@ class Offload:
         self._free_bytes = free_bytes
         self._roots: list[OffloadedRun] = []
         self._clock = itertools.count(1)
-        self.size = 0
-        """Bytes of all states."""
+        self.size = 0  # Bytes of all states
 
     def find(self, tokens: Sequence[int]) -> OffloadedPrefix:
         wanted = list(tokens)

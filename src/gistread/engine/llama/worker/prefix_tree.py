@@ -24,8 +24,7 @@ class PrefixTree:
         self._root = _Node([], None, set())
         self._leaves: dict[int, _Node] = {}
         self._lengths: dict[int, int] = {}
-        self.cells = 0
-        """Cells in use; shared ones count once."""
+        self.cells = 0  # Cells in use; shared ones count once
 
     def length(self, sequence: int) -> int:
         """Number of tokens in a sequence."""

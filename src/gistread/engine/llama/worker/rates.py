@@ -15,20 +15,15 @@ from gistread.engine.llama.worker.context import BatchToken, Context, DecodeErro
 from gistread.engine.llama.worker.loading import LoadedModel
 from gistread.engine.protocol import Rates
 
-_PROMPT_TOKENS = 256
-"""Longest prompt measured; longer ones are evaluated in batches of about this size anyway."""
-_PILOT_TOKENS = 16
-"""Measured first, to find how many tokens fit the time limit."""
+_PROMPT_TOKENS = 256  # Longest prompt measured; longer ones are evaluated in batches of about this size anyway
+_PILOT_TOKENS = 16  # Measured first, to find how many tokens fit the time limit
 _PREFILL_S = 1.0
 _DECODE_S = 1.0
-_REPEATS = 3
-"""The fastest counts: other load only adds time."""
-_LEVEL_S = 0.3
-"""Most time spent on one number of sequences."""
+_REPEATS = 3  # The fastest counts: other load only adds time
+_LEVEL_S = 0.3  # Most time spent on one number of sequences
 _MOST_SEQUENCES = 32
 _ALWAYS_TRIED = 8
-_PAYS = 1.1
-"""Doubling the sequences pays if the total rate grows by this factor."""
+_PAYS = 1.1  # Doubling the sequences pays if the total rate grows by this factor
 
 
 class DisturbedError(Exception):
@@ -70,10 +65,8 @@ class _Measurement:
     """One run. The decoding sequences are forked from one that holds the prompt."""
 
     context: Context
-    needed_cpu: float
-    """Least processor seconds per second."""
-    exhaustive: bool
-    """Measure every number of sequences, as on a GPU, where only many pay."""
+    needed_cpu: float  # Least processor seconds per second
+    exhaustive: bool  # Measure every number of sequences, as on a GPU, where only many pay
     random: Random
     trunk: int
     prompt: int = 0

@@ -16,8 +16,7 @@ class TextStream:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._reasoning = ReasoningFilter()
         self._stop = StopStringFilter(stop)
-        self.text = ""
-        """All released text."""
+        self.text = ""  # All released text
 
     @property
     def stopped(self) -> bool:
@@ -49,18 +48,14 @@ class Request:
     priority: Priority
     prompt: list[int]
     max_tokens: int
-    sampler: FreeSampler | OptionSampler | None
-    """None: the prompt is only evaluated."""
+    sampler: FreeSampler | OptionSampler | None  # None: the prompt is only evaluated
     stream: TextStream
-    stable: int = 0
-    """Length in tokens of the beginning worth a prompt cache file."""
+    stable: int = 0  # Length in tokens of the beginning worth a prompt cache file
     pin: bool = False
     cache_file_tried: bool = False
-    sequence: int | None = None
-    """Of the KV cache. None while waiting."""
+    sequence: int | None = None  # Of the KV cache. None while waiting.
     generated: list[int] = field(default_factory=list)
-    reused: int = 0
-    """Prompt tokens found in the cache."""
+    reused: int = 0  # Prompt tokens found in the cache
     prefilled: int = 0
     worked_s: float = 0.0
     cancelled: bool = False

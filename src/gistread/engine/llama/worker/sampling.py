@@ -12,13 +12,11 @@ from gistread.engine.llama.worker.prefix_tree import common_prefix
 from gistread.engine.llama.worker.weights import Weights
 from gistread.engine.protocol import Sampling
 
-_PENALTY_WINDOW = 256
-"""Tokens considered by the repetition penalties: about one gist."""
+_PENALTY_WINDOW = 256  # Tokens considered by the repetition penalties: about one gist
 _DRY_BASE = 1.75
 _DRY_ALLOWED_LENGTH = 3
 _DRY_BREAKERS = (b"\n", b":", b'"', b"*")
-_NO_OPTION = b"\0"
-"""Never a prefix of anything."""
+_NO_OPTION = b"\0"  # Never a prefix of anything
 
 _TOKEN_DATA = np.dtype([("id", np.int32), ("logit", np.float32), ("p", np.float32)])
 
@@ -93,11 +91,10 @@ class OptionSampler:
         self._names = list(options)
         self._options = [option.encode() for option in options]
         self._text = b""
-        self.probability = 1.0
-        """Product over the tokens so far, each relative to the legal tokens."""
+        self.probability = 1.0  # Product over the tokens so far, each relative to the legal tokens
         first, last = min(options), max(options)
+        # Tokens that every option begins with, evaluated with the prompt.
         self.common_tokens = weights.tokens_of(first[: common_prefix(first, last)] if first != last else "")
-        """Tokens that every option begins with, evaluated with the prompt."""
         for token in self.common_tokens:
             self._text += weights.piece(token)
 

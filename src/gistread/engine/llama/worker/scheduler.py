@@ -38,8 +38,7 @@ class StatusReporter:
     clock: Callable[[], float]
     stats: Callable[[], WorkerStats] = WorkerStats
     sent_s: float = 0.0
-    is_idle: bool = True
-    """Whether the last status sent was idle."""
+    is_idle: bool = True  # Whether the last status sent was idle
 
     def busy(self, phase: Phase, priority: Priority, tokens_per_s: float, fraction: float | None) -> None:
         """Report work, unless the last report is too recent."""
@@ -67,17 +66,14 @@ class Scheduler:
         self._context = model.context
         self._send = send
         self._slots = Slots(model.context, model.cache_files, on_gpu=model.on_gpu)
-        self._requests: list[Request] = []
-        """Running and waiting, in order of arrival."""
+        self._requests: list[Request] = []  # Running and waiting, in order of arrival
         self._evaluating: tuple[Request, ...] = ()
         self._status = StatusReporter(send, clock, self._stats)
-        self._rates: dict[Phase, float] = {}
-        """Tokens a second by phase, smoothed over batches."""
+        self._rates: dict[Phase, float] = {}  # Tokens a second by phase, smoothed over batches
         self._busy_s = self._decode_s = 0.0
+        # Tokens and their KV state, to be written to disk when idle.
         self._unsaved: tuple[list[int], State] | None = None
-        """Tokens and their KV state, to be written to disk when idle."""
-        self.saved = threading.Event()
-        """Set while nothing is to be written to disk."""
+        self.saved = threading.Event()  # Set while nothing is to be written to disk
         self.saved.set()
 
     @property

@@ -19,13 +19,11 @@ from gistread.engine.llama.worker.prompt_cache_files import LEAST_TOKENS, Prompt
 from gistread.engine.llama.worker.requests import Request
 from gistread.engine.protocol import Priority
 
-_BACKGROUND_SEQUENCES = 4
-"""Sequences kept after background requests: the next ones begin like the last."""
-_IDLE_CELLS = 1024
-"""Idle cells that may stay in the cache of a CPU; the next request usually shares what was used last."""
+_BACKGROUND_SEQUENCES = 4  # Sequences kept after background requests: the next ones begin like the last
+_IDLE_CELLS = 1024  # Idle cells that may stay in the cache of a CPU; the next request usually shares what was used last
 _LEAST_OFFLOADED = 64
+# Fewer tokens than these, beyond what is shared or offloaded, are dropped: a question, or a task with its gist.
 _LEAST_OFFLOADED_BACKGROUND = 256
-"""Fewer tokens than these, beyond what is shared or offloaded, are dropped: a question, or a task with its gist."""
 
 
 class Slots:
@@ -38,15 +36,12 @@ class Slots:
         # The state of a sliding window or a recurrent model is valid at its end only.
         self._cache_files = cache_files if context.weights.can_restart_anywhere else None
         self._tree = PrefixTree()
-        self._running: dict[int, Request] = {}
-        """Keyed by sequence."""
-        self._spare = context.sequences - 1
-        """Reserved for saving, offloading and restoring states."""
+        self._running: dict[int, Request] = {}  # Keyed by sequence
+        self._spare = context.sequences - 1  # Reserved for saving, offloading and restoring states
+        # Logical time at which a request last released each sequence.
         self._used_at = dict.fromkeys(range(self._spare), 0)
-        """Logical time at which a request last released each sequence."""
         self._clock = itertools.count(1)
-        self._background: deque[int] = deque()
-        """Sequences released by background requests, the latest last."""
+        self._background: deque[int] = deque()  # Sequences released by background requests, the latest last
 
     @property
     def running(self) -> list[Request]:

@@ -14,12 +14,10 @@ import orjson
 
 from gistread.engine.llama.fit import Gpu
 
-_DISCRETE, _INTEGRATED = 1, 2
-"""ggml's device types for graphics cards; 0 is a processor, 3 a library such as BLAS."""
+_DISCRETE, _INTEGRATED = 1, 2  # ggml's device types for graphics cards; 0 is a processor, 3 a library such as BLAS
 _ERROR_LEVEL = 4
 _FLASH_ATTENTION = re.compile(r"Flash Attention (?:was auto, set to )?(enabled|disabled)")
-_CALLBACKS: list[object] = []
-"""Referenced for as long as llama.cpp may call them: the life of the process."""
+_CALLBACKS: list[object] = []  # Referenced for as long as llama.cpp may call them: the life of the process
 
 
 def library() -> str:
@@ -81,8 +79,7 @@ class LlamaLog:
 
     def __init__(self) -> None:
         self.errors: list[str] = []
-        self.flash_attention = False
-        """Whether the last context uses flash attention, according to the log."""
+        self.flash_attention = False  # Whether the last context uses flash attention, according to the log
         callback = llama.llama_log_callback(self._on_line)
         llama.llama_log_set(callback, None)
         _CALLBACKS.append(callback)

@@ -18,8 +18,7 @@ from gistread.errors import EngineError
 
 _PIECE_BYTES = 256
 _CACHED_PARAGRAPHS = 2048
-_LONGEST_CACHED = 16_384
-"""Characters. Tokens of longer paragraphs are not cached."""
+_LONGEST_CACHED = 16_384  # Characters. Tokens of longer paragraphs are not cached.
 _BETWEEN_PARAGRAPHS = (re.compile(r"(?<=\n\n)(?=\S)"), re.compile(r"(?<=\n)(?=\n\S)"))
 _PROBE = "end.\n\nThe\n\n“No,” he\n\n<12>\n\nAnd\n\n12 3\n\n—Ça\n\n我们。\n\n'I\n\n(so\n\n---\nA\n\n\n \n\nB"
 
@@ -36,12 +35,11 @@ class Weights:
         self._adapter = _load_adapter(handle, adapter) if adapter else None
         self.vocab = llama.llama_model_get_vocab(handle)
         self.vocabulary = llama.llama_vocab_n_tokens(self.vocab)
+        # Whether a sequence can be cut at any position; a recurrent state cannot.
         self.can_roll_back = not (llama.llama_model_is_recurrent(handle) or llama.llama_model_is_hybrid(handle))
-        """Whether a sequence can be cut at any position; a recurrent state cannot."""
-        self.window: int = llama.llama_model_n_swa(handle)
-        """Sliding window in tokens; 0: none."""
+        self.window: int = llama.llama_model_n_swa(handle)  # Sliding window in tokens; 0: none
+        # Whether a saved sequence can be cut at any position; a sliding window is saved without earlier tokens.
         self.can_restart_anywhere = self.can_roll_back and not self.window
-        """Whether a saved sequence can be cut at any position; a sliding window is saved without earlier tokens."""
         self._adds_bos = bool(llama.llama_vocab_get_add_bos(self.vocab))
         self._template = ChatTemplate(
             template_source,
@@ -50,8 +48,8 @@ class Weights:
         )
         self._control = self._control_pattern()
         self._tokenize_cached = lru_cache(_CACHED_PARAGRAPHS)(self._tokenize)
+        # Where a text can be split without changing its tokens; None if unknown.
         self._between = next((cut for cut in _BETWEEN_PARAGRAPHS if self._can_divide(cut)), None)
-        """Where a text can be split without changing its tokens; None if unknown."""
 
     def apply_adapter(self, context: llama.llama_context_p) -> None:
         """Make a new context use the adapter, if there is one."""
