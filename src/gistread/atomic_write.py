@@ -8,10 +8,7 @@ _NAME_LENGTH = 40  # Characters of the file's own name in that of the temporary 
 
 
 def replace_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Replace a file's contents atomically and synced; its folder must exist.
-
-    Permissions are kept; a new file gets `mode`. Raises OSError.
-    """
+    """Replace a file atomically and synced. Permissions are kept; a new file gets `mode`. Raises OSError."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem[:_NAME_LENGTH]}", suffix=path.suffix)
     temporary = Path(name)
     try:

@@ -1,8 +1,4 @@
-"""User settings: one TOML file, validated when read and changed without losing a comment.
-
-A missing file means all defaults. Errors give the file, the line, the setting and the allowed values. Names of themes,
-models and commands are plain text here; whoever uses them checks them.
-"""
+"""User settings: one TOML file, validated when read and changed without losing a comment."""
 
 import difflib
 import re
@@ -34,15 +30,11 @@ PROGRESS_PARTS = ("title", "chapter", "chapter-left", "book-left", "page", "perc
 
 
 class _Range(NamedTuple):
-    """The smallest and the largest allowed number."""
-
     low: int
     high: int
 
 
 class _Words(NamedTuple):
-    """The words that a text may consist of."""
-
     allowed: tuple[str, ...]
 
 
@@ -106,7 +98,6 @@ class _Rule(NamedTuple):
 
 @cache
 def _rules() -> dict[str, _Rule]:
-    """What each setting may be, from its type."""
     hints = get_type_hints(Config, include_extras=True)
     return {name: _rule(hint) for name, hint in hints.items() if name != _KEYS}
 
@@ -161,11 +152,7 @@ def load_config(path: Path) -> Config:
 
 
 def save_setting(path: Path, key: str, value: Value) -> None:
-    """Write one setting and leave every other byte of the file alone. `key` is a setting or `keys.COMMAND`.
-
-    Raises UsageError for what `load_config` would refuse, StorageError if the file cannot be written; either way the
-    file is unchanged.
-    """
+    """Write one setting or `keys.COMMAND`, keeping every other byte. Raises UsageError, StorageError."""
     import tomlkit  # slow to import, and needed only to write
     from tomlkit.exceptions import TOMLKitError
 

@@ -1,7 +1,4 @@
-"""The errors that users see, and their exit statuses.
-
-An error says in one or two lines what is wrong and what to do. Any other exception is a bug in gistread.
-"""
+"""The errors that users see, and their exit statuses. Any other exception is a bug."""
 
 import re
 from enum import IntEnum

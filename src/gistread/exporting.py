@@ -212,12 +212,10 @@ def _place(book: Book, offset: int) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A quotation with its paragraphs and lines."""
     return "\n".join(f"> {line}".rstrip() for line in _block(text).split("\n"))
 
 
 def _block(text: str) -> str:
-    """Escaped text that keeps its line ends."""
     lines = [_inline(line.strip()) for line in text.strip().split("\n")]
     ends = ["\\" if line and number + 1 < len(lines) and lines[number + 1] else "" for number, line in enumerate(lines)]
     return "\n".join(line + end for line, end in zip(lines, ends, strict=True))

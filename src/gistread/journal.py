@@ -88,10 +88,7 @@ def read_records(path: Path, *, independent: bool = False) -> tuple[list[Record]
 
 
 def append_independent(path: Path, record: Record, *, wait_s: float) -> None:
-    """Append one record to a file of independent ones without reading them, creating file and folder.
-
-    Ends a torn line first. Waits up to `wait_s` for another process. Raises StorageError.
-    """
+    """Append to a file of independent records without reading them, creating it. Raises StorageError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with _open_locked(path, time.monotonic() + wait_s) as file:
@@ -110,10 +107,7 @@ def _is_torn(path: Path, length: int) -> bool:
 
 
 class Journal:
-    """A file open for appending, by one process at a time.
-
-    `records` are those found on opening, including the header, which the caller checks.
-    """
+    """A file open for appending, by one process at a time. `records` are those found on opening."""
 
     def __init__(self, path: Path, *, independent: bool = False, wait_s: float = 0.0) -> None:
         """Open, creating file and folder, and remove damage.
@@ -201,9 +195,7 @@ def locked(path: Path, *, wait_s: float) -> Iterator[None]:
 
 
 def _open_locked(path: Path, until: float) -> FileIO:
-    """Open and lock; `until` is in `time.monotonic`. Raises OSError, and StorageError if another process keeps the
-    lock.
-    """
+    """Open and lock; `until` is in `time.monotonic`. Raises OSError, StorageError if another process keeps the lock."""
     while True:
         # Unbuffered: what a full disk refuses must not be written later from a buffer.
         file = FileIO(path, "ab")

@@ -28,11 +28,7 @@ class MigratedData:
 def migrate_user_data(
     book: Book, user_data: UserData, marks: MarkStore, *, file: str, path: Path | None
 ) -> MigratedData | None:
-    """Copy what is stored of an earlier version of this book; None if there is none.
-
-    Call it before a new text is recorded as opened. `file`: SHA-256 of the file. Raises StorageError; it can then be
-    repeated.
-    """
+    """Copy the data of an earlier version, before this one is stored; None without. Raises StorageError."""
     for old in earlier_versions(user_data, book, file=file, path=path):
         if (carried := _migrate_from(book, old, user_data, marks, certain=bool(file) and old.file == file)) is not None:
             return carried

@@ -1,7 +1,4 @@
-"""Where gistread keeps its files.
-
-XDG variables work on every system, macOS and Windows included. Nothing is created here.
-"""
+"""Where gistread keeps its files. XDG variables work on every system; nothing is created here."""
 
 import os
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""Measures the user's reading speed by language.
-
-The median of recent samples: pauses and leafing do not distort it.
-"""
+"""Measures the user's reading speed by language: the median of recent samples."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path

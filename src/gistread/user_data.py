@@ -73,9 +73,7 @@ def mark_unsupported(answer: str, places: Sequence[tuple[int, int]]) -> tuple[st
 
 
 class UserData:
-    """User data of all books, in a directory that may not exist yet. Methods that read or write one book raise
-    StorageError.
-    """
+    """User data of all books, in a directory that may not exist yet. Raises StorageError."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory

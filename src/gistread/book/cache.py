@@ -1,7 +1,4 @@
-"""Caches extracted books, keyed by the SHA-256 of the file, so that a long book opens at once the second time.
-
-Entries carry a checksum and the extraction version; damaged or outdated ones are ignored.
-"""
+"""Caches extracted books, keyed by the SHA-256 of the file, so that a long book opens at once the second time."""
 
 import contextlib
 import hashlib
@@ -34,11 +31,7 @@ _RANGES: dict[str, type] = {
 
 
 def open_cached(source: Path, directory: Path, cancelled: Cancelled = never) -> Book:
-    """`open_book` through the cache in `directory`. Raises BookError.
-
-    An unwritable cache is not an error. The volumes of a series are cached separately. `cancelled` is polled while a
-    converter runs.
-    """
+    """`open_book` through the cache in `directory`, if that is writable; a series by volume. Raises BookError."""
 
     def read_one(stream: io.BufferedReader, path: Path) -> Book:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()

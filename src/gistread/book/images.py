@@ -20,10 +20,7 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 def read_image(book: Path, source: str) -> bytes:
-    """The bytes of the picture `source` (`Image.source`) of the book file `book`; also of a series' volume.
-
-    Raises BookError if it is missing, larger than `LIMIT_BYTES`, or outside the book.
-    """
+    """The bytes of a picture (`Image.source`) of this file. Raises BookError if it is missing or over `LIMIT_BYTES`."""
     if source.startswith("data:"):
         return _decode_data_url(source)
     if not source:

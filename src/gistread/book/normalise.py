@@ -49,10 +49,7 @@ def join_title(parts: Sequence[str]) -> str:
 
 
 def keep_lines(text: str, *, keep_spacing: bool = False) -> str:
-    """`text` with its line ends: verse, lists, tables.
-
-    Removes empty lines and the common indent. `keep_spacing` keeps gaps inside lines, as of columns.
-    """
+    """`text` with its line ends, without empty lines and common indent. `keep_spacing` keeps gaps inside lines."""
     lines = [line.rstrip() for line in text.expandtabs(4).split("\n")]
     lines = [line for line in lines if line.strip()]
     if not lines:

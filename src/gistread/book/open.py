@@ -1,7 +1,4 @@
-"""Opens a book: detects the format from the content and calls its reader.
-
-Files that cannot be read raise a BookError that says what they are and what to do. Never blocks on a pipe or device.
-"""
+"""Opens a book: detects the format from the content and calls its reader. Never blocks on a pipe or device."""
 
 import io
 import os

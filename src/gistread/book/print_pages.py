@@ -1,7 +1,4 @@
-"""Page numbers of about 250 words each, the same at every width, in every format, on every machine.
-
-Unrelated to the pages of a memory.
-"""
+"""Page numbers of about 250 words each, the same everywhere, and unrelated to the pages of a memory."""
 
 from gistread.book.model import Book
 

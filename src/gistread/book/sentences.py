@@ -32,10 +32,7 @@ _GAP = re.compile(r"\s*")
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """(start, end) of each sentence in order, without surrounding white space.
-
-    Every other character lies in exactly one span; no span is longer than `LONGEST_CHARACTERS`.
-    """
+    """(start, end) of each sentence, without surrounding white space and of at most `LONGEST_CHARACTERS`."""
     spans: list[tuple[int, int]] = []
     start = 0
     for match in _END.finditer(text):

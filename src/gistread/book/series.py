@@ -131,10 +131,7 @@ _Range = TypeVar("_Range", Paragraph, Span, Link, Image, LanguageSpan)
 
 
 def join_books(title: str, authors: Sequence[str], books: Sequence[Book]) -> Book:
-    """Join one or more books; `authors` defaults to those of all of them.
-
-    The source of a picture becomes "NUMBER/SOURCE" with the volume's number from 1.
-    """
+    """Join books. Picture sources become "NUMBER/SOURCE", volumes counted from 1. `authors` default to all."""
     volumes = _volumes(books)
     language = _language(books)
     spans: list[Span] = []

@@ -1,8 +1,4 @@
-"""Detects the format of a file from its first bytes.
-
-The name matters only where content is ambiguous: Markdown, and HTML fragments. Formats that cannot be read are named
-too, for the message.
-"""
+"""Detects the format of a file from its first bytes, also of those that cannot be read, for the message."""
 
 import re
 from dataclasses import dataclass

@@ -1,9 +1,4 @@
-"""The command `gistread`: parses the command line, runs one command and reports errors.
-
-Data goes to standard output, messages to standard error. Modules are imported only when a command needs them, so that
-`--help` and `--version` answer at once. Each command is in the module of its name; `read` also holds those that open
-the screen.
-"""
+"""The command `gistread`: runs one command and reports errors. Imports are late, so that `--help` answers at once."""
 
 import argparse
 import contextlib

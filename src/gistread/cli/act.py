@@ -55,7 +55,6 @@ def _read_html(file: str, name: str) -> bytes:
 
 
 def _history(file: Path | None) -> list[str]:
-    """The steps in a file, one a line."""
     if file is None:
         return []
     with open_file(file) as stream:

@@ -204,7 +204,6 @@ def _parts(table: Table) -> list[list[list[str]]]:
 
 
 def _about(run: _Run) -> str:
-    """The run: folder, task, models, size, and settings that differ from the defaults."""
     settings = run.settings
     documents = len({one.outcome.document for one in run.asked})
     questions = len({(one.outcome.document, one.outcome.question) for one in run.asked})

@@ -56,10 +56,7 @@ def loading_notes(info: EngineInfo, state: EngineState, config: Config) -> list[
 
 
 def choose_embedding_model(typed: str | None, config: Config, readers: Iterable[str]) -> Path | None:
-    """The embedding model of the command line, else of the settings if these readers use one.
-
-    Raises EngineError if it cannot be used, or if a reader needs one and there is none.
-    """
+    """The embedding model named, else that of the settings if a reader uses one. Raises EngineError."""
     if typed:
         return resolve_embedding_model(typed)
     for name in readers:

@@ -47,10 +47,7 @@ def memory_query(arguments: argparse.Namespace, model: str | None = None) -> Mem
 
 
 def find_memory(headers: Sequence[MemoryHeader], query: MemoryQuery, *, prefer: str = "") -> MemoryHeader:
-    """The memory that got furthest (`headers` have it first) among those that match.
-
-    Of several that got as far, the one by the model with the fingerprint `prefer`. Raises GistreadError if none match.
-    """
+    """The furthest of the matching memories; of equals, the one by the model `prefer`. Raises GistreadError."""
     read = [header for header in headers if header.pages]
     book = shlex.quote(query.book)
     if not read:

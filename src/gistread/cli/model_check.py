@@ -56,10 +56,7 @@ def check(model: ModelSource, config: Config, *, again: bool, json: bool) -> Exi
 
 
 async def is_reliable(engine: Engine, model: ModelSource, line: ProgressLine) -> bool | None:
-    """Whether a loaded model chooses by content, by its check, which is run if there is none yet.
-
-    None for a model on a server, and for one too slow to check. Raises EngineError.
-    """
+    """Whether a model chooses by content, checking it if needed; None on a server or too slow. Raises EngineError."""
     results = check_results()
     if engine.info.placement is not None and results.get(engine.info.fingerprint) is None:
         line.show(f"checking {engine.info.name} …")

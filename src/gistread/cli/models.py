@@ -1,7 +1,4 @@
-"""`gistread models …`: list the GGUF files on this machine, choose the default models, and the other actions' modules.
-
-Listing and choosing import only what reads file headers: fast for a hundred models.
-"""
+"""`gistread models …`: list the GGUF files on this machine and choose the default models."""
 
 import argparse
 import shlex

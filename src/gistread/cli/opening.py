@@ -1,7 +1,4 @@
-"""The settings and the book of a command.
-
-Imports no engine and no memory, so that a book is on screen quickly.
-"""
+"""The settings and the book of a command."""
 
 import argparse
 import sys
@@ -31,10 +28,7 @@ def open_named(name: str) -> Book:
 
 
 def settings(arguments: argparse.Namespace) -> Config:
-    """The settings, overridden by the command line. Raises UsageError.
-
-    `--model` alone also replaces the asking model of the settings.
-    """
+    """The settings, overridden by the command line. Raises UsageError."""
     config = load_config(default_paths().config_file)
     if getattr(arguments, "model", None):
         config = replace(config, asking_model="")

@@ -1,7 +1,4 @@
-"""Standard output for data, standard error for messages.
-
-Text of books and models may contain control characters; none of them reaches a terminal.
-"""
+"""Standard output for data, standard error for messages, both free of control characters."""
 
 import contextlib
 import io

@@ -1,7 +1,4 @@
-"""The command line: commands, options and their help.
-
-A first word that is not a command is a book. A book named like a command is opened as `./index`.
-"""
+"""The command line: commands, options and their help. A first word that is not a command is a book."""
 
 import argparse
 import difflib
@@ -41,10 +38,7 @@ class _Command:
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Parse a command line (without the program's name). `command` is the command, `module` holds its `run`.
-
-    Raises UsageError, or SystemExit after `--help` and `--version`.
-    """
+    """Parse a command line into `command`, its `module` and options. Raises UsageError, SystemExit after `--help`."""
     argv = _command_first(argv)
     name = argv[0] if argv and argv[0] in _COMMANDS else ""
     if name:

@@ -70,11 +70,7 @@ async def read_to_end(
     events: bool,
     on_open: Callable[[], Awaitable[None]] | None = None,
 ) -> int:
-    """Read the rest of the book and return the number of pages that existed before.
-
-    `book` is as typed, for hints; `events` go to standard output; `on_open` is awaited once the memory is open. Raises
-    InterruptError on cancellation: pages are saved as they are read.
-    """
+    """Read the rest of the book; return the number of pages that existed before. Raises InterruptError."""
     resumed_pages, started = 0, False
     try:
         async with aclosing(session.stream_reading()) as reading:

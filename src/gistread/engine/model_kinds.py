@@ -1,8 +1,4 @@
-"""Determines what a GGUF file is for, from its header and name: to write text, to make vectors, or neither.
-
-Many embedding models expect different prefixes for queries and documents. Files do not contain them, so they are looked
-up by the family's name.
-"""
+"""Determines what a GGUF file is for (text, vectors, neither), and the prefixes of its family, which files lack."""
 
 import re
 from dataclasses import dataclass
@@ -169,10 +165,7 @@ def makes_vectors(header: GgufHeader) -> bool:
 
 
 def check_makes_vectors(header: GgufHeader) -> None:
-    """Raises EngineError unless this is an embedding model.
-
-    llama.cpp can pool the tokens of any model, but vectors of models trained only to write find less than words do.
-    """
+    """Raises EngineError unless this is an embedding model: vectors of other models find less than words do."""
     if not header.architecture or not header.vocabulary:
         raise EngineError(
             f"{header.path.name} is a GGUF file without a model that reads text.",

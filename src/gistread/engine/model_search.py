@@ -1,7 +1,4 @@
-"""Finds model files: in the folders where common programs keep models, and the person's own.
-
-Folders and manifests follow other programs' documentation or source. Nothing is written.
-"""
+"""Finds model files in the user's folders and those of common programs, as their documentation or source says."""
 
 import contextlib
 import importlib.util

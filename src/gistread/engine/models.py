@@ -83,10 +83,7 @@ def resolve_embedding_model(spec: str) -> Path:
 
 
 def find_embedding_model(spec: str, reader: str) -> Path:
-    """The embedding model named, or the only one on the machine. `reader`: who needs it, for messages.
-
-    Raises NoEmbeddingModelError if there is none, and EngineError as `resolve_embedding_model`.
-    """
+    """The embedding model named, or the only one, for `reader`. Raises NoEmbeddingModelError, EngineError."""
     if spec:
         return resolve_embedding_model(spec)
     found = [model for model in find_models() if model.embeds]

@@ -207,11 +207,7 @@ class Engine(Protocol):
         """Evaluate the stable beginning of a prompt ahead of the requests that share it."""
 
     async def pin(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
-        """As `prepare`, but keep the result in memory: for many prompts that matter to this process only.
-
-        None if there is no room beside what is pinned already. Interactive requests may evict pinned prompts, and so
-        does a restart of the engine: see `pinned`.
-        """
+        """As `prepare`, but keep it in memory; None without room. Interactive requests may evict what is pinned."""
 
     async def pinned(self, prompts: Sequence[Prompt]) -> list[bool]:
         """Whether the stable beginning of each prompt is still evaluated, in order."""
@@ -231,10 +227,7 @@ class Engine(Protocol):
         """The final `Completion` of `stream`."""
 
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
-        """Let the model choose one of `options` (distinct, not empty), with decoding constrained to them (design D3).
-
-        A server that cannot constrain decoding is asked for the option's words; EngineError if it names none.
-        """
+        """Constrain the model to one of these distinct options (D3). EngineError if a server's answer names none."""
 
 
 class TextKind(StrEnum):
@@ -290,10 +283,7 @@ class Embedder(Protocol):
     async def embed(
         self, texts: Sequence[str], kind: TextKind = TextKind.DOCUMENT, priority: Priority = Priority.INTERACTIVE
     ) -> Embedded:
-        """Embed texts, loading the model first if needed. Raises EngineError.
-
-        Up to rounding, a text's vector is independent of the other texts. White space has a vector too.
-        """
+        """Embed texts, loading the model first if needed. Raises EngineError."""
 
 
 # Shared by engines.

@@ -61,11 +61,7 @@ def estimate_fit(entry: CatalogueEntry, machine: Machine) -> CatalogueFit | None
 
 
 def recommend(entries: Iterable[CatalogueEntry], machine: Machine) -> Recommendation | None:
-    """The best text model for a machine; None if none fits.
-
-    The largest that fits the GPU with `WINDOW_TOKENS`, else the largest in memory that the cores can handle, else the
-    fastest.
-    """
+    """The largest model for GPU or memory and cores, else the fastest that fits; None if none does."""
     texts = [entry for entry in entries if entry.kind == "text" and entry.size_bytes]
     on_gpu = [entry for entry in texts if needed_bytes(entry) <= machine.gpu_bytes]
     if on_gpu:

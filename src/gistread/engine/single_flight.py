@@ -20,7 +20,6 @@ class SingleFlight(Generic[T]):
     """Runs `start` while a caller awaits it; once it ended, the next caller runs it again. Await `close`."""
 
     def __init__(self, start: Callable[[], Coroutine[Any, Any, T]], name: str) -> None:
-        """`name`: of the task."""
         self._start = start
         self._name = name
         self._run: _Run[T] | None = None
@@ -35,10 +34,7 @@ class SingleFlight(Generic[T]):
         return self._closed
 
     async def wait(self) -> T:
-        """Start, or join the start under way. Raises what starting raises, and EngineError once closed.
-
-        When the last caller is cancelled the start is cancelled, and awaited.
-        """
+        """Start or join, and raise what starting raises. When the last caller is cancelled, so is the start."""
         while self._run is not None and not self._run.task.done() and self._run.task.cancelling():
             await asyncio.wait({self._run.task})
         run = self._current()

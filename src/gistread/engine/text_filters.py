@@ -67,10 +67,7 @@ class ReasoningFilter:
         return self._thinking
 
     def feed(self, text: str) -> tuple[str, bool]:
-        """Add text. Returns what can be passed on, and whether everything passed on before was reasoning.
-
-        The latter happens when the chat template writes the opening tag and the model only the closing one.
-        """
+        """Returns text to pass on, and whether all before was reasoning, whose opening tag the template wrote."""
         self._withheld += text
         passed: list[str] = []
         void = False

@@ -23,10 +23,7 @@ async def ask(
     options: ReaderOptions,
     timeout_s: float = 0.0,
 ) -> tuple[Outcome, EngineError | None]:
-    """The outcome of the question, filled into a `blank` one; and the error, if the engine failed.
-
-    Building artifacts counts neither for `timeout_s` (0: no limit) nor for the seconds. Raises only on cancellation.
-    """
+    """The outcome of the question, filled into `blank`, and the engine's error. `timeout_s` 0: no limit."""
     events: list[str] = []
     lookups: list[int] = []
     answered: Answered | None = None

@@ -29,11 +29,7 @@ class Estimate:
 
 
 def estimate(values: Mapping[Key, float], *, seed: int = 0, draws: int = 2000, level: float = 0.95) -> Estimate | None:
-    """The mean of the values and its interval at `level`; None without values.
-
-    Documents are drawn with replacement, with all their values. For a single document its questions are drawn, so the
-    interval is about other questions to it.
-    """
+    """The mean and its interval, by drawing documents, or the questions of a single one. None without values."""
     if not values:
         return None
     of_document: dict[str, list[float]] = defaultdict(list)

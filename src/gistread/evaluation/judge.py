@@ -30,10 +30,7 @@ _METRICS = ("lr-1", "lr-2")
 
 
 async def rate(question: str, answer: str, references: Iterable[str], engine: Engine) -> tuple[Rating, Usage]:
-    """The rating by `engine` as the judge, and its cost. An empty answer is not shown to it.
-
-    Raises EngineError when the engine fails, PromptTooLongError when answer and reference do not fit its window.
-    """
+    """The rating by `engine` and its cost. Raises EngineError, PromptTooLongError."""
     usage = NO_USAGE
     best = Rating.NONE
     if not answer.strip():
@@ -53,10 +50,7 @@ async def rate(question: str, answer: str, references: Iterable[str], engine: En
 async def rate_all(
     folder: Path, asked: Iterable[AnsweredQuestion], engine: Engine
 ) -> AsyncGenerator[tuple[int, int], None]:
-    """Rate the answers that this judge has not rated yet; yields done and total.
-
-    An answer that does not fit the judge's window is rated NONE. Raises EngineError, StorageError.
-    """
+    """Rate the answers not rated yet; yields done and total. Raises EngineError, StorageError."""
     known = _known(_path(folder, engine))
     answers = [one for one in asked if one.question.references]
     yield len(known), len(answers)

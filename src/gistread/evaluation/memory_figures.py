@@ -1,7 +1,4 @@
-"""Figures of each memory of a run: pages, compression and cost, one JSON object a line in `texts.jsonl`.
-
-They outlive the memories, which may be deleted.
-"""
+"""Figures of each memory of a run: pages, compression and cost, kept in `texts.jsonl` when memories are deleted."""
 
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, fields

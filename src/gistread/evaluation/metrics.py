@@ -39,10 +39,7 @@ class Metric:
 
 
 def scores(case: Case, names: Iterable[str] | None = None) -> tuple[tuple[str, float], ...]:
-    """The applicable metrics among these names (None: all), in the order of `METRICS`.
-
-    Raises GistreadError for ROUGE without its package.
-    """
+    """The applicable metrics among these names (None: all). Raises GistreadError for ROUGE without its package."""
     wanted = METRICS if names is None else set(names)
     found = ((metric.name, metric.of(case)) for metric in METRICS.values() if metric.name in wanted)
     return tuple((name, value) for name, value in found if value is not None)

@@ -1,8 +1,4 @@
-"""The outcomes of a run on disk: one JSON object a line, each synced before the next question.
-
-A line holds the question, the right answers, what the reader did and said, and its scores. A killed run leaves at most
-half a line, which is dropped.
-"""
+"""The outcomes of a run: one JSON object a line, each synced; a torn last line is dropped."""
 
 import os
 from collections.abc import Iterable, Mapping

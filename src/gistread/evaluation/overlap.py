@@ -45,10 +45,7 @@ def _words(text: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def rouge(answer: str, reference: str) -> Mapping[str, float]:
-    """The F measure of each of `ROUGE_KINDS`. Raises GistreadError without the package.
-
-    Words are runs of ASCII letters and digits, as in published figures, so other scripts are not measured.
-    """
+    """The F measure of each of `ROUGE_KINDS`, over ASCII words only. Raises GistreadError without the package."""
     found = _scorer().score(reference, answer)
     return {kind: float(found[kind].fmeasure) for kind in ROUGE_KINDS}
 

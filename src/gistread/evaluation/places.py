@@ -1,7 +1,4 @@
-"""Compares places in a book: which pages have the answer, and how much of it the model saw.
-
-A place is the start and end of characters in `Book.text`; places may overlap and be in any order.
-"""
+"""Compares ranges of a book: which pages have the answer, and how much of it the model saw."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,4 @@
-"""The plots of a run: scores over tokens in context, and heat maps of needle tests.
-
-PNG files are drawn by matplotlib (optional extra `eval`) without a screen; a heat map is also a text table.
-"""
+"""The plots of a run as PNG: scores over tokens in context, and heat maps of needle tests."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -80,10 +77,7 @@ def heat_map_cells(drawn: HeatMap) -> Cells:
 
 
 def draw_scatter(rows: Sequence[Row], metric: str, title: str, path: Path) -> None:
-    """Plot the score of each reader with its interval over its tokens in context.
-
-    Raises GistreadError without matplotlib, StorageError when the file cannot be written.
-    """
+    """Plot each reader's score over its tokens in context. Raises GistreadError without matplotlib, StorageError."""
     figure = _figure(8.0, 5.0)
     axes = figure.add_subplot()
     tokens, scores = [row.figures[TOKENS].mean for row in rows], [row.figures[metric] for row in rows]

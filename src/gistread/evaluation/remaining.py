@@ -12,10 +12,7 @@ from gistread.readers.registry import METHODS
 def seconds_left(
     plan: Plan, known: Mapping[Key, AnsweredQuestion], read: Iterable[str], pace: Pace, at_once: int = 1
 ) -> float | None:
-    """Seconds for the questions without an outcome and the memories they need; None before anything was timed.
-
-    `read` are the documents with a complete memory, `at_once` the questions asked concurrently.
-    """
+    """Seconds for unanswered questions and unfinished memories; None before anything was timed."""
     todo = plan.todo(known)
     if not todo:
         return 0.0

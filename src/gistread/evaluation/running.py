@@ -1,8 +1,4 @@
-"""Runs an evaluation: every reader over every question of the sample, document by document, as a stream of events.
-
-A document's memory is built once and shared by the readers that need one; the others are asked before. Questions with
-an outcome are not asked again, so a killed run resumes.
-"""
+"""Runs every reader over every sampled question, document by document, and resumes a killed run."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
@@ -129,11 +125,7 @@ RunEvent = MemoryProgress | ArtifactBuilt | QuestionStarted | QuestionMeasured
 async def run(
     plan: Plan, engine: Engine, store: MemoryStore, outcomes: OutcomeFile, asking: Engine | None = None
 ) -> AsyncGenerator[RunEvent, None]:
-    """Ask all questions without an outcome. May be cancelled or killed at any time.
-
-    `asking` is the model that answers, if it is not the one that makes memories. Raises EngineError when an engine
-    fails repeatedly, StorageError when outcomes cannot be written.
-    """
+    """Ask all questions without an outcome; may be killed at any time. Raises EngineError, StorageError."""
     async with aclosing(merged(_Run(plan, engine, asking or engine, store, outcomes).work)) as events:
         async for event in events:
             yield event

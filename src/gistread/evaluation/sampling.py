@@ -1,7 +1,4 @@
-"""Samples the questions of a task by a seed, spread over the documents.
-
-A question is chosen by its identifiers and the seed alone. A larger sample of the same seed contains the smaller one.
-"""
+"""Samples questions by their identifiers and a seed alone, so a larger sample contains the smaller one."""
 
 import hashlib
 from collections.abc import Iterable
@@ -11,10 +8,7 @@ from gistread.evaluation.model import Document
 
 
 def sample(documents: Iterable[Document], limit: int, seed: int, most_documents: int = 0) -> list[Document]:
-    """At most `limit` questions of at most `most_documents` documents (0: all), in the order of the file.
-
-    Documents take turns: each gives one question, then each that has more a second, until there are enough.
-    """
+    """At most `limit` questions, taken from documents in turn, of at most `most_documents` (0: all)."""
     found = [document for document in documents if document.questions]
     drawn = sorted(found, key=lambda document: _lot(seed, document.id))[: most_documents or None]
     turns = [

@@ -1,7 +1,4 @@
-"""The settings of a run, in `run.json`. A run is only resumed with the same settings, so its outcomes are comparable.
-
-Readers and time limits are not among them and may change.
-"""
+"""The settings of a run, in `run.json`: a run is only resumed with the same ones."""
 
 import hashlib
 from dataclasses import asdict, dataclass, field, fields
@@ -70,10 +67,7 @@ _HASHES = ("data", "fingerprint", "asking_fingerprint", "embedding", "prompts")
 
 
 def settle(folder: Path, settings: RunSettings) -> None:
-    """Write the settings of a new run, or check that those of an existing run are the same.
-
-    Raises UsageError with the differences, StorageError when the folder cannot be used.
-    """
+    """Write the settings of a new run or compare those of an existing one. Raises UsageError, StorageError."""
     path = folder / FILE_NAME
     try:
         folder.mkdir(parents=True, exist_ok=True)

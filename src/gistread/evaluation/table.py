@@ -1,6 +1,4 @@
-"""The outcomes of a run as a table, in Markdown, plain text and JSON: a row a reader, a column a metric with its
-interval; and paired differences from a baseline.
-"""
+"""The outcomes of a run as a table of readers and metrics, and paired differences from a baseline."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,4 @@
-"""Adds files and folders to the library.
-
-Blocking; run it in a thread. Books removed from the list do not come back with their folder.
-"""
+"""Adds files and folders to the library, in a thread. Removed books do not come back with their folder."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -46,10 +43,7 @@ def add_folder(
     stopped: Callable[[], bool],
     report: Callable[[AddResult], None] = lambda _: None,
 ) -> AddResult:
-    """Add a folder and all books below it. Raises FolderError, StorageError.
-
-    `report` is called and `stopped` polled for every file. Books found before a stop are kept.
-    """
+    """Add all books below a folder; a stop keeps those found. Raises FolderError, StorageError."""
     folder = absolute(folder)
     known = catalogue.read()
     here = dict(known.paths)

@@ -1,8 +1,4 @@
-"""The library's journal: known book files, added folders, removed books.
-
-Open only during a write, so that several processes can share it. A damaged line loses only its own record. Positions
-and notes are in `user_data.py`.
-"""
+"""The library's journal: known book files, added folders, removed books. Processes share it."""
 
 import hashlib
 import os

@@ -1,7 +1,4 @@
-"""The list of books, merged from user data, catalogue and disk; sorted and filtered.
-
-A book is one entry wherever its file moved; a changed file is listed with its latest text.
-"""
+"""The list of books, merged from user data, catalogue and disk; one entry a book, with its latest text."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -33,10 +30,7 @@ class Order(StrEnum):
 def list_entries(
     user_data: UserData, catalogue: Catalogue, words_per_minute: Callable[[str], float] = lambda language: DEFAULT_WPM
 ) -> tuple[list[LibraryEntry], str]:
-    """All books in the list, the last read first, and a message if the catalogue is unreadable.
-
-    `words_per_minute`: reading speed by language. Checks each file on disk, so run it in a thread.
-    """
+    """All books, the last read first, and a message if the catalogue is unreadable. Checks files: use a thread."""
     problem = ""
     try:
         known = catalogue.read()
@@ -66,7 +60,6 @@ def matching(entries: Iterable[LibraryEntry], typed: str) -> list[LibraryEntry]:
 def _entries(
     opened: Sequence[OpenedBook], known: CatalogueContents, words_per_minute: Callable[[str], float]
 ) -> Iterable[LibraryEntry]:
-    """Merge the entries; `opened` has the last opened first."""
     by_text: dict[str, BookFile] = {}
     for file in sorted(known.files.values(), key=lambda file: file.at):
         if file.sha256:

@@ -16,10 +16,7 @@ _MOST_FILES = 50_000
 def find_moved(
     entry: LibraryEntry, folders: Iterable[Path], stopped: Callable[[], bool] = lambda: False
 ) -> BookFile | None:
-    """The book's file in the library's folders or near its old place; None if it is not found.
-
-    Only files of the right size are read.
-    """
+    """The book's file in the library's folders or near its old place; None if it is not found."""
     if not entry.digest or entry.path is None:
         return None
     parent = entry.path.parent

@@ -1,7 +1,4 @@
-"""Reads titles and authors from as little of a file as possible, for lists of unopened books.
-
-Formats without metadata are read whole; where that is slow, the file name is the title until the book is opened.
-"""
+"""Reads titles and authors from as little of a file as possible; the file name stands for what is slow to read."""
 
 import os
 from collections.abc import Callable

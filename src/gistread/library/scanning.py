@@ -1,8 +1,4 @@
-"""Scans a folder for books, reporting each step so that it can be shown and stopped.
-
-Hidden folders are skipped, links followed, no folder visited twice. Unchanged known files are not read again. Errors
-are reported and the scan continues.
-"""
+"""Scans a folder for books, step by step. Links are followed, no folder visited twice, known files not re-read."""
 
 import os
 import re
@@ -59,10 +55,7 @@ class FolderError(GistreadError):
 
 
 def scan(folder: Path, known: Mapping[Path, BookFile], stopped: Callable[[], bool]) -> Iterator[ScanEvent]:
-    """Scan a folder recursively, in order of names. Raises FolderError.
-
-    `known`: files by path as last examined. `stopped` is polled at every file.
-    """
+    """Scan a folder recursively, in order of names. `known`: files as last examined. Raises FolderError."""
     folder = absolute(folder)
     if not is_folder(folder):
         raise FolderError(f"{folder} is not a folder.", "Choose an existing folder, or open a single book by its path.")

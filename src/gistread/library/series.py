@@ -29,11 +29,7 @@ def write_series(
     authors: Sequence[str] = (),
     add: bool = False,
 ) -> Book:
-    """Write the series file `path` after opening every volume; returns the series.
-
-    `add` appends to an existing file. `texts`: the cache of book texts. Raises BookError, UsageError, StorageError and
-    then leaves the file as it was.
-    """
+    """Write and return the series `path`, opening every volume. Raises BookError, UsageError, StorageError."""
 
     def open_volume(volume: Path) -> Book:
         book = open_cached(volume, texts)

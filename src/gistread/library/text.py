@@ -48,10 +48,7 @@ def percent(share: float) -> str:
 
 
 def furthest_reader(entry: LibraryEntry, furthest: Mapping[str, BookProgress]) -> BookProgress | None:
-    """Who has read a book; of a series, who has read its volumes without a gap.
-
-    `furthest`: the memory of each text that got furthest, by SHA-256.
-    """
+    """Who has read a book; of a series, who has read its volumes without a gap. `furthest` is by SHA-256."""
     if not entry.volumes:
         return furthest.get(entry.sha256)
     read_until = pages = 0

@@ -39,10 +39,7 @@ class SearchableText:
 
 
 def find_quote(place: TextQuote, text: SearchableText, length: int) -> tuple[int, int] | None:
-    """The range `[start, end)` of the quotation in `text`, or None.
-
-    `length`: size of the text it came from, to choose among equal occurrences.
-    """
+    """The range of the quotation in `text`, or None. `length`: size of the text it came from, to settle ties."""
     near = round(place.start * len(text.raw) / length) if length else place.start
     found = _occurrence(text.raw, place.exact, place.prefix, place.suffix, near) if place.exact else None
     return found or _by_letters(place, text, near) or _by_likeness(place, text, near)
@@ -200,15 +197,12 @@ class _Words:
         return cls(normal, starts, ends, list(accumulate(map(len, normal), initial=0)), "".join(normal))
 
     def word_at(self, position: int) -> int:
-        """Index of the word at this position of `letters`."""
         return min(bisect_right(self.positions, position) - 1, max(0, len(self.normal) - 1))
 
     def position_of(self, offset: int) -> int:
-        """Position in `letters` of the word at or before a text offset."""
         return self.positions[max(0, bisect_right(self.starts, offset) - 1)]
 
     def offset_of(self, position: int) -> int:
-        """Text offset of a position in `letters`."""
         word = self.word_at(position)
         return min(self.starts[word] + position - self.positions[word], self.ends[word] - 1)
 

@@ -1,9 +1,4 @@
-"""Stores marks in one journal per book.
-
-A record is a version of a mark or its removal; the latest record of an id counts, wherever it stands. Processes append
-under a short lock, so several can share a book. Removed marks can be restored. Failed writes raise StorageError and
-leave the file as it was.
-"""
+"""Stores marks in one journal per book: the latest record of an id counts. Processes append under a short lock."""
 
 import time
 from collections.abc import Iterable
@@ -47,10 +42,7 @@ class MarkStore:
         return status.st_ino, status.st_mtime_ns, status.st_size
 
     def put(self, sha256: str, mark: Mark, base: Mark | None = None) -> Mark:
-        """Store a mark, or a new version of `base`, and return the stored version.
-
-        A note written meanwhile by another process is kept as well. Raises StorageError.
-        """
+        """Store a mark, merged with what others wrote after `base`; return the stored one. Raises StorageError."""
         with self._open(sha256) as journal:
             known = _versions(_valid_records(journal.records, journal.path)).get(mark.id)
             mark = merge_marks(mark, _mark(known) if known else None, base)

@@ -1,6 +1,4 @@
-"""Text quotes: offsets with the quoted words and their context (W3C TextQuoteSelector), to find a place in another
-version.
-"""
+"""Quoted words with their offsets and context (W3C TextQuoteSelector), to find a place in another version."""
 
 from dataclasses import dataclass
 

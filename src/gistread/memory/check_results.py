@@ -1,8 +1,4 @@
-"""Saves the results of model checks, so that each model is checked once on this machine.
-
-They lie in one small JSON file in the cache; damaged entries are ignored. Models are identified by fingerprint. Path
-and size of a model's file are stored too, so that listing models does not read their weights.
-"""
+"""Saves the results of model checks by fingerprint, in one JSON file in the cache."""
 
 import contextlib
 from collections.abc import Callable

@@ -23,10 +23,7 @@ _ROUNDS = 2  # A crashed engine loses its pinned chunks; they are evaluated once
 
 
 def chunk_tokens(window: int, question_tokens: int = 0, answer_tokens: int = ANSWER_TOKENS) -> int:
-    """Most tokens of a chunk, so that two of them fit the window with a question and its answer.
-
-    Raises PromptTooLongError when none would.
-    """
+    """Most tokens of a chunk, so that two fit the window with a question. Raises PromptTooLongError."""
     room = (window - answer_tokens - TASK_TOKENS - max(_QUESTION_TOKENS, question_tokens)) // 2
     if room < TASK_TOKENS:
         raise PromptTooLongError(window - 2 * room + 2 * TASK_TOKENS, answer_tokens, window)

@@ -1,7 +1,4 @@
-"""Estimates how long the rest of the book will take, and the artifacts derived from its memory. Pure arithmetic.
-
-The pace comes from the latest pages; before the first page is read, from the engine's measured rates.
-"""
+"""Estimates the time for the rest of the book and its artifacts, from the latest pages or the engine's rates."""
 
 from dataclasses import dataclass
 
@@ -63,10 +60,7 @@ class RemainingWork:
 
 
 def expected_pace(info: EngineInfo, mode: ReadingMode, tokens_per_word: float = TOKENS_PER_WORD) -> Pace:
-    """The pace to expect of an engine in this mode; unknown if its rates are.
-
-    `tokens_per_word` is that of the book (`sizes.measure_tokens_per_word`), by default that of English prose.
-    """
+    """The pace to expect of an engine; unknown if its rates are. `tokens_per_word`: by default of English."""
     if info.rates is None:
         return UNKNOWN_PACE
     per_word = tokens_per_word * seconds_per_token(info.rates, info.parallel, prefilled=_PREFILLED[mode])

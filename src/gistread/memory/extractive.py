@@ -23,10 +23,7 @@ _LEADING_BONUS = 1.25  # The first sentence of a page sets the scene
 
 
 def extract(text: str, budget_words: int, task: str = "") -> str:
-    """Sentences of `text` in order, about `budget_words` words in all; the whole text if it is that short.
-
-    Sentences that share words with the `task` are preferred. A single sentence far over the budget is cut.
-    """
+    """About `budget_words` words of whole sentences in order, preferring words of the `task`."""
     sentences = _sentences(text)
     if not sentences or _length(text) <= budget_words:
         return " ".join(sentences)

@@ -1,7 +1,4 @@
-"""What the gists of a memory keep: a preset for the kind of book (ReadAgent, Appendix F.2) and perhaps a task (F.1).
-
-Gisting prompts have placeholders for both. The focus is part of a memory's identity: another focus is another memory.
-"""
+"""What gists keep: a preset for the kind of book (ReadAgent, F.2) and perhaps a task (F.1), part of its identity."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass

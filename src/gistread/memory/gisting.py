@@ -47,10 +47,7 @@ class GistResult:
 
 
 def wanted_words(page_words: int) -> int:
-    """Length of a gist: 15% of its page, at most 160 words.
-
-    The paper shortens QuALITY's pages to 14.5% and the long pages of novels to 3.2% (sections 4.3, 4.4).
-    """
+    """15% of a page, at most 160 words: the paper has 14.5% (QuALITY) and 3.2% (novels), sections 4.3, 4.4."""
     return min(160, max(20, round(page_words * 0.015) * 10))
 
 
@@ -143,10 +140,7 @@ def is_short(text: str) -> bool:
 async def careful_attempts(
     text: str, engine: Engine, focus: GistFocus = DEFAULT_FOCUS, wanted: int = 0
 ) -> tuple[Attempt, ...]:
-    """Attempts with the page alone in the prompt, as in the paper (Figure 3); the second in other words.
-
-    `wanted` is the length in words; 0: the usual length.
-    """
+    """Attempts with the page alone in the prompt, as in the paper (Figure 3). `wanted` words; 0: the usual."""
     words = wanted or wanted_words(count_words(text))
     first, second = samplings(gist_tokens(count_words(text), await engine.count(text), words))
     return tuple(
@@ -162,7 +156,6 @@ async def longer_task(engine: Engine, gist: PromptTemplate, other: str, least: i
 
 
 def _task(template: PromptTemplate) -> str:
-    """The part of a prompt after the text."""
     return template.own_words.partition("---")[2]
 
 

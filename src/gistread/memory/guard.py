@@ -101,10 +101,7 @@ _REFUSAL = re.compile(
 
 
 def clean(written: str, *, cut_off: bool = False) -> tuple[str, bool]:
-    """The cleaned gist, one line a paragraph, and whether it is still cut off in mid-sentence.
-
-    The unfinished last sentence of a stopped text is dropped if the rest is at least half of it.
-    """
+    """The cleaned gist, one line a paragraph, and whether it is still cut off in mid-sentence."""
     text = "".join(
         c for c in written if c == "\n" or c == "\t" or unicodedata.category(c) not in ("Cc", "Cs", "Co", "Cn")
     )
@@ -166,10 +163,7 @@ def not_too_long(draft: Draft) -> Fault | None:
 
 
 def not_copied(draft: Draft) -> Fault | None:
-    """At most half of a gist is copied from the page, in runs of eight words (sixteen characters without spaces).
-
-    A weak model copies the beginning of a page; sentences chosen from the whole page say more.
-    """
+    """At most half is copied, in runs of eight words (sixteen characters): weak models copy a page's beginning."""
     return Fault.COPIED if _copied_share(draft) > 0.5 else None
 
 

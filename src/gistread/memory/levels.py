@@ -52,10 +52,7 @@ def page_weights(scores: Sequence[float], here: int | None) -> list[float]:
 def choose_segments(
     top: Node, weights: Sequence[float], room: float, cost: Callable[[Segment], float]
 ) -> list[Segment]:
-    """Segments that cover every page, in the order of the book, at a total cost of at most `room`.
-
-    Empty if not even one line fits. `weights` says how much each page matters, page 1 first.
-    """
+    """Segments over all pages at a total cost of at most `room`; empty if none fit. `weights`: page 1 first."""
     chosen = {(top.first, top.last): one_line(top)}
     spent = sum(map(cost, chosen.values()))
     if spent > room:

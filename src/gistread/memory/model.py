@@ -1,7 +1,4 @@
-"""The gist memory: the pages of a book and the gist of each (ReadAgent, section 3.1).
-
-Pure data and arithmetic; `reading.py` builds it and `store.py` saves it.
-"""
+"""The gist memory: the pages of a book and the gist of each (ReadAgent, section 3.1)."""
 
 from bisect import bisect_right
 from collections.abc import Iterable

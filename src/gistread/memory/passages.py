@@ -67,10 +67,7 @@ def render(passages: Sequence[Passage], book: Book) -> str:
 async def split_into_chunks(
     book: Book, most_tokens: int, count: Callable[[str], Awaitable[int]], first: int | None = None
 ) -> list[Passage]:
-    """The book in chunks of whole passages with at most `most_tokens` tokens, in order; or the `first` of them.
-
-    A passage that is too long by itself (a text without spaces) is halved until it fits.
-    """
+    """The book, or its `first` chunks, of whole passages unless one is too long by itself."""
     found: list[Passage] = []
     tokens = 0
     passages = _passages(book, 0, len(book.text))

@@ -24,10 +24,7 @@ class BookProgress:
 
 
 def furthest_memories(directory: Path) -> dict[str, BookProgress]:
-    """The furthest memory of each book by the SHA-256 of its text; of equals, one without a task.
-
-    Unreadable files are skipped.
-    """
+    """The furthest memory by SHA-256 of the text; of equals, one without a task. Skips unreadable files."""
     ranked = sorted(_memories(directory), key=lambda memory: (memory.read_until, not memory.focus.task))
     return {memory.sha256: memory for memory in ranked}
 

@@ -66,10 +66,7 @@ async def read_book(
 
 
 def sections(book: Book) -> Iterator[tuple[int, int]]:
-    """Start and end of each part that is read independently: a chapter, with the titles before it.
-
-    The headings of a series' volumes belong to none.
-    """
+    """Start and end of each independent part: a chapter with its titles, but no title of a volume."""
     start = 0
     while start < len(book.text):
         if book.is_volume_heading(start):

@@ -19,10 +19,7 @@ from gistread.memory.writer import MemoryHeader, MemoryWriter, chain
 def open_series(
     book: Book, sizes: Sequence[PageSize], open_volume: Callable[[int, PageSize], MemoryWriter]
 ) -> MemoryWriter:
-    """Open the memory of a series for reading.
-
-    `open_volume` opens the memory of the volume with this index; its errors are passed on.
-    """
+    """Open the memory of a series, calling `open_volume` with each volume's index, whose errors pass through."""
     writers: list[MemoryWriter] = []
     try:
         for index, size in enumerate(sizes):
@@ -49,10 +46,7 @@ def load_series(book: Book, header: MemoryHeader, load_volume: Callable[[int, Me
 
 
 def headers_of(book: Book, volumes: Sequence[Sequence[MemoryHeader]]) -> list[MemoryHeader]:
-    """The memories of a series, from those of its volumes, furthest first.
-
-    Memories by the same model with the same method and focus are joined; page sizes may differ.
-    """
+    """Memories of a series, furthest first: those of its volumes with the same model, method and focus."""
     alike: dict[tuple[object, ...], list[MemoryHeader | None]] = {}
     for index, headers in enumerate(volumes):
         for header in headers:

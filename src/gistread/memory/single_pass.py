@@ -86,10 +86,7 @@ class SinglePass:
         self._turn(page.end)
 
     async def next_page(self, start: int) -> tuple[Page, tuple[Attempt, ...], Usage]:
-        """Find the page that begins at `start`: the page, how to ask for its gist, and the cost.
-
-        Raises EngineError when no page fits the window or the engine fails.
-        """
+        """Find the page at `start`: page, attempts for its gist, cost. Raises EngineError when no page fits."""
         passage = await self._show(start)
         end, usage = passage.end, NO_USAGE
         if len(passage.pauses) > 1:

@@ -90,10 +90,7 @@ class MemoryStore:
             return MemoryWriter(memory, None, not_saved_notice(error))
 
     def reopen(self, book: Book, header: MemoryHeader, sizes: PageSizes) -> MemoryWriter | None:
-        """Open this memory for the model that made it; None if the prompts have changed since.
-
-        `sizes` are for volumes of a series without a memory yet. Raises StorageError as `open` does.
-        """
+        """Open this memory for its model; None if the prompts have changed since. Raises StorageError."""
         if header.focus.version(*_PROMPTS[header.method.mode]) != header.prompts:
             return None
         size = header.size if not header.volumes else _saved_sizes(header, sizes)
@@ -120,10 +117,7 @@ class MemoryStore:
         return GistMemory(book, header.size, header.model_name, entries, derived, header.method, header.focus)
 
     def trim(self, limit_bytes: int, keep: Collection[str] = ()) -> int:
-        """Remove the least recently opened memories until all take at most `limit_bytes`; return the bytes freed.
-
-        Keeps memories of books whose SHA-256 is in `keep`, and any that another process is writing.
-        """
+        """Remove memories, the least recently opened first, but none in `keep` or in use; return the bytes freed."""
         kept_keys = {sha256[:_BOOK_KEY_LENGTH] for sha256 in keep}
         files: list[tuple[float, int, Path]] = []
         for path in self._all_files():

@@ -90,10 +90,7 @@ def _largest_within(memory: GistMemory, node: Node, section_of: Callable[[Book, 
 
 
 def current_tree(memory: GistMemory) -> Node:
-    """The tree with the summaries made so far, and sentences in place of the others. There must be a page.
-
-    Uses no model. Takes up to a second for War and Peace: run it in a thread.
-    """
+    """The tree so far, with sentences for missing summaries. May take a second: run it in a thread."""
     return _node(memory, outline(memory))
 
 

@@ -1,8 +1,4 @@
-"""Embedding vectors of the passages of a memory's pages.
-
-They are stored beside the memory, one record a page, by their texts and the embedding model (`derived.py`), in half
-precision, which moves a cosine by less than 0.001.
-"""
+"""Embedding vectors of the passages of a memory's pages, stored in half precision (cosines move by < 0.001)."""
 
 import base64
 from collections.abc import AsyncGenerator

@@ -40,10 +40,7 @@ class MemoryHeader:
 
 
 class MemoryWriter:
-    """A memory that is being built, and its file. Use as a context manager.
-
-    `notice` is one line for the person about the file (repaired, not writable), or empty; `add` may change it.
-    """
+    """A growing memory and its file, as a context manager. `notice` is one line about the file, or empty."""
 
     def __init__(self, memory: GistMemory, file: Journal | None, notice: str = "", ahead: Iterable[MemoryEntry] = ()):
         self.memory = memory
@@ -77,10 +74,7 @@ class MemoryWriter:
         return self.memory.entry(page.number) if page is not None and page.start == start else None
 
     def add(self, entry: MemoryEntry) -> list[MemoryEntry]:
-        """Write a page to disk and add it; the pages that joined the memory by that, numbered.
-
-        A page may come before those in front of it and then waits for them. A failing disk is told in `notice`.
-        """
+        """Write a page and add it; return the pages that joined, numbered. A failing disk is told in `notice`."""
         if entry.page.start < self.memory.read_until:
             raise ValueError(f"the page at {entry.page.start} overlaps what was read up to {self.memory.read_until}")
         self._write(entry)
@@ -134,10 +128,7 @@ def page_record(entry: MemoryEntry) -> Record:
 
 
 def entries_of(records: list[Record], book: Book) -> dict[int, MemoryEntry]:
-    """The pages of these records by start offset, up to the first invalid one (outside the text, no gist).
-
-    Records are in the order in which pages were finished; of two with the same start the later counts.
-    """
+    """The pages by start offset, up to the first invalid one; of two with the same start the later counts."""
     entries: dict[int, MemoryEntry] = {}
     for record in records:
         match record:

@@ -1,7 +1,4 @@
-"""Presets (ReadAgent, Appendix F.2): what gists keep of a kind of book, one TOML file each.
-
-The files beside this module come with gistread; a user's preset of the same name replaces one of these.
-"""
+"""Presets (ReadAgent, Appendix F.2): what gists keep of a kind of book, one TOML file each, also the user's own."""
 
 import difflib
 import re

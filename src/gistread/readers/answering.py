@@ -43,10 +43,7 @@ class AnswerContext:
 def answer_prompt(
     name: str, options: ReaderOptions, *, stable: int = 0, must_answer: bool = False, **values: object
 ) -> Prompt:
-    """The prompt `name` with the task to answer freely or to choose. `stable`: see `Message`.
-
-    `must_answer`: do not offer to say that the book does not say.
-    """
+    """The prompt `name` with the task. `stable`: see `Message`. `must_answer`: do not offer "not found"."""
     if options.choices:
         task = "task_choice"
     elif name == "answer_closed":

@@ -31,10 +31,7 @@ class BookText:
         self.usage = NO_USAGE  # Cost of answers that were discarded
 
     async def fit(self, wanted: Sequence[Passage], budget: int = 0) -> list[Passage]:
-        """As many of these passages as fit the budget (0: none set) and the window, at least the beginning of one.
-
-        Raises PromptTooLongError or BudgetTooSmallError when not a word fits.
-        """
+        """As many passages as fit budget (0: none) and window. Raises PromptTooLongError, BudgetTooSmallError."""
         engine, answer_tokens = self._engine, self._options.answer_tokens
         window = engine.info.context_tokens
         least = await engine.measure(self._prompt("")) + answer_tokens
@@ -76,10 +73,7 @@ class BookText:
         *,
         must_answer: bool = False,
     ) -> AsyncGenerator[ReaderEvent, None]:
-        """The answer from these passages (None: from nothing) as events; the last is `Answered`.
-
-        `opened` are the pages reported as open. `must_answer`: see `answer_prompt`.
-        """
+        """The answer from these passages (None: from nothing) as events; `opened` are the pages reported as open."""
         memory = self._memory
         text = None if shown is None else render(shown, memory.book)
         seen = tuple(shown or ())

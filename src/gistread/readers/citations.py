@@ -48,10 +48,7 @@ def without_false_references(answer: str, shown: Collection[int]) -> str:
 def cite(
     answer: str, question: str, memory: GistMemory, opened: Collection[int], shown: Collection[int]
 ) -> tuple[Citation, ...]:
-    """Up to three supporting sentences, in the order of the book, and one of each page that the answer refers to.
-
-    They come from the `opened` pages, or, if there are none, from the `shown` pages nearest to the answer.
-    """
+    """Up to three supporting sentences of the `opened` pages, or else the nearest `shown`, in order."""
     referred = [number for number in dict.fromkeys(written_references(answer)) if number in shown]
     plain = _REFERENCE.sub("", answer)
     pages = [memory.entry(number).page for number in sorted({*opened, *referred})]

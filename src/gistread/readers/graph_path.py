@@ -278,7 +278,6 @@ def _nearest_elements(search: Search, elements: Sequence[Element]) -> list[Eleme
 
 
 def _grouped(facts: list[Fact]) -> str:
-    """The facts, grouped by page."""
     lines: list[str] = []
     page = 0
     for fact in facts:

@@ -104,10 +104,7 @@ def opening_events(name: str, search: Search) -> list[Started | Expanded]:
 
 
 async def prepare(memory: GistMemory, engine: Engine) -> Usage:
-    """Let the engine evaluate the common beginning of all questions about this memory, while nobody waits.
-
-    Does nothing if the memory does not fit the window: then its layout depends on the question.
-    """
+    """Evaluate the common beginning of all questions in advance, if the memory fits the window."""
     text = render(memory, page_by_page(memory))
     needed = await _measured("", text, set(), engine, ReaderOptions())
     if not memory.entries or needed > engine.info.context_tokens:
@@ -205,10 +202,7 @@ def _prompt(
 
 
 async def _measured(question: str, memory_text: str, opened: set[int], engine: Engine, options: ReaderOptions) -> int:
-    """Tokens of the longest prompt over this memory with its answer.
-
-    With a budget, the memory counts as if it filled the window by as much as it fills the budget.
-    """
+    """Tokens of the longest prompt and its answer; with a budget, scaled as if that were the window."""
     lookup = await engine.measure(_prompt("lookup", question, memory_text, opened, options))
     answer = await engine.measure(_prompt("answer", question, memory_text, opened, options))
     needed = max(lookup + REASON_TOKENS, answer) + max(options.answer_tokens, REASON_TOKENS)

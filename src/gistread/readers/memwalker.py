@@ -82,10 +82,7 @@ class _Walk:
         return self.memory.book.text[place[0] : place[1]].strip()
 
     async def working_memory(self, *tasks: Callable[[str], Prompt], answer_tokens: int, text: str = "") -> str:
-        """As much of the working memory as fits each of these prompts and, beside the `text` of a page, the budget.
-
-        Raises PromptTooLongError or BudgetTooSmallError if a prompt does not even fit without it.
-        """
+        """As much working memory as fits these prompts. Raises PromptTooLongError, BudgetTooSmallError."""
         window, budget = self.engine.info.context_tokens, self.options.budget_tokens
         passed = [node.summary.text for node in self.path[1:] if node.level]
         while True:
@@ -101,10 +98,7 @@ class _Walk:
             del passed[0]  # the farthest
 
     async def at_page(self, page: Page) -> tuple[Passage, str]:
-        """The text of this page, or the beginning that fits, and the working memory for its tasks.
-
-        Raises as `working_memory` when not a word fits.
-        """
+        """The beginning of this page that fits, and the working memory beside it. Raises as `working_memory`."""
         place = page.start, page.end
         try:
             return place, await self._beside(self.text(place))

@@ -1,8 +1,4 @@
-"""Reads the whole book in order for one question, taking notes: GraphReader's baseline "Chunk Read with Notes"
-(appendix D).
-
-It needs no gist memory. The oldest notes are dropped when they no longer fit beside a chunk, and the reader says so.
-"""
+"""Takes notes through the whole book for one question: GraphReader's "Chunk Read with Notes" (appendix D)."""
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field

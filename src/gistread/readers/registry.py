@@ -38,10 +38,7 @@ class Method:
         return self.needs_memory or self.names_pages
 
     def reader(self) -> Reader:
-        """Import the reader; its answers are checked (`checked.py`).
-
-        Calling it raises UsageError for invalid options, NoEmbeddingModelError without an embedding model.
-        """
+        """Import the reader. Calling it raises UsageError, NoEmbeddingModelError."""
         from gistread.readers.checked import checked
 
         reader = self._unchecked()

@@ -91,7 +91,6 @@ def describe_unfit(event: Unfit) -> str:
 
 
 def _scope(started: Started) -> str:
-    """How much of the book and of the memory the question covers."""
     lines = [started.choice] if started.choice else []
     if started.share_shown is not None:
         if started.share_shown != 1:

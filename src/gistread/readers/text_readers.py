@@ -34,10 +34,7 @@ async def bm25(
 async def dense(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
-    """The `max_pages` pages nearest in meaning, in full. See `registry.Reader`.
-
-    A page is as near as its nearest passage. Missing vectors are built first (`memory/vectors.py`).
-    """
+    """The `max_pages` pages nearest in meaning, in full, by their nearest passage. See `registry.Reader`."""
     from gistread.memory import vectors  # imports NumPy, which other readers here may not need
 
     if options.embedder is None:
@@ -63,10 +60,7 @@ async def _pages_in_full(
     *,
     starts: bool = False,
 ) -> AsyncGenerator[ReaderEvent, None]:
-    """Show the pinned pages and the first `max_pages` of `order` in full, and answer from them.
-
-    `starts`: begin with `Started`. Raises PromptTooLongError, BudgetTooSmallError.
-    """
+    """Answer from the pinned pages and the first `max_pages` of `order`. `starts`: begin with `Started`."""
     places = {entry.page.number: (entry.page.start, entry.page.end) for entry in memory.entries}
     wanted = [number for number in order if number not in steering.refused | steering.pinned][: options.max_pages]
     pinned = [number for number in places if number in steering.pinned - steering.refused]

@@ -163,7 +163,6 @@ async def _typical_page_tokens(memory: GistMemory, engine: Engine) -> int:
 
 
 def _is_open(segment: Segment, opened: Iterable[int]) -> bool:
-    """Whether the page is shown in full instead of this gist."""
     return segment.first == segment.last and segment.first in opened
 
 

@@ -1,7 +1,4 @@
-"""The sample story "Fourteen Inches" (CC0 1.0) and twenty questions about it with the locations of their answers.
-
-Offsets refer to the text that `gistread.book.open.open_book(story_path())` returns.
-"""
+"""The sample story "Fourteen Inches" (CC0 1.0) and twenty questions about it with the places of their answers."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -93,12 +93,7 @@ class BookSearch:
     def find(
         self, words: str, mode: SearchMode, *, whole_words: bool = False, stopped: Callable[[], bool] = lambda: False
     ) -> SearchHits:
-        """All hits; none for white space.
-
-        `whole_words` applies to exact searches; `stopped` is polled.
-
-        Raises PatternError for an unusable regular expression, SearchCancelled if `stopped` returned True.
-        """
+        """All hits; none for white space. Raises PatternError, SearchCancelled if `stopped` returned True."""
         if not words.strip():
             return SearchHits(words, mode)
         self.prepare(mode)

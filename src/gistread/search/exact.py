@@ -1,7 +1,4 @@
-"""Finds text as a user types it: ignoring case, line ends, typographic quotes and dashes, and diacritics.
-
-The text is folded once, character by character, so that most searches are plain string searches.
-"""
+"""Finds text as typed, ignoring case, line ends, typography and diacritics: one search in a folded text."""
 
 import re
 import unicodedata

@@ -1,8 +1,4 @@
-"""Finds regular expressions within a time limit.
-
-The package `regex` checks the clock while matching and releases the GIL. Length and repetition counts, which it expands
-beforehand, are limited here.
-"""
+"""Finds regular expressions within a time limit, kept by the package `regex` and limits on their size."""
 
 import re
 from collections.abc import Iterator
@@ -21,11 +17,7 @@ class PatternError(UsageError):
 
 
 def find_pattern(text: str, expression: str, *, seconds: float = LIMIT_S) -> Iterator[tuple[int, int]]:
-    """Ranges of the non-empty matches in `text`, in order.
-
-    Case counts if the expression has a capital outside escapes. `^` and `$` match at lines. The search takes at most
-    about `seconds`. Raises PatternError, possibly at a later match.
-    """
+    """Ranges of non-empty matches; a capital makes case count. Raises PatternError, also past `seconds`."""
     if not expression:
         return
     import regex  # imported here: only a search for an expression needs it

@@ -1,7 +1,4 @@
-"""Stop words of questions by language: function words, and verbs and nouns such as "said" or "summary".
-
-Words that are also names ("will", "may", "mark") are not included.
-"""
+"""Stop words of questions by language, without those that are also names ("will", "may", "mark")."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

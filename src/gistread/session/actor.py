@@ -16,10 +16,7 @@ class _Command:
 
 
 class Actor:
-    """Handles commands and finished jobs in order; after each, `decide` returns the jobs that should run.
-
-    A running job not among them is cancelled and awaited before others start.
-    """
+    """Handles commands and finished jobs in order; `decide` returns the jobs to run, others are cancelled first."""
 
     def __init__(
         self,

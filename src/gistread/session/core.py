@@ -1,7 +1,4 @@
-"""The state of a session, the commands that change it, and the jobs of `machine.py`.
-
-Everything runs in the actor's loop: commands and finished jobs become signals, which decide the jobs that run next.
-"""
+"""The state of a session, the commands that change it, and its jobs. Everything runs in the actor's loop."""
 
 import asyncio
 import logging

@@ -1,7 +1,4 @@
-"""Events of a session for its listeners, and the states they report.
-
-Events of a reader (`readers/events.py`) pass through unchanged inside `QuestionProgress`.
-"""
+"""Events of a session, and the states they report. A reader's events pass inside `QuestionProgress`."""
 
 from dataclasses import dataclass
 from enum import StrEnum

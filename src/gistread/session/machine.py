@@ -1,8 +1,4 @@
-"""The session's state machine: transitions of reading, and the jobs that run in each situation.
-
-Pure. `Session` turns every command and every finished job into a `Signal`, then starts and stops jobs until exactly
-those of `jobs_for` run.
-"""
+"""The session's state machine: transitions of reading, and the jobs that run in each situation. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

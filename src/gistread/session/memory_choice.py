@@ -1,7 +1,4 @@
-"""Selects the memory to use for a model: by the user's choice, the settings, and the memories on disk.
-
-Reads the disk: call it in a thread.
-"""
+"""Selects the memory for a model, by choice, settings and memories on disk: call it in a thread."""
 
 from pathlib import Path
 
@@ -67,10 +64,7 @@ class MemoryChoice:
         return writer or self._store.open(self._book, request)
 
     def stays(self, shown: GistMemory | None, own: GistMemory) -> bool:
-        """Whether the memory shown stays instead of the model's `own`.
-
-        Any model can answer over any memory (design D5), and reading a book again may take hours.
-        """
+        """Whether the memory shown stays: any model can answer over it (D5), and reading again may take hours."""
         if isinstance(self._wanted, MemoryHeader):
             return not self._wanted.describes(own)
         if self._own or shown is None or not shown.entries or own.entries:

@@ -137,10 +137,7 @@ class ModelPair:
         return ArtifactModels(engine, embedder, answers=not self.apart) if engine is not None else None
 
     async def choose(self, model: str, asking_model: str) -> None:
-        """Choose both by name; empty: by the settings, or the only model installed.
-
-        `model` alone takes both roles. Raises EngineError for a named model that cannot be used.
-        """
+        """Choose both by name; empty: by the settings, or the only model. `model` alone takes both roles."""
         asking = asking_model or ("" if model else self._config.asking_model)
         missing: EngineError | None = None
         try:
@@ -164,10 +161,7 @@ class ModelPair:
         await self.reading.choose(spec)
 
     async def choose_asking(self, spec: str, *, falls_back: bool = True) -> None:
-        """Choose the answering model; empty: the reading model, which also replaces an unusable one with `falls_back`.
-
-        Raises GistreadError without `falls_back`.
-        """
+        """Choose the answering model; empty: the reading model. Raises GistreadError without `falls_back`."""
         self._wanted, self._falls_back = spec, falls_back
         await self.asking.let_go()
         if not spec or (self.reading.spec and await asyncio.to_thread(same_model, spec, self.reading.spec)):

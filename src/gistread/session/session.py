@@ -1,7 +1,4 @@
-"""One open book with its memory and its models: the public session.
-
-Listeners are called in the event loop and must be quick.
-"""
+"""One open book with its memory and its models. Listeners are called in the event loop and must be quick."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
@@ -285,10 +282,7 @@ class Session:
         return seconds_to_read(empty, pace_of(self.memory or empty, expected))
 
     async def artifacts_left(self, *names: str) -> dict[str, RemainingWork]:
-        """The work left for these artifacts (default: all that readers use), by name.
-
-        Empty without a loaded model. Does not load an embedding model.
-        """
+        """The work left for these artifacts (default: all used), by name. Empty without a loaded model."""
         core, memory = self._core, self.memory
         embedder = core.embedder if core.embedder.state.phase not in _UNLOADED else None
         models = core.models.for_artifacts(embedder)

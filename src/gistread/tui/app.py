@@ -42,12 +42,7 @@ QUIT_S = 2.0
 
 
 class GistreadApp(App[None]):
-    """Opens a book, or the library if `book` is None.
-
-    Args:
-        model: path or name of the model to load; empty for the one in the settings.
-        path: the file that an open book came from.
-    """
+    """Opens a book, or the library if `book` is None. `model` as typed, or empty; `path` is the book's file."""
 
     TITLE = "gistread"
     CSS_PATH = "gistread.tcss"

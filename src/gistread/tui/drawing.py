@@ -1,8 +1,4 @@
-"""Draws pictures: how the terminal can, and unpacking a picture at a suitable size.
-
-The terminal is never queried, since a late answer over a slow line would be taken for keys. It is recognised by its
-environment, or set in the settings.
-"""
+"""Draws pictures as the terminal can. It is never queried: a late answer would be taken for keys."""
 
 import io
 import struct

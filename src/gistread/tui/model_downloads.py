@@ -1,7 +1,4 @@
-"""Model downloads: a thread with its own event loop, a section of the model screen, and questions to the person.
-
-Nothing goes to the network before the person confirms.
-"""
+"""Model downloads: a thread, a section of the model screen, and questions before anything goes to the network."""
 
 import asyncio
 import contextlib

@@ -1,7 +1,4 @@
-"""Themes: TOML files from the package and from the person's folder, and their colours for Textual.
-
-A colour is `#rrggbb`, or one of the terminal's sixteen by name (`bright-blue`; `default` for its background and text).
-"""
+"""Themes: TOML files of the package and the user. A colour is `#rrggbb`, or one of the terminal's by name."""
 
 import difflib
 import re

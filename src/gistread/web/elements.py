@@ -1,7 +1,4 @@
-"""Finds the interactive elements of a page, with their names and selectors.
-
-Names follow the order of accessible names in browsers (label, text, title, placeholder).
-"""
+"""Finds the interactive elements of a page, with their selectors and names, in the order of browsers."""
 
 import re
 from collections import Counter

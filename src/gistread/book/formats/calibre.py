@@ -36,10 +36,7 @@ _ENCRYPTION_AT = 12
 
 
 def convert_to_epub(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancelled: Callable[[], bool]) -> io.BytesIO:
-    """The EPUB that `ebook-convert` makes of `stream`; `name` is used in messages.
-
-    Raises BookError if the command is missing, fails, takes too long, or `cancelled` returns True.
-    """
+    """The EPUB that `ebook-convert` makes of `stream`. Raises BookError if that fails or `cancelled` returns True."""
     description = f"{name} is {kind.name}"
     stream.seek(0)
     if kind.suffix == ".mobi" and _has_drm(stream):
@@ -73,7 +70,6 @@ def convert_to_epub(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancel
 
 
 def _has_drm(stream: BinaryIO) -> bool:
-    """Whether the first record of a Kindle book says that its text is encrypted."""
     head = stream.read(_FIRST_RECORD_AT + 4)
     if len(head) < _FIRST_RECORD_AT + 4 or not int.from_bytes(head[_RECORDS_AT : _RECORDS_AT + 2], "big"):
         return False

@@ -157,10 +157,7 @@ _DECLARATION_BYTES = 16 * 1024
 
 
 def decode_declared(data: bytes) -> Decoded | None:
-    """Decode XML or HTML, whose start may declare its encoding; None if it is no text.
-
-    A byte order mark wins, then valid UTF-8: programs often save UTF-8 under a copied declaration.
-    """
+    """Decode XML or HTML: byte order mark, then valid UTF-8, then what it declares. None if it is no text."""
     head = data[:_DECLARATION_BYTES]
     found = _DECLARATION.search(head)
     codec = codec_of(next(group for group in found.groups() if group).decode("ascii", "replace")) if found else ""

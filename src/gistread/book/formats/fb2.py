@@ -1,7 +1,4 @@
-"""Reads FictionBook 2 (FB2), well-formed or nearly so, by translating it to XHTML.
-
-Classes and `epub:type` express what XHTML lacks.
-"""
+"""Reads FictionBook 2 (FB2), well-formed or nearly so, by translating it to XHTML."""
 
 import base64
 import binascii
@@ -103,7 +100,6 @@ _PARAGRAPHS_FOR_ONE_EMPTY_LINE = 6
 
 
 def _href_of(element: etree._Element) -> str:
-    """The `href` of a link or picture, in any namespace."""
     return next(
         (str(value) for key, value in element.attrib.items() if str(key).rpartition("}")[2].endswith("href")), ""
     )
@@ -136,7 +132,6 @@ class _Translator:
         self._children(body, inner, 0 if first else 1)
 
     def notes(self, body: etree._Element, target: etree._Element) -> None:
-        """Translate a body of notes, one in each section."""
         inner = etree.SubElement(target, "section", {EPUB_TYPE: "footnotes"})
         _copy_attributes(body, inner)
         self._chapter(body, inner, 1, otherwise="Notes")
@@ -261,7 +256,6 @@ def _copy_attributes(element: etree._Element, target: etree._Element) -> None:
 
 
 def _prepend_label(note: etree._Element, label: str) -> None:
-    """Insert a note's number before its first paragraph."""
     if not label:
         return
     label = f"{label} " if label[-1] in ".])*†‡§" else f"{label}. "

@@ -1,8 +1,4 @@
-"""Removes Project Gutenberg's header and footer and reads the metadata they contain.
-
-Knows three forms: `*** START OF …` and `*** END OF …` (since about 2003), `*END*THE SMALL PRINT` (before), and a header
-alone.
-"""
+"""Removes Project Gutenberg's header and footer, in their old and new forms, and reads the metadata in them."""
 
 import re
 from collections.abc import Sequence

@@ -1,8 +1,4 @@
-"""Removes boilerplate from HTML pages (navigation, cookie banners, parts not for print) and normalises notes and line
-breaks.
-
-When in doubt, content stays: a <nav> with prose was never closed, a header with a heading is the book's.
-"""
+"""Removes boilerplate from HTML pages and normalises notes and line breaks. When in doubt, content stays."""
 
 import re
 from collections import Counter

@@ -23,10 +23,7 @@ _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f]")
 
 
 def read_text(data: bytes, name: str) -> Book:
-    """The book in `data`; `name` is used in messages, and as a last resort for the title.
-
-    Raises BookError if the data is binary or only white space.
-    """
+    """The book in `data`. `name` is its title if it has no other. Raises BookError for binary or blank data."""
     decoded = decode(data)
     if decoded is None:
         raise BookError(f"{name} is not a book but unknown binary data.", f"gistread reads {SUPPORTED_FORMATS}.")

@@ -1,8 +1,4 @@
-"""Groups the lines of plain text into paragraphs and classifies them by their layout.
-
-First the layout of the whole file is detected (see `TextLayout`), then each block: verse, lists and tables keep their
-lines.
-"""
+"""Groups the lines of plain text into paragraphs, verse, lists and tables, by the layout of the whole file."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -62,10 +58,7 @@ class _Wrapping:
     in_bytes: bool  # Whether the tool that wrapped it counted bytes of UTF-8, as some English ones do
 
     def is_short(self, line: str, following: str, share: float = 1.0) -> bool:
-        """Whether the author ended this line: the first word of `following` would have fitted.
-
-        A line counts as full at `share` of the width.
-        """
+        """Whether the first word of `following` would have fitted; a line counts as full at `share` of the width."""
         room = self.width * share - _SLACK_COLUMNS - 1 - self._columns(line)
         return room > 1 and self._columns(following.lstrip().partition(" ")[0]) <= room
 

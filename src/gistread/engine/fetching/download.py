@@ -56,8 +56,6 @@ class DownloadedFile:
 
 @dataclass(eq=False)
 class _RetryError(Exception):
-    """The attempt ended early."""
-
     reason: str
     wait_s: float | None = None  # Delay requested by the server
 

@@ -1,7 +1,4 @@
-"""Incomplete downloads: each is `NAME.part`, its state in `NAME.part.json`, and a lock.
-
-Every byte is hashed once, when it is written or when a download is resumed.
-"""
+"""Incomplete downloads: `NAME.part`, its state in `NAME.part.json`, and a lock. Every byte is hashed once."""
 
 import asyncio
 import contextlib
@@ -79,7 +76,6 @@ class PartialFile:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close the file; an empty one is removed."""
         if self._file is not None:
             if not os.fstat(self._file.fileno()).st_size:
                 self._unlink()
@@ -202,7 +198,6 @@ class PartialFile:
 
     @contextlib.contextmanager
     def _storing(self) -> Iterator[None]:
-        """Translate OSError into StorageError."""
         try:
             yield
         except OSError as error:

@@ -106,11 +106,7 @@ async def make_plan(spec: str, catalogue: Catalogue, network: Network) -> Plan:
 
 
 async def get(plan: Plan, folder: Path, network: Network, report: Callable[[Progress, int, int], None]) -> FetchedModel:
-    """Fetch and verify the missing files of a plan, then move all of them into the folder.
-
-    `report(overall progress, number of the file, number of files)`. Raises FetchError, StorageError; what was fetched
-    is kept for resuming.
-    """
+    """Fetch and verify missing files, then move all into the folder. Raises FetchError, StorageError; both resume."""
     size_bytes = plan.size_bytes
     sums: list[str] = []
     checksum_sources: list[ChecksumSource] = []

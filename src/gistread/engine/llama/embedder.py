@@ -1,7 +1,4 @@
-"""The local embedder: an `Embedder` over one GGUF file, run by a worker process of its own.
-
-Texts get the prefix that the model's family was trained with (`engine/model_kinds.py`).
-"""
+"""The local embedder: an `Embedder` over one GGUF file, run by a worker process of its own."""
 
 import asyncio
 import base64
@@ -24,10 +21,7 @@ class LlamaEmbedder:
     """An `Embedder` (see `engine/protocol.py`) over one GGUF file."""
 
     def __init__(self, model: Path | Callable[[], Path], *, log: Path | None = None) -> None:
-        """`model`: the file, or a function that finds it, called in a thread by `start`, which raises what it raises.
-
-        `log`: file for llama.cpp's messages.
-        """
+        """`model`: the file, or a function that finds it, called by `start`. `log`: file for llama.cpp's messages."""
         self._model = model
         self._prefixes = Prefixes()
         self._truncation_reported = False

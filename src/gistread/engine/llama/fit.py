@@ -58,10 +58,7 @@ def sizes_of(header: GgufHeader, batch_tokens: int, *, weights: int | None = Non
 
 
 def batch_tokens_of(parameters: int, *, on_gpu: bool) -> int:
-    """Batch size in tokens, fixed for a model and a device so that runs are reproducible.
-
-    Larger batches are little faster on a CPU and delay interactive requests.
-    """
+    """Batch size in tokens, fixed for a model and a device so that runs are reproducible."""
     if on_gpu:
         return 512
     return 256 if parameters < 1_000_000_000 else 128 if parameters < 5_000_000_000 else 64

@@ -73,10 +73,7 @@ class GgufHeader:
 
 
 def read_header(path: Path, *, fingerprint: bool = True) -> GgufHeader:
-    """Read the header of a GGUF file, and samples of the weights for the fingerprint.
-
-    Raises EngineError if it cannot be read. A truncated file is no error: see `missing_bytes`.
-    """
+    """Read the header of a GGUF file, and samples of the weights for the fingerprint. Raises EngineError."""
 
     def read(file: BinaryIO, size: int) -> GgufHeader:
         contents = gguf_contents.read_contents(file, size)

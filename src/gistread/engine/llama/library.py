@@ -74,10 +74,7 @@ def installed_version() -> str:
 
 @cache
 def is_known(architecture: str) -> bool:
-    """Whether the installed llama.cpp supports this GGUF architecture, without loading it; True if unknown.
-
-    There is no function for this, but the names are C strings in the library file.
-    """
+    """Whether the installed llama.cpp supports an architecture, by the strings in its file; True if unknown."""
     package = importlib.util.find_spec("llama_cpp")
     folder = Path(package.origin).parent / "lib" if package and package.origin else Path()
     path = next((path for name in _LIBRARIES if (path := folder / name).exists()), folder / _LIBRARIES[0])

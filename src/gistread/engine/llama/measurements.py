@@ -1,7 +1,4 @@
-"""Stored speed measurements of models on this machine: one small JSON file in the cache.
-
-Anything missing, damaged or in another format is measured again.
-"""
+"""Stored speed measurements of models on this machine: one small JSON file in the cache."""
 
 import contextlib
 import math

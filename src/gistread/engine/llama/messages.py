@@ -1,7 +1,4 @@
-"""Messages between the client and the worker process: one JSON object a line, in both directions.
-
-`kind` names the dataclass, the other keys are its fields. Closing the pipe ends the worker.
-"""
+"""Messages between client and worker: JSON lines; `kind` names the dataclass, the other keys are its fields."""
 
 import types
 from dataclasses import dataclass, fields, is_dataclass

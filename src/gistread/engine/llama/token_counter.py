@@ -189,11 +189,7 @@ def _other_words(ids: Iterable[str], known: Container[str]) -> list[str]:
 
 
 class VerifiedCounter:
-    """Counts tokens of one model in this process, once verified against llama.cpp. Cheap to create; await `close`.
-
-    The counter is built in a thread when a text is first counted. With a loaded model it is compared with llama.cpp on
-    sample texts before it is trusted; until then, or if they differ, the worker counts.
-    """
+    """Counts tokens in this process, once verified against llama.cpp on samples. Cheap to create; await `close`."""
 
     def __init__(self, path: Path, tokenize: Callable[[Sequence[str]], Awaitable[list[list[int]]]]) -> None:
         """`path`: the model file. `tokenize` asks llama.cpp, only while the model is loaded; raises EngineError."""
@@ -203,10 +199,7 @@ class VerifiedCounter:
         self._checking: asyncio.Task[bool] | None = None
 
     async def count(self, text: str, *, loaded: bool) -> int | None:
-        """Count tokens; None if llama.cpp must count them because the counter is unverified or wrong.
-
-        Without a loaded model the counter is used unverified.
-        """
+        """Count tokens; None if llama.cpp must. Without a loaded model the counter is used unverified."""
         counter = await self._verified() if loaded else await self._built()
         if counter is None:
             return None

@@ -124,10 +124,7 @@ class _MergedTokens:
         return len(self._births) - 1
 
     def _is_crossed(self, left: int, right: int, rank: int) -> bool:
-        """Whether some suffix of the left token merges with some prefix of the right one.
-
-        Walks back in time from the two whole tokens. Each part exists from its own merge to that of its parent.
-        """
+        """Whether some suffix of the left token merges with some prefix of the right one."""
         births, ranks = self._births, self._ranks
         left_ends = right_ends = rank
         while True:

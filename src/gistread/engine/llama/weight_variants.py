@@ -1,7 +1,4 @@
-"""Chooses between a model file and its requantized copy: whichever reads a book faster on this machine.
-
-Each variant is measured once on each machine, and the result is stored.
-"""
+"""Chooses between a model file and its requantized copy by their speed on this machine, measured once."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

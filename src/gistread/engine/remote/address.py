@@ -1,7 +1,4 @@
-"""Parses the address of a model on a server: `http://host:port/v1#model`.
-
-Addresses are displayed and stored, so one with a password or a query is refused, without repeating it.
-"""
+"""Parses the address of a model on a server: `http://host:port/v1#model`, without secrets, as it is shown."""
 
 import hashlib
 import ipaddress
@@ -53,10 +50,7 @@ def short_name(model: str) -> str:
 
 
 def named_fingerprint(model: str) -> str:
-    """Fingerprint of a model on a server, from its short name, since servers do not identify weights.
-
-    The same name on another server counts as the same model.
-    """
+    """Fingerprint of a model on any server, from its short name: servers do not identify weights."""
     return hashlib.sha256(f"server\0{short_name(model).casefold()}".encode()).hexdigest()[:32]
 
 

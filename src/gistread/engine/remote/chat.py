@@ -1,7 +1,4 @@
-"""One request to a server's chat endpoint (`POST …/chat/completions`).
-
-An optional setting that the server refuses is left out from then on. Nothing else is retried here.
-"""
+"""One request to a server's chat endpoint. An optional setting that the server refuses is left out from then on."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing

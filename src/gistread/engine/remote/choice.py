@@ -187,10 +187,7 @@ def grammar_fields(method: ConstraintMethod, grammar: str) -> dict[str, Any]:
 
 
 def chosen(method: ConstraintMethod | None, reply: str, options: Sequence[str]) -> int | None:
-    """Index of the option that a reply is; None if it is none of them, or ambiguous.
-
-    Without a method, quotes and punctuation around the option are ignored.
-    """
+    """Index of the option that a reply is, ignoring quotes without a method; None if it is none, or ambiguous."""
     if method is ConstraintMethod.JSON_SCHEMA:
         try:
             answer = json.loads(reply)

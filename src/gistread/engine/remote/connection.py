@@ -1,7 +1,4 @@
-"""HTTP with one server: sends JSON, receives JSON or server-sent events, raises the exceptions of `failures.py`.
-
-Redirects are not followed, so a key only goes to its own host. Nothing is retried here.
-"""
+"""HTTP with one server: JSON and server-sent events, without redirects, so that a key only goes to its own host."""
 
 import asyncio
 import contextlib
@@ -61,11 +58,7 @@ class Connection:
         return await self._fetch("POST", path, body, self.policy.short_s)
 
     async def stream(self, path: str, body: Json) -> AsyncGenerator[Json]:
-        """POST and yield the events of the answer, then `DONE` if the server reports a normal end.
-
-        If the server does not stream, the answer is one event. Closing the generator cancels the request. Raises as
-        `get`.
-        """
+        """POST and yield the events of the answer, then `DONE` if it ends normally. Raises as `get`."""
         import httpx2
 
         client = self._opened()

@@ -1,7 +1,4 @@
-"""What the known server programs support beyond the common protocol.
-
-Whether a particular server does is probed as well (`discovery.py`, `choice.py`), since versions and proxies differ.
-"""
+"""What the known server programs support beyond the common protocol; each server is probed as well."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum

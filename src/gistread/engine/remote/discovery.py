@@ -1,7 +1,4 @@
-"""Discovers what answers at an address: the server program, the model, its window.
-
-Uses a few cheap requests that a server need not support; what they do not reveal stays unknown.
-"""
+"""Discovers the program, model and window of a server by a few cheap requests that it need not support."""
 
 import re
 from collections.abc import Mapping

@@ -193,7 +193,7 @@ class Requester:
 
 
 async def _next(answer: AsyncGenerator[AnswerPiece | AnswerEnd], slot: RequestSlot) -> AnswerPiece | AnswerEnd | None:
-    """The next event. Raises _PreemptedError when an interactive request needs the slot."""
+    """Raises _PreemptedError when an interactive request needs the slot."""
     if slot.priority is Priority.INTERACTIVE:
         return await anext(answer, None)
     step = asyncio.ensure_future(anext(answer, None))

@@ -1,7 +1,4 @@
-"""Retries after transient failures, with exponential back-off, and messages for people when a server fails for good.
-
-Messages say what happened and what to do. They never contain a key.
-"""
+"""Retries with exponential back-off, and messages for people, without a key, when a server fails for good."""
 
 import asyncio
 import contextlib

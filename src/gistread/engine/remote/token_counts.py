@@ -1,8 +1,4 @@
-"""Counts tokens for a model on a server: by asking the server, else by a high estimate.
-
-Counts are cached, since the same texts are counted again and again. Estimates depend on the text alone, so that a
-resumed reading builds the same prompts.
-"""
+"""Counts tokens by asking the server, else by a high estimate that depends on the text alone."""
 
 import hashlib
 import math

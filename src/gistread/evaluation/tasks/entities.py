@@ -56,10 +56,7 @@ class Entity:
 
 
 def entity(answer: str, question: str, text: str) -> Entity | None:
-    """The entity that an answer names; None if it names none or its kind is unknown.
-
-    In `text`, where the answer occurs, a person has no article.
-    """
+    """The entity that an answer names; None if unknown. In `text`, a person has no article."""
     name = _ARTICLE.sub("", " ".join(answer.split()).strip(" .,;:\"'“”"), count=1)
     words = name.split()
     if not 1 <= len(words) <= _MOST_WORDS:

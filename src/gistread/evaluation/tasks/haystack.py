@@ -48,10 +48,7 @@ def hay_of_book(path: Path) -> Hay:
 def gather(
     hay: Hay, tokens: int, fits: Callable[[Passage], bool], chance: random.Random, count: Count
 ) -> list[Passage]:
-    """Paragraphs that `fits` accepts, of this many tokens in all, the last one cut at the end of a sentence.
-
-    They are repeated in another order if there are too few. Empty if none is accepted.
-    """
+    """Paragraphs that `fits` accepts, of this many tokens in all, repeated if too few; empty if none is accepted."""
     taken: list[Passage] = []
     left = tokens
     while left > 0:

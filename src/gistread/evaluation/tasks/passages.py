@@ -1,7 +1,4 @@
-"""Documents made of passages: those of a question become one text, each under its title.
-
-The supporting sentences are gold places.
-"""
+"""Documents made of titled passages, with the supporting sentences as gold places."""
 
 import re
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""A task: the source and format of its file, and what is measured on it.
-
-Imports nothing that reads a book, since the command line names every task.
-"""
+"""A task: the source and format of its file, and what is measured on it. Imports no book, for the command line."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -13,10 +10,7 @@ if TYPE_CHECKING:
 
 
 def estimated_tokens(text: str) -> int:
-    """Tokens of a text, estimated without a model as a quarter of its characters, at least one a word.
-
-    Within a tenth of SmolLM2's count for English novels, transcripts and encyclopaedias.
-    """
+    """A quarter of the characters, at least one a word: within a tenth of SmolLM2's count for English text."""
     from gistread.book.normalise import count_words
 
     return max(round(len(text) / 4), count_words(text))

@@ -1,8 +1,4 @@
-"""Marks in the book: select, copy, highlight, note, bookmark, look up, list, export.
-
-A command that needs a selection starts one when there is none: a sentence is selected, arrows choose another, and the
-same key again applies the command.
-"""
+"""Marks in the book: select, copy, highlight, note, bookmark, look up, list, export."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -62,13 +62,7 @@ class Navigation:
         self.jumps = JumpList()
 
     def jump(self, offset: int, top: float = 0.0, *, series: str = "", return_to: Pane | None = None) -> None:
-        """Show this place of the book, and remember the one that was left.
-
-        Args:
-            top: where on the screen it is shown, from 0 (upper edge) to 1.
-            series: consecutive jumps of one series count as one for the way back.
-            return_to: the pane to show when going back.
-        """
+        """Show a place, `top` of the screen (0 to 1) down. Jumps of one `series` count as one for the way back."""
         pane = self._context.book_pane
         self.jumps.leave(pane.place, offset, series)
         self.show(offset, top)

@@ -13,10 +13,7 @@ if TYPE_CHECKING:
 
 
 def need_words(name: str, left: "RemainingWork | None", info: EngineInfo | None) -> str:
-    """`needs facts: about 12 min`, `facts are ready`, `facts: 12 of 46 ready, about 8 min more`.
-
-    `left` None: not known yet. Empty where it is not needed.
-    """
+    """`needs facts: about 12 min`, `facts are ready`; empty if nothing is needed or `left` is None."""
     if left is not None and left.needless:
         return ""
     if left is None or (not left.total and not left.done):

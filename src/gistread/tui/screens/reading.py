@@ -1,8 +1,4 @@
-"""The screen a person reads on: the book, its memory, and the question line.
-
-It lays out the panes and passes keys, clicks and messages to the controllers. The session is created once the book is
-shown, so that no model or memory code is imported before the first page can be read.
-"""
+"""The screen a person reads on: it lays out the panes and passes keys, clicks and messages to controllers."""
 
 import asyncio
 import contextlib

@@ -1,8 +1,4 @@
-"""An index of all rows of a document at one width.
-
-It holds a few numbers for each block; rows are laid out when a block comes into view. War and Peace (12,170
-paragraphs) is indexed in about a tenth of a second.
-"""
+"""An index of all rows of a document at one width: a few numbers a block, which is laid out when in view."""
 
 from array import array
 from bisect import bisect_left, bisect_right

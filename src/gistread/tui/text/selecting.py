@@ -46,11 +46,7 @@ def offset_of(index: RowIndex, point: Point) -> Offset:
 
 
 def selected_between(index: RowIndex, selection: Selection, top: int, bottom: int) -> tuple[Point, Point] | None:
-    """First and last point of a selection.
-
-    One that continues in another widget ends at the rows `top` and `bottom` in view, so that a book is not copied
-    whole because the mouse left it. One without ends covers everything.
-    """
+    """First and last point of a selection; one from another widget ends at `top` and `bottom` in view."""
     if not len(index):
         return None
     start, end = selection

@@ -1,7 +1,4 @@
-"""A scrolled document that keeps its place: the half of `LongText` that handles rows but not their look.
-
-The place is a position in the text, not a row number, so that neither another width nor a page opened above moves it.
-"""
+"""A scrolled document that keeps its place in the text: the half of `LongText` that knows rows, not their look."""
 
 from collections.abc import Callable, Hashable, Sequence
 

@@ -1,7 +1,4 @@
-"""Finds the parts of a Word document in its archive: the text, related parts and properties.
-
-Parts are found by their relationships, since paths and namespaces differ between writers.
-"""
+"""Finds the parts of a Word document by their relationships, since paths and namespaces differ between writers."""
 
 import posixpath
 import re

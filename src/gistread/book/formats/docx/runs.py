@@ -1,7 +1,4 @@
-"""Turns the runs of a Word paragraph into inline XHTML: styled text, links, pictures, fields.
-
-Adjacent runs with the same look are joined. Insertions are kept and deletions dropped, as if all changes were accepted.
-"""
+"""Turns the runs of a Word paragraph into inline XHTML, as if all changes were accepted."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -215,7 +212,6 @@ class RunWriter:
         append_text(self._leaf, text)
 
     def _language(self, text: str, look: RunFormat) -> str:
-        """Language of a run that contains letters."""
         letters = len(_LETTER.findall(text))
         if not letters:
             return ""

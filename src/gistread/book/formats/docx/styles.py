@@ -1,7 +1,4 @@
-"""Reads a Word document's styles: what each makes of a paragraph or run.
-
-Styles inherit. Names count: Word stores those of its own styles in English in every language.
-"""
+"""Reads a Word document's styles and what each makes of a paragraph or run. Their names are English everywhere."""
 
 import re
 from collections.abc import Mapping

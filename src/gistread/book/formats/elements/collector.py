@@ -84,10 +84,7 @@ class Collector:
         return " ".join(words.split()) if inline.strip_marks(words).strip() else ""
 
     def take(self, *, heading: bool = False) -> CollectedText | None:
-        """Finish the paragraph; None if it is empty. Open marks continue in the next one.
-
-        In a heading, a picture's description is the heading.
-        """
+        """Finish the paragraph; None if it is empty. In a `heading`, a picture's description is the heading."""
         if not self._buffer:
             return None
         marks, opened = self._marks, self._open

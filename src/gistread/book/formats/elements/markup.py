@@ -1,8 +1,4 @@
-"""Parses untrusted markup into trees: fetches nothing, expands nothing, loses no entity.
-
-XML comes first, since HTML parsers misread XHTML (`<title/>` swallows the page). What is not well-formed is repaired by
-the HTML parser.
-"""
+"""Parses untrusted markup into trees, as XML first, since HTML parsers misread XHTML (`<title/>` swallows the page)."""
 
 import re
 from collections.abc import Iterator

@@ -1,7 +1,4 @@
-"""Decides which headings of a marked-up text start chapters, at which level, and which belong together.
-
-"CHAPTER I" and "The Rain" below it are one entry; "BOOK ONE" and "CHAPTER I" are two.
-"""
+"""Decides which headings of a marked-up text start chapters, at which level, and which belong together."""
 
 import re
 from collections import Counter
@@ -42,10 +39,7 @@ _LONGEST_TITLE = 300
 def find_chapters(
     headings: Sequence[HeadingParagraph], title: str = "", authors: Sequence[str] = ()
 ) -> tuple[ChapterStart, ...]:
-    """The chapters that these headings start, in order.
-
-    The book's `title` and `authors` at the start are not chapters.
-    """
+    """The chapters that these headings start, in order, without the book's `title` and `authors` at the start."""
     runs = _runs(headings)
     if not runs:
         return ()

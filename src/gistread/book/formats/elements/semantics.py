@@ -1,6 +1,4 @@
-"""Classifies XHTML elements: blocks, notes, verse, figures, invisible ones; by name, `epub:type`, `role` and common
-classes.
-"""
+"""Classifies XHTML elements (blocks, notes, verse, figures …) by name, `epub:type`, `role` and common classes."""
 
 import re
 

@@ -1,8 +1,4 @@
-"""Reads the text styles of CSS classes: italic, bold, small capitals and the like.
-
-Converters write `<span class="calibre5">` and define it in a style sheet. Only rules for a single class are read
-(`.name`, `span.name`). Fetches nothing.
-"""
+"""Reads the text styles of CSS classes (`.calibre5`, `span.calibre5`): italic, bold, small capitals and the like."""
 
 import re
 from collections.abc import Iterable, Mapping

@@ -1,6 +1,4 @@
-"""Turns an XHTML document into paragraphs with their kinds, marks and anchors, as a browser without style sheets shows
-it.
-"""
+"""Turns an XHTML document into paragraphs with their kinds, marks and anchors."""
 
 import re
 from collections.abc import Iterator

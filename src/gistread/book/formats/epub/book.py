@@ -44,7 +44,6 @@ class _Report:
 
     @property
     def reason(self) -> str:
-        """Why nothing at all could be read."""
         if self.failed:
             return one_line(self.failed[0])
         return f"{self.repaired[0]} is damaged." if self.repaired else "It may contain only pictures."

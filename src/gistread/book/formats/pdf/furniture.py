@@ -1,8 +1,4 @@
-"""Finds page furniture: running heads and feet, page numbers.
-
-A row at an edge is furniture if nearby pages repeat its words at the same height, or a number that counts with the
-pages.
-"""
+"""Finds running heads, feet and page numbers: what nearby pages repeat, or count on, at the same height."""
 
 import re
 from collections import Counter, defaultdict

@@ -64,10 +64,7 @@ def rows(page: Page) -> list[Line]:
 
 
 def columns(page: Page, gutter: float | None, dropped: Iterable[Line]) -> list[Column]:
-    """The page's columns in reading order, without the `dropped` rows.
-
-    `gutter`: where columns are separated on most pages, if they are.
-    """
+    """The page's columns in reading order, without the `dropped` rows. `gutter`: the usual place between columns."""
     gone = {id(run) for line in dropped for run in line.runs}
     segments = _segments([run for run in page.runs if id(run) not in gone] if gone else page.runs)
     flows = _flows(segments, gutter, depth=0)

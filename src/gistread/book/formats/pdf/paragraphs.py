@@ -147,7 +147,6 @@ def _column_blocks(column: Column, layout: PageLayout) -> list[Block]:
 
 
 def _begins(lines: Sequence[Line], index: int, left: float, right: float, layout: PageLayout, block: Block) -> bool:
-    """Whether a line starts a paragraph."""
     above, line = lines[index - 1], lines[index]
     size = max(above.size, line.size)
     gap = above.baseline - line.baseline

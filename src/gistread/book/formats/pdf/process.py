@@ -1,7 +1,4 @@
-"""Runs PDFium in a worker process, within limits of time and memory.
-
-If a page kills or hangs it, that page is skipped and a new worker continues.
-"""
+"""Runs PDFium in a limited worker process; a page that kills or hangs it is skipped."""
 
 import os
 import select
@@ -43,10 +40,7 @@ class CancelledError(Exception):
 
 
 def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: False) -> PdfDocument:
-    """All pages of the PDF in a seekable stream; `cancelled` is polled.
-
-    Raises LockedError, DamagedError, CancelledError, OSError.
-    """
+    """All pages of the PDF in a seekable stream. Raises LockedError, DamagedError, CancelledError, OSError."""
     document = PdfDocument()
     with _as_file(stream) as file:
         stop_at = time.monotonic() + _TOTAL_S

@@ -1,7 +1,4 @@
-"""Repairs words: undoes hyphenation at line ends and restores letters lost from ligatures.
-
-The book's own spelling decides whether a hyphen stays: `well-known` and `wellknown` are evidence.
-"""
+"""Undoes hyphenation at line ends, by the book's own spelling, and restores letters lost from ligatures."""
 
 import re
 from collections import Counter

@@ -1,7 +1,4 @@
-"""One llama.cpp context: a KV cache and the evaluation of batches in it.
-
-Used by the main loop only, except `interrupt`.
-"""
+"""One llama.cpp context: a KV cache and the evaluation of batches in it, for the main loop only."""
 
 import ctypes
 from collections.abc import Sequence
@@ -134,10 +131,7 @@ class Context:
         llama.llama_memory_seq_cp(self._memory, source, target, start, length)
 
     def holds_window(self, sequence: int, length: int) -> bool:
-        """Whether a sequence can be cut or forked at this length.
-
-        A sliding window needs the tokens before the cut, and llama.cpp frees those that the sequence no longer uses.
-        """
+        """Whether a sequence can be cut here: llama.cpp frees what a sliding window no longer needs."""
         if not self.weights.window:
             return True
         first = llama.llama_memory_seq_pos_min(self._memory, sequence)

@@ -1,7 +1,4 @@
-"""Turns texts into vectors, many in a batch, interactive requests first.
-
-Takes the place of the scheduler for an embedding model. Nothing is cached between batches.
-"""
+"""Turns texts into vectors, many in a batch, interactive requests first, in place of the scheduler."""
 
 import base64
 import re

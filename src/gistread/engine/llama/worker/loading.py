@@ -1,7 +1,4 @@
-"""Loads a GGUF file, in the best layout for which memory suffices.
-
-`fit.py` computes the layouts from the header and the free memory; here they are tried in turn.
-"""
+"""Loads a GGUF file in the first of the layouts of `fit.py` for which memory suffices."""
 
 import os
 import re
@@ -59,10 +56,7 @@ def load(
     progress: Callable[[float], None],
     on_attempt: Callable[[LoadAttempt], None] = lambda attempt: None,
 ) -> LoadedModel:
-    """Load a model in the best layout that memory allows. Raises EngineError.
-
-    `progress` is called with the share loaded, 0 to 1; `on_attempt` before each layout is tried.
-    """
+    """Load a model in the best layout that memory allows; `progress` from 0 to 1. Raises EngineError."""
     options, header, cards = message.options, read_header(Path(message.path)), gpus()
     whole = _whole(header)
     parameters = sum(part.parameters for part in whole)

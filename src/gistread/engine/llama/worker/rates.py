@@ -1,8 +1,4 @@
-"""Measures a model's speed: a prompt of random tokens, then decoding with ever more sequences.
-
-Uses a temporary context. Takes about two seconds on a CPU, whatever the model: a large one gets shorter prompts and
-fewer steps.
-"""
+"""Measures a model's speed in about two seconds: a prompt of random tokens, then decoding ever more sequences."""
 
 import time
 from dataclasses import dataclass
@@ -31,12 +27,7 @@ class DisturbedError(Exception):
 
 
 def measure_rates(model: LoadedModel, *, least_share: float) -> Rates:
-    """Measure a loaded model.
-
-    `least_share` is the least share of the threads' time, 0 to 1, that must have been processor time: when another
-    program takes a core, all of ggml's threads wait for it and rates fall to a tenth.
-    Raises DisturbedError, MemoryError, DecodeError.
-    """
+    """Measure a loaded model. Raises DisturbedError if its threads got less than `least_share`, MemoryError."""
     most = min(_MOST_SEQUENCES, model.context.sequences - 1)
     context = Context(
         model.weights,

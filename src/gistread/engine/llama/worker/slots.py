@@ -204,10 +204,7 @@ class Slots:
         return self._offload.find(tokens) if self._offload is not None else NOTHING
 
     def _load_offloaded(self, sequence: int, tokens: list[int], length: int) -> int:
-        """Restore offloaded tokens beyond the `length` that `sequence` holds. Returns its new length.
-
-        A run is restored whole into the spare sequence first; where that has no room, the rest is evaluated again.
-        """
+        """Restore offloaded tokens beyond the `length` that `sequence` holds. Returns its new length."""
         found = self._find_offloaded(tokens)
         if self._offload is None or found.length <= length:
             return length
@@ -227,7 +224,6 @@ class Slots:
         return length
 
     def _offload_idle(self, beside: int) -> None:
-        """Evict idle sequences but for `_IDLE_CELLS` cells."""
         running = {*self._running, beside}
         idle = [sequence for sequence in self._idle() if sequence != beside]
         for sequence in sorted(idle, key=self._tree.length, reverse=True):

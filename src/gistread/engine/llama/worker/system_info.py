@@ -72,10 +72,7 @@ def _ggml(name: str, result: Any, *arguments: Any) -> Any:
 
 
 class LlamaLog:
-    """Passes llama.cpp's log on to stderr, which is a log file, and keeps what is needed later.
-
-    Receives all lines from now on, in place of any earlier LlamaLog.
-    """
+    """Passes llama.cpp's log on to stderr, which is a log file, and keeps what is needed later."""
 
     def __init__(self) -> None:
         self.errors: list[str] = []

@@ -1,7 +1,4 @@
-"""The weights of a model with its vocabulary and chat template.
-
-Immutable once loaded, so usable from any thread.
-"""
+"""The weights of a model with its vocabulary and chat template: immutable, so usable from any thread."""
 
 import ctypes
 import os
