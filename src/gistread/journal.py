@@ -31,7 +31,6 @@ def encode_line(record: Record) -> bytes:
 
 
 def decode_line(line: bytes) -> Record | None:
-    """The record of a line, or None if the line is damaged."""
     if len(line) < 11 or not line.endswith(b"\n") or line[8:9] != b" ":
         return None
     body = line[9:-1]

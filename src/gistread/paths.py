@@ -41,7 +41,6 @@ class Paths:
 
     @property
     def models(self) -> Path:
-        """Downloaded models."""
         return self.data / "models"
 
     @property
@@ -51,17 +50,14 @@ class Paths:
 
     @property
     def marks(self) -> Path:
-        """Marks, one file a book."""
         return self.data / "marks"
 
     @property
     def library(self) -> Path:
-        """Books and folders of the library."""
         return self.data / "library.jsonl"
 
     @property
     def reading_speed(self) -> Path:
-        """Reading speed, by language."""
         return self.data / "pace.jsonl"
 
     @property
@@ -70,7 +66,6 @@ class Paths:
 
     @property
     def texts(self) -> Path:
-        """Extracted book texts."""
         return self.cache / "texts"
 
     @property
@@ -85,12 +80,10 @@ class Paths:
 
     @property
     def measurements(self) -> Path:
-        """Measured speeds of models."""
         return self.cache / MEASUREMENTS
 
     @property
     def check_results(self) -> Path:
-        """Results of model checks."""
         return self.cache / CHECK_RESULTS
 
     @property
@@ -99,7 +92,6 @@ class Paths:
 
     @property
     def worker_log(self) -> Path:
-        """Log of llama.cpp."""
         return self.state / "worker.log"
 
 

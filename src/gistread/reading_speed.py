@@ -28,7 +28,6 @@ class SpeedSample:
 
     @property
     def credible(self) -> bool:
-        """Whether the speed is that of reading."""
         return SLOWEST <= self.words_per_minute <= FASTEST
 
 

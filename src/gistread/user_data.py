@@ -108,7 +108,6 @@ class UserData:
         self._append(sha256, {"kind": "zoom", "level": level})
 
     def was_opened(self, sha256: str) -> bool:
-        """Whether the book was opened before."""
         return bool(_last(self._read(sha256), "opened"))
 
     def add_question(self, sha256: str, question: SavedQuestion) -> None:
@@ -198,7 +197,6 @@ def _compact(records: list[Record]) -> list[Record]:
 
 
 def _last(records: Iterable[Record], kind: str) -> Record:
-    """The last record of this kind; empty if there is none."""
     return next((record for record in reversed(list(records)) if record["kind"] == kind), {})
 
 

@@ -142,15 +142,12 @@ class Book:
         return count_words(self.text)
 
     def spans_between(self, start: int, end: int) -> Iterator[Span]:
-        """Spans that overlap `[start, end)`."""
         return self._overlapping(self.spans, start, end)
 
     def images_between(self, start: int, end: int) -> Iterator[Image]:
-        """Images that overlap `[start, end)`."""
         return self._overlapping(self.images, start, end)
 
     def paragraphs_between(self, start: int, end: int) -> Iterator[Paragraph]:
-        """Paragraphs that overlap `[start, end)`."""
         return self._overlapping(self.paragraphs, start, end)
 
     def _overlapping(self, ranges: Sequence[_Range], start: int, end: int) -> Iterator[_Range]:
@@ -186,11 +183,9 @@ class Book:
         return self.volumes[index + 1].heading if index + 1 < len(self.volumes) else len(self.text)
 
     def is_volume_heading(self, offset: int) -> bool:
-        """Whether a volume's heading starts at `offset`."""
         return bool(self.volumes) and self.volumes[self.volume_index(offset)].heading == offset
 
     def volume_title(self, offset: int) -> str:
-        """Title of the volume at `offset`; empty without volumes."""
         return self.volumes[self.volume_index(offset)].title if self.volumes else ""
 
     def chapter_title(self, offset: int) -> str:

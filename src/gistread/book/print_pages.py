@@ -11,7 +11,6 @@ def page_count(book: Book) -> int:
 
 
 def page_at(book: Book, offset: int) -> int:
-    """The page at `offset`, from 1."""
     count = page_count(book)
     return min(count, 1 + max(0, offset) * count // max(1, len(book.text)))
 

@@ -99,7 +99,6 @@ def read_series_file(stream: BinaryIO, name: str) -> SeriesFile:
 
 
 def volume_paths(listed: SeriesFile, source: Path) -> list[Path]:
-    """Paths of the volumes of the series file `source`."""
     folder = source.resolve().parent
     return [folder / os.path.expanduser(volume) for volume in listed.volumes]  # noqa: PTH111  (never raises)
 

@@ -18,7 +18,6 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
 
 def script(shell: str) -> str:
-    """The completion script of this shell."""
     parser = whole_parser()
     _complete_paths(parser)
     text: str = shtab.complete(parser, shell)

@@ -94,7 +94,6 @@ def _on(path: int) -> Json:
 
 
 def pages_document(memory: GistMemory) -> Json:
-    """What `pages --json` prints."""
     book = memory.book
     return {
         "model": memory.model_name,
@@ -160,7 +159,6 @@ def artifact_document(what: str, done: int, total: int) -> Json:
 
 
 def reader_document(event: events.ReaderEvent) -> Json:
-    """An event of a reader: its name and fields."""
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
     return {"event": name, **asdict(event)}
 

@@ -44,7 +44,6 @@ class ModelFile:
 
     @property
     def embeds(self) -> bool:
-        """Whether it is an embedding model, for `--embedding-model`."""
         return self.kind is ModelKind.EMBEDDINGS
 
 

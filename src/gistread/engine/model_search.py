@@ -285,7 +285,6 @@ def _text(path: Path) -> str:
 
 
 def _json_text(path: Path, key: str) -> str:
-    """The text of this key in a JSON file; empty if there is none."""
     try:
         value = json.loads(_text(path))[key]
     except (ValueError, LookupError, TypeError, RecursionError):

@@ -24,7 +24,6 @@ def facts(model: ModelFile) -> list[str]:
 
 
 def other_facts(model: ModelFile) -> list[str]:
-    """Further facts."""
     facts: list[str] = []
     if model.context_length and model.kind in WRITING:
         facts.append(f"trained for {model.context_length:,} tokens")

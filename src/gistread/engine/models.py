@@ -75,7 +75,6 @@ def with_adapter(spec: str, adapter: str | None) -> str:
 
 
 def resolve_embedding_model(spec: str) -> Path:
-    """Find an embedding model, as `resolve_model`."""
     path = starter_path() if spec == STARTER else None
     path = path or _resolve(spec, "embedding model", lambda model: model.embeds)
     check_makes_vectors(read_header(path))

@@ -34,7 +34,6 @@ class Metric:
 
     @property
     def facts(self) -> dict[str, object]:
-        """For JSON."""
         return {"summary": self.summary, "unit": self.unit, "more_is_better": self.more_is_better}
 
 

@@ -141,7 +141,6 @@ def _storage_error(path: Path, error: OSError) -> StorageError:
 
 
 def by_reader(asked: Iterable[AnsweredQuestion]) -> dict[str, list[AnsweredQuestion]]:
-    """The outcomes of each reader, readers in the order first asked."""
     readers: dict[str, list[AnsweredQuestion]] = {}
     for one in asked:
         readers.setdefault(one.outcome.reader, []).append(one)

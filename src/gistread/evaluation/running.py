@@ -68,7 +68,6 @@ class Plan:
 
     @property
     def questions(self) -> int:
-        """Number of questions for all readers."""
         return len(self.readers) * sum(len(document.questions) for document in self.documents)
 
     def todo(self, known: Mapping[Key, AnsweredQuestion]) -> list[Todo]:

@@ -73,7 +73,6 @@ def _known(estimates: Mapping[str, Estimate | None]) -> dict[str, Estimate]:
 
 
 def to_json(table: Table) -> dict[str, Any]:
-    """All figures, unrounded."""
     names = (*table.metrics, *table.costs)
     return {"metrics": {name: METRICS[name].facts for name in names}, "rows": [asdict(row) for row in table.rows]}
 

@@ -27,7 +27,6 @@ class CatalogueContents:
 
     @property
     def paths(self) -> dict[Path, BookFile]:
-        """Files by their last known path."""
         return {file.path: file for file in sorted(self.files.values(), key=lambda file: file.at)}
 
 
@@ -47,7 +46,6 @@ class Catalogue:
         self._append([_file_record(file) for file in files])
 
     def add_folder(self, folder: Path) -> None:
-        """Record a folder with books."""
         if folder not in self.read().folders:
             self._append([{"kind": "folder", "path": encode_path(folder)}])
 
@@ -56,7 +54,6 @@ class Catalogue:
         self._append([{"kind": "removed", "ids": list(ids), "at": time.time()}])
 
     def restore(self, ids: Iterable[str]) -> None:
-        """Undo `remove`."""
         self._append([{"kind": "removed", "ids": list(ids), "at": 0.0}])
 
     def _append(self, records: list[Record]) -> None:

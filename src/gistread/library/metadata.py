@@ -83,7 +83,6 @@ def _beginning(data: bytes, name: str, kind: FileType) -> Book:
 
 
 def _zipped(path: Path, stream: BinaryIO) -> BookFile | None:
-    """An EPUB or DOCX by its metadata; None for other zip archives."""
     try:
         archive = Archive(stream)
         kind = identify_zip(archive)

@@ -75,7 +75,6 @@ def _occurrence(text: str, exact: str, prefix: str, suffix: str, near: int) -> t
 
 
 def _agreement(one: str, other: str) -> int:
-    """Length of the common prefix."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
@@ -91,7 +90,6 @@ def _with_punctuation(exact: str, raw: str, start: int, end: int) -> tuple[int, 
 
 
 def _edge(text: str) -> int:
-    """Characters before the first letter."""
     found = _WORD.search(text)
     return found.start() if found else len(text)
 
@@ -115,7 +113,6 @@ def _by_likeness(place: TextQuote, text: SearchableText, near: int) -> tuple[int
 def _most_similar(
     prefix: list[str], exact: list[str], suffix: list[str], text: SearchableText, near: int
 ) -> tuple[int, int] | None:
-    """The most similar run of words, if similar enough."""
     sought = [*prefix, *exact, *suffix]
     words = text.words
     shift = _likely_shift(sought, len(prefix), words, near)

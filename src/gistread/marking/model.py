@@ -55,7 +55,6 @@ def new_mark(kind: MarkKind, place: TextQuote, *, color: Color | None = None, no
 
 
 def with_changes(mark: Mark, **fields: object) -> Mark:
-    """The mark with other fields and a later `changed_at`."""
     at = max(time.time(), mark.changed_at + 1e-3)
     return replace(mark, changed_at=at, **fields)  # type: ignore[arg-type]
 

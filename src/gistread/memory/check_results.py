@@ -58,7 +58,6 @@ class CheckResults:
         self._library = library
 
     def get(self, fingerprint: str) -> CheckResult | None:
-        """The result for this model, or None."""
         return next((_result(entry) for entry in self._read() if self._is_for(entry, fingerprint)), None)
 
     def is_reliable(self, fingerprint: str) -> bool | None:

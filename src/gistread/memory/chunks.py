@@ -42,7 +42,6 @@ def chunk_prompt(chunk: Passage, book: Book) -> Prompt:
 
 
 async def pinned(chunks: Iterable[Passage], book: Book, engine: Engine) -> list[bool]:
-    """For each chunk, whether the engine still has it evaluated."""
     if not engine.info.pinnable_tokens:
         return [False for _ in chunks]
     return await engine.pinned(await asyncio.to_thread(lambda: [chunk_prompt(chunk, book) for chunk in chunks]))
@@ -71,7 +70,6 @@ async def remaining(book: Book, engine: Engine) -> RemainingWork:
 
 
 async def _pinnable(book: Book, engine: Engine) -> list[Passage]:
-    """The first chunks of the book, as many as the engine can pin."""
     try:
         each = _usual_tokens(engine.info)
     except PromptTooLongError:

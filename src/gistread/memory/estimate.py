@@ -20,7 +20,6 @@ class Pace:
     seconds: float = 0.0
 
     def after(self, words: int, seconds: float) -> "Pace":
-        """The pace after one more page."""
         return Pace(self.words * _DECAY + words, self.seconds * _DECAY + max(0.0, seconds))
 
     @property

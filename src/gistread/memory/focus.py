@@ -27,12 +27,10 @@ class GistFocus:
 
     @cached_property
     def placeholders(self) -> Mapping[str, str]:
-        """Values of the focus placeholders in gisting prompts."""
         task = f"{prompts.load('aim').fill(task=self.task)}\n" if self.task else ""
         return {"aim": task, "keep": self.preset.keep, "ask": self.preset.ask}
 
     def template(self, name: str) -> PromptTemplate:
-        """This prompt with the focus filled in."""
         return prompts.load(name).given(self.placeholders)
 
     def version(self, *names: str) -> str:

@@ -133,7 +133,6 @@ async def _draft(text: str, attempt: Attempt, engine: Engine, priority: Priority
 
 
 def is_short(text: str) -> bool:
-    """Whether a page is too short to be shortened."""
     return count_words(text) < VERBATIM_WORDS and len(text) < VERBATIM_WORDS * CHARACTERS_PER_WORD
 
 

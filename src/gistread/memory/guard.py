@@ -119,7 +119,6 @@ def clean(written: str, *, cut_off: bool = False) -> tuple[str, bool]:
 
 
 def find_fault(draft: Draft) -> Fault | None:
-    """The first fault of a draft, or None."""
     return next((fault for rule in RULES if (fault := rule(draft))), None)
 
 
@@ -249,7 +248,6 @@ RULES: tuple[Rule, ...] = (
 
 
 def _whole_sentences(text: str) -> str:
-    """The text up to the end of its last finished sentence."""
     last = max(
         (match.end() for match in re.finditer(r"[.!?…。！？।][\"'”’»)\]」』]*(?=\s|$|[^\x00-\x7f])", text)), default=0
     )
@@ -312,7 +310,6 @@ def capitals_mark_names(page: str) -> bool:
 
 
 def _stem(word: str) -> str:
-    """A crude stem, to match a word with other endings."""
     word = re.sub(r"['’]s$", "", word)
     return word[: max(3, len(word) - 2)] if len(word) > 3 else word
 

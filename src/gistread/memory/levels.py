@@ -33,7 +33,6 @@ class Segment:
 
 
 def page_by_page(memory: GistMemory) -> list[Segment]:
-    """Every page, shown by its own gist."""
     return [
         Segment(entry.page.number, entry.page.number, 0, entry.gist.text, entry.gist.words) for entry in memory.entries
     ]

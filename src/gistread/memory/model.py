@@ -134,14 +134,12 @@ class GistMemory:
         return self.entries[number - 1]
 
     def page_at(self, offset: int) -> Page | None:
-        """The page that contains `offset`, or None if unread."""
         index = bisect_right(self.entries, offset, key=lambda entry: entry.page.start) - 1
         if index < 0 or offset >= self.entries[index].page.end:
             return None
         return self.entries[index].page
 
     def text_of(self, page: Page) -> str:
-        """The text of a page."""
         return self.book.text[page.start : page.end].strip()
 
     def compression_rate(self, expanded: Iterable[int] = ()) -> float:

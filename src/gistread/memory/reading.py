@@ -140,7 +140,6 @@ class _Reading:
         return SinglePass(memory.book, start, size, self._engine, self._priority, pauses, memory.focus)
 
     def _known_until(self, start: int) -> int:
-        """End of the finished pages from `start` on."""
         while known := self._writer.entry_at(start):
             start = known.page.end
         return start

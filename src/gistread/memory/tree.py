@@ -59,7 +59,6 @@ class Node:
 
     @property
     def pages(self) -> int:
-        """Number of pages."""
         return self.last - self.first + 1
 
 
@@ -77,7 +76,6 @@ def chapters(memory: GistMemory, top: Node) -> list[Node]:
 
 
 def volumes(memory: GistMemory, top: Node) -> list[Node]:
-    """The volumes of a series, in order."""
     return _largest_within(memory, top, lambda book, page: book.volume_index(page.start))
 
 

@@ -59,11 +59,9 @@ class MemoryWriter:
         return len(self.memory.entries) + len(self._ahead)
 
     def all_entries(self) -> list[MemoryEntry]:
-        """All finished pages."""
         return [*self.memory.entries, *self._ahead.values()]
 
     def size_at(self, offset: int) -> PageSize:
-        """The page size at this offset of the book."""
         return self.memory.size
 
     def entry_at(self, start: int) -> MemoryEntry | None:
@@ -115,7 +113,6 @@ _SOURCES = frozenset(source.value for source in GistSource)
 
 
 def page_record(entry: MemoryEntry) -> Record:
-    """The record of one page."""
     page, gist, usage = entry.page, entry.gist, entry.usage
     return {
         "start": page.start,

@@ -25,7 +25,6 @@ class PromptTemplate:
 
     @property
     def places(self) -> frozenset[str]:
-        """The open placeholders."""
         return frozenset(_PLACE.findall(self.text)) - self.known.keys()
 
     def given(self, values: Mapping[str, str]) -> "PromptTemplate":
@@ -58,7 +57,6 @@ def load(name: str) -> PromptTemplate:
 
 
 def names() -> tuple[str, ...]:
-    """The names of all prompts, sorted."""
     files = (file.name for file in resources.files(__name__).iterdir())
     return tuple(sorted(name.removesuffix(".txt") for name in files if name.endswith(".txt")))
 

@@ -13,7 +13,6 @@ _WORD = re.compile(r"\w+")
 
 
 def words_of(answer: str) -> frozenset[str]:
-    """The words of an answer that count."""
     words = [folded(word) for word in _WORD.findall(answer.casefold())]
     return frozenset(word for word in words if word not in ARTICLES) or frozenset(words)
 

@@ -54,7 +54,6 @@ def answer_prompt(
 
 
 def user_prompt(name: str, **values: object) -> Prompt:
-    """The prompt `name` as the only message."""
     return (Message("user", prompts.load(name).fill(**values)),)
 
 
@@ -146,7 +145,6 @@ def is_looping(text: str) -> bool:
 
 
 def repeats_prompt(statement: str) -> bool:
-    """Whether a statement repeats one of the model's instructions."""
     task = prompts.load("task_answer").text
     return not_the_prompt(Draft(statement, "", task)) is not None
 
@@ -225,7 +223,6 @@ def says_not_found(answer: str) -> bool:
 
 
 def adds_nothing(note: str) -> bool:
-    """Whether a note says that there is nothing to note."""
     return (
         says_not_found(note) or re.sub(r"^\W+", "", note).casefold().startswith("nothing new") or not _WORD.search(note)
     )

@@ -57,7 +57,6 @@ class BookText:
         raise BudgetTooSmallError(needed, budget)
 
     def share(self, shown: Sequence[Passage] | None) -> float:
-        """Share of the book's text that is shown, from 0 to 1."""
         length = len(self._memory.book.text.strip())
         return min(1.0, sum(end - start for start, end in shown or ()) / length) if length else 1.0
 
@@ -156,7 +155,6 @@ def overlaps(places: Sequence[Passage], place: Passage) -> bool:
 
 
 def share_of(place: Passage, shown: Sequence[Passage]) -> float:
-    """Share of a place that is shown, from 0 to 1."""
     start, end = place
     return sum(max(0, min(end, until) - max(start, since)) for since, until in shown) / max(1, end - start)
 

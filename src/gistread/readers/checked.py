@@ -57,7 +57,6 @@ def checked_answer(
 
 
 def not_found_text(answered: Answered, memory: GistMemory, started: Started) -> str:
-    """A message that the answer was not found, and in which text."""
     if started.share_shown is not None:
         length = len(memory.book.text.strip())
         share = sum(end - start for start, end in answered.seen) / max(1, length)

@@ -119,8 +119,6 @@ class Visited:
 
 @dataclass(frozen=True, slots=True)
 class PathEnded:
-    """A path has ended; its notebook is complete."""
-
     path: int
 
 

@@ -88,14 +88,11 @@ def rank(question: str, memory: GistMemory, choices: Sequence[str] = ()) -> Rank
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """One attempt to answer from the passages."""
-
     times: int = 1  # Budget as a multiple of the first look's
     must_answer: bool = False  # Do not offer the model to say that the book does not say
 
 
 def _looks(options: ReaderOptions) -> tuple[_Look, ...]:
-    """The attempts before the answer is "not found"."""
     if options.choices:
         return (_Look(),)
     if options.is_reliable is False:

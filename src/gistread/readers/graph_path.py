@@ -80,7 +80,6 @@ class Path:
     steps: int = 0
 
     def shown(self) -> list[Note]:
-        """The latest notes, which prompts show."""
         return self.notes[-NOTES_KEPT:]
 
     def notebook(self, without: int = 0) -> str:
@@ -165,8 +164,6 @@ async def _read_facts(search: Search, path: Path, steering: Steering) -> AsyncGe
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """The outcome of reading a page."""
-
     note: str  # Empty if the page adds nothing
     enough: bool  # The path ends here
 
@@ -219,7 +216,6 @@ async def _fitted(search: Search, path: Path, prompt: Callable[[str], Prompt], t
 
 
 async def _neighbour(search: Search, path: Path) -> Element | None:
-    """The next element; None if the path ends."""
     path.steps += 1
     unseen = [search.graph[key] for key in path.element.neighbours if key in search.graph and key not in path.visited]
     shown = await asyncio.to_thread(_nearest_elements, search, unseen)
@@ -244,7 +240,6 @@ async def _neighbour(search: Search, path: Path) -> Element | None:
 
 
 async def _note(search: Search, path: Path, prompt: Prompt, place: Place, *, from_text: bool) -> str:
-    """Ask for a note and add it to the notebook; empty if there is nothing new."""
     said = await search.engine.complete(prompt, Sampling(_NOTE_TOKENS, repeat_penalty=1.1, stop=("\n\n", "\n---")))
     search.usage += said.usage
     note = " ".join(said.text.split())

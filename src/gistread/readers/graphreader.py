@@ -134,7 +134,6 @@ def _choice_of(search: Search, shown: Sequence[Element], chosen: Sequence[int]) 
 
 
 async def _follow_all(search: Search, paths: Sequence[Path], steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
-    """Follow all paths concurrently and merge their events."""
     events: asyncio.Queue[ReaderEvent | None] = asyncio.Queue()
     limit = ConcurrencyLimit(search.engine)
 
@@ -189,7 +188,6 @@ async def _answer(search: Search, paths: Sequence[Path], options: ReaderOptions)
 
 
 def _notebooks(paths: Sequence[Path], given: Mapping[int, str]) -> str:
-    """The notebooks of these paths and the votes for their answers."""
     notebooks = [f"Notebook {path.number}:\n{path.notebook()}" for path in paths]
     votes = _votes({path.number: given[path.number] for path in paths if path.number in given})
     counted = "\n".join(f"{len(vote.by)} would answer: {vote.answer}" for vote in votes)
@@ -208,7 +206,6 @@ async def _fits(search: Search, text: str, options: ReaderOptions) -> bool:
 
 
 async def _short_answer(search: Search, path: Path) -> str:
-    """This path's answer; empty if its notebook has none."""
     prompt = user_prompt("notebooks_short", notes=path.notebook(), question=search.question)
     answer, usage = await short_answer(prompt, search.engine)
     search.usage += usage

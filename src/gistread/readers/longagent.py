@@ -85,7 +85,6 @@ class _Team:
         return [report for _, found in self.history for report in found]
 
     def drop_report(self) -> None:
-        """Drop the report with the least agreement, of the question with the most reports."""
         fullest = max((found for _, found in self.history), key=len)
         fullest[:] = _shortlist(fullest, len(fullest) - 1)
         self.history[:] = [(asked, found) for asked, found in self.history if found]

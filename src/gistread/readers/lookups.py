@@ -94,7 +94,6 @@ async def start_search(
 
 
 def opening_events(name: str, search: Search) -> list[Started | Expanded]:
-    """The first events of a reader."""
     window, memory = search.window, search.window.memory
     told = (
         () if window.whole else tuple(SegmentLevel(p.first, p.last, p.level, p.made, p.line) for p in window.segments)

@@ -64,7 +64,6 @@ class _Walk:
     usage: Usage = NO_USAGE
 
     def open_children(self, steering: Steering) -> list[Node]:
-        """The children that can still be entered."""
         return [
             child
             for child in self.path[-1].children

@@ -23,8 +23,6 @@ _NONE = "none"
 
 @dataclass(slots=True)
 class _Notebook:
-    """The notes, with the chunks they come from."""
-
     room_tokens: int
     notes: list[tuple[str, Passage]] = field(default_factory=list)
     dropped: int = 0

@@ -101,7 +101,6 @@ class _Check:
         return Statement(start, end, supported, foreign, self._quote(new, best) if supported else None)
 
     def _add(self, sentences: list[_Sentence]) -> None:
-        """All windows over a run of sentences."""
         last = max(1, len(sentences) - _WINDOW_SENTENCES + 1)
         self._windows += [sentences[at : at + _WINDOW_SENTENCES] for at in range(last)]
 

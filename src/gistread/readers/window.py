@@ -37,7 +37,6 @@ class Window:
 
     @property
     def shown(self) -> set[int]:
-        """All pages covered."""
         return {page for segment in self.segments for page in range(segment.first, segment.last + 1)} | self.opened
 
     @property

@@ -58,7 +58,6 @@ class SearchHits:
         return bisect_left(self.starts, offset)
 
     def between(self, start: int, end: int) -> Iterable[int]:
-        """Indices of the hits that start in `[start, end)`."""
         if self.mode is SearchMode.RANKED:
             return [index for index, at in enumerate(self.starts) if start <= at < end]
         return range(bisect_left(self.starts, start), bisect_left(self.starts, end))
@@ -87,7 +86,6 @@ class BookSearch:
                     self._ranker = Ranker([text[p.start : p.end] for p in self._book.paragraphs], self._book.language)
 
     def is_ready(self, mode: SearchMode) -> bool:
-        """Whether the index of a mode exists."""
         return mode is SearchMode.REGEX or (self._folded if mode is SearchMode.EXACT else self._ranker) is not None
 
     def find(

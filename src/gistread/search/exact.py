@@ -47,7 +47,6 @@ class FoldedText:
         return (match.span() for start, _ in places if (match := precise.match(self._text, start)))
 
     def _places(self, tokens: list[str]) -> Iterator[tuple[int, int]]:
-        """Matches in the folded text."""
         variable = [_variable(token) for token in tokens]
         if any(variable):
             body = "".join(one or re.escape(_fold(token)) for one, token in zip(variable, tokens, strict=True))

@@ -11,7 +11,6 @@ _CACHE_SIZE = 3  # Cached rankers; War and Peace takes about 60 MB
 
 @lru_cache(_CACHE_SIZE)
 def cached_ranker(documents: tuple[str, ...], language: str) -> "Ranker":
-    """A cached ranker for `documents`. Thread-safe."""
     return Ranker(documents, language)
 
 

@@ -35,7 +35,6 @@ class Actor:
         self._loop: asyncio.Task[None] | None = None
 
     def runs(self, job: Job) -> bool:
-        """Whether this job is running."""
         return job in self._tasks
 
     def post(self, command: Callable[[], None]) -> None:

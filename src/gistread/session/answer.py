@@ -30,7 +30,6 @@ class Answer:
 
 
 def answer_of(answered: Answered, events: list[ReaderEvent], model: EngineInfo) -> Answer:
-    """The answer from a reader's events."""
     return Answer(
         text=answered.answer,
         found=answered.found,

@@ -23,7 +23,6 @@ class Artifacts:
 
     @property
     def due(self) -> bool:
-        """Whether there is an artifact to build now."""
         return bool(self._wanted) and not self.paused
 
     def want(self, *names: str) -> None:
@@ -31,7 +30,6 @@ class Artifacts:
         self._wanted.update(dict.fromkeys(names))
 
     def forget(self) -> None:
-        """Clear the queue."""
         self._wanted.clear()
         self.paused = False
         self._set(None)

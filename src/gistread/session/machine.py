@@ -47,7 +47,6 @@ UNDER_WAY = frozenset({R.LOADING, R.RUNNING, R.WAITING})  # States that end with
 
 
 def after(state: R, signal: Signal) -> R:
-    """The state after a signal."""
     return TRANSITIONS[signal].get(state, state)
 
 
@@ -76,7 +75,6 @@ class Situation:
 
 
 def jobs_for(now: Situation) -> frozenset[Job]:
-    """The jobs to run."""
     jobs = set()
     if now.reading is R.LOADING:
         jobs.add(Job.LOAD)

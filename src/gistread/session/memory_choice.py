@@ -29,7 +29,6 @@ class MemoryChoice:
         self._own = False
 
     def want(self, wanted: GistFocus | MemoryHeader) -> None:
-        """Use this focus, or this memory."""
         self._wanted, self._own = wanted, True
 
     def want_own(self) -> None:

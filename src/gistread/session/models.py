@@ -70,7 +70,6 @@ class ChosenModel:
             await engine.close()
 
     async def let_go(self) -> None:
-        """Unload the model and choose none."""
         await self.unload()
         self.spec = self.name = ""
 
@@ -86,7 +85,6 @@ class ChosenModel:
 
     @property
     def info(self) -> EngineInfo | None:
-        """None before it is loaded."""
         with contextlib.suppress(EngineError):
             return self.engine.info if self.engine else None
         return None
@@ -123,7 +121,6 @@ class ModelPair:
 
     @property
     def answering(self) -> ChosenModel:
-        """The model that answers questions."""
         return self.asking if self.apart else self.reading
 
     @property

@@ -187,12 +187,10 @@ class Session:
 
     @property
     def has_model(self) -> bool:
-        """Whether a model is chosen to read."""
         return bool(self._core.models.reading.spec)
 
     @property
     def answering(self) -> bool:
-        """Whether a question is running."""
         return self._core.question is not None
 
     @property

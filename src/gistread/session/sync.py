@@ -18,7 +18,6 @@ class SyncSession:
     """Like `Session`, with blocking calls. Use with `with`, not inside a running event loop."""
 
     def __init__(self, book: Book, model: str = "", **options: Any) -> None:
-        """Arguments are those of `Session`."""
         self._session = Session(book, model, **options)
         self._runner = asyncio.Runner()
 

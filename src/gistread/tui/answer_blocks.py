@@ -84,7 +84,6 @@ class Exchange:
 
 
 def heard(exchange: Exchange, event: ReaderEvent) -> Exchange:
-    """The exchange after this event."""
     if isinstance(event, Prepared):
         return replace(exchange, making=(event.what, event.done, event.total))
     work = exchange.work.after(event)
@@ -219,7 +218,6 @@ def _work_block(line: WorkLine, number: int) -> Block:
 
 
 def page_links(answer: str) -> tuple[Span, ...]:
-    """Links for page numbers in brackets."""
     found = _PAGE_NUMBER.finditer(answer)
     return tuple(Span(match.start(), match.end(), "link", ToPage(int(match[1]))) for match in found)
 

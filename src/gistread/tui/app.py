@@ -113,7 +113,6 @@ class GistreadApp(App[None]):
 
     @property
     def reading(self) -> ReadingScreen | None:
-        """The screen with the open book."""
         return next((screen for screen in self.screen_stack if isinstance(screen, ReadingScreen)), None)
 
     def notify(
@@ -161,7 +160,6 @@ class GistreadApp(App[None]):
         return run
 
     def use_theme(self, name: str) -> None:
-        """Change the theme, and remember it."""
         self.theme = name
         self.settings.set("theme", name)
 

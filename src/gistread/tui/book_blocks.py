@@ -144,7 +144,6 @@ def _align(paragraph: Paragraph, justify: bool) -> Literal["left", "center", "ju
 
 
 def _above(paragraph: Paragraph, before: Paragraph | None, text: str, indented: bool) -> int:
-    """Empty rows above a paragraph."""
     kind = paragraph.kind
     if before is None:
         return 1

@@ -151,7 +151,6 @@ def _part_tail(part: "Node", view: View) -> str:
 
 
 def empty_blocks(view: View) -> list[Block]:
-    """Blocks of an empty memory."""
     said = ["The model is reading the first page."]
     if not view.reading:
         about = (
@@ -186,7 +185,6 @@ def rest_blocks(memory: GistMemory, view: View) -> list[Block]:
 
 
 def _work_ends(memory: GistMemory, begun: Page | None) -> int:
-    """Estimated offset at which the page being read ends."""
     return begun.end if begun else memory.read_until + len(memory.book.text) // memory.estimated_pages
 
 

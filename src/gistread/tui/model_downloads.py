@@ -80,7 +80,6 @@ class Downloads:
         return self.state is not None and self.state.phase is DownloadPhase.RUNNING
 
     def start(self, plan: Plan, network: Network) -> None:
-        """Start or resume a download. None may be running."""
         assert not self.running
         loop = asyncio.get_running_loop()
         self._ended = loop.create_future()

@@ -48,7 +48,6 @@ def _carry(book: Book, wanted: Book | Path, services: AppServices) -> str:
 
 
 def make_session(book: Book, services: AppServices, listener: Callable[[SessionEvent], None]) -> "Session":
-    """A session that has not started anything."""
     from gistread.session.session import Session
 
     return Session(

@@ -53,7 +53,6 @@ class _Window:
     opened: set[int] = field(default_factory=set)
 
     def is_open(self, number: int) -> bool:
-        """Whether a snippet is shown in full."""
         return number in self.opened or number not in self.gists
 
     def text(self, opened: Sequence[int] = ()) -> str:
@@ -70,7 +69,6 @@ class _Window:
 
     @property
     def elements(self) -> list[Element]:
-        """The elements of the open snippets."""
         whole = (self.page.snippet(number) for number in self.shown if self.is_open(number))
         return [self.page.element(index) for snippet in whole for index in snippet.elements]
 

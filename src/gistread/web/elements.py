@@ -121,7 +121,6 @@ def _is_disabled(node: etree._Element) -> bool:
 
 
 def _options(node: etree._Element) -> tuple[str, ...]:
-    """The distinct options of a list that can be chosen."""
     if local_name(node) != "select":
         return ()
     names = (
@@ -162,7 +161,6 @@ class _Selectors:
                 self._labels.setdefault(one, []).append(node)
 
     def name(self, node: etree._Element, leaf: bool) -> str:
-        """The name of a node; may be empty."""
         return next((name for name in self._names(node, leaf) if name.strip()), "")
 
     def _names(self, node: etree._Element, leaf: bool) -> Iterator[str]:
@@ -186,7 +184,6 @@ class _Selectors:
             yield (node.get("href") or "").partition("?")[0]
 
     def xpath(self, node: etree._Element) -> str:
-        """An XPath that selects only this node."""
         begin, steps = self._steps(node, "'")
         head = f"//*[@id='{begin}']" if begin else ""
         strict = head + "".join(f"/{_xpath_step(one)}[{self._position(one)}]" for one in steps)
@@ -198,7 +195,6 @@ class _Selectors:
         return lenient if self._root.xpath(lenient) == [node] else strict
 
     def css(self, node: etree._Element) -> str:
-        """A CSS selector of only this node."""
         begin, steps = self._steps(node, '"')
         selector = "" if not begin else f"#{begin}" if _PLAIN_ID.match(begin) else f'[id="{begin}"]'
         lenient = "//" in self.xpath(node).removeprefix("//")

@@ -30,7 +30,6 @@ class Element:
 
     @property
     def label(self) -> str:
-        """The element as written in a snippet."""
         name = f' "{self.name}"' if self.name else ""
         options = f": {' | '.join(self.options)}" if self.options else ""
         return f"[{self.index}] {self.role}{name}{options}"

@@ -112,8 +112,6 @@ def _words(lines: Sequence[_Line]) -> int:
 
 @dataclass(slots=True)
 class _Writer:
-    """Writes the lines of a tree."""
-
     found: dict[etree._Element, Found]
     lines: list[_Line] = field(default_factory=list)
     _parts: list[str] = field(default_factory=list)
@@ -127,7 +125,6 @@ class _Writer:
         return self.lines
 
     def _write(self, node: etree._Element, depth: int) -> None:
-        """A node with its content, without its tail."""
         name = local_name(node)
         alone = name in _STANDS_ALONE
         if alone:

@@ -42,7 +42,6 @@ def children(element: etree._Element, depth: int) -> Iterator[etree._Element]:
 
 
 def is_visible(element: etree._Element) -> bool:
-    """Whether this element by itself is visible."""
     name = local_name(element)
     if not name or name in _INVISIBLE:
         return False

@@ -156,7 +156,6 @@ class _Translator:
         _prepend_label(note, label)
 
     def _chapter(self, section: etree._Element, inner: etree._Element, level: int, otherwise: str = "") -> None:
-        """Make a section with a title an entry of the contents."""
         # Number and name in one line.
         titles = (child for child in section if local_name(child) == "title")
         title = next((join_title([*filter(None, map(plain_text, each))] or [plain_text(each)]) for each in titles), "")

@@ -78,7 +78,6 @@ def entry_key(line: str) -> str:
 
 
 def is_contents(block: TextBlock) -> bool:
-    """Whether the block is the heading of a table of contents."""
     return len(block.lines) == 1 and bool(_CONTENTS.fullmatch(block.lines[0].strip(_DECORATION + ".:")))
 
 

@@ -97,7 +97,6 @@ def _is_boilerplate(element: etree._Element, measure: _Measure, words_of_page: i
 
 
 def _remove(element: etree._Element) -> None:
-    """Remove an element; its tail and the anchors inside it stay."""
     parent = element.getparent()
     if parent is None:
         return

@@ -43,7 +43,6 @@ class Network:
         return urlsplit(self.endpoint).netloc
 
     def is_hub(self, url: str) -> bool:
-        """Whether an address belongs to the hub."""
         here, there = urlsplit(self.endpoint), urlsplit(url)
         return (here.scheme, here.netloc) == (there.scheme, there.netloc)
 
@@ -81,7 +80,6 @@ class Answer:
 
     @property
     def host(self) -> str:
-        """The responding host, for people."""
         return self.response.url.host
 
 
@@ -178,7 +176,6 @@ def _metadata(headers: Mapping[str, str], before: HubMetadata) -> HubMetadata:
 def refused(
     status: int, headers: Mapping[str, str], network: Network, repository: str, name: str, host: str
 ) -> FetchError:
-    """The error for an HTTP status."""
     code = headers.get("X-Error-Code", "")
     if repository and code in ("RepoNotFound", "EntryNotFound", "RevisionNotFound"):
         what = {"RepoNotFound": f"no repository {repository}", "EntryNotFound": f"no file {name} in {repository}"}

@@ -112,7 +112,6 @@ class PartialFile:
         self.length += len(data)
 
     def restart(self) -> None:
-        """Discard all bytes."""
         with self._storing():
             self._opened().truncate(0)
             self._opened().seek(0)
@@ -149,7 +148,6 @@ class PartialFile:
         self._close_file()
 
     def discard(self) -> None:
-        """Remove the file and its state."""
         self._unlink()
         self._close_file()
 

@@ -77,5 +77,4 @@ def _rate_words(bytes_per_s: float) -> str:
 
 
 def share_of(progress: Progress) -> float:
-    """From 0 to 1; 0 where the size is not known."""
     return min(1.0, progress.done_bytes / progress.total_bytes) if progress.total_bytes else 0.0

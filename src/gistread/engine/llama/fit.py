@@ -70,7 +70,6 @@ def cell_bytes(sizes: ModelSizes, kv_type: str) -> float:
 
 
 def needed_bytes(sizes: ModelSizes, cells: int, kv_type: str = "f16") -> int:
-    """Bytes for the model with this many cells."""
     return sizes.weights + sizes.states + sizes.scratch + round(cells * cell_bytes(sizes, kv_type))
 
 

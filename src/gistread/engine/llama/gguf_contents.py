@@ -115,7 +115,6 @@ class Contents:
 
     @property
     def data_start(self) -> int:
-        """Offset of the tensors."""
         alignment = self.number(_ALIGNMENT, DEFAULT_ALIGNMENT)
         return -(-self.end // alignment) * alignment
 
@@ -203,7 +202,6 @@ class _Pass:
         return found
 
     def _read_pairs(self) -> int:
-        """Read the metadata pairs; returns the number of tensors."""
         version = self._number("I")
         if version not in VERSIONS:
             raise UnknownVersionError(version)

@@ -45,7 +45,6 @@ class Measurements:
         return self._read().get(setup)
 
     def of_model(self, fingerprint: str) -> dict[MeasuredSetup, Measurement]:
-        """All measurements of one model, the latest last."""
         return {setup: found for setup, found in self._read().items() if setup.fingerprint == fingerprint}
 
     def store(self, setup: MeasuredSetup, measured: Measurement) -> None:

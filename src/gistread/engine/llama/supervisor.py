@@ -194,7 +194,6 @@ class SupervisedWorker(Observable, Generic[Info]):
         raise EngineError("The model ended without an answer.")
 
     def send(self, message: messages.Request | messages.Command) -> None:
-        """Send a message to the worker, if one is running."""
         if self._worker is not None:
             self._worker.send(message)
 

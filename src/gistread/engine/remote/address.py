@@ -27,7 +27,6 @@ class ServerAddress:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether the server runs on this machine."""
         if self.host == "localhost" or self.host.endswith(".localhost"):
             return True
         try:
@@ -55,7 +54,6 @@ def named_fingerprint(model: str) -> str:
 
 
 def is_address(spec: str) -> bool:
-    """Whether a model specification is a server's address."""
     return spec.strip().casefold().startswith(tuple(f"{scheme}://" for scheme in _SCHEMES))
 
 

@@ -198,7 +198,6 @@ class RequestSlots:
                 return
 
     def _wake_next(self) -> None:
-        """Wake the next request that may begin; it wakes the one after it."""
         for priority in Priority:
             for waiter in self._waiting[priority]:
                 if not waiter.ready.done():

@@ -39,7 +39,6 @@ class Activity(Observable):
 
     @contextmanager
     def working(self, priority: Priority) -> Iterator[None]:
-        """A request is in progress."""
         self._running.append(priority)
         if self.state.phase in (Phase.IDLE, Phase.PREFILL):
             self.publish(EngineState(Phase.PREFILL, priority=min(self._running)))

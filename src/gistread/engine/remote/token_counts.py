@@ -49,7 +49,6 @@ class TokenCounts:
 
     @property
     def exact(self) -> bool:
-        """Whether the server counts tokens."""
         return self.tokenizer is not Tokenizer.NONE
 
     async def check(self) -> None:
@@ -67,7 +66,6 @@ class TokenCounts:
             self.overhead = max(0, prompt_tokens - await self.count(prompt[0].content))
 
     async def count(self, text: str) -> int:
-        """Count the tokens of a text."""
         if not text:
             return 0
         if not self.exact:

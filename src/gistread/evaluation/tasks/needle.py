@@ -151,7 +151,6 @@ def _can_be_swapped(problem: Problem, old: Entity) -> bool:
 
 
 def _is_new(new: Entity, problem: Problem, old: Entity) -> bool:
-    """Whether an entity differs from the old one and is not mentioned yet."""
     if names(new.name, old.name) or names(old.name, new.name):
         return False
     told = [problem.question, *(f"{passage.title}\n{passage.text}" for passage in problem.supporting)]

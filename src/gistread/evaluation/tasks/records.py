@@ -41,7 +41,6 @@ class Record:
         return self._value(next((each for each in (name, *others) if each in self), name), str)
 
     def text_or(self, name: str, default: str = "") -> str:
-        """The text field of this name, or the default."""
         return self.text(name) if name in self else default
 
     def label(self, name: str, *others: str) -> str:
@@ -67,23 +66,19 @@ class Record:
         return self._value(name, bool) if name in self else default
 
     def items(self, name: str) -> list[Any]:
-        """A list of anything."""
         return self._value(name, list)
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """A list of texts."""
         items = self.items(name)
         if not all(isinstance(item, str) for item in items):
             raise self.wrong(f"`{name}` is not a list of texts")
         return tuple(items)
 
     def records(self, name: str) -> Iterator["Record"]:
-        """A list of objects."""
         for number, item in enumerate(self.items(name), 1):
             yield _record(item, f"{self.where}, `{name}` {number}")
 
     def record(self, name: str) -> "Record":
-        """An object inside this one."""
         return Record(self._value(name, dict), f"{self.where}, `{name}`")
 
     def lacks(self, name: str, kind: str) -> GistreadError:
@@ -176,7 +171,6 @@ def json_records(path: Path) -> Iterator[Record]:
 
 
 def json_document(path: Path) -> Record:
-    """The one JSON object of a file."""
     _refuse_other(path)
     document = _parsed(path)
     if not isinstance(document, dict):

@@ -42,7 +42,6 @@ def load_squad(path: Path, options: TaskOptions) -> Iterator[Document]:
 
 
 def squad_articles(path: Path) -> Iterator[tuple[str, list[Paragraph]]]:
-    """Title and paragraphs of every article."""
     for article in json_document(path).records("data"):
         title = article.text("title").replace("_", " ").strip()
         paragraphs = [_paragraph(record, title) for record in article.records("paragraphs")]

@@ -75,7 +75,6 @@ def sentence_at(book: Book, offset: int) -> Range:
 
 
 def next_sentence(book: Book, offset: int) -> Range:
-    """The sentence after the one at an offset, or the last of the book."""
     start, end = sentence_at(book, offset)
     following = next((one for one in _sentences(book, paragraph_at(book, start)) if one[0] >= end), None)
     if following is not None:
@@ -85,7 +84,6 @@ def next_sentence(book: Book, offset: int) -> Range:
 
 
 def previous_sentence(book: Book, offset: int) -> Range:
-    """The sentence before the one at an offset, or the first of the book."""
     start, _ = sentence_at(book, offset)
     before = [one for one in _sentences(book, paragraph_at(book, start)) if one[0] < start]
     if before:
@@ -159,7 +157,6 @@ class Selecting(LongText):
 
     @property
     def selecting(self) -> bool:
-        """Whether the keyboard selects."""
         return self.caret is not None and self.selected_range is not None
 
     def selection_updated(self, selection: Selection | None) -> None:

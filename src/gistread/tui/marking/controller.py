@@ -41,7 +41,6 @@ class MarkController:
 
     @property
     def marks(self) -> list[Mark]:
-        """By place in the book."""
         return self._sync.marks
 
     async def close(self) -> str:

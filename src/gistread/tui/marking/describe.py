@@ -67,7 +67,6 @@ def where(mark: Mark, book: Book) -> str:
 
 
 def words_of(mark: Mark, limit: int = 160) -> str:
-    """The marked words on one line."""
     return short(mark.place.exact, limit)
 
 

@@ -161,8 +161,6 @@ def _letter_row(letter: str, words: str, about: str = "") -> Option:
 
 
 class LookupText(LongText):
-    """Scrolls like the panes."""
-
     BINDINGS = bindings(Scope.MOVING)
 
 

@@ -35,7 +35,6 @@ class MarkSync:
 
     @property
     def marks(self) -> list[Mark]:
-        """By place in the book."""
         return sorted_marks(list(self._marks.values()))
 
     def put(self, mark: Mark, base: Mark | None = None) -> None:

@@ -42,7 +42,6 @@ class MarkLayers:
         self._layers: dict[Layer, tuple[Mark, ...]] = {}
 
     def set(self, layer: Layer, marks: Iterable[Mark] = ()) -> None:
-        """Replace the marks of a layer."""
         wanted = tuple(marks)
         if wanted == self._layers.get(layer, ()):
             return

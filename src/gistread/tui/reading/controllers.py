@@ -110,7 +110,6 @@ class Controllers:
         self.session = SessionListener(context, self.questions, self.zoom, self.pages)
 
     def on_message(self, event: Message) -> None:
-        """Messages of the panes."""
         match event:
             case Clicked():
                 self.clicked(event)

@@ -16,7 +16,6 @@ _RAIL = "┊ "
 
 
 def links_in(book: Book, start: int, end: int) -> list[int]:
-    """Indices of the links that begin in `[start, end)`."""
     first = bisect_left(book.links, start, key=lambda link: link.start)
     last = bisect_left(book.links, end, key=lambda link: link.start)
     return list(range(first, last))

@@ -122,7 +122,6 @@ class MemoryZoom:
         self.to(self._context.memory_pane.view.zoom.step(step, self._context.book))
 
     def to(self, level: str) -> None:
-        """Zoom to this level, and remember it for this book."""
         context = self._context
         if context.memory_pane.memory is None or not context.memory_pane.memory.entries:
             context.warn("No page has been read yet.")

@@ -19,7 +19,6 @@ class MemoryPicker:
         self._context = context
 
     async def choose_preset(self) -> None:
-        """Choose what the book is read as."""
         from gistread.memory.preset_detection import detect_preset
         from gistread.tui.screens.listing import ListScreen, Row
 

@@ -78,7 +78,6 @@ class Navigation:
             self._context.book_pane.scroll_to_offset(offset, top=top)
 
     def jump_to_share(self, share: float) -> None:
-        """Jump to a share (0 to 1) of the book."""
         self.jump(round(len(self._book.text) * share))
 
     def back(self) -> None:

@@ -27,7 +27,6 @@ class PaneSwitcher:
 
     @property
     def narrow(self) -> bool:
-        """Whether one pane is shown at a time."""
         return self._screen.size.width < WIDE_COLUMNS
 
     @property
@@ -64,7 +63,6 @@ class PaneSwitcher:
         self.show(panes[(panes.index(self.current) + step) % len(panes)])
 
     def focused(self, widget_id: str | None) -> None:
-        """A widget got the focus: its pane is the current one."""
         match widget_id:
             case "book" | "memory":
                 self.current = Pane(widget_id)

@@ -100,7 +100,6 @@ class ContentsTree:
         return all(word in title for word in _plain(wanted).split())
 
     def words(self, index: int) -> int:
-        """Words of a chapter and its descendants."""
         return sum(self._words[index : self._ends[index]])
 
     def holds(self, index: int, places: Iterable[tuple[int, int]]) -> int:

@@ -105,8 +105,6 @@ class LibraryScreen(Screen[str | None]):
         self.call_after_refresh(self._show_lines)
 
     def reload(self) -> None:
-        """Reload the list, the cursor where it was."""
-
         async def read() -> None:
             entries, problem = await asyncio.to_thread(self._books.entries)
             if problem:

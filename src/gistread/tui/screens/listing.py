@@ -49,7 +49,6 @@ class RowsPanel(Panel[ScreenResultType]):
 
     @property
     def wanted(self) -> str:
-        """What is typed."""
         return self.query_one(Input).value
 
     def on_mount(self) -> None:

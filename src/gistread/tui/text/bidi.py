@@ -28,7 +28,6 @@ _AS_RIGHT = frozenset(("R", "EN", "AN"))
 
 
 def runs_right_to_left(text: str) -> bool:
-    """Whether any character is of a right-to-left script."""
     return not text.isascii() and _RIGHT_TO_LEFT.search(text) is not None
 
 
@@ -61,7 +60,6 @@ def visual_order(levels: bytes) -> list[int]:
 
 
 def _runs(wanted: Iterable[bool]) -> Iterator[tuple[int, int]]:
-    """Bounds of the runs of True."""
     end = 0
     for found, run in groupby(wanted):
         start, end = end, end + sum(1 for _ in run)

@@ -56,9 +56,7 @@ class BlockSource(Protocol):
 class Countable(Protocol):
     """A source that makes a block faster when only its rows are counted."""
 
-    def bare(self, index: int, /) -> Block:
-        """The block without its spans."""
-        ...
+    def bare(self, index: int, /) -> Block: ...
 
 
 class Mark(NamedTuple):

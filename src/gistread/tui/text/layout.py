@@ -74,7 +74,6 @@ class Layout:
         return self.row_of_line(max(0, found))
 
     def row_of_line(self, line: int) -> int:
-        """The row of a line of text."""
         return self.above + line * (1 + self.options.spacing)
 
     def line_of(self, row: int) -> int:
@@ -111,7 +110,6 @@ class Layout:
         return is_records and (not line or "\n" in self.shown[self.spans[line - 1][1] : self.spans[line][0]])
 
     def row_cells(self, row: int) -> int:
-        """Cells of the drawn text of a row."""
         span = self.span(row)
         if span is None:
             return 0
@@ -125,7 +123,6 @@ class Layout:
         return cell_len(self.shown[start:end]) + (end in self.parted) + self.spare(row)
 
     def text_cell(self, row: int) -> int:
-        """The cell at which the text of a row starts."""
         shift = self._shift(self.line_of(row))
         if self.block.align == "center":
             spare = self.room - shift - self.row_cells(row)

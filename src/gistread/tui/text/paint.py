@@ -127,7 +127,6 @@ def _pieces(
     selected: tuple[int, int] | None,
     at: int,
 ) -> list[Segment]:
-    """The row's text, split where its style changes."""
     runs = set_row(layout, row)
     if not runs:
         return []

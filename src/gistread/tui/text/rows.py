@@ -77,7 +77,6 @@ class RowIndex:
         return self.source[index]
 
     def layout(self, index: int) -> Layout:
-        """The layout of this block."""
         layout = self._layouts.get(index)
         if layout is None:
             layout = self._layouts[index] = lay_out(self.source[index], self.width, self.options)
@@ -104,7 +103,6 @@ class RowIndex:
         return RowPlace(index, layout.spans[line][0] if line else 0, inner - layout.row_of_line(line))
 
     def row_of(self, place: RowPlace) -> int:
-        """The row that shows the place, or the nearest one."""
         if not len(self):
             return 0
         index = min(max(0, place.block), len(self) - 1)
@@ -125,7 +123,6 @@ class RowIndex:
         return RowPlace(index, min(max(0, offset - start), len(self.block(index).text)))
 
     def find_key(self, key: Hashable) -> int | None:
-        """Index of the first block with this key."""
         if self._by_key is None:
             self._by_key = {}
             for index in range(len(self)):

@@ -98,7 +98,6 @@ def select(widget: Widget, index: RowIndex, first: Point, last: Point) -> None:
 
 
 def drop(widget: Widget) -> None:
-    """Clear the selection in this widget."""
     if widget.is_attached and widget in widget.screen.selections:
         others = {one: ends for one, ends in widget.screen.selections.items() if one is not widget}
         widget.screen.selections = others

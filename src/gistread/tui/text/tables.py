@@ -22,7 +22,6 @@ def cells_of(text: str, start: int, end: int, separator: str = SEPARATOR) -> lis
 
 
 def lines_of(text: str) -> list[tuple[int, int]]:
-    """Bounds of the lines of a table."""
     return cells_of(text, 0, len(text), "\n")
 
 

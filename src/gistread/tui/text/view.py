@@ -91,7 +91,6 @@ class TextView(ScrollView, inherit_bindings=False):
 
     @property
     def row_count(self) -> int:
-        """All rows at the current width."""
         return self._index.height if self._ready else 0
 
     @property
@@ -247,7 +246,6 @@ class TextView(ScrollView, inherit_bindings=False):
 
     @property
     def _ready(self) -> bool:
-        """Whether the widget has had a size."""
         return self._index.width > 0
 
     @property
@@ -313,7 +311,6 @@ class TextView(ScrollView, inherit_bindings=False):
         self.refresh()
 
     def _settle(self) -> None:
-        """Scroll the anchor into the top row."""
         row = self._index.row_of(self._anchor)
         if row == self.scroll_offset.y:
             return  # leave a running scroll alone

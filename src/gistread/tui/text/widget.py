@@ -136,7 +136,6 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         return self._cursor_index
 
     def _keyed(self, numbers: Iterable[int]) -> int | None:
-        """The first of these blocks with a key."""
         return next((number for number in numbers if self._index.block(number).key is not None), None)
 
     def _nearest_keyed(self, index: int) -> int | None:

@@ -140,7 +140,6 @@ def _last_dash(text: str, start: int, limit: int, end: int, dashes: Sequence[str
 
 
 def _ends_in_dash(text: str, place: int, end: int) -> bool:
-    """Whether a row may end at `place`, after a dash."""
     match = _DASH.match(text, place - 1, min(end, place + 1))
     return match is not None and match.end() == place
 
@@ -173,7 +172,6 @@ def _break_measured(
 
 
 def _may_break(text: str, place: int, end: int) -> bool:
-    """Whether a row may end before `text[place]`."""
     before, after = text[place - 1], text[place]
     if before in _SPACES or after in _SPACES:
         return True

@@ -59,7 +59,6 @@ class AnswersPane(LongText):
         self._set_last(exchange)
 
     def end(self, problem: str) -> None:
-        """End the last question."""
         self._set_last(replace(self.exchanges[-1], running=False, making=None, problem=problem))
 
     @property

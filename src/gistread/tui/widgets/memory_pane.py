@@ -90,7 +90,6 @@ class MemoryPane(LongText):
             self._rest = rest
 
     def set_progress(self, *, begun: Page | None, reading: bool) -> None:
-        """Show whether the model is reading, and which page."""
         if (begun, reading) != (self.view.begun, self.view.reading):
             self.view.begun, self.view.reading = begun, reading
             self._redraw_rest()
@@ -179,7 +178,6 @@ class MemoryPane(LongText):
         return max(0, bisect_right(self._parts, number, key=lambda part: part.first) - 1)
 
     def _key_of(self, number: int) -> tuple[str, int]:
-        """Key of a page, or of its part."""
         if self.view.zoom.coarse and self._parts:
             return "part", self._parts[self._part_of(number)].first
         return "page", number

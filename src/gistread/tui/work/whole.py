@@ -96,7 +96,6 @@ class Work:
         return self.section is not None or self.passages is not None
 
     def after(self, event: ReaderEvent) -> "Work":
-        """The work after this event."""
         if isinstance(event, Shown):
             return replace(self, passages=Passages.of(event))
         section = self.section or _begun(event)
@@ -138,7 +137,6 @@ class Work:
 
 
 def _begun(event: ReaderEvent) -> "Section | None":
-    """The kind of work that starts with this event, if any."""
     match event:
         case Branched():
             from gistread.tui.work.walk import Walk

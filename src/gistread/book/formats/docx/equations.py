@@ -9,7 +9,6 @@ _DEEPEST = 40
 
 
 def equation_text(element: etree._Element, depth: int = 0) -> str:
-    """Text of an equation or of a part of one."""
     name = local_name(element)
     if depth > _DEEPEST:
         return ""

@@ -70,7 +70,6 @@ class Numbering:
 
 
 def read_numbering(root: etree._Element | None) -> Numbering:
-    """The lists of numbering.xml."""
     if root is None:
         return Numbering()
     families = {attribute(e, "abstractnumid") or "": e for e in root if local_name(e) == "abstractnum"}

@@ -59,7 +59,6 @@ def related_part(archive: Archive, main: DocxPart, kind: str) -> DocxPart | None
 
 
 def metadata_of(archive: Archive) -> Metadata:
-    """Metadata in the core properties."""
     path = next((r.target for r in _relations(archive, "").values() if r.kind == "core-properties"), _CORE)
     try:
         root = parse_recovering(archive.read(path))

@@ -60,7 +60,6 @@ class Collector:
             self._open_mark(mark)
 
     def end(self, marks: Sequence[InlineMark]) -> None:
-        """End the marks started last."""
         for _ in marks:
             self._close_mark(self._open.pop()[1])
 

@@ -43,7 +43,6 @@ _NO_TARGET = re.compile(r"(?:javascript|data|blob):|#?$", re.IGNORECASE)
 
 
 def styles_of(element: etree._Element, name: str, sheet: StyleSheet) -> tuple[InlineMark, ...]:
-    """Styles of an inline element."""
     own = BY_NAME.get(name, ())
     classes, style = element.get("class"), element.get("style")
     if not classes and not style:

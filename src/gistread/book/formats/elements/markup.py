@@ -82,7 +82,6 @@ def local_name(element: etree._Element) -> str:
 
 
 def elements_named(root: etree._Element, name: str) -> Iterator[etree._Element]:
-    """Elements of that name, including `root` itself."""
     return (element for element in root.iter() if local_name(element) == name)
 
 
@@ -91,7 +90,6 @@ def first_named(root: etree._Element, name: str) -> etree._Element | None:
 
 
 def plain_text(element: etree._Element) -> str:
-    """All text inside an element, in one line."""
     return " ".join("".join(str(part) for part in element.itertext()).split())
 
 

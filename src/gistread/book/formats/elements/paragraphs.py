@@ -57,7 +57,6 @@ class Context:
 
 
 def context_inside(element: etree._Element, name: str, types: frozenset[str], context: Context) -> Context:
-    """The context inside `element`."""
     if name in HEADINGS:
         return replace(context, kind=ParagraphKind.HEADING, level=HEADINGS[name], verse=False)
     if name == "pre":
@@ -77,7 +76,6 @@ def context_inside(element: etree._Element, name: str, types: frozenset[str], co
 
 
 def classify(collected: CollectedText, context: Context, marker: str) -> ParsedParagraph:
-    """Classify a collected paragraph."""
     lines = _preformatted(collected) if context.preformatted else _fold_lines(collected.text)
     marks = collected.marks
     if context.kind is ParagraphKind.HEADING and collected.has_words:

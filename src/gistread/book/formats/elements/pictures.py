@@ -60,7 +60,6 @@ def svg_pictures(element: etree._Element) -> list[Picture]:
 
 
 def drawn_text(element: etree._Element) -> str:
-    """Text drawn in an <svg>."""
     return " ".join(filter(None, (plain_text(each) for each in element.iter() if local_name(each) == "text")))
 
 

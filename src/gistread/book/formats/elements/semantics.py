@@ -70,12 +70,10 @@ def is_verse(element: etree._Element, types: frozenset[str]) -> bool:
 
 
 def is_note(element: etree._Element, types: frozenset[str]) -> bool:
-    """Whether a block is a single note."""
     return bool(types & _NOTE_TYPES) or bool(classes_of(element) & _NOTE_CLASSES)
 
 
 def holds_notes(element: etree._Element, types: frozenset[str]) -> bool:
-    """Whether a block is a note or contains notes."""
     return bool(types & NOTES_TYPES or classes_of(element) & (_NOTE_CLASSES | _NOTES_CLASSES))
 
 

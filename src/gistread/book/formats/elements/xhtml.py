@@ -92,7 +92,6 @@ def read_document(root: etree._Element, language: str = "", sheet: StyleSheet = 
 
 
 def in_head(root: etree._Element, name: str) -> Iterator[etree._Element]:
-    """Elements of that name in the document's <head>."""
     return (each for head in root if local_name(head) == "head" for each in elements_named(head, name))
 
 

@@ -45,8 +45,6 @@ class Column:
 
 @dataclass(slots=True)
 class _Segment:
-    """Neighbouring runs on one row."""
-
     runs: list[TextRun] = field(default_factory=list)
     left: float = 0.0
     right: float = 0.0
@@ -129,7 +127,6 @@ def _by_baseline(segments: list[_Segment]) -> list[list[_Segment]]:
 
 
 def _with_drop_caps(found: list[list[_Segment]]) -> list[list[_Segment]]:
-    """Move a drop cap before the first of the lines beside it."""
     kept = []
     for row in found:
         letter = row[0]

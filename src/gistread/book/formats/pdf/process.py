@@ -123,7 +123,6 @@ def _run_worker(
 
 @contextmanager
 def _as_file(stream: BinaryIO) -> Iterator[BinaryIO]:
-    """The stream as a file that can be passed to a process."""
     try:
         stream.fileno()
     except OSError:

@@ -145,12 +145,10 @@ class Context:
         return np.ctypeslib.as_array(pointer, shape=(self.dimension,)).astype(np.float32, copy=True)
 
     def clear(self) -> None:
-        """Forget every sequence."""
         if self._memory is not None:
             llama.llama_memory_clear(self._memory, False)
 
     def state_bytes(self, sequence: int) -> int:
-        """Size of `state` in bytes."""
         return int(llama.llama_state_seq_get_size(self.handle, sequence))
 
     def state(self, sequence: int) -> npt.NDArray[np.uint8]:

@@ -27,11 +27,9 @@ class PrefixTree:
         self.cells = 0  # Cells in use; shared ones count once
 
     def length(self, sequence: int) -> int:
-        """Number of tokens in a sequence."""
         return self._lengths.get(sequence, 0)
 
     def cells_of(self, sequences: AbstractSet[int]) -> int:
-        """Cells used by any of these sequences."""
         cells = 0
         open_nodes = list(self._root.children)
         while open_nodes:
@@ -42,11 +40,9 @@ class PrefixTree:
         return cells
 
     def unshared(self, sequence: int) -> int:
-        """Cells that no other sequence uses."""
         return sum(len(node.tokens) for node in self._path(sequence) if len(node.holders) == 1)
 
     def tokens(self, sequence: int) -> list[int]:
-        """Tokens of a sequence, by position."""
         return [token for node in self._path(sequence) for token in node.tokens]
 
     def find(self, wanted: Sequence[int]) -> tuple[int | None, int]:
@@ -146,7 +142,6 @@ class PrefixTree:
 
 
 def common_prefix(one: list[int] | str, other: list[int] | str) -> int:
-    """Length of the longest common prefix."""
     limit = min(len(one), len(other))
     if one[:limit] == other[:limit]:
         return limit

@@ -20,7 +20,6 @@ class TextStream:
 
     @property
     def stopped(self) -> bool:
-        """Whether a stop string was reached."""
         return self._stop.stopped
 
     def feed(self, piece: bytes) -> str:

@@ -86,7 +86,6 @@ class Scheduler:
 
     @property
     def pinnable_tokens(self) -> int:
-        """Approximate number of tokens that can be pinned."""
         return self._slots.pinnable_tokens(self._model.token_bytes)
 
     def is_evaluated(self, tokens: list[int]) -> bool:

@@ -50,11 +50,9 @@ class Slots:
 
     @property
     def cells(self) -> int:
-        """Cells in use."""
         return self._tree.cells
 
     def evaluated(self, request: Request) -> int:
-        """Tokens of the request that are in the cache."""
         return 0 if request.sequence is None else self._tree.length(request.sequence)
 
     def pending(self, request: Request) -> int:

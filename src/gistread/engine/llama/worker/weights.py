@@ -82,7 +82,6 @@ class Weights:
         return list(self._tokenize(text, special=False, alone=True))
 
     def piece(self, token: int) -> bytes:
-        """Bytes of a token; empty for control tokens."""
         buffer = ctypes.create_string_buffer(_PIECE_BYTES)
         length = llama.llama_token_to_piece(self.vocab, token, buffer, _PIECE_BYTES, 0, False)
         if length < 0:
@@ -101,7 +100,6 @@ class Weights:
 
     @cached_property
     def longest_piece(self) -> int:
-        """Length in bytes."""
         return max(map(len, self.spelled), default=0)
 
     @cached_property
