@@ -35,7 +35,7 @@ def test_nothing_is_left_of_a_book_that_has_been_read() -> None:
 def test_a_resumed_memory_knows_its_pace() -> None:
     memory = make_memory(3)
     memory.entries[:] = [MemoryEntry(e.page, e.gist, Usage(seconds=2.0)) for e in memory.entries]
-    assert pace_of(memory).words_per_s == pytest.approx(50)
+    assert pace_of(memory.entries).words_per_s == pytest.approx(50)
 
 
 MEASURED = EngineInfo("m", "f", 8192, "CPU", parallel=4, rates=Rates(120.0, ((1, 10.0), (4, 20.0))))
@@ -43,7 +43,7 @@ MEASURED = EngineInfo("m", "f", 8192, "CPU", parallel=4, rates=Rates(120.0, ((1,
 
 def test_before_the_first_page_the_rates_of_the_engine_tell() -> None:
     memory = make_memory(4, read=0)
-    left_s = seconds_to_read(memory, pace_of(memory, expected_pace(MEASURED, ReadingMode.SINGLE_PASS)))
+    left_s = seconds_to_read(memory, pace_of(memory.entries, expected_pace(MEASURED, ReadingMode.SINGLE_PASS)))
     assert left_s == pytest.approx(memory.book.words * TOKENS_PER_WORD * (1.2 / 120 + 0.2 / 20))
 
 

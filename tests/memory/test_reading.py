@@ -1,14 +1,15 @@
 """The model reads a book, is stopped, and reads on."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gistread.engine.protocol import Priority
 from gistread.errors import EngineError
-from gistread.memory.model import GistMemory, PageSize, Pauses, ReadingMethod, ReadingMode
-from gistread.memory.reading import PageFound, PageRead, read_book
+from gistread.memory.model import GistMemory, GistSource, PageSize, Pauses, ReadingMethod, ReadingMode
+from gistread.memory.reading import PageAhead, PageFound, PageRead, ReadingPlan, characters_left, read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
 from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book, prose
@@ -129,3 +130,54 @@ async def test_uniform_pages_without_a_guard_are_read_in_both_ways(store: Memory
     assert kept.memory.complete
     assert {call.kind for call in model.calls} == {"complete"}
     assert {entry.gist.text for entry in kept.memory.entries[1:]} == {("boat " * 40).strip()}
+
+
+async def test_reading_begins_with_the_chapter_at_hand_and_ends_with_the_same_memory(store: MemoryStore) -> None:
+    whole = await read_through(MemoryStore(store.directory / "whole"), engine())
+    third = BOOK.chapters[2]
+    with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:
+        plan = ReadingPlan(third.start + 10)
+        assert characters_left(kept, plan) == len(BOOK.text)
+        order = []
+        async for event in read_book(kept, engine(), plan=plan):
+            if isinstance(event, PageAhead):
+                order.append(event.entry.page.start)
+                assert characters_left(kept, plan) < len(BOOK.text)
+            elif isinstance(event, PageRead):
+                break
+        assert order
+        assert min(order) >= third.start
+        assert not kept.memory.entries[1:]
+    with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:  # what was read ahead has been kept
+        assert [entry.page.start for entry in kept.pages_ahead] == sorted(order)
+    finished = await read_through(store, engine())
+    assert [(one.page, one.gist) for one in finished.entries] == [(one.page, one.gist) for one in whole.entries]
+
+
+async def test_a_chapter_can_be_read_alone(store: MemoryStore) -> None:
+    second = BOOK.chapters[1]
+    with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:
+        plan = ReadingPlan(second.start, alone=True)
+        assert characters_left(kept, plan) == second.end - second.start
+        async for _ in read_book(kept, engine(), plan=plan):
+            pass
+        read = [entry.page for entry in kept.all_entries()]
+        assert (read[0].start, read[-1].end) == (second.start, second.end)
+        assert characters_left(kept, plan) == 0
+
+
+async def test_no_model_reads_the_front_matter(store: MemoryStore) -> None:
+    imprint = prose(150, seed=99)
+    book = make_book(["# Us", "By Nobody"], ["# Who", imprint], ["# One", *(prose(60, seed=i) for i in range(4))])
+    titles = ("Title Page", "IMPRINT", "One")
+    chapters = tuple(replace(chapter, title=title) for chapter, title in zip(book.chapters, titles, strict=True))
+    book = replace(book, chapters=chapters)
+    model = engine()
+    with store.open(book, MemoryRequest("fake", "f", SIZE)) as kept:
+        async for _ in read_book(kept, model):
+            pass
+    assert kept.memory.complete
+    sources = [entry.gist.source for entry in kept.memory.entries]
+    assert sources[:2] == [GistSource.VERBATIM, GistSource.EXTRACTIVE]
+    assert set(sources[2:]) == {GistSource.MODEL}
+    assert not any(imprint[:40] in call.text for call in model.calls)

@@ -10,7 +10,7 @@ from gistread.engine.llama.library import installed_version
 from gistread.engine.protocol import EngineInfo, Placement
 from gistread.errors import EngineError
 from gistread.memory.check_results import CheckResult, CheckResults, Worth
-from gistread.session import core, events
+from gistread.session import models, events
 from tests.session.told import session_on, settle
 from tests.tui.books import long_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine, paths_in
@@ -35,7 +35,7 @@ class Check:
         self.running = asyncio.Event()
         self.end = asyncio.Event()
         self.error: EngineError | None = None
-        monkeypatch.setattr(core, "check_model", self)
+        monkeypatch.setattr(models, "check_model", self)
 
     async def __call__(self, *_: Any) -> CheckResult:
         self.begun += 1

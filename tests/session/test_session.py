@@ -12,8 +12,9 @@ from gistread.memory.check_results import CheckResult, CheckResults, Worth
 from gistread.memory.tree import current_tree, nodes
 from gistread.readers.events import Answered
 from gistread.session import events
+from gistread.session.events import ReadingState
 from tests.session.told import CONFIG, session_on, settle
-from tests.tui.books import long_book
+from tests.tui.books import long_book, small_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine, paths_in
 
 
@@ -212,4 +213,21 @@ async def test_the_stored_check_decides_whether_a_model_is_reliable(tmp_path: Pa
         guesses = CheckResult(Worth.SOME, "it guesses", chosen=2, choices=6)
         results = CheckResults(paths_in(tmp_path).check_results, installed_version())
         results.save(engine.info.fingerprint, None, guesses)
+    await session.close()
+
+
+async def test_the_chapter_at_hand_is_read_alone_and_then_the_others(tmp_path: Path) -> None:
+    book = small_book()
+    third = book.chapters[2]
+    session, told = session_on(tmp_path, SteppedEngine(), place=lambda: third.start)
+    await session.use_model("fake", read=False)
+    assert session.activity.reading is ReadingState.IDLE
+    session.read_here(alone=True)
+    await told.until(lambda: told.of(events.ReadingEnded))
+    assert told.of(events.ReadingEnded)[-1].state is ReadingState.PAUSED
+    assert session.pages_ahead[0].page.start == third.start
+    assert session.activity.pages_read == len(session.pages_ahead)
+    session.resume()
+    await told.until(lambda: told.of(events.MemoryComplete))
+    assert not session.pages_ahead
     await session.close()

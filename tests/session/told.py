@@ -45,6 +45,7 @@ def session_on(
     book: Book | None = None,
     config: Config = CONFIG,
     embedder: Embedder | None = None,
+    place: Callable[[], int] = lambda: 0,
 ) -> tuple[Session, Told]:
     """A session that reads on by itself, as a screen's does."""
     told = Told()
@@ -56,6 +57,7 @@ def session_on(
         background=True,
         make_engine=engine if callable(engine) else lambda _: engine,
         embedder=embedder,
+        place=place,
     )
     return session, told
 

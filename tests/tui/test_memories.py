@@ -35,7 +35,7 @@ def engine_that(says: str) -> SteppedEngine:
 async def read_for(pilot: Pilot[None], screen: ReadingScreen, focus: GistFocus) -> None:
     """Have the book read for this, to its end."""
     assert screen.session is not None
-    await screen.session.use_focus(focus)
+    await screen.session.use_memory(focus)
     await until(pilot, lambda: focus_on(screen) == focus)
     await until(pilot, lambda: screen.session and screen.session.activity.reading is ReadingState.DONE)
 
@@ -124,7 +124,7 @@ async def test_what_was_begun_for_a_question_goes_on_where_it_was_left(tmp_path:
         screen = await read_whole(pilot)
         assert screen.session is not None
         engine.stop_after = len(engine.calls) + 3
-        await screen.session.use_focus(GistFocus(task=TASK))
+        await screen.session.use_memory(GistFocus(task=TASK))
         await until(pilot, lambda: not engine.gate.is_set())
         read = next((one.pages for one in kept(tmp_path) if one.focus.task), 0)
         assert read

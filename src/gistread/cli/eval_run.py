@@ -249,7 +249,7 @@ class _RunProgress:
     def _on_event(self, event: running.RunEvent) -> None:
         match event:
             case running.MemoryProgress(document=document, memory=memory, notice=notice):
-                self._pace = pace_of(memory, self._pace)
+                self._pace = pace_of(memory.entries, self._pace)
                 if memory.complete:
                     self._read.add(document.id)
                     memory_figures.save(self._outcomes.path.parent, memory_figures.figures_of(document, memory))

@@ -1,10 +1,11 @@
 """Estimates the time for the rest of the book and its artifacts, from the latest pages or the engine's rates."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gistread.engine.protocol import EngineInfo
 from gistread.engine.reading_cost import CAREFUL_PREFILLED, SINGLE_PASS_PREFILLED, decode_rate, seconds_per_token
-from gistread.memory.model import GistMemory, ReadingMode
+from gistread.memory.model import GistMemory, MemoryEntry, ReadingMode
 from gistread.memory.sizes import TOKENS_PER_WORD
 
 _DECAY = 0.8  # Weight of the pace so far when a page is added: about the last five pages count
@@ -66,21 +67,22 @@ def expected_pace(info: EngineInfo, mode: ReadingMode, tokens_per_word: float = 
     return UNKNOWN_PACE.after(_EXPECTED_WORDS, _EXPECTED_WORDS * per_word)
 
 
-def pace_of(memory: GistMemory, expected: Pace = UNKNOWN_PACE) -> Pace:
-    """The pace at which the latest pages of a memory were read, starting from the expected one."""
+def pace_of(entries: Sequence[MemoryEntry], expected: Pace = UNKNOWN_PACE) -> Pace:
+    """The pace at which the latest of these pages were read, starting from the expected one."""
     pace = expected
-    for entry in memory.entries[-10:]:
+    for entry in entries[-10:]:
         if entry.usage.seconds > 0:
             pace = pace.after(entry.page.words, entry.usage.seconds)
     return pace
 
 
-def seconds_to_read(memory: GistMemory, pace: Pace) -> float | None:
-    """Seconds for the rest of this memory's book; None before anything has been measured, 0 if nothing is left."""
-    if memory.complete:
+def seconds_to_read(memory: GistMemory, pace: Pace, left: int | None = None) -> float | None:
+    """Seconds for `left` characters (default: the rest of this memory's book); None before anything was measured."""
+    share = _share_left(memory) if left is None else left / len(memory.book.text)
+    if share <= 0:
         return 0.0
     speed = pace.words_per_s
-    return None if speed is None else memory.book.words * _share_left(memory) / speed
+    return None if speed is None else memory.book.words * share / speed
 
 
 def unread(memory: GistMemory) -> list[int]:

@@ -1,9 +1,9 @@
 """Reads a book with a model: finds, gists and stores page after page, as a stream of events.
 
-Chapters are independent, and several are read at once if the engine runs requests in parallel; within a chapter, the
-gist of a page is made while the next page is being found. Reading resumes where the memory ends and may be stopped at
-any moment by cancelling the task or killing the process. Prompts depend only on the book, the page size and the
-earlier pages of the chapter, not on how many chapters are read at once.
+Chapters are independent, so reading may begin with any of them, and several are read at once if the engine runs
+requests in parallel; within a chapter, the gist of a page is made while the next page is being found. Reading resumes
+where it stopped, and may be stopped at any moment by cancelling the task or killing the process. Prompts depend only on
+the book, the page size and the earlier pages of the chapter, not on the order of the chapters.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from gistread.book.model import Book
 from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import Engine, Priority, Usage
+from gistread.memory.front_matter import front_matter_end, front_matter_entries
 from gistread.memory.gisting import Attempt, careful_attempts, gist_page, is_short, longer_task
 from gistread.memory.guard import Fault
 from gistread.memory.model import MemoryEntry, Page, ReadingMode
@@ -28,7 +29,7 @@ _PAGES_MORE = 2
 
 @dataclass(frozen=True, slots=True)
 class PageFound:
-    """The page is known, and its gist is being made."""
+    """The page is known, and its gist is being made. Its number is 0 while pages before it are unread."""
 
     page: Page
 
@@ -46,15 +47,40 @@ class PageRead:
         return min(1, len(self.faults))
 
 
-PageEvent = PageFound | PageRead
+@dataclass(frozen=True, slots=True)
+class PageAhead:
+    """The page is on disk, and waits for those before it to be read; `PageRead` follows when it joins the memory."""
+
+    entry: MemoryEntry
+
+
+PageEvent = PageFound | PageRead | PageAhead
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingPlan:
+    """Which chapters are read, and in which order: that at `start` first, those after it, then those before it."""
+
+    start: int = 0  # Offset in the book
+    alone: bool = False  # Whether to stop after the first chapter
+
+
+WHOLE_BOOK = ReadingPlan()
 
 
 async def read_book(
-    writer: MemoryWriter, engine: Engine, *, priority: Priority = Priority.BACKGROUND
+    writer: MemoryWriter,
+    engine: Engine,
+    *,
+    priority: Priority = Priority.BACKGROUND,
+    plan: ReadingPlan = WHOLE_BOOK,
 ) -> AsyncGenerator[PageEvent, None]:
-    """Read to the end of the book. Raises EngineError when the engine fails or no page fits its window."""
+    """Read what is planned, the whole book by default, without its front matter.
+
+    Raises EngineError when the engine fails or no page fits its window.
+    """
     events: asyncio.Queue[PageEvent | None] = asyncio.Queue()
-    reading = asyncio.create_task(_Reading(writer, engine, priority, events.put_nowait).run(), name="read-book")
+    reading = asyncio.create_task(_Reading(writer, engine, priority, events.put_nowait).run(plan), name="read-book")
     reading.add_done_callback(lambda _: events.put_nowait(None))
     try:
         while (event := await events.get()) is not None:
@@ -65,15 +91,39 @@ async def read_book(
         await asyncio.gather(reading, return_exceptions=True)
 
 
-def sections(book: Book) -> Iterator[tuple[int, int]]:
-    """Start and end of each independent part: a chapter with its titles, but no title of a volume."""
-    start = 0
+def sections(book: Book, begin: int = 0) -> Iterator[tuple[int, int]]:
+    """Start and end of each independent part from `begin` on: a chapter with its titles, but no title of a volume."""
+    start = begin
     while start < len(book.text):
         if book.is_volume_heading(start):
             start = book.volumes[book.volume_index(start)].start
         end = chapter_end(book, start)
         yield start, end
         start = end
+
+
+def planned_sections(writer: MemoryWriter, plan: ReadingPlan) -> list[tuple[int, int]]:
+    """The unfinished sections of a plan in the order in which they are read, without the front matter."""
+    memory = writer.memory
+    every = list(sections(memory.book, first_section(writer)))
+    here = next((at for at, (_, end) in enumerate(every) if plan.start < end), 0)
+    ordered = every[here : here + 1] if plan.alone else every[here:] + every[:here]
+    return [section for section in ordered if section[1] > memory.read_until]
+
+
+def characters_left(writer: MemoryWriter, plan: ReadingPlan) -> int:
+    """Length of the text that a plan has left."""
+    start, end = first_section(writer), len(writer.memory.book.text)
+    if plan.alone:
+        start, end = next(iter(planned_sections(writer, plan)), (end, end))
+    pages = (entry.page for entry in writer.all_entries())
+    return end - start - sum(page.end - page.start for page in pages if start <= page.start < end)
+
+
+def first_section(writer: MemoryWriter) -> int:
+    """Where the model begins: after the front matter, unless it has read that already."""
+    end = front_matter_end(writer.memory.book)
+    return end if end >= writer.memory.read_until or writer.entry_at(end) else 0
 
 
 class _Reading:
@@ -93,14 +143,21 @@ class _Reading:
         # Faults of finished gists by the start of their page, until they are reported.
         self._faults: dict[int, tuple[Fault, ...]] = {}
 
-    async def run(self) -> None:
-        waiting = iter([section for section in sections(self._memory.book) if section[1] > self._memory.read_until])
+    async def run(self, plan: ReadingPlan) -> None:
+        self._add_front_matter()
+        waiting = iter(planned_sections(self._writer, plan))
         try:
             async with asyncio.TaskGroup() as tasks:
                 self._start_more = lambda: self._start_chapters(waiting, tasks)
                 self._start_more()
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from None
+
+    def _add_front_matter(self) -> None:
+        memory, end = self._memory, first_section(self._writer)
+        if memory.read_until < end:
+            for page in front_matter_entries(memory.book, memory.read_until, end, self._writer.size_at(0).max_words):
+                self._add(page)
 
     def _start_chapters(self, waiting: Iterator[tuple[int, int]], tasks: asyncio.TaskGroup) -> None:
         info = self._engine.info
@@ -127,10 +184,11 @@ class _Reading:
                 continue
             await self._pages.acquire()
             page, attempts, usage = await (single_pass.next_page(at) if single_pass else self._find_page(at))
+            number = 0
             if start <= self._next_start():
                 self._pending += 1
                 number = len(memory.entries) + self._pending + memory.book.is_volume_heading(memory.read_until)
-                self._emit(PageFound(replace(page, number=number)))
+            self._emit(PageFound(replace(page, number=number)))
             tasks.create_task(self._gist(page, attempts, usage))
             at = page.end
 
@@ -174,6 +232,12 @@ class _Reading:
             self._pages.release()
         self._start_more()
         self._faults[page.start] = result.faults
-        for entry in self._writer.add(MemoryEntry(page, result.gist, usage + result.usage)):
+        self._add(MemoryEntry(page, result.gist, usage + result.usage))
+
+    def _add(self, entry: MemoryEntry) -> None:
+        joined = self._writer.add(entry)
+        for one in joined:
             self._pending = max(0, self._pending - 1)
-            self._emit(PageRead(entry, self._faults.pop(entry.page.start, ())))
+            self._emit(PageRead(one, self._faults.pop(one.page.start, ())))
+        if not joined:
+            self._emit(PageAhead(entry))

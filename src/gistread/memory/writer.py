@@ -58,6 +58,11 @@ class MemoryWriter:
         """Number of finished pages, those ahead of a gap included."""
         return len(self.memory.entries) + len(self._ahead)
 
+    @property
+    def pages_ahead(self) -> tuple[MemoryEntry, ...]:
+        """Finished pages ahead of a gap, by place."""
+        return tuple(self._ahead[start] for start in sorted(self._ahead))
+
     def all_entries(self) -> list[MemoryEntry]:
         return [*self.memory.entries, *self._ahead.values()]
 

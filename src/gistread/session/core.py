@@ -15,7 +15,7 @@ from gistread.memory.artifacts import ArtifactModels
 from gistread.memory.check_results import CheckResults
 from gistread.memory.focus import GistFocus
 from gistread.memory.model import GistMemory
-from gistread.memory.model_check import check_model
+from gistread.memory.reading import ReadingPlan
 from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryStore
 from gistread.memory.writer import MemoryHeader, MemoryWriter
@@ -30,7 +30,7 @@ from gistread.session.artifacts import Artifacts
 from gistread.session.events import Obstacle, ReadingState, SessionEvent
 from gistread.session.machine import UNDER_WAY, Job, Signal, Situation, after, jobs_for
 from gistread.session.memory_choice import MemoryChoice
-from gistread.session.models import MakeEngine, ModelPair
+from gistread.session.models import MakeEngine, ModelPair, check_once
 from gistread.session.question import Question
 from gistread.session.reading import BookReading
 
@@ -50,13 +50,11 @@ class Core:
         task: str | None,
         make_engine: MakeEngine,
         embedder: Embedder,
-        *,
         background: bool,
+        place: Callable[[], int],
     ) -> None:
-        self.book = book
-        self.config = config
-        self.reader = reader
-        self.embedder = embedder
+        self.book, self.config = book, config
+        self.reader, self.embedder = reader, embedder
         self.background = background
         self.listeners: list[Listener] = []
         self.choice = MemoryChoice(book, MemoryStore(paths.memories), config, paths.presets, task)
@@ -70,6 +68,7 @@ class Core:
         self.steering = Steering()
         self.progress = BookReading(self._on_reading)
         self.artifacts = Artifacts(self.tell)
+        self._place, self._alone = place, False  # The model begins with this chapter, or reads it alone
         self._prompt_due = self._check_due = self._checked = False
         self._end_told = True
         jobs = (self._load, self._read, self._prepare, self._check, self._build, self._answer)  # in the order of Job
@@ -81,12 +80,12 @@ class Core:
 
     @property
     def has_pages(self) -> bool:
-        return self.memory is not None and bool(self.memory.entries)
+        return bool(self.memory and self.memory.entries)
 
     def obstacle(self, *, needs_memory: bool) -> Obstacle | None:
         """Why a question cannot be answered, even by waiting; None if it can."""
         reads = bool(self.models.reading.spec)
-        if not reads and not self.models.apart:
+        if not (reads or self.models.apart):
             return Obstacle.NO_MODEL
         if not needs_memory or self.has_pages or self.state in UNDER_WAY:
             return None
@@ -99,16 +98,18 @@ class Core:
         await self.models.choose(model, asking_model)
         if self.models.reading.spec:
             self._signal(Signal.MODEL_CHOSEN)
-            self._read_if_background()
+            if self.background:
+                self._signal(Signal.READ)
 
-    async def use_model(self, model: str) -> None:
+    async def use_model(self, model: str, read: bool) -> None:
         await self._drop_model(model)
         self.choice.model_changed()
         if model:
             with self._reported():
                 await self.models.choose_reading(model)
                 self._signal(Signal.MODEL_CHOSEN)
-                self._read_if_background()
+                if read and self.background:
+                    self._signal(Signal.READ)
 
     async def use_asking_model(self, model: str) -> None:
         await self.cancel_question()
@@ -139,23 +140,27 @@ class Core:
         with self._reported():
             if isinstance(wanted, MemoryHeader):
                 self._show(await asyncio.to_thread(self.choice.load, wanted))
-            self._read_if_background()
+            if self.background:
+                self._signal(Signal.READ)
 
     async def show_saved_memory(self) -> None:
         try:
             memory = await asyncio.to_thread(self.choice.latest)
+            if memory is not None and self.memory is None:
+                self._show(memory)
         except GistreadError as error:
             self.tell(told.Notice(str(error), is_problem=True))
-            return
-        if memory is not None and self.memory is None:
-            self._show(memory)
 
     def pause(self) -> None:
         self._signal(Signal.PAUSE)
         self.artifacts.pause()
 
-    def resume(self) -> None:
-        self._end_told = False
+    def read_here(self, alone: bool) -> None:
+        self._signal(Signal.PAUSE)
+        self.resume(alone)
+
+    def resume(self, alone: bool = False) -> None:
+        self._end_told, self._alone = False, alone
         if self.question and self.question.apart:
             return
         self.artifacts.resume()
@@ -237,8 +242,7 @@ class Core:
             case Job.LOAD:
                 self._opened()
             case Job.READ:
-                self._complete()
-                self.tell(told.MemoryComplete())
+                self._plan_read()
             case Job.PREPARE:
                 self._prompt_due = False
                 self._want_artifacts()
@@ -272,10 +276,18 @@ class Core:
             else:
                 self._signal(Signal.OPENED)
 
+    def _plan_read(self) -> None:
+        if self.writer is None or not self.writer.memory.complete:
+            self._signal(Signal.PAUSE)
+            self.tell(told.Notice("The chapter has been read."))
+        else:
+            self._complete()
+            self.tell(told.MemoryComplete())
+
     def _complete(self) -> None:
         self._signal(Signal.COMPLETE)
         self._prompt_due = not self.models.apart
-        if not self._prompt_due:
+        if self.models.apart:
             self._want_artifacts()
 
     def _fail(self, error: GistreadError) -> None:
@@ -324,10 +336,6 @@ class Core:
         self._signal(Signal.MODEL_DROPPED)
         await self.models.reading.let_go()
 
-    def _read_if_background(self) -> None:
-        if self.background:
-            self._signal(Signal.READ)
-
     def _want_artifacts(self) -> None:
         """Queue the artifacts of the reader unless they should wait for a question."""
         prepares = self.background and self.config.prepare == "auto"
@@ -340,7 +348,7 @@ class Core:
 
     def _on_reading(self, event: SessionEvent) -> None:
         self.tell(event)
-        if isinstance(event, told.PageRead):
+        if isinstance(event, told.PageRead | told.PageAhead):
             self._check_due = not self._checked
             self.actor.wake()
 
@@ -352,32 +360,26 @@ class Core:
             self.writer = await asyncio.to_thread(self.choice.open, engine.info)
             if self.writer.notice:
                 self.tell(told.Notice(self.writer.notice))
-        await self.progress.expect(self.writer.memory, engine)
+        self.progress.plan = ReadingPlan(self._place(), self._alone)
+        await self.progress.expect(self.writer, engine)
 
     async def _read(self) -> None:
         assert self.writer is not None
         await self.progress.run(self.writer, await self.models.load_reading())
 
     async def _prepare(self) -> None:
-        engine = await self.models.load_reading()
         assert self.memory is not None
         with suppress(GistreadError):  # only delays the first question
-            await prepare(self.memory, engine)
+            await prepare(self.memory, await self.models.load_reading())
 
     async def _check(self) -> None:
-        model = self.models.reading
-        if model.engine is None or model.engine.info.placement is None:
-            return
-        info = model.engine.info
-        if await asyncio.to_thread(self.checks.get, info.fingerprint) is None:
-            result = await check_model(model.engine)
-            await asyncio.to_thread(self.checks.save, info.fingerprint, await asyncio.to_thread(model.file), result)
-            self.tell(told.Notice(f"{info.name}: {result.line}."))
+        if result := await check_once(self.models.reading, self.checks):
+            self.tell(told.Notice(f"{self.models.reading.name}: {result.line}."))
 
     async def _build(self) -> None:
-        engine = await self.models.load_reading()
         assert self.memory is not None
-        await self.artifacts.run(self.memory, ArtifactModels(engine, self.embedder, answers=not self.models.apart))
+        models = ArtifactModels(await self.models.load_reading(), self.embedder, answers=not self.models.apart)
+        await self.artifacts.run(self.memory, models)
 
     async def _answer(self) -> None:
         question, memory = self.question, self.memory or GistMemory(self.book, PAGE_SIZES["quality"], "")

@@ -6,6 +6,7 @@ from enum import StrEnum
 from gistread.engine.protocol import EngineInfo, EngineState
 from gistread.errors import GistreadError
 from gistread.memory.model import GistMemory, Page
+from gistread.memory.reading import PageAhead as PageAhead
 from gistread.memory.reading import PageFound as PageFound
 from gistread.memory.reading import PageRead as PageRead
 from gistread.readers.events import ReaderEvent
@@ -179,7 +180,9 @@ class Crashed:
     error: Exception
 
 
-ReadingEvent = ReadingStarted | PageFound | PageStarted | PageRead | MemoryComplete  # The events of reading a book
+ReadingEvent = (
+    ReadingStarted | PageFound | PageStarted | PageRead | PageAhead | MemoryComplete
+)  # The events of reading a book
 
 SessionEvent = (
     ActivityChanged

@@ -16,6 +16,8 @@ from gistread.engine.protocol import Embedder, Engine, EngineInfo, EngineState, 
 from gistread.engine.remote.address import is_address
 from gistread.errors import EngineError, GistreadError
 from gistread.memory.artifacts import ArtifactModels
+from gistread.memory.check_results import CheckResult, CheckResults
+from gistread.memory.model_check import check_model
 from gistread.paths import Paths
 from gistread.session.events import ActivityChanged, ModelLoaded, Notice, SessionEvent
 
@@ -35,6 +37,18 @@ def lazy_embedder(config: Config, paths: Paths) -> Embedder:
     from gistread.engine.llama.embedder import LlamaEmbedder
 
     return LlamaEmbedder(lambda: find_embedding_model(config.embedding_model, "dense"), log=paths.worker_log)
+
+
+async def check_once(model: "ChosenModel", checks: CheckResults) -> CheckResult | None:
+    """Check a model on this machine that was not checked before; None if there is nothing to check."""
+    engine = model.engine
+    if engine is None or engine.info.placement is None:
+        return None
+    if await asyncio.to_thread(checks.get, engine.info.fingerprint) is not None:
+        return None
+    result = await check_model(engine)
+    await asyncio.to_thread(checks.save, engine.info.fingerprint, await asyncio.to_thread(model.file), result)
+    return result
 
 
 class ChosenModel:

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from gistread.engine.protocol import Engine, Priority
 from gistread.memory.estimate import UNKNOWN_PACE, Pace, expected_pace, pace_of, seconds_to_read
-from gistread.memory.model import GistMemory, Page
-from gistread.memory.reading import PageFound, PageRead, read_book
+from gistread.memory.model import Page
+from gistread.memory.reading import PageAhead, PageFound, PageRead, ReadingPlan, characters_left, read_book
 from gistread.memory.sizes import TOKENS_PER_WORD, measure_tokens_per_word
 from gistread.memory.writer import MemoryWriter
 from gistread.session.events import ActivityChanged, Notice, PageStarted, SessionEvent
@@ -17,30 +17,33 @@ class BookReading:
     def __init__(self, tell: Callable[[SessionEvent], None]) -> None:
         self._tell = tell
         self.page: Page | None = None  # The next page, while its gist is being made
-        self.seconds_left: float | None = None
+        self.seconds_left: float | None = None  # For what is left of the plan
+        self.plan = ReadingPlan()
         self.tokens_per_word = TOKENS_PER_WORD  # Tokens per word of the book, measured once a model is loaded
         self._expected: Pace = UNKNOWN_PACE
 
-    async def expect(self, memory: GistMemory, engine: Engine) -> None:
-        """Estimate how long the rest of the book takes. Raises EngineError."""
+    async def expect(self, writer: MemoryWriter, engine: Engine) -> None:
+        """Estimate how long the plan takes. Raises EngineError."""
+        memory = writer.memory
         if not memory.complete:
             self.tokens_per_word = await measure_tokens_per_word(memory.book, engine)
         self._expected = expected_pace(engine.info, memory.method.mode, self.tokens_per_word)
-        self._estimate(memory)
+        self._estimate(writer)
 
     async def run(self, writer: MemoryWriter, engine: Engine) -> None:
-        """Read to the end of the book. Raises EngineError."""
+        """Read what is planned. Raises EngineError."""
         notice, found = writer.notice, list[Page]()
         try:
-            async for event in read_book(writer, engine, priority=Priority.BACKGROUND):
+            async for event in read_book(writer, engine, priority=Priority.BACKGROUND, plan=self.plan):
                 match event:
                     case PageFound(page=page):
                         found.append(page)
-                        self._tell(event)
-                    case PageRead(entry=entry):
-                        found = [page for page in found if page.start >= entry.page.end]
+                        if page.number:
+                            self._tell(event)
+                    case PageRead(entry=entry) | PageAhead(entry=entry):
+                        found = [page for page in found if page.start != entry.page.start]
                         self.page = None
-                        self._estimate(writer.memory)
+                        self._estimate(writer)
                         self._tell(event)
                         self._tell(ActivityChanged())
                 if writer.notice != notice:
@@ -52,5 +55,6 @@ class BookReading:
         finally:
             self.page = None
 
-    def _estimate(self, memory: GistMemory) -> None:
-        self.seconds_left = seconds_to_read(memory, pace_of(memory, self._expected))
+    def _estimate(self, writer: MemoryWriter) -> None:
+        pace = pace_of(writer.all_entries(), self._expected)
+        self.seconds_left = seconds_to_read(writer.memory, pace, characters_left(writer, self.plan))

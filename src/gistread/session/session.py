@@ -13,7 +13,7 @@ from gistread.errors import GistreadError, NotReadyError, UsageError
 from gistread.memory.artifacts import ARTIFACTS
 from gistread.memory.estimate import RemainingWork, expected_pace, pace_of, seconds_to_read
 from gistread.memory.focus import GistFocus
-from gistread.memory.model import DEFAULT_READING_MODE, GistMemory, PageSize, ReadingMode
+from gistread.memory.model import DEFAULT_READING_MODE, GistMemory, MemoryEntry, PageSize, ReadingMode
 from gistread.memory.writer import MemoryHeader
 from gistread.paths import Paths, default_paths
 from gistread.presets import Preset, read_presets
@@ -53,12 +53,13 @@ class Session:
         background: bool = False,
         make_engine: MakeEngine | None = None,
         embedder: Embedder | None = None,
+        place: Callable[[], int] = lambda: 0,
     ) -> None:
         """Models are given as `--model` takes them; empty: by the settings, or the only one installed.
 
-        `task`: what the gists look for; None: as in the furthest memory. `background`: start reading and building
-        artifacts as soon as there is a model. `config`, `paths`: default to the user's. Closes `embedder`.
-        Raises UsageError for an unknown reader or invalid settings.
+        `task`: what the gists look for; None: as in the furthest memory. `background`: read, from the chapter at offset
+        `place()` on, and build artifacts as soon as there is a model. `config`, `paths`: default to the user's. Closes
+        `embedder`. Raises UsageError for an unknown reader or invalid settings.
         """
         if reader and reader not in METHODS:
             raise UsageError(f"Unknown reader {reader!r}.", f"Choose one of {', '.join(METHODS)}.")
@@ -75,7 +76,8 @@ class Session:
             task,
             make_engine or engine_maker(self._config, self._paths),
             embedder or lazy_embedder(self._config, self._paths),
-            background=background,
+            background,
+            place,
         )
         if listener is not None:
             self._core.listeners.append(listener)
@@ -209,6 +211,12 @@ class Session:
         return self._core.writer is not None and self._core.writer.is_saved
 
     @property
+    def pages_ahead(self) -> tuple[MemoryEntry, ...]:
+        """Finished pages of the memory shown that wait for those before them to be read, by place."""
+        writer = self._core.writer
+        return writer.pages_ahead if writer is not None and writer.memory is self.memory else ()
+
+    @property
     def engine(self) -> Engine | None:
         """The engine of the reading model; None while it is not loaded."""
         return self._core.models.reading.engine
@@ -249,7 +257,7 @@ class Session:
             reading=core.state,
             page=core.progress.page,
             read_by=self.read_by,
-            pages_read=len(memory.entries) if memory else 0,
+            pages_read=len(memory.entries) + len(self.pages_ahead) if memory else 0,
             pages_total=memory.estimated_pages if memory else 0,
             seconds_left=core.progress.seconds_left,
             asking=question.state if question else AskingState.IDLE,
@@ -277,7 +285,7 @@ class Session:
         empty = GistMemory(self.book, PageSize(1, 1), info.name)
         mode = ReadingMode(self._config.reading or DEFAULT_READING_MODE)
         expected = expected_pace(info, mode, self._core.progress.tokens_per_word)
-        return seconds_to_read(empty, pace_of(self.memory or empty, expected))
+        return seconds_to_read(empty, pace_of((self.memory or empty).entries, expected))
 
     async def artifacts_left(self, *names: str) -> dict[str, RemainingWork]:
         """The work left for these artifacts (default: all used), by name. Empty without a loaded model."""
@@ -299,9 +307,9 @@ class Session:
 
     # Commands
 
-    async def use_model(self, model: str) -> None:
-        """Read with this model from now on, or with none if empty. Returns before it is loaded."""
-        await self._do(self._core.use_model, model)
+    async def use_model(self, model: str, *, read: bool = True) -> None:
+        """Use this model from now on, or none if empty; with `read`, begin. Returns before it is loaded."""
+        await self._do(self._core.use_model, model, read)
 
     async def use_asking_model(self, model: str) -> None:
         """Answer with this model, loaded for the next question, or with the reading model if empty."""
@@ -315,13 +323,9 @@ class Session:
         """Answer the next question with this reader, and build what it needs."""
         await self._do(self._core.use_reader, reader)
 
-    async def use_focus(self, focus: GistFocus) -> None:
-        """Read the book with this focus; other memories are kept."""
-        await self._do(self._core.use_memory, focus)
-
-    async def use_memory(self, header: MemoryHeader) -> None:
-        """Show this memory, and continue it if the model made it."""
-        await self._do(self._core.use_memory, header)
+    async def use_memory(self, wanted: GistFocus | MemoryHeader) -> None:
+        """Read the book with this focus, keeping other memories; or show this memory, and continue one's own."""
+        await self._do(self._core.use_memory, wanted)
 
     async def show_saved_memory(self) -> None:
         """Show the furthest memory of this book if none is shown."""
@@ -339,6 +343,10 @@ class Session:
         """Continue reading, also after an error; the model's own memory replaces another model's."""
         self._core.actor.post(self._core.resume)
 
+    def read_here(self, *, alone: bool = False) -> None:
+        """Like `resume`, beginning with the chapter at `place`; with `alone`, read no other."""
+        self._core.actor.post(partial(self._core.read_here, alone))
+
     def build_artifacts(self, *names: str) -> Obstacle | None:
         """Build these artifacts (`memory/artifacts.py`) in the background; returns why not, or None."""
         if not self.has_model:
@@ -351,7 +359,7 @@ class Session:
         return None
 
     async def drop_artifacts(self) -> None:
-        """Stop building artifacts and clear the queue; finished parts are kept."""
+        """Stop building artifacts and clear the queue."""
         await self._do(self._core.artifacts.forget)
 
     def start_question(
@@ -366,7 +374,6 @@ class Session:
         """Start a question; events report the answer. Call only when `question_obstacle` is None.
 
         `pinned`: pages to open first. `here`: the reading position. `until`: end of the text that the model may see.
-        `choices`: options of a multiple-choice question.
         """
         steering = Steering(pinned=set(pinned), here=here)
         asked = Question(question, self.reader, steering, until, choices)

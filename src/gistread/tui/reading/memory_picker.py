@@ -93,7 +93,7 @@ class MemoryPicker:
         await self._read_for(session, GistFocus(focus.preset, task))
 
     async def _read_for(self, session: "Session", focus: "GistFocus") -> None:
-        await session.use_focus(focus)
+        await session.use_memory(focus)
         key = self._context.key_hint("choose-memory")
         self._context.notify(f"The book is being read {focus.description}. {key} shows its other memories.")
 

@@ -1,0 +1,60 @@
+"""Finds the front matter of a book: title page, imprint, dedication, contents. No model reads it."""
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from gistread.book.model import Book
+from gistread.book.normalise import count_words
+from gistread.memory.extractive import extract
+from gistread.memory.model import Gist, GistSource, MemoryEntry, Page
+
+_TITLES = frozenset(
+    re.sub(r"[\W_]+", "", title)
+    for title in (
+        *("cover", "half title", "title page", "title", "imprint", "copyright", "copyright page", "copyright notice"),
+        *(
+            "dedication",
+            "contents",
+            "table of contents",
+            "list of illustrations",
+            "illustrations",
+            "by the same author",
+        ),
+        *("also by the author", "publisher's note", "about this book", "about this edition", "legal notice"),
+        *("couverture", "page de titre", "titre", "mentions légales", "dédicace", "table des matières", "sommaire"),
+        *("umschlag", "titelseite", "titel", "impressum", "widmung", "inhalt", "inhaltsverzeichnis"),
+        *("cubierta", "portada", "créditos", "dedicatoria", "índice", "frontespizio", "colophon", "dedica", "indice"),
+        *("表紙", "奥付", "目次", "扉"),
+    )
+)
+_GIST_WORDS = 40
+
+
+def front_matter_end(book: Book) -> int:
+    """Offset of the first chapter after the front matter; 0 if the book has none or is a series."""
+    if book.volumes:
+        return 0
+    for chapter in book.chapters:
+        if re.sub(r"[\W_]+", "", chapter.title.casefold()) not in _TITLES:
+            return chapter.start
+    return 0
+
+
+def front_matter_entries(book: Book, start: int, end: int, max_words: int) -> Iterator[MemoryEntry]:
+    """Pages for `book.text[start:end]`, one a chapter, or more if it is long; the gists are words of the pages."""
+    chapters = {chapter.start for chapter in book.chapters}
+    pauses = [paragraph.start for paragraph in book.paragraphs if start < paragraph.start < end]
+    for at, following in pairwise([*pauses, end]):
+        if at in chapters or count_words(book.text[start:following]) > max_words:
+            yield _entry(book, start, at)
+            start = at
+    yield _entry(book, start, end)
+
+
+def _entry(book: Book, start: int, end: int) -> MemoryEntry:
+    text = " ".join(book.text[start:end].split())
+    words = count_words(text)
+    gist = text if words <= _GIST_WORDS else extract(text, _GIST_WORDS)
+    source = GistSource.VERBATIM if gist == text else GistSource.EXTRACTIVE
+    return MemoryEntry(Page(0, start, end, words), Gist(gist, count_words(gist), source))
