@@ -10,7 +10,7 @@ from gistread.engine.llama.library import installed_version
 from gistread.engine.protocol import EngineInfo, Placement
 from gistread.errors import EngineError
 from gistread.memory.check_results import CheckResult, CheckResults, Worth
-from gistread.session import models, events
+from gistread.session import events, models
 from tests.session.told import session_on, settle
 from tests.tui.books import long_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine, paths_in
