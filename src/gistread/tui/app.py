@@ -69,6 +69,7 @@ class GistreadApp(App[None]):
         keymap, key_problems = commands.check_keys(config.keys)
         self._problems += key_problems
         self._register_themes()
+        self._set_first_theme()
         self.services = AppServices(
             paths=paths,
             settings=self.settings,
@@ -86,7 +87,6 @@ class GistreadApp(App[None]):
     def on_mount(self) -> None:
         self._end_by_signal()
         self.set_keymap(self.services.keymap)
-        self.theme = self._first_theme()
         if self._first is None:
             self.action_library()
         else:
@@ -213,6 +213,19 @@ class GistreadApp(App[None]):
         for one in self._palettes.values():
             self.register_theme(one.theme())
 
+    def _set_first_theme(self) -> None:
+        """Before the app runs: a change of theme while it runs parses every style sheet once more."""
+        name = self.settings.config.theme
+        if name and name not in self._palettes:
+            self._problems.append(f"Unknown theme {name!r}. Themes: {', '.join(self._palettes)}.")
+        if name not in self._palettes:
+            name = themes.DEFAULT if themes.DEFAULT in self._palettes else next(iter(self._palettes))
+        self.set_reactive(GistreadApp.theme, name)
+        dark = self.current_theme.dark
+        self.update_classes({f"-theme-{name}": True, "-dark-mode": dark, "-light-mode": not dark}, update=False)
+        self._refresh_truecolor_filter(self.ansi_theme)
+        self.stylesheet.set_variables(self.get_css_variables())
+
     def action_help(self) -> None:
         """Show the keys of the current screen and pane first, then all others."""
         from gistread.tui.screens.help import HelpScreen, help_of, lines_of_panel, places_first
@@ -330,14 +343,6 @@ class GistreadApp(App[None]):
         await self.settings.close()
 
     # Errors
-
-    def _first_theme(self) -> str:
-        name = self.settings.config.theme
-        if name and name not in self._palettes:
-            self._problems.append(f"Unknown theme {name!r}. Themes: {', '.join(self._palettes)}.")
-        if name in self._palettes:
-            return name
-        return themes.DEFAULT if themes.DEFAULT in self._palettes else next(iter(self._palettes))
 
     def _new_engine(self, model: str) -> "Engine":
         from gistread.session.models import engine_maker

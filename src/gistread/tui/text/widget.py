@@ -1,11 +1,12 @@
 """The widget that draws every long text: only the rows in view, cached. It reports what was clicked."""
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import ClassVar
 
 from rich.segment import Segment
 from textual import events
 from textual.cache import LRUCache
+from textual.css.styles import RenderStyles
+from textual.dom import DOMNode
 from textual.geometry import Offset, Size
 from textual.reactive import reactive
 from textual.selection import Selection
@@ -17,7 +18,7 @@ from gistread.tui.text.document import Block, BlockSource, Clicked, Mark, MarkIn
 from gistread.tui.text.layout import Layout
 from gistread.tui.text.paint import Palette, before_text, located, paint_row
 from gistread.tui.text.selecting import character_at
-from gistread.tui.text.stylesheet import DEFAULT_CSS, PREFIX, STYLES
+from gistread.tui.text.stylesheet import DEFAULT_CSS
 from gistread.tui.text.view import TextView
 
 _STRIPS_KEPT = 1024
@@ -27,7 +28,6 @@ _CURSOR = "▌"
 class LongText(TextView, can_focus=True, inherit_bindings=False):
     """Blocks of text, scrolled by rows. It has actions but binds no keys."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {PREFIX + name for name in STYLES}
     DEFAULT_CSS = DEFAULT_CSS
 
     OffsetChanged = OffsetChanged
@@ -174,8 +174,19 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
     def notify_style_update(self) -> None:
         """Called when the theme, the focus or a class changed."""
         super().notify_style_update()
+        self._component_styles.clear()
         self._palette = None
-        self._strips.clear()
+        self._repaint()
+
+    def get_component_styles(self, *names: str) -> RenderStyles:
+        """Computed when first drawn. With COMPONENT_CLASSES, Textual would compute all of them at each style update."""
+        for name in names:
+            if name not in self._component_styles:
+                node = DOMNode(classes=name)
+                node._attach(self)
+                self.app.stylesheet.apply(node)
+                self._component_styles[name] = node.styles
+        return super().get_component_styles(*names)
 
     def selection_updated(self, selection: Selection | None) -> None:
         """Redraw the selection; selected rows are not cached."""
