@@ -75,11 +75,4 @@ def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path, model: Pat
 def test_a_model_that_chooses_well_weighs_what_it_read(tmp_path: Path, right: int, is_reliable: bool) -> None:
     verdicts = CheckResults(tmp_path / "tried.json", "1.0")
     verdicts.save("a", None, CheckResult(Worth.SOME, "as it chooses", right, 6))
-    assert verdicts.is_reliable("a") is is_reliable
-
-
-def test_of_a_model_that_was_not_checked_it_is_unknown(tmp_path: Path) -> None:
-    verdicts = CheckResults(tmp_path / "tried.json", "1.0")
-    assert verdicts.is_reliable("a") is None
-    verdicts.save("a", None, CheckResult(Worth.NONE, "cannot be used: it has no weights"))
-    assert verdicts.is_reliable("a")
+    assert verdicts.get("a").is_reliable is is_reliable  # type: ignore[union-attr]

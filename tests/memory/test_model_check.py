@@ -21,6 +21,7 @@ EXTRACT = GistResult(Gist("Short.", 1, GistSource.EXTRACTIVE), (Fault.LOOP, Faul
 ENDED = Completion("It is about Ines.", "end", NO_USAGE)
 RIGHT = [(0, 0), (2, 2), (1, 1), (0, 0), (2, 2), (1, 1)]
 FIRST = [(0, right) for _, right in RIGHT]
+ANSWERED = [True] * 6
 ANYHOW = [(1, 0), (2, 2), (0, 1), (2, 0), (1, 2), (0, 1)]
 
 
@@ -35,6 +36,10 @@ def good(text: str) -> Say:
     """Own words about the passage: every fourth word of it, in its order."""
     if "who is this text about" in text:
         return "It is about Ines, who keeps bees."
+    if "parts of a book" in text:
+        return (
+            "Honey." if any(question in text for question, *_ in model_check._QUESTIONS) else "The book does not say."
+        )
     passage = text.partition("Passage:")[2].partition("---")[0]
     words = [word.strip("“”‘’(),.;:?!").lower() for word in passage.split()]
     return " ".join(words[::7][:25]).capitalize() + "."
@@ -48,6 +53,7 @@ async def test_a_model_that_does_all_of_it_is_good_for_reading() -> None:
     verdict = await check_model(FakeEngine(says=good, chooses=rightly))
     assert (verdict.worth, verdict.line) == (Worth.READING, "good for reading")
     assert (verdict.chosen, verdict.choices) == (6, 6)
+    assert (verdict.answered, verdict.questions, verdict.knows_absence) == (6, 6, True)
     assert verdict.gists == verdict.passages >= 2
     assert verdict.faults == ()
 
@@ -57,7 +63,7 @@ async def test_one_that_takes_the_first_option_and_loops_is_told_in_words() -> N
     assert verdict.worth is Worth.EXTRACTIVE
     assert verdict.line == (
         "gists will be extractive; it chooses by the position of an option, not by its content; "
-        "its answers do not end by themselves"
+        "it cannot tell whether the text has an answer; its answers do not end by themselves"
     )
     assert verdict.by_place
     assert verdict.chosen == 2
@@ -100,15 +106,18 @@ async def test_the_trial_of_a_model_that_takes_too_long_is_ended(monkeypatch: py
     ],
 )
 def test_the_share_of_gists_of_its_own_decides(gisted: list[GistResult], worth: Worth, line: str) -> None:
-    verdict = assess(RIGHT, ENDED, gisted)
+    verdict = assess(RIGHT, ANSWERED, ENDED, gisted)
     assert (verdict.worth, verdict.line) == (worth, line)
     assert len(verdict.faults) == (2 if EXTRACT in gisted else 0)
 
 
 def test_good_gists_do_not_hide_that_it_chooses_badly_or_runs_on() -> None:
-    assert assess(FIRST, ENDED, [OWN, OWN]).line.startswith("its gists are good; it chooses by the position")
-    assert assess(ANYHOW, ENDED, [OWN, OWN]).line == "its gists are good; it chooses little better than by chance"
-    assert assess(ANYHOW, ENDED, [OWN, OWN]).worth is Worth.SOME
+    assert assess(FIRST, ANSWERED, ENDED, [OWN, OWN]).line.startswith("its gists are good; it chooses by the position")
+    assert (
+        assess(ANYHOW, ANSWERED, ENDED, [OWN, OWN]).line
+        == "its gists are good; it chooses little better than by chance"
+    )
+    assert assess(ANYHOW, ANSWERED, ENDED, [OWN, OWN]).worth is Worth.SOME
 
 
 @pytest.mark.parametrize(
@@ -121,13 +130,16 @@ def test_good_gists_do_not_hide_that_it_chooses_badly_or_runs_on() -> None:
     ],
 )
 def test_a_turn_that_does_not_end_or_leaves_marks_is_noticed(said: Completion) -> None:
-    verdict = assess(RIGHT, said, [OWN, OWN])
+    verdict = assess(RIGHT, ANSWERED, said, [OWN, OWN])
     assert not verdict.ends_turns
     assert "do not end by themselves" in verdict.line
 
 
 def test_a_base_model_is_said_to_be_one() -> None:
-    assert "it is a base model, without a chat template" in assess(RIGHT, ENDED, [OWN, OWN], has_template=False).line
+    assert (
+        "it is a base model, without a chat template"
+        in assess(RIGHT, ANSWERED, ENDED, [OWN, OWN], has_template=False).line
+    )
 
 
 def test_passages_are_whole_paragraphs_of_the_sample_each_other_ones() -> None:

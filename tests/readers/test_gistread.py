@@ -1,6 +1,7 @@
 """Our own reader: what it shows, when it looks again, and what it does not take for an answer."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -279,6 +280,27 @@ async def test_an_unreliable_model_is_shown_fewer_passages(monkeypatch: pytest.M
     steering = Steering(pinned={1, 2})
     pinned = answered(await ask(says_once(ANSWER), options=GUESSING, steering=steering))
     assert set(pinned.expanded) >= {1, 2}
+
+
+async def test_an_unreliable_model_whose_not_found_counts_is_shown_the_next_passages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gistread.readers.gistread.UNRELIABLE_TOKENS", 100)
+    engine = FakeEngine(says=lambda _: NOTHING)
+    options = ReaderOptions(is_reliable=False, knows_absence=True)
+    events = await ask(engine, options=options)
+    first, second = ({fact for fact in FACTS if fact in text} for text in texts(engine))
+    assert first
+    assert second
+    assert not first & second
+    assert all(NOTHING in text for text in texts(engine))
+    assert not answered(events).found
+    (last,) = (event.places for event in events if isinstance(event, Shown))
+    assert set(last) < set(answered(events).seen), "the message says how much was looked at"
+    within = FakeEngine(says=lambda _: NOTHING)
+    await ask(within, options=replace(options, budget_tokens=150))
+    assert len(within.calls) == 1, "a second look would exceed the budget"
+    assert answered(await ask(says_once(NOTHING, ANSWER), options=options)).answer == ANSWER
 
 
 async def test_the_second_answer_of_an_unreliable_model_is_checked() -> None:

@@ -12,7 +12,7 @@ from statistics import fmean
 from gistread import prompts
 from gistread.cli.interrupt import InterruptError, run_until_interrupted
 from gistread.cli.loading import choose_embedding_model, loaded, new_embedder
-from gistread.cli.model_check import is_reliable
+from gistread.cli.model_check import checked
 from gistread.cli.opening import settings
 from gistread.cli.output import say
 from gistread.cli.progress import ProgressLine, at_work, bar, reading_line
@@ -98,8 +98,10 @@ async def _run(
                 embedder = new_embedder(models.embedding, line) if models.embedding else None
                 if embedder:
                     stack.push_async_callback(embedder.close)
-                reliable = await is_reliable(asking, models.asking, line)
-                plan = replace(plan, options=replace(plan.options, embedder=embedder, is_reliable=reliable))
+                result = await checked(asking, models.asking, line)
+                trust = (result.is_reliable, result.knows_absence) if result else (None, False)
+                options = replace(plan.options, embedder=embedder, is_reliable=trust[0], knows_absence=trust[1])
+                plan = replace(plan, options=options)
                 embedding = (await embedder.start()).fingerprint if embedder else ""
                 data = await asyncio.to_thread(_data, arguments)
                 other = asking.info if asking is not engine else None
@@ -195,6 +197,7 @@ def _settings(
         budget_tokens=arguments.budget_tokens,
         max_pages=plan.options.max_pages,
         weighs=plan.options.is_reliable is not False,
+        knows_absence=plan.options.knows_absence,
         reading=method.mode.value,
         pages=method.pauses.value,
         page_size=f"{size.min_words}-{size.max_words}" if size else "",

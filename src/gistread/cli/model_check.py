@@ -55,14 +55,14 @@ def check(model: ModelSource, config: Config, *, again: bool, json: bool) -> Exi
     return ExitStatus.ENGINE if result.worth is Worth.NONE else ExitStatus.DONE
 
 
-async def is_reliable(engine: Engine, model: ModelSource, line: ProgressLine) -> bool | None:
-    """Whether a model chooses by content, checking it if needed; None on a server or too slow. Raises EngineError."""
+async def checked(engine: Engine, model: ModelSource, line: ProgressLine) -> CheckResult | None:
+    """The result of a loaded model's check, run if needed; None on a server or too slow. Raises EngineError."""
     results = check_results()
     if engine.info.placement is not None and results.get(engine.info.fingerprint) is None:
         line.show(f"checking {engine.info.name} …")
         with contextlib.suppress(TooSlowError):
             results.save(engine.info.fingerprint, model.path, await check_model(engine, Priority.INTERACTIVE))
-    return results.is_reliable(engine.info.fingerprint)
+    return results.get(engine.info.fingerprint)
 
 
 async def _check(model: ModelSource, config: Config) -> tuple[CheckResult, EngineInfo]:
@@ -78,6 +78,7 @@ def _rows(result: CheckResult, info: EngineInfo | None) -> list[tuple[str, str]]
     faults = f" ({'; '.join(result.faults)})" if result.faults else ""
     rows = [
         ("choices", f"{result.chosen} of {result.choices} right"),
+        ("answers", f"{result.answered} of {result.questions} where the text has one, and only there"),
         ("turns", "end by themselves" if result.ends_turns else "run on, or contain marks of the chat template"),
         ("gists", f"{result.gists} of {result.passages} in its own words{faults}"),
     ]
@@ -98,6 +99,8 @@ def result_document(result: CheckResult) -> Json:
         "choices": result.choices,
         "right": result.chosen,
         "by_place": result.by_place,
+        "questions": result.questions,
+        "answered_rightly": result.answered,
         "ends_turns": result.ends_turns,
         "passages": result.passages,
         "gists": result.gists,

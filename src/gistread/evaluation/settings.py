@@ -33,6 +33,7 @@ class RunSettings:
     budget_tokens: int = 0  # See `ReaderOptions`
     max_pages: int = 5
     weighs: bool = True  # `ReaderOptions.is_reliable`
+    knows_absence: bool = False  # See `ReaderOptions`
     reading: str = "single-pass"
     pages: str = "chosen"  # Value of `Pauses`
     page_size: str = ""  # Bounds in words, as `280-600`; empty: by the length of each text
@@ -57,6 +58,7 @@ _TYPED = {
     "asking_fingerprint": "the weights of --asking-model",
     "asking_context_tokens": "the window of --asking-model",
     "weighs": "the result of the model check",
+    "knows_absence": "the result of the model check",
     "page_size": "--page-size",
     "guard": "--no-guard",
     "gist_task": "--task",

@@ -11,8 +11,8 @@ import orjson
 
 from gistread.atomic_write import replace_file
 
-FORMAT = 1
-RIGHT = 0.75  # Share of right choices of a reliable model; a third are right by chance
+FORMAT = 2
+RIGHT = 0.75  # Share of right choices (a third by chance) and answers (half) of a model that passes
 _MAX_ENTRIES = 200  # The oldest are dropped first
 
 
@@ -34,6 +34,8 @@ class CheckResult:
     chosen: int = 0  # Right choices, of `choices`
     choices: int = 0
     by_place: bool = False  # It chose by the position of the option
+    answered: int = 0  # Questions answered where the text has the answer, and only there, of `questions`
+    questions: int = 0
     ends_turns: bool = True  # Its text ends by itself and contains nothing of its chat template
     gists: int = 0  # Gists that passed the guard, of `passages`
     passages: int = 0
@@ -44,6 +46,11 @@ class CheckResult:
     def is_reliable(self) -> bool:
         """Whether the model chooses by what it has read."""
         return self.chosen >= RIGHT * self.choices
+
+    @property
+    def knows_absence(self) -> bool:
+        """Whether its "the book does not say" can be believed."""
+        return bool(self.questions) and self.answered >= RIGHT * self.questions
 
 
 _Entry = dict[str, Any]
@@ -59,11 +66,6 @@ class CheckResults:
 
     def get(self, fingerprint: str) -> CheckResult | None:
         return next((_result(entry) for entry in self._read() if self._is_for(entry, fingerprint)), None)
-
-    def is_reliable(self, fingerprint: str) -> bool | None:
-        """Whether this model chooses by what it has read. None: it was not checked."""
-        verdict = self.get(fingerprint)
-        return verdict.is_reliable if verdict else None
 
     def by_file(self) -> Callable[[Path], CheckResult | None]:
         """A function that gives the result for a model's file; None if it was not checked or has changed since."""
@@ -115,5 +117,5 @@ def _result(entry: _Entry) -> CheckResult | None:
         found = CheckResult(**{**told, "worth": Worth(told["worth"]), "faults": tuple(map(str, told["faults"]))})
     except (ValueError, TypeError, KeyError):
         return None
-    counts = (found.chosen, found.choices, found.gists, found.passages)
+    counts = (found.chosen, found.choices, found.answered, found.questions, found.gists, found.passages)
     return found if isinstance(found.line, str) and all(isinstance(count, int) for count in counts) else None

@@ -1,8 +1,9 @@
 """Checks whether a model is good enough to read with, on a few tasks with known outcomes.
 
 A bad model never fails visibly: its choices are constrained (design D3) and its gists fall back to sentences (D6). So
-the check lets it choose among options in two orders (by content, or by position?), write one sentence (does the turn
-end, without pieces of the chat template?) and gist passages of the sample story under the usual guard.
+the check lets it choose among options in two orders (by content, or by position?), answer questions (does it say so
+where the text has no answer?), write one sentence (does the turn end, without pieces of the chat template?) and gist
+passages of the sample story under the usual guard.
 `check_results.py` saves the outcome.
 """
 
@@ -24,6 +25,7 @@ from gistread.sample import story_path
 TIME_LIMIT_S = 120.0  # A slower model is not checked
 _GISTING_S = 8.0  # Time for gisting; two passages are gisted in any case
 _TURN_TOKENS = 48
+_ANSWER_TOKENS = 16  # Enough to see whether it is an answer
 _PASSAGE_WORDS = 150
 _MAX_PASSAGES = 6
 _LETTERS = "ABC"
@@ -44,6 +46,8 @@ _QUESTIONS = (
     ("Who helped her on Tuesday?", "her brother Karl", "the doctor", "nobody at all"),
     ("Where does the key hang?", "beside the kitchen window", "behind the mill", "on the roof"),
 )
+_UNANSWERED = ("What did the king eat?", "Why did the giant run away?", "What was the name of the ship?")
+_NOT_SAID = re.compile(r"\b(?:does|do|did)(?: not|n['’]t) (?:\w+ly )?(?:say|tell|mention|state|specify)", re.I)
 
 
 class TooSlowError(EngineError):
@@ -56,6 +60,7 @@ async def check_model(engine: Engine, priority: Priority = Priority.BACKGROUND) 
     try:
         async with asyncio.timeout(TIME_LIMIT_S):
             chosen = await _choose(engine, priority)
+            answered = await _answer(engine, priority)
             turn = await engine.complete(_asked("check_turn", text=_TEXT), Sampling(_TURN_TOKENS), priority)
             gisted = await _shorten(engine, priority)
     except TimeoutError:
@@ -64,18 +69,21 @@ async def check_model(engine: Engine, priority: Priority = Priority.BACKGROUND) 
             "It is checked again at its next start, or with `gistread models check`.",
         ) from None
     seconds = time.monotonic() - began
-    return assess(chosen, turn, gisted, seconds, has_template=engine.info.has_template)
+    return assess(chosen, answered, turn, gisted, seconds, has_template=engine.info.has_template)
 
 
 def assess(
     chosen: Sequence[tuple[int, int]],
+    answered: Sequence[bool],
     turn: Completion,
     gisted: Sequence[GistResult],
     seconds: float = 0.0,
     *,
     has_template: bool = True,
 ) -> CheckResult:
-    """The result. `chosen` has the position chosen and the right position for each choice."""
+    """The result. `chosen` has the position chosen and the right position for each choice, `answered` whether each
+    question was answered if, and only if, the text has the answer.
+    """
     right = sum(place == wanted for place, wanted in chosen)
     commonest = Counter(place for place, _ in chosen).most_common(1)[0][1]
     ends_turns = turn.finish == "end" and not _MARKS.search(turn.text)
@@ -97,6 +105,8 @@ def assess(
             said.append("it chooses by the position of an option, not by its content")
         elif not chooses:
             said.append("it chooses little better than by chance")
+        if sum(answered) < RIGHT * len(answered):
+            said.append("it cannot tell whether the text has an answer")
         if not ends_turns:
             said.append("its answers do not end by themselves")
         if not has_template:
@@ -108,6 +118,8 @@ def assess(
         "; ".join(said),
         chosen=right,
         choices=len(chosen),
+        answered=sum(answered),
+        questions=len(answered),
         by_place=by_place,
         ends_turns=ends_turns,
         gists=own,
@@ -129,6 +141,24 @@ async def _choose(engine: Engine, priority: Priority) -> list[tuple[int, int]]:
             choice = await engine.choose(prompt, list(_LETTERS), priority)
             chosen.append((choice.index, order.index(right)))
     return chosen
+
+
+async def _answer(engine: Engine, priority: Priority) -> list[bool]:
+    """Whether each question was answered if, and only if, the text has the answer."""
+    asked = [(question, True) for question, *_ in _QUESTIONS] + [(question, False) for question in _UNANSWERED]
+    task = prompts.load("task_answer").text
+    said = await asyncio.gather(
+        *(
+            engine.complete(
+                _asked("answer_passages", text=_TEXT, question=question, task=task), Sampling(_ANSWER_TOKENS), priority
+            )
+            for question, _ in asked
+        )
+    )
+    return [
+        bool(one.text.strip()) and bool(_NOT_SAID.search(one.text)) is not has_answer
+        for one, (_, has_answer) in zip(said, asked, strict=True)
+    ]
 
 
 async def _shorten(engine: Engine, priority: Priority) -> list[GistResult]:

@@ -3,9 +3,9 @@
 It begins like DOS RAG (arXiv 2506.03989), the strongest baseline at equal tokens: passages until the budget is full, in
 the order of the book. The differences come from measurements (docs/readers.md, `tests/benchmarks/recall.py`): passages
 are ranked with the help of their neighbours (`search/relevance.py`). If the answer is "not found", twice as much text
-is read, unless a budget was set. An unreliable model is shown fewer passages, and asked again over the same ones
-without that way out. An answer with only names that the book lacks counts as not found. A question without search terms
-("Summarise it.") is answered from the gists.
+is read, unless a budget was set. An unreliable model is shown fewer passages, and asked again: over the next ones if
+its "not found" can be believed, else over the same ones without that way out. An answer with only names that the book
+lacks counts as not found. A question without search terms ("Summarise it.") is answered from the gists.
 
 It needs no memory, and searches the unread part of a book too.
 """
@@ -89,6 +89,7 @@ def rank(question: str, memory: GistMemory, choices: Sequence[str] = ()) -> Rank
 @dataclass(frozen=True, slots=True)
 class _Look:
     times: int = 1  # Budget as a multiple of the first look's
+    is_further: bool = False  # Show the next passages, not those of the first look
     must_answer: bool = False  # Do not offer the model to say that the book does not say
 
 
@@ -96,7 +97,10 @@ def _looks(options: ReaderOptions) -> tuple[_Look, ...]:
     if options.choices:
         return (_Look(),)
     if options.is_reliable is False:
-        return _Look(), _Look(must_answer=True)
+        if not options.knows_absence:
+            return _Look(), _Look(must_answer=True)
+        is_enough = 0 < options.budget_tokens < 2 * UNRELIABLE_TOKENS
+        return (_Look(),) if is_enough else (_Look(), _Look(is_further=True))
     # A second look with more text would exceed a budget that was set.
     return (_Look(),) if options.budget_tokens else (_Look(), _Look(times=2))
 
@@ -120,9 +124,10 @@ async def _from_passages(
     for look in looks:
         pinned = steering.pinned - steering.refused
         hidden = places_of(memory, steering.pinned | steering.refused)
-        wanted = [place for place in ranked.passages if not overlaps(hidden, place)]
+        seen = before if look.is_further else []
+        wanted = [place for place in ranked.passages if not overlaps([*hidden, *seen], place)]
         tokens = options.budget_tokens or look.times * DOS_TOKENS
-        if looks[-1].must_answer and not pinned:
+        if options.is_reliable is False and not pinned:
             tokens = min(tokens, UNRELIABLE_TOKENS)
         shown = await text.fit([*places_of(memory, pinned), *wanted], tokens)
         if shown == before and not look.must_answer:
@@ -141,7 +146,7 @@ async def _from_passages(
         everything = all(overlaps(shown, place) for place in wanted)
         stopped = Stopped(StopReason.NOTHING_LEFT if everything else StopReason.WINDOW)
         said = text.answer(shown, tuple(opened), {*opened, *pinned}, must_answer=look.must_answer)
-        told = _answered(said, stopped, question, memory)
+        told = _answered(said, stopped, question, memory, seen)
         further = look is not looks[-1] and (looks[-1].must_answer or not everything)
         not_found = None
         async with aclosing(_unless_not_found(told, steering) if further else told) as events:
@@ -157,14 +162,19 @@ async def _from_passages(
 
 
 async def _answered(
-    said: AsyncGenerator[ReaderEvent, None], stopped: Stopped, question: str, memory: GistMemory
+    said: AsyncGenerator[ReaderEvent, None],
+    stopped: Stopped,
+    question: str,
+    memory: GistMemory,
+    before: Sequence[Passage],
 ) -> AsyncGenerator[ReaderEvent, None]:
-    """`stopped`, then the answer, checked against the book."""
+    """`stopped`, then the answer, checked against the book; "not found" is also about the passages seen `before`."""
     yield stopped
     async with aclosing(said) as events:
         async for event in events:
             if isinstance(event, Answered):
-                yield await asyncio.to_thread(_checked, event, question, memory)
+                answered = await asyncio.to_thread(_checked, event, question, memory)
+                yield answered if answered.found else replace(answered, seen=(*answered.seen, *before))
             else:
                 yield event
 

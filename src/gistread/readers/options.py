@@ -19,4 +19,6 @@ class ReaderOptions:
     is_reliable: bool | None = True
     """Whether the model chooses by what it has read (`memory/check_results.py`), so that its "not found" counts. None:
     it was not checked."""
+    # Whether its "the book does not say" can be believed although it does not choose reliably.
+    knows_absence: bool = False
     embedder: Embedder | None = None  # For readers that search by meaning; loaded when first used

@@ -388,10 +388,12 @@ class Core:
             memory = memory.until(question.until)
         engine = await self.models.load_asking()
         self.tell(told.QuestionStarted(engine.info.name, memory.model_name if memory.entries else ""))
+        result = await asyncio.to_thread(self.checks.get, engine.info.fingerprint)
         options = ReaderOptions(
             max_pages=self.config.max_pages,
             choices=question.choices,
-            is_reliable=await asyncio.to_thread(self.checks.is_reliable, engine.info.fingerprint),
+            is_reliable=result.is_reliable if result else None,
+            knows_absence=bool(result and result.knows_absence),
             embedder=self.embedder,
         )
         await question.run(memory, engine, options, self.tell)
