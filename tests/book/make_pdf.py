@@ -30,6 +30,8 @@ class Put:
     """Rotated by 90 degrees."""
     stretch: float = 1
     """Horizontal scale."""
+    tracking: float = 0
+    """Points after each character."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,8 @@ class Sheet:
     links: Sequence[LinkTo] = ()
     rotate: int = 0
     picture: bool = False
+    fields: Sequence[Put] = ()
+    """Texts of form fields."""
 
 
 @dataclass
@@ -97,13 +101,15 @@ def pdf(
         b" /Length 1 >>\nstream\n\x80\nendstream"
     )
     first = len(objects.bodies) + 1
-    each = [2 + len(sheet.links) for sheet in sheets]
+    each = [2 + len(sheet.links) + 2 * len(sheet.fields) for sheet in sheets]
     numbers = [first + sum(each[:index]) for index in range(len(sheets))]
     tree = first + sum(each)
     for sheet in sheets:
         drawn = "q 300 0 0 400 50 100 cm /Picture Do Q\n" if sheet.picture else ""
         content = (drawn + "\n".join(map(_text, sheet.puts))).encode("cp1252")
-        annotations = " ".join(f"{len(objects.bodies) + 3 + index} 0 R" for index in range(len(sheet.links)))
+        after = len(objects.bodies) + 3 + len(sheet.links)
+        annotated = [*range(after - len(sheet.links), after), *range(after, after + 2 * len(sheet.fields), 2)]
+        annotations = " ".join(f"{number} 0 R" for number in annotated)
         objects.add(
             f"<< /Type /Page /Parent {tree} 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] /Rotate {sheet.rotate}"
             f" /Resources << /Font << {resources} >> /XObject << /Picture {picture} 0 R >> >>"
@@ -118,6 +124,17 @@ def pdf(
             )
             objects.add(
                 f"<< /Type /Annot /Subtype /Link /Rect [{link.left} {link.bottom} {link.right} {link.top}] {where} >>"
+            )
+        for put in sheet.fields:
+            box = f"[{put.x} {put.y} {put.x + 200} {put.y + 20}]"
+            objects.add(
+                f"<< /Type /Annot /Subtype /Widget /FT /Tx /F 4 /Rect {box}"
+                f" /AP << /N {len(objects.bodies) + 2} 0 R >> >>"
+            )
+            drawn = _text(put)
+            objects.add(
+                f"<< /Type /XObject /Subtype /Form /BBox {box} /Resources << /Font << {resources} >> >>"
+                f" /Length {len(drawn)} >>\nstream\n{drawn}\nendstream"
             )
     assert (
         objects.add(f"<< /Type /Pages /Kids [{' '.join(f'{n} 0 R' for n in numbers)}] /Count {len(sheets)} >>") == tree
@@ -143,7 +160,7 @@ def _outline(objects: _Objects, entries: Sequence[tuple[str, int, float]], pages
 
 def _text(put: Put) -> str:
     matrix = f"0 1 -1 0 {put.x} {put.y}" if put.turned else f"{put.stretch} 0 0 1 {put.x} {put.y}"
-    return f"BT /{put.font} {put.size} Tf {matrix} Tm ({_escaped(put.text)}) Tj ET"
+    return f"BT {put.tracking} Tc /{put.font} {put.size} Tf {matrix} Tm ({_escaped(put.text)}) Tj ET"
 
 
 def _escaped(text: str) -> str:

@@ -100,6 +100,34 @@ def test_pages_that_are_all_alike_keep_their_words() -> None:
     assert read(*[Sheet(prose(LONG)) for _ in range(4)]).text.count("The lamp had burned") == 4
 
 
+@pytest.mark.parametrize(("x", "step"), [(30, 1), (380, 2)])
+def test_line_numbers_in_the_margin_are_left_out(x: float, step: int) -> None:
+    lines = prose(LONG, OTHER, THIRD, LONG, OTHER, THIRD, LONG, OTHER, THIRD)
+    numbers = [Put(x, line.y, str(number), 6) for number, line in enumerate(lines, 1) if number % step == 0]
+    assert texts(read(Sheet([*lines, *numbers]), Sheet([*numbers, *lines]))) == [LONG, OTHER, THIRD] * 6
+
+
+def test_a_column_of_numbers_in_a_table_stays() -> None:
+    rows = [(Put(50, 540 - 12 * n, f"{n * n % 7}"), Put(100, 540 - 12 * n, f"Row {n}")) for n in range(1, 9)]
+    assert [line.split()[0] for line in read(Sheet([put for row in rows for put in row])).text.splitlines()] == [
+        str(n * n % 7) for n in range(1, 9)
+    ]
+
+
+def test_the_lines_of_a_centred_title_are_one_heading() -> None:
+    title = [
+        Put(50, 540, "The Lamp That Had Burned for the Keeper of", 16, "bold"),
+        Put(165, 520, "the Tower", 16, "bold"),
+    ]
+    book = read(Sheet([*title, *prose(LONG, OTHER, THIRD, top=480)]))
+    assert texts(book)[0] == "The Lamp That Had Burned for the Keeper of the Tower"
+
+
+def test_filled_fields_of_a_form_are_read() -> None:
+    book = read(Sheet([Put(50, 500, "Name:")], links=[LinkTo(50, 490, 80, 510)], fields=[Put(90, 500, "Ann Lee")]))
+    assert book.text == "Name: Ann Lee"
+
+
 def test_a_chapter_number_at_the_top_of_pages_is_no_furniture() -> None:
     sheets = [
         sheet

@@ -1,8 +1,8 @@
-"""Letters lost from ligatures are restored, and no others are inserted."""
+"""Letters, accents and spaces that a PDF's fonts hide are restored, and no others are inserted."""
 
 import pytest
 
-from gistread.book.formats.pdf.word_repair import restore_ligatures
+from gistread.book.formats.pdf.word_repair import lost_letter, name_tex_ligatures
 from tests.book.make_pdf import Put, Sheet, read
 
 
@@ -27,12 +27,7 @@ from tests.book.make_pdf import Put, Sheet, read
     ],
 )
 def test_the_letter_is_told_by_what_follows(lost: str, place: int, word: str) -> None:
-    assert restore_ligatures(lost, {place}) == word
-
-
-def test_several_at_once_and_none() -> None:
-    assert restore_ligatures("a fne fow of feld work", {2, 6, 13}) == "a fine flow of field work"
-    assert restore_ligatures("after", set()) == "after"
+    assert lost[: place + 1] + lost_letter(lost, place) + lost[place + 1 :] == word
 
 
 def test_ligatures_that_the_file_explains_gain_no_letter() -> None:
@@ -44,3 +39,31 @@ def test_letters_of_a_font_at_several_horizontal_scales_gain_none() -> None:
     words = "Before the first of four forms."
     book = read(Sheet([Put(20, 500 - 12 * n, words, stretch=1 + n / 4) for n in range(4)]))
     assert book.text.split() == words.split() * 4
+
+
+@pytest.mark.parametrize(
+    ("codes", "text"),
+    [
+        ("The \x1crst o\x1ecer\x16o\x1b", "The ﬁrst oﬃcer—oﬀ"),
+        ("The \x0crst \row\r\nof co\x0bee", "The ﬁrst ﬂow\r\nof coﬀee"),
+        ("\x01\x04\x1c\x05", "\x01\x04\x1c\x05"),
+    ],
+)
+def test_ligatures_of_bitmap_fonts_of_tex_are_named(codes: str, text: str) -> None:
+    assert name_tex_ligatures(codes) == text
+
+
+def test_an_accent_set_over_a_letter_joins_it() -> None:
+    words = [
+        Put(20, 500, "G"),
+        Put(28.05, 500, "¨"),
+        Put(27.22, 500, "odel, "),
+        Put(60, 502, "´"),
+        Put(59, 500, "Emile"),
+    ]
+    assert read(Sheet(words)).text == "Gödel, Émile"
+
+
+def test_distances_tell_words_apart_where_the_file_has_no_space() -> None:
+    words = [Put(20, 500, "The fiv"), Put(48.05, 500, "ef", tracking=2.6), Put(58.42, 500, "ish of the sea")]
+    assert read(Sheet(words)).text == "The five fish of the sea"

@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from gistread.book.builder import BookBuilder, LinkTarget, by_paragraph
 from gistread.book.formats.pdf.chapters import PositionIndex, by_headings, by_outline
-from gistread.book.formats.pdf.furniture import find_furniture
+from gistread.book.formats.pdf.furniture import find_furniture, without_line_numbers
 from gistread.book.formats.pdf.layout import PageLayout, measure_layout
 from gistread.book.formats.pdf.lines import Column, Line, columns, find_gutter, rows
 from gistread.book.formats.pdf.pages import Page, PagePosition, PdfDocument, TextRun
@@ -57,14 +57,15 @@ def build_book(document: PdfDocument, name: str) -> Book:
     is_scanned = sum(page.has_pictures for page in pages) >= 0.5 * len(pages)
     if letters < _SCAN_LETTERS_PER_PAGE * max(1, len(pages)) and (not letters or is_scanned):
         raise _no_text_error(document, name)
-    page_rows = [rows(page) for page in document.pages]
+    pages = without_line_numbers(pages)
+    page_rows = [rows(page) for page in pages]
     lines = [line for rows_of_page in page_rows for line in rows_of_page]
     if share_of_unreadable(lines) > _UNREADABLE_SHARE:
         raise BookError(
             f"{name} does not say which characters its fonts display, so its text cannot be extracted.",
             "Optical character recognition (OCR) can make a copy whose text can.",
         )
-    found = _columns(document.pages, find_furniture(page_rows))
+    found = _columns(pages, find_furniture(page_rows))
     layout = measure_layout(found)
     paragraphs = split_into_blocks(found, layout)
     words = WordCounts(line.text for column in found for line in column.lines)

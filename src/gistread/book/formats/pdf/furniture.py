@@ -1,13 +1,15 @@
-"""Finds running heads, feet and page numbers: what nearby pages repeat, or count on, at the same height."""
+"""Finds running heads, feet, page and line numbers: what nearby pages repeat, or count on, at the same place."""
 
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import partial
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from gistread.book.formats.numerals import parse_roman
 from gistread.book.formats.pdf.lines import Line
+from gistread.book.formats.pdf.pages import Page, TextRun
 
 _EDGE_ROWS = 3
 _NUMBER = re.compile(r"\d{1,5}|\b[ivxlcdm]{1,9}\b|\b[IVXLCDM]{1,9}\b")
@@ -78,3 +80,36 @@ def _repeats(key: tuple[str, int], row: Line, page: int, places: list[tuple[int,
         return len(same_height) + 1 >= _LEAST_PAGES
     near = sum(abs(other - page) <= _NEAR_PAGES for other in same_height)
     return near > 0 and len(same_height) + 1 >= _LEAST_PAGES
+
+
+_FEWEST_LINE_NUMBERS = 4
+_REGULAR_SHARE = 0.8
+
+
+def without_line_numbers(pages: Sequence[Page]) -> list[Page]:
+    """The pages without the numbers beside their lines, if most pages have them."""
+    found = [_line_numbers(page.runs) for page in pages]
+    if 2 * sum(map(bool, found)) <= len(pages):
+        return list(pages)
+    return [
+        replace(page, runs=tuple(run for run in page.runs if id(run) not in gone))
+        for page, gone in zip(pages, found, strict=True)
+    ]
+
+
+def _line_numbers(runs: Sequence[TextRun]) -> set[int]:
+    """Ids of the numbers left or right of all text that grow by the same step from line to line."""
+    numbers = [run for run in runs if run.text.strip().isdecimal()]
+    words = [run for run in runs if any(map(str.isalpha, run.text))]
+    if len(numbers) < _FEWEST_LINE_NUMBERS or not words:
+        return set()
+    left = sorted(run.left for run in words)[len(words) // 20]
+    right = sorted(run.right for run in words)[-1 - len(words) // 20]
+    found: set[int] = set()
+    for side in ([run for run in numbers if run.right <= left], [run for run in numbers if run.left >= right]):
+        side.sort(key=lambda run: -run.baseline)
+        steps = Counter(int(below.text) - int(above.text) for above, below in pairwise(side))
+        step, count = steps.most_common(1)[0] if steps else (0, 0)
+        if len(side) >= _FEWEST_LINE_NUMBERS and step > 0 and count >= _REGULAR_SHARE * (len(side) - 1):
+            found.update(map(id, side))
+    return found

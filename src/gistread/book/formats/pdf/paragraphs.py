@@ -167,6 +167,9 @@ def _begins(lines: Sequence[Line], index: int, left: float, right: float, layout
     if _starts_item(line) and (short or ended or above.left > line.left + 2):
         return True
     indent = line.left - above.left
+    shift = line.left + line.right - above.left - above.right
+    if line.size >= _HEADING_RATIO * layout.size and abs(indent) > 0.6 * line.size > abs(shift):
+        return short and ended  # Lines of a centred title, whose first may fill the column
     if indent > 0.6 * line.size:
         if _is_centred(above, left, right) and _is_centred(line, left, right):
             return short and ended

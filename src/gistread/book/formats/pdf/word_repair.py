@@ -1,6 +1,7 @@
 """Undoes hyphenation at line ends, by the book's own spelling, and restores letters lost from ligatures."""
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 
@@ -85,13 +86,39 @@ LIGATURE_WIDTH_RATIO = 1.25  # Width of a ligature glyph relative to the narrowe
 _AFTER_FL = frozenset("aouiyäöüáàâóòôúùûæœø")
 
 
-def restore_ligatures(text: str, wide: set[int]) -> str:
-    """`text` with lost letters restored after the f at each index in `wide`."""
-    for place in sorted(wide, reverse=True):
-        following = text[place + 1 : place + 3].casefold()
-        begins_word = not text[place - 1 : place].isalpha()
-        # fl stands before vowels, fi before nearly all else: reflect, flee, flex, flesh, fled, but modifies, modified.
-        before_e = following in ("ec", "ee", "ex") or (begins_word and following in ("ed", "es"))
-        letter = "l" if following[:1] in _AFTER_FL or before_e else "i"
-        text = text[: place + 1] + letter + text[place + 1 :]
-    return text
+def lost_letter(text: str, place: int) -> str:
+    """The letter that a ligature lost after the f at `place`."""
+    following = text[place + 1 : place + 3].casefold()
+    begins_word = not text[place - 1 : place].isalpha()
+    # fl stands before vowels, fi before nearly all else: reflect, flee, flex, flesh, fled, but modifies, modified.
+    before_e = following in ("ec", "ee", "ex") or (begins_word and following in ("ed", "es"))
+    return "l" if following[:1] in _AFTER_FL or before_e else "i"
+
+
+# TeX's fonts hold ligatures at the codes of control characters; bitmap fonts do not say what they mean.
+_TEX_LIGATURES = {
+    start + index: ligature for start in (0x0B, 0x1B) for index, ligature in enumerate("\ufb00\ufb01\ufb02\ufb03\ufb04")
+}
+_CORK_PUNCTUATION = dict(enumerate("“”„«»–—", 0x10))
+_OTHER_CONTROLS = re.compile("[\x01\x03-\x08]")
+
+
+def name_tex_ligatures(text: str) -> str:
+    """The text with ligatures of TeX's fonts in place of control characters, each one character."""
+    if text.isprintable() or _OTHER_CONTROLS.search(text):
+        return text
+    is_cork = any("\x1b" <= character <= "\x1f" for character in text)
+    named = text.translate(_TEX_LIGATURES | _CORK_PUNCTUATION if is_cork else _TEX_LIGATURES)
+    return named.replace("\ufb02\n", "\r\n")
+
+
+_COMBINING = dict(
+    zip("`´¨ˆ˜¯˘˙ˇ¸˚˝", "\u0300\u0301\u0308\u0302\u0303\u0304\u0306\u0307\u030c\u0327\u030a\u030b", strict=True)
+)
+
+
+def composed(letter: str, accent: str) -> str:
+    """A letter with an accent as one character; empty if Unicode has none."""
+    base = {"ı": "i", "ȷ": "j"}.get(letter, letter)
+    both = unicodedata.normalize("NFC", base + _COMBINING[accent])
+    return both if len(both) == 1 and letter.isalpha() else ""

@@ -15,7 +15,8 @@ import re
 import resource
 import sys
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, pairwise
+from statistics import median
 from typing import Any, BinaryIO
 
 import orjson
@@ -23,11 +24,16 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from gistread.book.formats.pdf.pages import HYPHEN, rotate_box
-from gistread.book.formats.pdf.word_repair import LIGATURE_WIDTH_RATIO, restore_ligatures
+from gistread.book.formats.pdf.word_repair import LIGATURE_WIDTH_RATIO, composed, lost_letter, name_tex_ligatures
 
 _LINE = re.compile(r"[^\r\n\ufffe\x02]+[\ufffe\x02]?")
 _WORD = re.compile(r"\S+")
 _F = re.compile("f")
+_ACCENT = re.compile("[`´¨ˆ˜¯˘˙ˇ¸˚˝]")
+_DROPPED = "\0"  # Stands for a character that belongs to another one, so that indices stay
+_NEAR_CHARACTERS = 120  # An accent on a capital may follow its line
+_LEAST_SPACE_EMS = 0.1
+_LINES_TO_TRY = 12
 _MOST_CHARACTERS = 400_000  # Per page
 _MOST_LINKS = 2_000
 _MOST_ENTRIES = 20_000
@@ -61,6 +67,10 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
         known = len(fonts)
         try:
             page = document[number]
+            links = list(_links(document, page))
+            if _has_fields(page) and pdfium.FPDFPage_Flatten(page.raw, pdfium.FLAT_NORMALDISPLAY):
+                page.close()
+                page = document[number]
         except pypdfium2.PdfiumError:
             yield {"page": number, "error": "damaged"}
             continue
@@ -72,11 +82,22 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
             "size": page.get_size(),
             "runs": runs,
             "fonts": [[name.decode("utf-8", "replace"), flags, weight] for name, flags, weight in list(fonts)[known:]],
-            "links": list(_links(document, page)) if runs else [],
+            "links": links if runs else [],
             "has_pictures": any(True for _ in pictures),
         }
         text.close()
         page.close()
+
+
+def _has_fields(page: Any) -> bool:
+    """Whether a page has form fields or typed annotations, whose text stands beside the page's own."""
+    for index in range(min(_MOST_LINKS, pdfium.FPDFPage_GetAnnotCount(page.raw))):
+        annotation = pdfium.FPDFPage_GetAnnot(page.raw, index)
+        kind = pdfium.FPDFAnnot_GetSubtype(annotation)
+        pdfium.FPDFPage_CloseAnnot(annotation)
+        if kind in (pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT):
+            return True
+    return False
 
 
 class _Reader:
@@ -86,9 +107,10 @@ class _Reader:
         self.text = text
         self.count = min(pdfium.FPDFText_CountChars(text), _MOST_CHARACTERS)
         self.characters = self._characters()
-        self.lost_letters: set[int] = set()  # Indices of each f that stands for a ligature
+        self.inserted: dict[int, str] = {}  # By index of the character before
         self._box = tuple(ctypes.c_double() for _ in range(4))
         self._origin = (ctypes.c_double(), ctypes.c_double())
+        self._area = pdfium.FS_RECTF()
         self._matrix = pdfium.FS_MATRIX()
         self._name = ctypes.create_string_buffer(_TEXT_FLAGS_BYTES)
         self._flags = ctypes.c_int()
@@ -102,7 +124,7 @@ class _Reader:
         units = bytes(buffer)[: 2 * max(0, written - 1)]
         text = units.decode("utf-16-le", "surrogatepass")
         if len(text) == self.count:
-            return text
+            return name_tex_ligatures(text)
         codes = (pdfium.FPDFText_GetUnicode(self.text, index) for index in range(self.count))
         return "".join(chr(code) if 0 < code < 0x110000 else " " for code in codes)
 
@@ -117,6 +139,15 @@ class _Reader:
         left, right, bottom, top = self._box
         pdfium.FPDFText_GetCharBox(self.text, index, left, right, bottom, top)
         return left.value, bottom.value, right.value, top.value
+
+    def advance(self, index: int, turn: int) -> tuple[float, float]:
+        """Where a character and the next one start along the line."""
+        area = self._area
+        pdfium.FPDFText_GetLooseCharBox(self.text, index, area)
+        return rotate_box((area.left, area.bottom, area.right, area.top), turn)[0::2]
+
+    def replace(self, index: int, character: str) -> None:
+        self.characters = self.characters[:index] + character + self.characters[index + 1 :]
 
     def origin(self, index: int) -> tuple[float, float]:
         pdfium.FPDFText_GetCharOrigin(self.text, index, *self._origin)
@@ -150,6 +181,8 @@ def _address(pointer: Any) -> int:
 def _runs(text: Any, fonts: dict[tuple[bytes, int, int], int], narrow_f: dict[int, float]) -> Iterator[RunRecord]:
     """The runs of a page. `narrow_f`: width of the narrowest f of each font so far, in ems."""
     page = _Reader(text)
+    _compose_accents(page)
+    _measure_spaces(page)
     _find_lost_letters(page, narrow_f)
     for line in _LINE.finditer(page.characters):
         for start, stop in _split_by_object(page, *line.span()):
@@ -173,7 +206,45 @@ def _find_lost_letters(page: _Reader, narrowest: dict[int, float]) -> None:
         font, width = page.font_object(index), (right - left) / scale
         narrowest[font] = min(width, narrowest.get(font, width))
         if width >= LIGATURE_WIDTH_RATIO * narrowest[font]:
-            page.lost_letters.add(index)
+            page.inserted[index] = lost_letter(page.characters, index)
+
+
+def _compose_accents(page: _Reader) -> None:
+    """Join each accent to the letter it stands over, as old TeX fonts write them apart."""
+    for index in [match.start() for match in _ACCENT.finditer(page.characters)]:
+        left, bottom, right, top = page.box(index)
+        middle, height = (left + right) / 2, (bottom + top) / 2
+        near = (index + 1, index + 2, *range(index - _NEAR_CHARACTERS, index + _NEAR_CHARACTERS))
+        for other in (each for each in near if 0 <= each < page.count):
+            letter = composed(page.characters[other], page.characters[index])
+            if not letter:
+                continue
+            start, low, end, high = page.box(other)
+            above = (height - (low + high) / 2) / (high - low or 1)
+            if start <= middle <= end and (-1 < above < 0 if page.characters[index] == "¸" else 0 < above < 1.2):
+                page.replace(other, letter)
+                page.replace(index, _DROPPED)
+                break
+
+
+def _measure_spaces(page: _Reader) -> None:
+    """Find spaces by distances where PDFium misses them: where programs write no space characters, it guesses.
+
+    A page whose first lines are right is taken to be right.
+    """
+    for number, line in enumerate(_LINE.finditer(page.characters)):
+        if number == _LINES_TO_TRY and not page.inserted and _DROPPED not in page.characters:
+            return
+        scale, turn = page.scale_and_turn(line.start())
+        letters = [index for index in range(*line.span()) if page.characters[index] not in (" ", _DROPPED)]
+        places = [page.advance(index, turn) for index in letters]
+        gaps = [after - before for (_, before), (after, _) in pairwise(places)]
+        least = _LEAST_SPACE_EMS * scale + (max(0, median(gaps)) if gaps else 0)
+        for (before, after), gap in zip(pairwise(letters), gaps, strict=True):
+            if gap > least and after == before + 1:
+                page.inserted[before] = " "
+            elif abs(gap) < least / 2 and after == before + 2:
+                page.replace(before + 1, _DROPPED)
 
 
 def _split_by_object(page: _Reader, start: int, stop: int) -> Iterator[tuple[int, int]]:
@@ -213,9 +284,10 @@ def _run(page: _Reader, start: int, stop: int, size: float, font: int, turn: int
     last = rotate_box(page.box(stop - 1), turn)
     x, y = page.origin(start)
     baseline = rotate_box((x, y, x, y), turn)[1]
-    wide = {index - start for index in page.lost_letters if start <= index < stop}
-    text = restore_ligatures(page.characters[start:stop], wide)
-    text = " ".join(text.replace("\x02", HYPHEN).split())
+    text = page.characters[start:stop]
+    if page.inserted:
+        text = "".join(letter + page.inserted.get(index, "") for index, letter in enumerate(text, start))
+    text = " ".join(text.replace("\x02", HYPHEN).replace(_DROPPED, "").split())
     if page.characters[stop : stop + 1].isspace():
         text += " "
     right = max(first[2], last[2])
