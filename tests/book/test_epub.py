@@ -83,6 +83,17 @@ class TestChapters:
         book = open_bytes(epub(files, package(["a.xhtml"], manifest=_NAV_ITEM)), "x")
         assert [(c.title, c.level) for c in book.chapters] == [("One: Rain", 1)]
 
+    def test_pictures_that_share_a_text_are_read_once_and_the_contents_lead_there(self) -> None:
+        pictures = "".join(f'<item id="p{n}" href="p{n}.png" media-type="image/png" fallback="i0"/>' for n in range(4))
+        spine = "".join(f'<itemref idref="p{n}"/>' for n in range(4)) + '<itemref idref="i1"/>'
+        opf = package(["a.xhtml", "b.xhtml"], manifest=pictures + '<item id="n" href="n.html" properties="nav"/>')
+        opf = opf.replace('<itemref idref="i0"/><itemref idref="i1"/>', spine)
+        nav = '<nav><ol><li><a href="p2.png">Rain</a></li><li><a href="b.xhtml">Sun</a></li></ol></nav>'
+        files = {"a.xhtml": page("<p>It rained.</p>"), "b.xhtml": page("<p>It shone.</p>"), "n.html": page(nav)}
+        book = open_bytes(epub(files, opf), "book.epub")
+        assert book.text == "It rained.\n\nIt shone."
+        assert [chapter.title for chapter in book.chapters] == ["Rain", "Sun"]
+
 
 class TestMetadata:
     def test_title_authors_and_language(self) -> None:

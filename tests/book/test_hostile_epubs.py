@@ -216,6 +216,13 @@ class TestPages:
 
         assert from_below(0) == from_below(100) == "deep down"
 
+    @pytest.mark.parametrize("tags", ["<font>", "<b><i>", "<div>", "<ul><li>", "<table><tr><td>", "<h1>"])
+    def test_elements_that_are_never_closed_lose_no_word(self, tags: str) -> None:
+        words = [f"word{number}" for number in range(1500)]
+        body = "".join(f"{tags} {word} " for word in words) + "<h2>Part</h2><p>The <b>end</b>.</p>"
+        book = read_pages(body)
+        assert book.text.replace("•", " ").replace("|", " ").split() == [*words, "Part", "The", "end."]
+
     def test_a_book_of_nothing_but_marks_keeps_its_words(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("gistread.book.inline.MAX_MARKS_PER_BOOK", 10)
         book = read_pages(*(f"<p>{'<i>a</i> ' * 8}</p>" for _ in range(4)))

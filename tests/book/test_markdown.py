@@ -124,3 +124,19 @@ def test_a_file_without_words_is_refused() -> None:
 )
 def test_signs_by_the_thousand_are_survived(text: str) -> None:
     assert read(f"It rained.\n\n{text}\n").text.startswith("It rained.")
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["  " * depth + f"- word{depth}" for depth in range(150)],
+        [">" * depth + f" word{depth}\n" for depth in range(1, 150)],
+        ["   " * depth + f"1. word{depth}" for depth in range(150)],
+        ["- " * 300 + "word"],
+    ],
+    ids=["list", "quote", "numbers", "one line"],
+)
+def test_lists_and_quotes_nested_too_deeply_lose_no_word(lines: list[str]) -> None:
+    book = read("# Rain\n\n" + "\n".join(lines) + "\n\nThe end.\n")
+    assert [word for word in book.text.split() if word.startswith("word")] == [line.split()[-1] for line in lines]
+    assert book.text.endswith("The end.")

@@ -173,6 +173,7 @@ class TestEncodings:
             ("utf-16-le", "Plain words, and many of them. Grüße. " * 9),
             ("utf-16-be", "Plain words, and many of them. Grüße. " * 9),
             ("utf-32", "Grüße"),
+            ("iso2022_jp", "吾輩は猫である。名前はまだ無い。"),
             ("cp1252", "« Où êtes-vous allé ? » dit-elle. L’été était déjà passé, hélas… et la forêt brûlée. " * 9),
             ("cp1252", "Er hörte die Glocken läuten und wußte, daß es für ihn zu spät war. " * 9),
             ("cp1252", "El niño soñó con un pingüino. ¿Qué hacía allí? Nadie lo sabía aún. " * 9),
@@ -183,6 +184,11 @@ class TestEncodings:
     )
     def test_is_told_from_the_bytes(self, encoding: str, text: str) -> None:
         assert read(text.encode(encoding)).text == text.strip()
+
+    def test_surrogates_in_utf8_are_joined(self) -> None:
+        book = read("Grüße \ud83d\ude00 und \ud83d mehr".encode("utf-8", "surrogatepass"))
+        assert book.text == "Grüße 😀 und \ufffd mehr"
+        assert len(book.notices) == 1
 
     def test_what_a_gutenberg_header_declares_is_believed(self) -> None:
         header = (

@@ -130,6 +130,14 @@ class TestPictures:
     def test_a_drawn_ornament_is_a_scene_break(self) -> None:
         assert paragraphs(read('<p>a</p><p><img src="o.png" alt="***"/></p>'))[1] == (ParagraphKind.BREAK, "***")
 
+    def test_words_in_and_about_a_drawing_are_read(self) -> None:
+        drawing = "<title>Map</title><desc>Of the sea</desc><text>North <tspan>wind</tspan></text>"
+        assert read(f"<p>See <svg>{drawing}</svg> here.</p>").text == "See [Map. Of the sea] North wind here."
+
+    @pytest.mark.parametrize("name", ["video", "audio", "object", "canvas", "iframe"])
+    def test_words_in_place_of_media_are_read(self, name: str) -> None:
+        assert read(f"<{name} src='a'><source src='b'/><p>A film of rain.</p></{name}>").text == "A film of rain."
+
     def test_an_svg_that_wraps_a_picture_gives_its_place(self) -> None:
         svg = '<svg xmlns:xlink="http://www.w3.org/1999/xlink"><image xlink:href="cover.jpg"/></svg>'
         book = read(f"<div>{svg}</div>")

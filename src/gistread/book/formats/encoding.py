@@ -5,6 +5,7 @@ header, UTF-8 with a few broken bytes, and a guess from the letters.
 """
 
 import codecs
+import contextlib
 import re
 from dataclasses import dataclass
 from itertools import islice
@@ -68,8 +69,15 @@ def decode(data: bytes) -> Decoded | None:
     controls = len(data) - len(data.translate(None, _OTHER_CONTROLS))
     if controls > max(2, len(data) * _MOST_CONTROLS):
         return None
+    if b"\x1b$" in data and data.isascii() and _is_encoded(data, "iso2022_jp_2"):
+        return Decoded(data.decode("iso2022_jp_2"), "iso2022_jp_2")
     if _is_encoded(data, "utf-8"):
         return Decoded(data.decode("utf-8"), "utf-8")
+    with contextlib.suppress(UnicodeDecodeError):
+        # Some programs write a character beyond U+FFFF as two surrogates.
+        pairs = data.decode("utf-8", "surrogatepass").encode("utf-16-le", "surrogatepass")
+        text = pairs.decode("utf-16-le", "replace")
+        return Decoded(text, "utf-8", text.count("\ufffd"))
     declared = _DECLARED.search(data[:_HEADER_BYTES])
     codec = codec_of(declared[1].decode("ascii")) if declared else ""
     if codec and _is_encoded(data, codec):

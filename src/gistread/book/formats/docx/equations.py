@@ -3,6 +3,7 @@
 from lxml import etree
 
 from gistread.book.formats.docx.styles import attribute, child
+from gistread.book.formats.elements.equations import grouped, lowered, raised
 from gistread.book.formats.elements.markup import local_name
 
 _DEEPEST = 40
@@ -20,24 +21,18 @@ def equation_text(element: etree._Element, depth: int = 0) -> str:
     if name == "t":
         return element.text or ""
     if name == "f":
-        return f"{_grouped(part('num'))}/{_grouped(part('den'))}"
+        return f"{grouped(part('num'))}/{grouped(part('den'))}"
     if name in ("ssup", "ssub", "ssubsup"):
-        return part("e") + "".join(_limit(sign, part(key)) for key, sign in (("sub", "_"), ("sup", "^")) if key in name)
+        return (
+            part("e") + (lowered(part("sub")) if "sub" in name else "") + (raised(part("sup")) if "sup" in name else "")
+        )
     if name == "rad":
-        return f"{part('deg')}√{_grouped(part('e'))}"
+        return f"{part('deg')}√{grouped(part('e'))}"
     if name == "nary":
         sign = attribute(child(element, "narypr", "chr")) or "∫"
-        return f"{sign}{_limit('_', part('sub'))}{_limit('^', part('sup'))} {part('e')}"
+        return f"{sign}{lowered(part('sub'))}{raised(part('sup'))} {part('e')}"
     if name == "d":
         opening, closing = (attribute(child(element, "dpr", f"{end}chr")) for end in ("beg", "end"))
         inside = ", ".join(equation_text(e, depth + 1) for e in element if local_name(e) == "e")
         return f"{'(' if opening is None else opening}{inside}{')' if closing is None else closing}"
     return "".join(equation_text(inner, depth + 1) for inner in element if not local_name(inner).endswith("pr"))
-
-
-def _grouped(text: str) -> str:
-    return text if len(text) < 2 or text.isalnum() else f"({text})"
-
-
-def _limit(sign: str, text: str) -> str:
-    return f"{sign}{_grouped(text)}" if text else ""

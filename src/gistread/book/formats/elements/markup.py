@@ -22,6 +22,18 @@ _SELF_CLOSED = re.compile(rb"<([A-Za-z][A-Za-z0-9:_-]*)((?:\s[^<>]*?)?)\s*/>")
 # Elements that are void in HTML too.
 _VOID = frozenset(b"area base br col embed hr img image input link meta param source track wbr".split())
 
+MOST_NESTED = (
+    150  # Levels of a tree, below Python's recursion limit from any caller, so that a book is the same everywhere
+)
+_MOST_NESTED_TAGS = 100  # Parsers add levels, such as <tbody>
+_TAG = re.compile(rb"<(/?)([A-Za-z][A-Za-z0-9:_-]*)[^<>]*>")
+_UNNESTED = frozenset(b"html head body title style script textarea p li dt dd tr td th option".split())
+_HEADINGS = frozenset(b"h1 h2 h3 h4 h5 h6".split())
+_PHRASES = frozenset(
+    b"""a abbr b bdi bdo big cite code del dfn em font i ins kbd label mark q ruby s samp small span strike strong sub
+    sup tt u var""".split()
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Tree:
@@ -41,7 +53,7 @@ def parse_xhtml(text: str) -> Tree | None:
         return None
     data = _XML_DECLARATION.sub("", text, count=1).lstrip().encode("utf-8", errors="replace")
     root = _xml(_numeric_entities(data))
-    if root is not None:
+    if root is not None and not _is_too_deep(root):
         return Tree(root, repaired=False)
     root = _html(_SELF_CLOSED.sub(_expand_self_closed, data))
     return None if root is None else Tree(root, repaired=True)
@@ -52,7 +64,7 @@ def parse_page(text: str) -> etree._Element | None:
     if text.count("<") > _MOST_TAGS:
         return None
     data = _without_invalid(text).encode("utf-8", errors="replace")
-    return _html(data, deep=True)
+    return _html(data)
 
 
 def parse_recovering(data: bytes) -> etree._Element | None:
@@ -117,13 +129,39 @@ def _xml(data: bytes, *, recover: bool = False) -> etree._Element | None:
         return None
 
 
-def _html(data: bytes, *, deep: bool = False) -> etree._Element | None:
-    """`deep` allows thousands of nested elements, as when a page never closes its <font>."""
-    parser = html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=deep, remove_comments=True, remove_pis=True)
+def _html(data: bytes) -> etree._Element | None:
+    parser = html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=True, remove_comments=True, remove_pis=True)
     try:
-        return html.document_fromstring(data, parser)
+        root = html.document_fromstring(data, parser)
+        return html.document_fromstring(_flattened(data), parser) if _is_too_deep(root) else root
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         return None
+
+
+def _is_too_deep(root: etree._Element) -> bool:
+    return bool(root.getroottree().xpath(f"boolean({'/*' * MOST_NESTED})"))
+
+
+def _flattened(data: bytes) -> bytes:
+    """Markup whose innermost elements are paragraphs, as when a page never closes its <font>: parsers cut it off."""
+    opened: list[bytes] = []
+
+    def flat(match: re.Match[bytes]) -> bytes:
+        closing, name = match[1], match[2].lower()
+        if name in _VOID or name in _UNNESTED:
+            return match[0]
+        if closing and name in opened:
+            while opened.pop() != name:
+                pass
+            return match[0]
+        if not closing and len(opened) < _MOST_NESTED_TAGS:
+            opened.append(name)
+            return match[0]
+        if name in _HEADINGS:
+            return b"</%b><%b%b>" % (name, closing, name)
+        return b"" if name in _PHRASES else b"<p>"
+
+    return _TAG.sub(flat, data)
 
 
 def _numeric_entities(data: bytes) -> bytes:

@@ -7,6 +7,7 @@ from itertools import islice
 from lxml import etree
 
 from gistread.book.formats.elements.markup import local_name, plain_text
+from gistread.book.normalise import join_title
 
 _XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
 # Bounds the search for words beside a picture.
@@ -48,9 +49,8 @@ def is_picture_object(element: etree._Element) -> bool:
 
 def svg_pictures(element: etree._Element) -> list[Picture]:
     """The images in an <svg>, or the drawing itself. Its description goes to the first."""
-    words = _description(element) or next(
-        (plain_text(each) for each in element.iter() if local_name(each) in ("title", "desc")), ""
-    )
+    titles = (plain_text(each) for each in element.iter() if local_name(each) in ("title", "desc"))
+    words = _description(element) or join_title([*dict.fromkeys(filter(None, titles))] or [""])
     images = [picture_of(each) for each in element.iter() if local_name(each) == "image"]
     if not images:
         return [Picture("", words)] if words else []

@@ -14,9 +14,9 @@ BLOCKS = word_set(
     tbody thead tfoot level1 level2 level3 level4 level5 level6 book frontmatter bodymatter rearmatter linegroup line"""
 )
 
-# Elements without text of the book; <audio> and <canvas> contain only fallbacks.
+# Elements without text of the book.
 SKIPPED = word_set(
-    """head script style template title rp nav audio video canvas iframe embed map area input select textarea button
+    """head script style template title rp nav embed map area input select textarea button
     datalist progress meter source track param link meta case"""
 )
 

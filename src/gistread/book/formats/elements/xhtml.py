@@ -9,6 +9,7 @@ from lxml import etree
 
 from gistread.book import inline
 from gistread.book.formats.elements.collector import Collector
+from gistread.book.formats.elements.equations import equation_text
 from gistread.book.formats.elements.inline_elements import (
     BY_NAME,
     block_styles_of,
@@ -18,7 +19,7 @@ from gistread.book.formats.elements.inline_elements import (
     styles_of,
 )
 from gistread.book.formats.elements.list_markers import marker
-from gistread.book.formats.elements.markup import elements_named, local_name, plain_text
+from gistread.book.formats.elements.markup import MOST_NESTED, elements_named, local_name, plain_text
 from gistread.book.formats.elements.paragraphs import Context, ParsedParagraph, classify, context_inside
 from gistread.book.formats.elements.pictures import (
     Picture,
@@ -49,8 +50,6 @@ from gistread.book.model import ParagraphKind
 
 _BREAK_TEXT = "* * *"
 _COLUMN_END = " | "
-# Below Python's recursion limit from any caller, so that a book is the same everywhere.
-_DEEPEST = 150
 _MOST_HIDDEN_ANCHORS = 1000
 _DRAWN_REFERENCE = "*"
 _NO_SHEET: StyleSheet = {}
@@ -115,8 +114,8 @@ class _Walker:
         name = local_name(element)
         if not name or name in SKIPPED:
             return
-        if self._depth > _DEEPEST:
-            self._collector.text(f" {plain_text(element)} ")
+        if self._depth > MOST_NESTED:
+            self._collector.text(f" {' '.join(map(str, element.itertext()))} ")
             return
         self._depth += 1
         if element.attrib:
@@ -321,13 +320,11 @@ class _Walker:
             if self._captioned is not None or not is_decoration(element):
                 self._picture(picture_of(element))
         elif name == "svg":
-            drawn = drawn_text(element)
-            collector.text(f" {drawn} ")
             for picture in svg_pictures(element):
-                if picture.source or not drawn:
-                    self._picture(picture)
+                self._picture(picture)
+            collector.text(f" {drawn_text(element)} ")
         elif name == "math":
-            collector.text(element.get("alttext") or plain_text(element))
+            collector.text(equation_text(element))
         elif name == "ruby":
             collector.text(_ruby(element))
         elif name in ("a", "sup") and is_reference(element, name, types):

@@ -3,7 +3,7 @@
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from urllib.parse import unquote, urlsplit
 
@@ -165,11 +165,10 @@ def _spine(root: etree._Element, items: dict[str, _Item], notices: list[str]) ->
         if item is None:
             notices.append(f"The reading order names {reference.get('idref', '')!r}, which is not in the book.")
             continue
-        chain = _fallbacks(item, items)
-        texts = [each for each in chain if _is_text(each)]
-        if texts:
-            # A scripted page may name a fallback.
-            paths.append(next((each for each in texts if "scripted" not in each.properties), texts[0]).path)
+        path = _text_path(item, items)
+        if path:
+            if path == item.path or path not in paths:  # Pictures may share the text that replaces them
+                paths.append(path)
         else:
             notices.append(f"{item.path} is {item.media_type or 'of no known type'}, not text; it was left out.")
     if not paths:
@@ -207,13 +206,13 @@ def _first_picture(archive: Archive, path: str) -> str:
     return archive.find(resolve_reference(source, posixpath.dirname(path))[0]) or "" if source else ""
 
 
-def _fallbacks(item: _Item, items: dict[str, _Item]) -> list[_Item]:
+def _text_path(item: _Item, items: dict[str, _Item]) -> str:
+    """Path of the text that an item is or falls back to, without scripts if possible; empty if there is none."""
     chain = [item]
-    following = items.get(item.fallback)
-    while following is not None and following not in chain:
+    while (following := items.get(chain[-1].fallback)) and following not in chain:
         chain.append(following)
-        following = items.get(following.fallback)
-    return chain
+    texts = [each for each in chain if _is_text(each)]
+    return next((each.path for each in texts if "scripted" not in each.properties), texts[0].path if texts else "")
 
 
 def _contents(archive: Archive, root: etree._Element, items: dict[str, _Item]) -> tuple[ContentsEntry, ...]:
@@ -236,7 +235,8 @@ def _contents(archive: Archive, root: etree._Element, items: dict[str, _Item]) -
             entries = chain(_ncx(top, item.path) if top is not None else ())
         found = tuple(islice((entry for entry in entries if entry.title and entry.path), _MOST_ENTRIES))
         if found:
-            return found
+            texts = {item.path: _text_path(item, items) or item.path for item in items.values()}
+            return tuple(replace(entry, path=texts.get(entry.path, entry.path)) for entry in found)
     return ()
 
 

@@ -1,0 +1,113 @@
+"""Writes MathML in one line: x² = 1/2, √2, the rows of a matrix; TeX or a description where it has no such form."""
+
+import unicodedata
+
+from lxml import etree
+
+from gistread.book.formats.elements.markup import elements_named, local_name, plain_text
+
+_DEEPEST = 60
+_RAISED = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
+_LOWERED = str.maketrans("0123456789+-−=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎")
+_ACCENTS = dict(zip("¯‾^ˆ~˜˙¨→⃗", "\u0304\u0304\u0302\u0302\u0303\u0303\u0307\u0308\u20d7\u20d7", strict=True))
+_INVISIBLE = dict.fromkeys(map(ord, "\u2061\u2062\u2063\u2064"), "")
+_SIGNS = frozenset("+-−±∓×·∗*÷∘:")  # Spaced between two operands, not before one
+_PREFIXES = frozenset("∑∏∫√∂∇|¬")
+_CLOSING = tuple(")]}|!′")
+_UNREAD = frozenset(("annotation", "annotation-xml", "mphantom", "none", "mprescripts"))
+
+
+def equation_text(equation: etree._Element) -> str:
+    """Text of a <math> element."""
+    text = " ".join(_text(equation, 0).split())
+    if text:
+        return text
+    sources = (element for element in elements_named(equation, "annotation"))
+    return next(filter(None, map(plain_text, sources)), equation.get("alttext") or "")
+
+
+def grouped(text: str) -> str:
+    """The text in brackets unless it is one word or number, or in brackets."""
+    is_bracketed = text[:1] == "(" and text.find(")") == len(text) - 1
+    return text if len(text) < 2 or text.isalnum() or is_bracketed else f"({text})"
+
+
+def raised(text: str) -> str:
+    """An exponent: ², ^x, ^(a + b)."""
+    return _script(text, "^", _RAISED)
+
+
+def lowered(text: str) -> str:
+    """An index: ₂, _x, _(a + b)."""
+    return _script(text, "_", _LOWERED)
+
+
+def _script(text: str, sign: str, table: dict[int, int]) -> str:
+    packed = text.replace(" ", "")
+    if all(ord(character) in table for character in packed):
+        return packed.translate(table)
+    return packed if packed in ("′", "″", "‴", "'") else f"{sign}{grouped(text)}"
+
+
+def _text(element: etree._Element, depth: int) -> str:
+    name = local_name(element)
+    if depth > _DEEPEST:
+        return " ".join(map(str, element.itertext()))
+    if name in _UNREAD:
+        return ""
+    if not len(element):
+        return " " if name == "mspace" else (element.text or "").strip()
+    children = [child for child in element if local_name(child)]
+    parts = [_text(child, depth + 1).strip() for child in children]
+    match name, parts:
+        case "mfrac", [over, under]:
+            if element.get("linethickness") in ("0", "0pt", "0px"):
+                return f"{over} choose {under}"
+            return f"{grouped(over)}/{grouped(under)}"
+        case "mroot", [inner, degree]:
+            return f"{raised(degree).lstrip('^')}√{grouped(inner)}"
+        case "msqrt", _:
+            return f"√{grouped(_row(children, parts))}"
+        case "msub" | "munder", [base, low]:
+            return base + lowered(low)
+        case "msup", [base, high]:
+            return grouped(base) + raised(high)
+        case "mover", [base, high]:
+            accent = _ACCENTS.get(high) if len(base) == 1 else None
+            return unicodedata.normalize("NFC", base + accent) if accent else base + raised(high)
+        case "msubsup" | "munderover", [base, low, high]:
+            return base + lowered(low) + raised(high)
+        case "mmultiscripts", [base, *scripts]:
+            return base + " ".join(filter(None, scripts))
+        case "mtable", _:
+            return "; ".join(parts)
+        case (("mtr" | "mlabeledtr"), _):
+            return " ".join(parts)
+        case "mfenced", _:
+            opening, closing = element.get("open", "("), element.get("close", ")")
+            return f"{opening}{', '.join(parts)}{closing}"
+    return _row(children, parts)
+
+
+def _row(children: list[etree._Element], parts: list[str]) -> str:
+    """Operators with spaces around them, factors without."""
+    row = last = ""
+    for child, text in zip(children, parts, strict=True):
+        name = local_name(child)
+        if name == "mo":
+            row += _operator(text, row.rstrip()[-1:])
+        elif name == "mtext" or (len(max(last, text, key=len)) > 1 and last[-1:].isalpha() and text[:1].isalnum()):
+            row += f" {text} " if name == "mtext" else f" {text}"
+        else:
+            row += text
+        last = text.translate(_INVISIBLE) or last
+    return row
+
+
+def _operator(text: str, before: str) -> str:
+    """An operator with the spaces that it has after this character."""
+    sign = text.translate(_INVISIBLE)
+    is_relation = len(sign) == 1 and unicodedata.category(sign) == "Sm" and sign not in _SIGNS | _PREFIXES
+    if is_relation or (sign in _SIGNS and (before.isalnum() or before in _CLOSING)):
+        return f" {sign} "
+    return f"{sign} " if sign in (",", ";") else sign
