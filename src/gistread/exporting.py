@@ -52,7 +52,6 @@ def export_file_name(title: str, form: ExportFormat) -> str:
 
 
 def format_for(path: Path) -> ExportFormat | None:
-    """The format for a file name's suffix."""
     return next((form for form in ExportFormat if path.suffix.lower() == f".{form}"), None)
 
 
@@ -132,7 +131,6 @@ def _question_json(book: Book, asked: SavedQuestion) -> Json:
 
 
 def percent(book: Book, offset: int) -> float:
-    """Position in the book in percent, with one decimal."""
     return round(100 * offset / max(1, len(book.text)), 1)
 
 

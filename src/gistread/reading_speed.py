@@ -17,8 +17,6 @@ _WAIT_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class SpeedSample:
-    """Words read in a time."""
-
     words: float
     seconds: float
 

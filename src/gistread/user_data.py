@@ -20,8 +20,6 @@ _SUPERSEDED = 50  # Number of replaced records that triggers a rewrite
 
 @dataclass(frozen=True, slots=True)
 class OpenedBook:
-    """A book opened before."""
-
     sha256: str
     title: str
     authors: tuple[str, ...]
@@ -44,8 +42,6 @@ class SavedCitation:
 
 @dataclass(frozen=True, slots=True)
 class SavedQuestion:
-    """A question with its answer."""
-
     question: str
     answer: str
     found: bool  # False if the book does not say
@@ -87,7 +83,6 @@ class UserData:
         self._append(sha256, {"kind": "opened", **facts, "at": time.time()})
 
     def position(self, sha256: str) -> int:
-        """Last position, 0 if the book was never opened."""
         return _position(self._read(sha256))
 
     def set_position(self, sha256: str, offset: int, words: TextQuote | None = None) -> None:
@@ -111,7 +106,6 @@ class UserData:
         return bool(_last(self._read(sha256), "opened"))
 
     def add_question(self, sha256: str, question: SavedQuestion) -> None:
-        """Record a question; an `asked_at` of 0 becomes now."""
         record = asdict(question)
         record["asked_at"] = question.asked_at or time.time()
         self._append(sha256, {"kind": "question", **record})

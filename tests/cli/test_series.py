@@ -141,3 +141,9 @@ def test_it_is_indexed_shown_searched_exported_and_asked(
     assert all(line.startswith("[") and "· The Storm] “" in line for line in quotes)
     assert "page " in (exported := run("export", saga).out)
     assert "· The Storm · " in exported
+
+
+def test_only_the_file_is_required(run: Run) -> None:
+    failed = run("series")
+    assert failed.status == ExitStatus.USAGE
+    assert "required: FILE.\n" in failed.err

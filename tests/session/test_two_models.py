@@ -171,7 +171,10 @@ async def test_if_both_do_not_fit_the_idle_model_is_unloaded_with_a_notice(
     session, told = await machine.reading(asking="large")
     await asked(session, reader)
     assert machine.loaded == ["large"]
-    assert told.of(events.Notice)[0].text == ("No room for both models: small is unloaded while large is at work.")
+    assert told.of(events.Notice)[0].text == (
+        "large and small do not fit into memory together: small is unloaded for now. "
+        "Use smaller models to keep both loaded."
+    )
     machine.stop_after = None
     await answered(session, reader, told)
     await told.until(lambda: told.of(events.MemoryComplete))

@@ -27,8 +27,6 @@ _EXAMPLE = 'Example: title = "…" and volumes = ["one.epub", "two.txt"].'
 
 @dataclass(frozen=True, slots=True)
 class SeriesFile:
-    """Contents of a series file."""
-
     title: str
     authors: tuple[str, ...]  # Empty: use those of the volumes
     volumes: tuple[str, ...]

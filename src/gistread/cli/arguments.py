@@ -82,15 +82,13 @@ def add_books(parser: argparse.ArgumentParser) -> None:
 def add_series(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument
     option("file", metavar="FILE", help="the series file, such as barsetshire.series")
-    option("books", metavar="BOOK", nargs="*", help="its volumes in order; without them the series is shown")
-    option("--title", metavar="TITLE", help="title of the series (default: the file name)")
+    # Without a default, argparse calls these missing too when FILE is.
     option(
-        "--author",
-        metavar="NAME",
-        action="append",
-        default=[],
-        help="author of the series (default: those of the volumes)",
+        "books", metavar="BOOK", nargs="*", default=[], help="its volumes in order; without them the series is shown"
     )
+    option("--title", metavar="TITLE", help="title of the series (default: the file name)")
+    authors_help = "author of the series (default: those of the volumes)"
+    option("--author", metavar="NAME", action="append", default=[], help=authors_help)
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--add", action="store_true", help="add the volumes to an existing series")
     how.add_argument("-f", "--force", action="store_true", help="overwrite an existing file")

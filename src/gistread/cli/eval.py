@@ -170,7 +170,6 @@ def _side_by_side(runs: Sequence[_Run]) -> tuple[Rows, dict[str, str]]:
 
 
 def _names(runs: Sequence[_Run]) -> list[str]:
-    """Folder names, or paths if names are equal."""
     names = [run.folder.resolve().name for run in runs]
     return names if len(set(names)) == len(names) else [str(run.folder) for run in runs]
 

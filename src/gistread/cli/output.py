@@ -103,7 +103,6 @@ def say(text: str) -> None:
 
 
 def fail(text: str) -> None:
-    """Print an error on standard error."""
     _print_message(f"gistread: {text}")
 
 

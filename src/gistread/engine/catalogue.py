@@ -53,7 +53,6 @@ class Catalogue:
     entries: tuple[CatalogueEntry, ...]
 
     def find(self, name: str) -> CatalogueEntry | None:
-        """The entry with this name, ignoring case."""
         wanted = name.casefold()
         return next((entry for entry in self.entries if entry.name.casefold() == wanted), None)
 

@@ -121,8 +121,6 @@ _SEARCHING = "Represent this sentence for searching relevant passages: "
 
 @dataclass(frozen=True, slots=True)
 class Prefixes:
-    """Prefixes of queries and documents."""
-
     query: str = ""
     document: str = ""
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ModelSource:
-    """Where a model is."""
-
     name: str  # For people, until the engine reports its own
     path: Path | None  # None for a model on a server
     server: ServerAddress | None = None

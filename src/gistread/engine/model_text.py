@@ -16,7 +16,6 @@ _ROUND = 1000
 
 
 def facts(model: ModelFile) -> list[str]:
-    """Size, kind and quantization, most important first."""
     facts = [format_size(model.size_bytes), _KINDS.get(model.kind, ""), model.quantization]
     if model.parameters:
         facts.append(f"{format_count(model.parameters)} parameters")
@@ -52,7 +51,6 @@ def memory_fit_text(model: ModelFile, fit: MemoryFit | None) -> str:
 
 
 def placement_text(placement: Placement) -> str:
-    """How a loaded model uses this machine."""
     parts = [
         f"{placement.gpu_layers} of {placement.layers} layers on the graphics card"
         if placement.gpu_layers

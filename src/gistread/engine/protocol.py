@@ -107,8 +107,6 @@ StreamEvent = TextDelta | Restarted | Completion
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The option that was chosen."""
-
     index: int
     probability: float | None  # Among the options offered; None if unknown
     usage: Usage
@@ -125,8 +123,6 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """How a loaded model uses this machine."""
-
     gpu_layers: int
     layers: int  # All layers, the output layer included
     cells: int  # KV cache size in tokens, shared by all requests
@@ -139,8 +135,6 @@ class Placement:
 
 @dataclass(frozen=True, slots=True)
 class EngineInfo:
-    """Description of a loaded model."""
-
     name: str
     fingerprint: str  # Identifies the weights, wherever the file is
     context_tokens: int  # Window of prompt and answer together
@@ -250,8 +244,6 @@ class EmbedderInfo:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """Texts as vectors."""
-
     vectors: "npt.NDArray[np.float32]"  # Shape (texts, dimension), rows of length 1: a dot product is the cosine
     truncated: int  # Number of texts longer than `max_tokens`, of which only the beginning was embedded
     usage: Usage

@@ -13,6 +13,5 @@ def seconds_per_token(rates: Rates, parallel: int, *, prefilled: float = SINGLE_
 
 
 def decode_rate(rates: Rates, parallel: int) -> float:
-    """Total tokens a second of at most `parallel` sequences."""
     fitting = [rate for sequences, rate in rates.decode if sequences <= parallel]
     return fitting[-1] if fitting else rates.decode[0][1]

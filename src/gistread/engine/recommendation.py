@@ -20,8 +20,6 @@ Device = Literal["gpu", "memory", "nowhere"]
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Resources for a model."""
-
     free_bytes: int
     gpu_bytes: int  # Usable memory of graphics cards; 0: none
     cores: int
@@ -29,8 +27,6 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class CatalogueFit:
-    """Where a catalogue entry fits a machine."""
-
     place: Device
     context_tokens: int  # Largest window that fits; 0 if none does or it is unknown
 

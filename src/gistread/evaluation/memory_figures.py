@@ -18,8 +18,6 @@ FILE_NAME = "texts.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class TextFigures:
-    """Figures of a document with a complete memory."""
-
     document: str
     words: int
     pages: int

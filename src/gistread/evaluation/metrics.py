@@ -16,8 +16,6 @@ _ALL = 100.0
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A question, and its outcome with one reader."""
-
     question: Question
     outcome: Outcome
     pages: tuple[places.Place, ...] = ()  # Bounds of the memory's pages in order; empty for readers without a memory

@@ -25,8 +25,6 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text and the questions about it."""
-
     id: str  # Stable between runs and unique in the task
     book: Book
     questions: tuple[Question, ...]

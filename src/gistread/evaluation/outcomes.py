@@ -23,8 +23,6 @@ T = TypeVar("T", Question, Outcome)
 
 @dataclass(frozen=True, slots=True)
 class AnsweredQuestion:
-    """A question that was put to a reader, and its outcome."""
-
     question: Question
     outcome: Outcome
 

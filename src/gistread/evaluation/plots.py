@@ -33,12 +33,10 @@ class HeatMap:
 
 
 def shown_metric(table: Table) -> str:
-    """The most informative metric that most readers have."""
     return max(table.metrics or table.costs, key=lambda name: sum(name in row.figures for row in table.rows))
 
 
 def plotted(table: Table, metric: str) -> list[Row]:
-    """The readers that have this metric and tokens in context."""
     return [row for row in table.rows if row.figures.keys() >= {metric, TOKENS}]
 
 

@@ -55,8 +55,6 @@ class Todo:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to ask, and how."""
-
     task: Task
     documents: Sequence[Document]  # With the sampled questions only
     readers: Sequence[str]
@@ -84,8 +82,6 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class MemoryProgress:
-    """A document's memory has grown."""
-
     document: Document
     memory: GistMemory
     notice: str = ""  # A new notice about its file, or empty
@@ -93,8 +89,6 @@ class MemoryProgress:
 
 @dataclass(frozen=True, slots=True)
 class ArtifactBuilt:
-    """An artifact for a reader is being built."""
-
     document: Document
     reader: str
     artifact: str
@@ -104,8 +98,6 @@ class ArtifactBuilt:
 
 @dataclass(frozen=True, slots=True)
 class QuestionStarted:
-    """A question has been put to a reader."""
-
     document: Document
     reader: str
     question: Question

@@ -16,8 +16,6 @@ _GAP = "  "
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One reader."""
-
     name: str  # With that of the run, if there are several
     questions: int
     documents: int

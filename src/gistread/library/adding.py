@@ -14,8 +14,6 @@ _BATCH_SIZE = 50  # Books per write: each write waits for the disk
 
 @dataclass(slots=True)
 class AddResult:
-    """Result so far."""
-
     new: int = 0  # Books added
     known: int = 0  # Books already in the library, here or elsewhere
     removed: int = 0  # Books removed from the list earlier, which stay out

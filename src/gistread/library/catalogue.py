@@ -19,8 +19,6 @@ _SUPERSEDED = 500  # Number of outdated records that triggers a rewrite
 
 @dataclass(frozen=True, slots=True)
 class CatalogueContents:
-    """Contents of the catalogue."""
-
     files: Mapping[str, BookFile] = field(default_factory=dict)  # By the file's digest
     folders: tuple[Path, ...] = ()  # In the order of adding
     removed: Mapping[str, float] = field(default_factory=dict)  # Ids of removed books, with the time of removal
@@ -42,7 +40,6 @@ class Catalogue:
         return _contents(records, self._path)
 
     def add(self, files: Iterable[BookFile]) -> None:
-        """Record book files. Details known of the same bytes are kept."""
         self._append([_file_record(file) for file in files])
 
     def add_folder(self, folder: Path) -> None:
@@ -50,7 +47,6 @@ class Catalogue:
             self._append([{"kind": "folder", "path": encode_path(folder)}])
 
     def remove(self, ids: Iterable[str]) -> None:
-        """Remove the book with these ids from the list."""
         self._append([{"kind": "removed", "ids": list(ids), "at": time.time()}])
 
     def restore(self, ids: Iterable[str]) -> None:

@@ -24,8 +24,6 @@ class VolumeText:
 
 @dataclass(frozen=True, slots=True)
 class BookFile:
-    """A file with a book, as last examined."""
-
     path: Path
     digest: str  # SHA-256 of its bytes, in hexadecimal
     size: int  # In bytes
@@ -43,8 +41,6 @@ class BookFile:
 
 @dataclass(frozen=True)
 class LibraryEntry:
-    """A book in the library."""
-
     title: str
     authors: tuple[str, ...]
     path: Path | None  # None for standard input

@@ -16,7 +16,6 @@ from gistread.export_files import safe_file_name, write_document
 
 
 def proposed_series(volume: Path, named_after: str) -> Path:
-    """Default path for a series of this volume: beside it."""
     return volume.parent / f"{safe_file_name(named_after)}{SERIES_SUFFIX}"
 
 

@@ -117,7 +117,6 @@ def _record(mark: Mark) -> Record:
 
 
 def _mark(record: Record) -> Mark | None:
-    """None for a removal or an unknown record."""
     if record["kind"] == "gone":
         return None
     try:

@@ -24,8 +24,6 @@ VECTORS = "vectors"
 
 @dataclass(frozen=True, slots=True)
 class ArtifactModels:
-    """The models that build artifacts."""
-
     engine: Engine
     embedder: Embedder | None = None
     answers: bool = False  # This engine also answers questions, later in this process
@@ -41,8 +39,6 @@ async def _engine_answers(memory: GistMemory, models: ArtifactModels) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """One kind of artifact."""
-
     name: str  # For people, in the plural
     _build: Callable[[GistMemory, ArtifactModels, Priority], AsyncGenerator[ArtifactProgress, None]]
     _remaining: Callable[[GistMemory, ArtifactModels], Awaitable[RemainingWork]]

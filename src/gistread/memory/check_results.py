@@ -27,8 +27,6 @@ class Worth(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """The result of checking a model."""
-
     worth: Worth
     line: str  # For people, such as `good for reading` or `cannot be used: it writes nothing`
     chosen: int = 0  # Right choices, of `choices`
@@ -73,7 +71,6 @@ class CheckResults:
         return lambda path: _result(known.get(_file_of(path), {})) if known else None
 
     def save(self, fingerprint: str, path: Path | None, verdict: CheckResult) -> None:
-        """Save a result; `path` is that of the model's file, if any."""
         file = dict(zip(("path", "size", "modified_ns"), _file_of(path), strict=True))
         entry = {"fingerprint": fingerprint, "library": self._library, **file, "verdict": asdict(verdict)}
         entries = [*(other for other in self._read() if not self._is_for(other, fingerprint)), entry]

@@ -31,7 +31,6 @@ def chunk_tokens(window: int, question_tokens: int = 0, answer_tokens: int = ANS
 
 
 def chunk_text(chunks: Iterable[Passage], book: Book) -> str:
-    """The text of these chunks as a member sees it."""
     return render(join(chunks, book), book)
 
 
@@ -62,7 +61,6 @@ async def prefetch(book: Book, engine: Engine, priority: Priority) -> AsyncGener
 
 
 async def remaining(book: Book, engine: Engine) -> RemainingWork:
-    """How many of the pinnable chunks are still to be evaluated."""
     chunks = await _pinnable(book, engine)
     done = sum(await pinned(chunks, book, engine))
     each = _usual_tokens(engine.info) if chunks else 0

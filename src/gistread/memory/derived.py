@@ -24,8 +24,6 @@ SUFFIX = ".derived"
 
 @dataclass(frozen=True, slots=True)
 class ArtifactProgress:
-    """How much of an artifact is built."""
-
     done: int
     total: int
     usage: Usage
@@ -62,11 +60,9 @@ class DerivedRecords:
         return self
 
     def get(self, kind: str, key: str) -> Record | None:
-        """The record that this or an earlier process stored."""
         return self._records().get((kind, key))
 
     def put(self, kind: str, key: str, record: Record) -> None:
-        """Store a record, on disk where possible."""
         self._records()[kind, key] = record
         if self._path is not None:
             with contextlib.suppress(StorageError):

@@ -43,8 +43,6 @@ _NAME = re.compile(rf"(?<![.!?…]\s)(?<!^)\b{_CAPITALISED}(?:\s+{_CAPITALISED})
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One statement of a page."""
-
     page: int
     text: str
     elements: tuple[str, ...]  # The key elements it names, as written; not normalised

@@ -15,8 +15,6 @@ MAX_TASK_CHARACTERS = 600  # The task is part of every gisting prompt, so it mus
 
 @dataclass(frozen=True)
 class GistFocus:
-    """What the gists of a book keep."""
-
     preset: Preset = FICTION
     task: str = ""  # What the person looks for, in one line; empty for gists that serve any question
 
@@ -34,7 +32,6 @@ class GistFocus:
         return prompts.load(name).given(self.placeholders)
 
     def version(self, *names: str) -> str:
-        """A hash of these prompts with the focus filled in."""
         return prompts.version(*names, given=self.placeholders)
 
 

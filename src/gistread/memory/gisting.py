@@ -39,8 +39,6 @@ _ROOM = 1.8  # Tokens allowed for each token of the length asked for
 
 @dataclass(frozen=True, slots=True)
 class GistResult:
-    """A gist and how it came about."""
-
     gist: Gist
     faults: tuple[Fault, ...]  # Faults of the rejected attempts, in order
     usage: Usage

@@ -17,8 +17,6 @@ from gistread.book.sentences import sentence_spans
 
 
 class Fault(StrEnum):
-    """Why a text is rejected as a gist."""
-
     EMPTY = "empty"
     REFUSAL = "a refusal"
     TOO_LONG = "hardly shorter than the page"

@@ -21,8 +21,6 @@ _HALF_WEIGHT_PAGES = 6.0  # This many pages away, the weight of the person's pos
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """The text shown for a page, or for neighbouring pages."""
-
     first: int  # Number of its first page
     last: int
     level: int  # In the tree; 0 for the gist of a page

@@ -22,8 +22,6 @@ class GistSource(StrEnum):
 
 
 class ReadingMode(StrEnum):
-    """How a book is read."""
-
     CAREFUL = "careful"  # Pagination and gisting as two passes over the text, as in the paper
     SINGLE_PASS = "single-pass"  # Both over one growing text, evaluating each token about once (design D4)
 

@@ -55,7 +55,6 @@ _PAPER_HEADINGS = frozenset(_HEADINGS_OF_PAPERS.split("; "))
 
 
 def detect_preset(book: Book) -> str:
-    """The name of the preset that suits the book."""
     body = [
         paragraph
         for paragraph in book.paragraphs_between(0, _MAX_CHARACTERS)

@@ -268,7 +268,6 @@ def _volume(pages: Sequence[_Placed]) -> PageRange:
 
 
 def _over(neighbours: list[PageRange]) -> PageRange:
-    """The range above these, with as many levels between as needed."""
     while len(neighbours) > MAX_CHILDREN:
         grouped: list[PageRange] = []
         at = 0

@@ -31,7 +31,6 @@ class Vectors:
     matrix: _Matrix  # Rows of length 1
 
     def page_scores(self, query: _Matrix) -> dict[int, float]:
-        """For each page, the cosine of its nearest passage."""
         scores: dict[int, float] = {}
         for page, cosine in zip(self.pages, (self.matrix @ query).tolist(), strict=True):
             scores[page] = max(cosine, scores.get(page, -1.0))

@@ -16,8 +16,6 @@ from gistread.memory.model import CAREFUL, Gist, GistMemory, GistSource, MemoryE
 
 @dataclass(frozen=True, slots=True)
 class MemoryHeader:
-    """A saved memory without its pages."""
-
     path: Path
     model_name: str
     fingerprint: str
@@ -33,7 +31,6 @@ class MemoryHeader:
     volumes: tuple["MemoryHeader | None", ...] = ()
 
     def describes(self, memory: GistMemory) -> bool:
-        """Whether this may be the header of that memory."""
         size = memory.size if self.volumes else self.size
         own = (self.model_name, size, self.method, self.focus)
         return own == (memory.model_name, memory.size, memory.method, memory.focus)
@@ -55,7 +52,6 @@ class MemoryWriter:
 
     @property
     def pages(self) -> int:
-        """Number of finished pages, those ahead of a gap included."""
         return len(self.memory.entries) + len(self._ahead)
 
     @property

@@ -19,8 +19,6 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """What the gists of one kind of book keep."""
-
     name: str
     title: str  # As in "read as a meeting"
     summary: str  # Description for people

@@ -17,8 +17,6 @@ _PLACE = re.compile(r"\{([a-z_]+)\}")
 
 @dataclass(frozen=True, slots=True)
 class PromptTemplate:
-    """A prompt with placeholders."""
-
     name: str
     text: str
     known: Mapping[str, str] = field(default_factory=dict)  # Values filled in already

@@ -25,8 +25,6 @@ _STOP = ("\nQuestion:", "\n---", "\n(Page ")  # Stops a model that continues the
 
 @dataclass(frozen=True, slots=True)
 class AnswerContext:
-    """What an answer is based on."""
-
     text: str  # Everything of the book in the prompt: its own text, gists, summaries, notes
     compression_rate: float
     # From answer and question to the places that support the answer.
@@ -58,7 +56,6 @@ def user_prompt(name: str, **values: object) -> Prompt:
 
 
 async def short_answer(prompt: Prompt, engine: Engine) -> tuple[str, Usage]:
-    """An answer in a few words, empty if not found, and its cost."""
     said = await engine.complete(prompt, Sampling(SHORT_TOKENS, repeat_penalty=1.1, stop=("\n",)))
     answer = " ".join(said.text.split()).strip(" .\"'“”")
     return "" if says_not_found(answer) else answer, said.usage
@@ -94,8 +91,6 @@ async def answer_from(
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """The complete, cleaned answer."""
-
     text: str
     found: bool  # False: it says that the book does not say
     usage: Usage

@@ -36,8 +36,6 @@ def written_references(answer: str) -> list[int]:
 
 
 def without_false_references(answer: str, shown: Collection[int]) -> str:
-    """The answer without references to pages that were not shown."""
-
     def kept(found: re.Match[str]) -> str:
         numbers = [number for number in re.findall(r"\d+", found[1]) if int(number) in shown]
         return f" {''.join(f'[{number}]' for number in numbers)}" if numbers else ""

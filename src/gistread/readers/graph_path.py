@@ -41,8 +41,6 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One entry of a notebook."""
-
     text: str
     place: Place  # The page it was made from, or the first page of its facts
     from_text: bool  # Made from the page's text; False: from facts
@@ -69,8 +67,6 @@ class Search:
 
 @dataclass(slots=True)
 class Path:
-    """The state of one path."""
-
     number: int  # From 1
     element: Element
     notes: list[Note] = field(default_factory=list)

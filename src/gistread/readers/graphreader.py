@@ -213,6 +213,5 @@ async def _short_answer(search: Search, path: Path) -> str:
 
 
 def _votes(answers: Mapping[int, str]) -> list[Agreed]:
-    """The answers with the paths that gave them, most votes first."""
     numbers, said = list(answers), list(answers.values())
     return [Agreed(said[group[0]], tuple(numbers[index] for index in group)) for group in clusters(said)]

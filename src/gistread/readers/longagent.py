@@ -173,7 +173,6 @@ async def _ask(team: _Team, question: str, chunk: int) -> _Report:
 
 
 async def _short_answer(team: _Team, question: str, *chunks: int) -> str:
-    """The answer of these chunks together; empty if they have none."""
     prompt = user_prompt("member_answer", text=team.text(*chunks), question=question)
     answer, usage = await short_answer(prompt, team.engine)
     team.usage += usage

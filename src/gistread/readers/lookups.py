@@ -39,8 +39,6 @@ _PAGES_COUNTED = 24
 
 @dataclass(slots=True)
 class Search:
-    """The state of one question."""
-
     question: str
     window: Window
     engine: Engine
@@ -63,7 +61,6 @@ class Search:
         )
 
     async def fits(self, *pages: int) -> bool:
-        """Whether these pages and the answer fit too."""
         opened = {*self.window.opened, *pages}
         needed = await _measured(self.question, self.window.text(opened), opened, self.engine, self.options)
         return needed <= self.engine.info.context_tokens

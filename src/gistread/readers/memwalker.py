@@ -72,7 +72,6 @@ class _Walk:
         ]
 
     def turn_back(self) -> TurnedBack:
-        """Reject the current node and go up."""
         node = self.path.pop()
         self.rejected.add((node.level, node.first))
         return TurnedBack(node.level, node.first, node.last)

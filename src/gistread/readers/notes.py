@@ -31,7 +31,6 @@ class _Notebook:
         return "\n".join(f"- {note}" for note, _ in self.notes)
 
     async def add(self, note: str, place: Passage, engine: Engine) -> None:
-        """Add a note, dropping the oldest if there is no room."""
         self.notes.append((note, place))
         while self.notes and await engine.count(self.text()) > self.room_tokens:
             del self.notes[0]

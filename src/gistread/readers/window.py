@@ -32,7 +32,6 @@ class Window:
 
     @property
     def whole(self) -> bool:
-        """Whether every page read is shown by its own gist."""
         return len(self.segments) == len(self.memory.entries) and not any(segment.line for segment in self.segments)
 
     @property
@@ -41,12 +40,10 @@ class Window:
 
     @property
     def detailed(self) -> set[int]:
-        """Pages shown by their own gist or in full."""
         return {segment.first for segment in self.segments if not segment.level and not segment.line} | self.opened
 
     @property
     def words(self) -> int:
-        """Words of the segments and open pages."""
         pages = sum(self.memory.entry(number).page.words for number in self.opened)
         return pages + sum(segment.words for segment in self.segments if not _is_open(segment, self.opened))
 

@@ -32,8 +32,6 @@ class AnswerSpan:
 
 @dataclass(frozen=True, slots=True)
 class SampleQuestion:
-    """A question about the story with its reference answer."""
-
     question: str
     answer: str  # Short and complete
     also: tuple[str, ...]  # Other correct answers

@@ -64,8 +64,6 @@ class SearchHits:
 
 
 class BookSearch:
-    """Searches one book."""
-
     def __init__(self, book: Book) -> None:
         self._book = book
         self._lock = threading.Lock()

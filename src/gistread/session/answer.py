@@ -10,8 +10,6 @@ from gistread.user_data import SavedCitation, SavedQuestion
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to one question."""
-
     text: str
     found: bool  # False: not found in what was looked at
     # Places that support the answer: `page`, `start` and `end` in the book's text, and the `quote` there.

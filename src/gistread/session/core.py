@@ -39,8 +39,6 @@ log = logging.getLogger("gistread.session")
 
 
 class Core:
-    """State and jobs of one session."""
-
     def __init__(
         self,
         book: Book,

@@ -40,7 +40,6 @@ class MemoryChoice:
         self._own = False
 
     def memories(self) -> list[MemoryHeader]:
-        """Memories with at least one page, furthest first."""
         return [header for header in self._store.find(self._book) if header.pages]
 
     def load(self, header: MemoryHeader) -> GistMemory:

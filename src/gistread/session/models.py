@@ -218,7 +218,8 @@ class ModelPair:
         return engine
 
     async def _make_room(self, model: ChosenModel, other: ChosenModel) -> None:
-        self._tell(Notice(f"No room for both models: {other.name} is unloaded while {model.name} is at work."))
+        problem = f"{model.name} and {other.name} do not fit into memory together"
+        self._tell(Notice(f"{problem}: {other.name} is unloaded for now. Use smaller models to keep both loaded."))
         await other.unload()
 
     async def _fall_back(self, error: GistreadError) -> None:

@@ -12,8 +12,6 @@ from gistread.session.events import ActivityChanged, Notice, PageStarted, Sessio
 
 
 class BookReading:
-    """Progress through the book and the estimated time left."""
-
     def __init__(self, tell: Callable[[SessionEvent], None]) -> None:
         self._tell = tell
         self.page: Page | None = None  # The next page, while its gist is being made

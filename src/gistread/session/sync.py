@@ -37,7 +37,6 @@ class SyncSession:
 
     @property
     def memory(self) -> GistMemory | None:
-        """The memory that questions are answered from."""
         return self._session.memory
 
     def read(self) -> GistMemory:

@@ -45,8 +45,6 @@ STOPPED = {
 
 @dataclass(frozen=True, slots=True)
 class ToSource:
-    """A source of the answer, by index from 0."""
-
     index: int
 
 
@@ -60,8 +58,6 @@ Leads = Goal | ToSource | Unfold
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One question with its steps and answer so far."""
-
     question: str
     put: str = ""  # The answering model and that of the memory, if they differ
     scope: str = ""  # How much of the book is covered, unless all of it
@@ -243,7 +239,6 @@ def strip_lines(exchange: Exchange, places: Places, lines: int = 3) -> list[str]
 
 
 def _newest(work: Work, places: Places) -> list[str]:
-    """The summary, and the step that changed last."""
     current = next((line for line in work.lines(places) if line.key == work.current), None)
     line = " ".join(filter(None, (current.sign, current.text, current.tail))) if current else ""
     return list(filter(None, (work.summary(places), line)))

@@ -31,8 +31,6 @@ _STYLES = {Style.CODE: "inline-code"}  # styles with another name in `text`; cod
 
 
 class PageStyle(NamedTuple):
-    """Paragraph settings chosen by the person."""
-
     indent: bool = False  # Whether paragraphs are separated by an indent rather than an empty row
     justify: bool = False
     hyphenate: bool = False

@@ -23,8 +23,6 @@ _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "ICO", "JPEG2000
 
 
 class Way(StrEnum):
-    """How a picture is drawn; values of the setting `images`."""
-
     KITTY = "kitty"
     SIXEL = "sixel"
     BLOCKS = "blocks"  # half-block characters, two pixels each: every terminal has them

@@ -20,8 +20,6 @@ _FEW = 3  # up to so many books, the sample is offered too
 
 
 class Books:
-    """The person's books."""
-
     def __init__(self, paths: Paths) -> None:
         self._user_data = UserData(paths.books)
         self.catalogue = Catalogue(paths.library)

@@ -39,7 +39,6 @@ class Zoom(StrEnum):
 
 
 def levels_of(book: Book) -> list[Zoom]:
-    """The zoom levels of this book's memory, from the farthest."""
     return [zoom for zoom in Zoom if book.volumes or zoom is not Zoom.VOLUME]
 
 

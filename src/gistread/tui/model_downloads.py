@@ -36,8 +36,6 @@ class DownloadPhase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """The state of a download at one moment."""
-
     plan: Plan
     phase: DownloadPhase = DownloadPhase.RUNNING
     progress: Progress | None = None

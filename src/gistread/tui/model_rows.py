@@ -21,15 +21,12 @@ TITLES = {
 
 
 class Role(StrEnum):
-    """What a model is chosen for."""
-
     READING = "reading"  # and for everything no other model is chosen for
     ASKING = "questions"
     EMBEDDING = "search by meaning"
 
     @property
     def setting(self) -> str:
-        """Key in the settings."""
         return {Role.READING: "model", Role.ASKING: "asking_model", Role.EMBEDDING: "embedding_model"}[self]
 
 
@@ -40,8 +37,6 @@ class ModelChoice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """One choice."""
-
     id: str  # Such as a path
     name: str
     about: str = ""  # One line below the name
@@ -69,7 +64,6 @@ _WITHOUT = {
 
 
 def without(role: Role, current: str) -> Section:
-    """The row for no model in this role."""
     name, about = _WITHOUT[role]
     return Section("", (ModelRow(NO_MODEL, name, about, is_current=not current and role is not Role.READING),))
 
@@ -98,7 +92,6 @@ def sections(
 
 
 def matching(found: Sequence[Section], typed: str) -> list[Section]:
-    """The rows that contain every typed word."""
     wanted = typed.casefold().split()
 
     def holds(row: ModelRow) -> bool:

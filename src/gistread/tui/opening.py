@@ -62,7 +62,6 @@ def make_session(book: Book, services: AppServices, listener: Callable[[SessionE
 
 
 def saved_zoom(book: Book, user_data: UserData) -> str:
-    """The zoom level at the last visit; empty without one."""
     try:
         return user_data.zoom(book.sha256)
     except StorageError:
@@ -70,7 +69,6 @@ def saved_zoom(book: Book, user_data: UserData) -> str:
 
 
 def earlier_questions(book: Book, user_data: UserData) -> list[Exchange]:
-    """Saved questions about this book, the latest last."""
     try:
         kept = user_data.questions(book.sha256)
     except StorageError:

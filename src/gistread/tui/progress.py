@@ -54,8 +54,6 @@ class Meter:
 
 
 class Progress:
-    """The progress in one open book."""
-
     def __init__(self, book: Book, user_data: ReadingSpeedFile, shown: Iterable[str]) -> None:
         self._book = book
         self._user_data = user_data
@@ -88,8 +86,6 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class PlaceWords:
-    """Content of the header line."""
-
     title: str
     chapter: str
     progress: tuple[str, ...]  # From left to right; the first are dropped if they do not fit

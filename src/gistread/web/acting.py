@@ -34,8 +34,6 @@ _MAX_TASK_CHARACTERS = 2000
 
 @dataclass(frozen=True, slots=True)
 class SnippetOpened:
-    """The model opened a snippet."""
-
     snippet: int
     step: int  # From 1
 
@@ -45,8 +43,6 @@ ActEvent = ArtifactProgress | SnippetOpened | Action
 
 @dataclass(slots=True)
 class _Window:
-    """The snippets that the model sees."""
-
     page: WebPage
     shown: list[int]
     gists: dict[int, str]  # By snippet number; very short snippets have none
@@ -136,7 +132,6 @@ def _nearest(page: WebPage, task: str) -> list[int]:
 async def _gists(
     snippets: Sequence[Snippet], engine: Engine, derived: DerivedRecords
 ) -> AsyncGenerator[tuple[int, str, Usage], None]:
-    """Number, gist and cost of each snippet, as they finish."""
     places = ConcurrencyLimit(engine)
 
     async def gist(snippet: Snippet) -> tuple[int, str, Usage]:
@@ -186,8 +181,6 @@ async def _laid_out(page: WebPage, near: Sequence[int], gists: dict[int, str], a
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """A task and the model that is asked."""
-
     task: str
     done: tuple[str, ...]
     engine: Engine

@@ -46,15 +46,12 @@ _PLAIN_ID = re.compile(r"[A-Za-z_][\w-]*\Z", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """An interactive element of the tree."""
-
     node: etree._Element
     element: Element
     leaf: bool  # It contains no other interactive element: its text is its name
 
 
 def find(root: etree._Element) -> dict[etree._Element, Found]:
-    """The interactive elements by node, in the order of the page."""
     selectors = _Selectors(root)
     found: dict[etree._Element, Found] = {}
     for node, depth in _walk(root, 0):

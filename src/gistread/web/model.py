@@ -16,8 +16,6 @@ class Operation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An interactive element."""
-
     index: int  # From 1, in the order of the page
     tag: str
     role: str  # For people: `link`, `button`, `text field`, `list`, …
@@ -67,8 +65,6 @@ class WebPage:
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """The next step of a task."""
-
     element: Element
     operation: Operation
     value: str  # The text typed or option selected; empty for a click

@@ -32,7 +32,6 @@ def tree_of(data: bytes, name: str) -> etree._Element:
 
 
 def children(element: etree._Element, depth: int) -> Iterator[etree._Element]:
-    """The visible children of an element at this depth, in order."""
     if depth >= _DEEPEST:
         return
     closed = local_name(element) == "details" and element.get("open") is None

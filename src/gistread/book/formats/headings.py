@@ -82,7 +82,6 @@ def is_contents(block: TextBlock) -> bool:
 
 
 def heading_candidate(index: int, block: TextBlock) -> Candidate | None:
-    """The heading that `block` may be, or None."""
     lines = block.lines
     is_apart = block.kind in (ParagraphKind.BREAK, ParagraphKind.NOTE)
     if is_apart or len(lines) > _MOST_LINES or len(lines[0]) > _LONGEST_CHARACTERS:

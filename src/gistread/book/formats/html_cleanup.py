@@ -40,7 +40,6 @@ _Measure = Counter[str]
 
 
 def remove_boilerplate(root: etree._Element) -> None:
-    """Remove the page's boilerplate from its tree."""
     measured = list(_measured(root))
     page_words = measured[-1][1]["words"] if measured else 0
     for element, measure in measured[:-1]:

@@ -57,7 +57,6 @@ _WORDS = _spelled()
 
 
 def parse_number(word: str) -> int | None:
-    """The number that `word` writes, or None."""
     if word.isascii() and word.isdigit():
         return int(word) if len(word) <= 4 else None
     return parse_roman(word) or _WORDS.get(word.lower().replace("ё", "е")) or _cjk(word)

@@ -25,8 +25,6 @@ _FORMS = "Use a catalogue name, hf:owner/repository:file.gguf, hf:owner/reposito
 
 @dataclass(frozen=True, slots=True)
 class HubAddress:
-    """A file in a repository on the hub."""
-
     repository: str
     file: str = ""  # Path of the file, or a quantization such as `Q4_K_M`; empty: the only model
     revision: str = "main"
@@ -34,8 +32,6 @@ class HubAddress:
 
 @dataclass(frozen=True, slots=True)
 class LinkAddress:
-    """A file at an https address."""
-
     url: str
     file: str  # Local file name
 
@@ -80,7 +76,6 @@ def local_name(path: str) -> str:
 
 
 def file_url(endpoint: str, repository: str, revision: str, file: str) -> str:
-    """Download address of a file on the hub."""
     return f"{endpoint}/{repository}/resolve/{quote(revision, safe='')}/{quote(file)}"
 
 

@@ -34,8 +34,6 @@ ChecksumSource = Literal["", "catalogue", "hub"]
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """A file to fetch."""
-
     url: str
     name: str  # Local file name
     size_bytes: int | None = None

@@ -25,8 +25,6 @@ _NAMED = 12
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A repository at one commit."""
-
     name: str
     licence: str
     files: dict[str, RemoteFile]  # Every GGUF file by its path in the repository, in order

@@ -30,8 +30,6 @@ _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Network settings."""
-
     endpoint: str = _HUB  # Address of the hub, without a trailing slash
     token: str = field(default="", repr=False)
     stall_s: float = 30.0  # Silence after which a connection counts as lost
@@ -218,7 +216,6 @@ def unreachable(network: Network) -> Iterator[None]:
 
 
 def describe(error: "httpx2.TransportError", network: Network) -> str:
-    """The reason as the end of a sentence."""
     import httpx2
 
     match error:

@@ -48,8 +48,6 @@ class FileIdentity:
 
 @dataclass(frozen=True, slots=True)
 class ResumeInfo:
-    """What to fetch to resume this download."""
-
     spec: str = ""  # Empty for an address that may contain a secret
     size_bytes: int | None = None  # Of all files of the model
 

@@ -56,8 +56,6 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class FetchedModel:
-    """A fetched model."""
-
     path: Path  # First file
     size_bytes: int
     sha256: tuple[str, ...]  # Of each file

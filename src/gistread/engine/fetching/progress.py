@@ -11,8 +11,6 @@ _RATE_OVER_S = 8.0
 
 
 class DownloadStep(StrEnum):
-    """Phase of a download."""
-
     CHECKING = "checking"  # Hashing what is already on disk
     FETCHING = "fetching"
     WAITING = "waiting"  # Pausing before the next attempt
@@ -20,8 +18,6 @@ class DownloadStep(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Progress of one file."""
-
     step: DownloadStep
     done_bytes: int
     total_bytes: int | None = None

@@ -38,7 +38,6 @@ def fit_text(entry: CatalogueEntry, machine: Machine) -> str:
 
 
 def plan_lines(plan: Plan, folder: Path) -> list[str]:
-    """What the person confirms."""
     size = format_size(plan.size_bytes) if plan.size_bytes is not None else "unknown"
     begun = present_bytes(plan, folder)
     checksum = _CHECKSUM_SOURCES[plan.checksum_source] or (

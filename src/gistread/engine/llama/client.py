@@ -76,7 +76,6 @@ class LlamaEngine:
 
     @property
     def worker_pid(self) -> int | None:
-        """Process id of the running worker."""
         return self._worker.pid
 
     @property

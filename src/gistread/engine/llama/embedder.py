@@ -42,7 +42,6 @@ class LlamaEmbedder:
 
     @property
     def worker_pid(self) -> int | None:
-        """Process id of the running worker."""
         return self._worker.pid
 
     def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:

@@ -111,8 +111,6 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class FreeMemory:
-    """Memory available for a model."""
-
     memory_bytes: int
     gpu_bytes: int | None = None  # Usable memory of all cards; None without a card
     shared: bool = False
@@ -120,8 +118,6 @@ class FreeMemory:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """One way to load a model."""
-
     window: int  # Most tokens of one request, prompt and answer
     cells: int
     kv_type: str  # A key of `KV_BYTES`

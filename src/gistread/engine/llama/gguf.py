@@ -33,8 +33,6 @@ _GUESSED_TYPE = 1024  # Flag of a `general.file_type` that llama.cpp guessed
 
 
 class BrokenModelError(EngineError):
-    """A file that cannot be read as GGUF."""
-
     def __init__(self, path: Path, reason: str, hint: str) -> None:
         """`reason`: a clause such as `its header is damaged`."""
         super().__init__(f"The model file {path} cannot be used: {reason}.", hint)

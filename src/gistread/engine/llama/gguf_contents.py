@@ -61,8 +61,6 @@ class DamagedError(Exception):
 
 @dataclass(eq=False)
 class UnknownVersionError(Exception):
-    """Unsupported GGUF version."""
-
     version: int
 
     @property
@@ -88,8 +86,6 @@ class Tensors:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The header of one file."""
-
     pairs: Mapping[str, Scalar]
     arrays: Mapping[str, tuple[int, ...]]  # Short arrays of integers or booleans
     array_lengths: Mapping[str, int]  # Of every array

@@ -48,7 +48,6 @@ class Memory:
 
 
 def memory_of(contents: Contents) -> Memory:
-    """Derive the layout from a model's header."""
     keys = _Keys(contents)
     kind = _kind(keys)
     window = keys.number("attention.sliding_window") if kind is MemoryKind.SLIDING_WINDOW else 0
@@ -137,7 +136,6 @@ def _recurrent_layers(keys: _Keys, kind: MemoryKind) -> list[bool]:
 
 
 def _is_parallel_hybrid(keys: _Keys) -> bool:
-    """Whether every layer has both attention and a state."""
     return keys.architecture == "falcon-h1"
 
 

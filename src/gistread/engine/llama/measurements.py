@@ -18,8 +18,6 @@ _MOST_ENTRIES = 100  # The oldest are dropped
 
 @dataclass(frozen=True, slots=True)
 class MeasuredSetup:
-    """A model variant on a machine."""
-
     fingerprint: str  # Of the original file, whichever variant was measured
     variant: str  # Empty for the original file, else the quantization of the copy
     device: str
@@ -29,8 +27,6 @@ class MeasuredSetup:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """Result of a measurement."""
-
     rates: Rates | None  # None: it could not be measured; such a copy is not used
     parallel: int
 

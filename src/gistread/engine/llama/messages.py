@@ -142,8 +142,6 @@ class LoadAttempt:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """The model is loaded."""
-
     context_tokens: int
     device: str
     on_gpu: bool
@@ -274,7 +272,6 @@ _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Request
 
 
 def encode(message: Request | Command | Event) -> bytes:
-    """One line of JSON."""
     content = {field.name: getattr(message, field.name) for field in fields(message)}
     return orjson.dumps({"kind": type(message).__name__, **content}) + b"\n"
 

@@ -56,7 +56,6 @@ def obstacle(header: GgufHeader, folder: Path, *, allow_large: bool) -> str:
 
 
 def copy_path(header: GgufHeader, folder: Path) -> Path:
-    """Path of this model's copy, whether or not it exists."""
     return folder / f"{header.fingerprint}.{FAST}.gguf"
 
 

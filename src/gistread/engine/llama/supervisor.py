@@ -61,7 +61,6 @@ class SupervisedWorker(Observable, Generic[Info]):
 
     @property
     def pid(self) -> int | None:
-        """Process id of the running worker."""
         return self._worker.pid if self._worker else None
 
     # Lifecycle.

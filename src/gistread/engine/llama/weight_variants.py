@@ -19,8 +19,6 @@ _ORIGINAL = ""
 
 @dataclass(frozen=True, slots=True)
 class WorkerActions:
-    """Operations of the worker process."""
-
     load: Callable[[Path], Awaitable[Loaded]]  # Load a file, replacing the loaded model. Raises EngineError.
     measure: Callable[[], Awaitable[Measurement]]  # Measure the loaded model. Raises EngineError if the worker is lost.
     # Make a requantized copy in a folder, or None. Unloads the model.
@@ -29,8 +27,6 @@ class WorkerActions:
 
 @dataclass(frozen=True, slots=True)
 class LoadedVariant:
-    """The variant that was loaded."""
-
     loaded: Loaded
     measured: Measurement
     weights: str  # For people: `Q4_1`, `Q8_0 copy of Q4_1`

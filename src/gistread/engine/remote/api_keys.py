@@ -33,7 +33,6 @@ def find_key(address: ServerAddress) -> str:
 
 
 def how_to_give(address: ServerAddress) -> str:
-    """Tell the person how to provide a key."""
     return (
         f"Put the key in the environment variable {variable_of(address)}, or in the system's keyring: "
         f"python3 -m keyring set {KEYRING} {address.origin}"

@@ -31,8 +31,6 @@ _TRIMMED = " \t\r\n\"'`*_.,:;!()“”‘’«»"
 
 
 class Chooser:
-    """Choices on one server."""
-
     def __init__(self, candidates: Sequence[ConstraintMethod]) -> None:
         self.candidates = list(candidates)  # Methods that may work; after `probe` the first one does
         self._violations = 0

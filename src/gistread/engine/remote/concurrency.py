@@ -92,8 +92,6 @@ class AdaptiveLimit:
 
 @dataclass(eq=False, slots=True)
 class RequestSlot:
-    """Permission to send a request."""
-
     priority: Priority
     tokens: int  # Tokens of prompt and answer, at most
     before_sharing: bool  # Whether it was granted before requests were known to share a window

@@ -26,8 +26,6 @@ class Tokenizer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """A kind of server."""
-
     title: str  # For people
     # In the order tried. Methods that give the bare option, as the local engine does, come before JSON.
     methods: tuple[ConstraintMethod, ...] = (

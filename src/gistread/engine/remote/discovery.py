@@ -29,8 +29,6 @@ _OWNERS = {
 
 @dataclass(frozen=True, slots=True)
 class DiscoveredModel:
-    """A model on a server."""
-
     base: str  # Base path of the OpenAI-compatible endpoints: `/v1`
     model: str  # The server's name for it
     dialect: Dialect
@@ -39,7 +37,6 @@ class DiscoveredModel:
 
     @property
     def root(self) -> str:
-        """Base path of the server's own endpoints."""
         return self.base.removesuffix(_V1)
 
     @property

@@ -51,7 +51,6 @@ class Activity(Observable):
                 self.publish(EngineState(Phase.IDLE))
 
     def piece(self) -> None:
-        """Part of an answer arrived."""
         if self.state.phase not in (Phase.IDLE, Phase.PREFILL, Phase.DECODE):
             return
         now = time.monotonic()
@@ -65,8 +64,6 @@ class Activity(Observable):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A whole answer."""
-
     text: str
     finish: Literal["end", "length"]
     usage: Usage

@@ -66,7 +66,6 @@ class Retrier:
 
     @contextlib.contextmanager
     def refusals(self) -> Iterator[None]:
-        """Translate RequestRefusedError into EngineError."""
         try:
             yield
         except RequestRefusedError as refusal:

@@ -37,8 +37,6 @@ def estimate_prompt(prompt: Prompt) -> int:
 
 @dataclass(eq=False, slots=True)
 class TokenCounts:
-    """Token counts for one model on one server."""
-
     tokenizer: Tokenizer
     model: str
     ask: Callable[[str, Any], Awaitable[Any]]  # Posts JSON to a path of the server and returns the answer

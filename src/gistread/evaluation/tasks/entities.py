@@ -109,7 +109,6 @@ def swapped(text: str, old: Entity, new: Entity) -> str:
 
 
 def told_by(one: Entity) -> tuple[str, ...]:
-    """The words that may refer to an entity."""
     surname = _surname(one)
     return (one.name, surname) if surname else (one.name,)
 

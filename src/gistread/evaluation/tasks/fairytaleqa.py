@@ -22,7 +22,6 @@ _ANSWERS = tuple(f"answer{number}" for number in range(1, 7))  # Columns of two 
 
 
 def load_fairytaleqa(path: Path, options: TaskOptions) -> Iterator[Document]:
-    """One document for each story. See `Task.load`."""
     if path.is_dir() and any(path.rglob(f"*{_QUESTIONS}")):
         return _from_tables(path, options.split)
     return _from_lines(path)

@@ -23,8 +23,6 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True, slots=True)
 class Hay:
-    """The material for haystacks."""
-
     passages: tuple[Passage, ...]
     in_order: bool  # True for a book, of which a contiguous part is used; else paragraphs are drawn at random
 

@@ -15,13 +15,11 @@ from gistread.evaluation.tasks.task import TaskOptions
 
 
 def load_hotpotqa(path: Path, options: TaskOptions) -> Iterator[Document]:
-    """One document for each question. See `Task.load`."""
     for number, record in enumerate(json_records(path), 1):
         yield document(_hotpotqa(record, number), "hotpotqa")
 
 
 def load_musique(path: Path, options: TaskOptions) -> Iterator[Document]:
-    """One document for each question. See `Task.load`."""
     for record in json_records(path):
         yield document(_musique(record), "musique")
 

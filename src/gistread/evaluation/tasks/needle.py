@@ -44,7 +44,6 @@ class Needle:
 
 
 def load_needle(path: Path, options: TaskOptions) -> Iterator[Document]:
-    """One document for each needle. See `Task.load`."""
     paragraphs = [paragraph for _, article in squad_articles(path) for paragraph in article]
     problems = [asked for paragraph in paragraphs for asked in paragraph.asked if asked.answerable]
     hay = _hay((Passage(paragraph.title, paragraph.text) for paragraph in paragraphs), options)

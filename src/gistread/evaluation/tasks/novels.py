@@ -69,7 +69,6 @@ def _question(record: Record, number: int, answers: Sequence[str], column: str) 
 
 
 def load_literaryqa(path: Path, options: TaskOptions) -> Iterator[Document]:
-    """One document for each novel. See `Task.load`."""
     for record in json_records(path):
         book = _book(record, path)
         questions = tuple(

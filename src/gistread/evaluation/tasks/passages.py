@@ -25,8 +25,6 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A question with its passages."""
-
     id: str
     question: str
     answers: tuple[str, ...]

@@ -22,7 +22,6 @@ _PARTED = re.compile(r" (?=[.,;:?!](?:\s|$)|(?:'(?:s|m|d|re|ve|ll)|n't)\b)")
 
 
 def load_qmsum(path: Path, options: TaskOptions) -> Iterator[Document]:
-    """One document for each meeting. See `Task.load`."""
     for number, record in enumerate(json_records(path), 1):
         yield _document(record, number)
 

@@ -28,7 +28,6 @@ class Paragraph:
 
 
 def load_squad(path: Path, options: TaskOptions) -> Iterator[Document]:
-    """One document for each article. See `Task.load`."""
     for title, paragraphs in squad_articles(path):
         builder = BookBuilder()
         found: list[tuple[Problem, Place]] = []

@@ -24,7 +24,6 @@ _LOOK_BACK = 200
 
 
 def word_at(book: Book, offset: int) -> Range:
-    """The word at or after an offset, or the last of the book."""
     for match in _WORD.finditer(book.text, max(0, offset - _LOOK_BACK)):
         if match.end() > offset:
             return match.span()
@@ -43,7 +42,6 @@ def whole_words(book: Book, chosen: Range) -> Range:
 
 
 def next_word(book: Book, offset: int) -> Range:
-    """The first word after an offset, or the last of the book."""
     match = _WORD.search(book.text, offset)
     return match.span() if match else previous_word(book, len(book.text))
 
@@ -61,7 +59,6 @@ def previous_word(book: Book, offset: int) -> Range:
 
 
 def paragraph_at(book: Book, offset: int, step: int = 0) -> Range:
-    """The paragraph at an offset, or `step` paragraphs on."""
     if not book.paragraphs:
         return 0, len(book.text)
     index = min(max(0, book.paragraph_index(offset) + step), len(book.paragraphs) - 1)
@@ -69,7 +66,6 @@ def paragraph_at(book: Book, offset: int, step: int = 0) -> Range:
 
 
 def sentence_at(book: Book, offset: int) -> Range:
-    """The sentence at an offset, or the next in its paragraph."""
     sentences = _sentences(book, paragraph_at(book, offset))
     return next((one for one in sentences if one[1] > offset), sentences[-1])
 
@@ -160,7 +156,6 @@ class Selecting(LongText):
         return self.caret is not None and self.selected_range is not None
 
     def selection_updated(self, selection: Selection | None) -> None:
-        """Report a change by the mouse."""
         super().selection_updated(selection)
         if (selection is None) is self._something_selected:
             self._something_selected = not self._something_selected
@@ -229,7 +224,6 @@ class Selecting(LongText):
         self._step(Unit(unit), forward=direction == "next", extend=False)
 
     def action_extend(self, unit: str, direction: str) -> None:
-        """Extend the selection; without one, start with a word."""
         self._step(Unit(unit), forward=direction == "next", extend=True)
 
     action_drop_selection = drop_selection

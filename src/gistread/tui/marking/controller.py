@@ -314,7 +314,6 @@ class MarkController:
         self._context.push(screen, lambda path: self._context.notify(f"Written: {path}"))
 
     def _gather(self, marks: list[Mark]) -> "Export":
-        """Called in a thread."""
         from gistread.exporting import Export
 
         try:

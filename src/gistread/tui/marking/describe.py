@@ -14,7 +14,6 @@ _ORDER = (MarkKind.HIGHLIGHT, MarkKind.NOTE, MarkKind.BOOKMARK, MarkKind.LETTER)
 
 
 def text_marks(marks: Iterable[Mark]) -> list[TextMark]:
-    """The marks as `LongText` draws them."""
     placed = sorted(
         (mark for mark in marks if not mark.lost), key=lambda mark: (_ORDER.index(mark.kind), bool(mark.note))
     )

@@ -38,7 +38,6 @@ class MarkSync:
         return sorted_marks(list(self._marks.values()))
 
     def put(self, mark: Mark, base: Mark | None = None) -> None:
-        """Add a mark, or replace its earlier version `base`."""
         self._marks[mark.id] = mark
         self._do(_Change(mark, base))
 

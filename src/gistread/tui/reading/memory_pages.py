@@ -118,7 +118,6 @@ class MemoryZoom:
             self._zoom_to(Zoom(level))
 
     def step(self, step: int) -> None:
-        """Zoom in by so many levels; out by a negative number."""
         self.to(self._context.memory_pane.view.zoom.step(step, self._context.book))
 
     def to(self, level: str) -> None:

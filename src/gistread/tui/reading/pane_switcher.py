@@ -53,7 +53,6 @@ class PaneSwitcher:
                 (self._answers if shown else self._question).focus()
 
     def show_question(self) -> None:
-        """Focus the line a question is typed into."""
         self.leave_focus_mode()
         self._set_classes(Pane.ANSWERS)
         self._question.focus()

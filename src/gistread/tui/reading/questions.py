@@ -64,7 +64,6 @@ class QuestionController:
         context.memory_pane.refuse(page)
 
     def answer_now(self) -> None:
-        """End the look-ups of the running question."""
         session = self._context.session
         if session is not None and session.answering:
             session.steering.stop = True

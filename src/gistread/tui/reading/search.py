@@ -67,7 +67,6 @@ class SearchController:
         self.typed(self._context.prompt.words)
 
     def cancelled(self) -> None:
-        """Restore what was shown before."""
         self._cancel()
         self._close_prompt()
         self._set_hits(self._before.hits, self._before.current)

@@ -41,8 +41,6 @@ class SpeechError(GistreadError):
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    """A command that speaks."""
-
     # With placeholders `{text}` and `{language}`; without `{text}`, the text is passed on standard input.
     argv: tuple[str, ...]
     hush: tuple[str, ...] = ()  # A command that silences it, if ending it does not

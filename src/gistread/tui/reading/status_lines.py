@@ -43,7 +43,6 @@ class StatusLines:
             self._show_strip(controllers)
 
     def show_place(self, controllers: Controllers | None) -> None:
-        """Title, chapter, progress, time left."""
         header = self._screen.query_one("#header", HeaderLine)
         if controllers is None:
             header.show_place("Opening the book …", "", (), self._panes.tabs)

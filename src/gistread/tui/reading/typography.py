@@ -14,7 +14,6 @@ class Typography:
         self._context = context
 
     def widen(self, step: int) -> None:
-        """Make the text so many columns wider."""
         pane = self._context.book_pane
         # Beyond the edge of the pane a wider text would look the same, and the way back would be long.
         width = min(pane.row_width or pane.text_width, pane.text_width) + step
@@ -50,7 +49,6 @@ class Typography:
         self._context.panes.show(Pane.BOOK)
 
     def set(self, key: str, value: Value) -> None:
-        """Change a setting, and set the book accordingly."""
         settings = self._context.services.settings
         if getattr(settings.config, key) == value:
             return

@@ -30,7 +30,6 @@ class UserDataWriter:
         self._refused = False
 
     def save_opened(self) -> None:
-        """Add the book to the library."""
         book, path = self._book, self._path
 
         def write() -> None:

@@ -55,7 +55,6 @@ class ContentsTree:
 
     @cached_property
     def _ends(self) -> list[int]:
-        """End index of the descendants of each chapter."""
         ends = list(range(1, len(self.parents) + 1))
         for index in range(len(self.parents) - 1, -1, -1):
             parent = self.parents[index]
@@ -64,7 +63,6 @@ class ContentsTree:
         return ends
 
     def above(self, index: int) -> Iterator[int]:
-        """The ancestors of a chapter, from the nearest."""
         parent = self.parents[index]
         while parent is not None:
             yield parent
@@ -95,7 +93,6 @@ class ContentsTree:
         ]
 
     def matches(self, index: int, wanted: str) -> bool:
-        """Whether the chapter's own title matches."""
         title = _plain(self.book.chapters[index].title)
         return all(word in title for word in _plain(wanted).split())
 
@@ -103,7 +100,6 @@ class ContentsTree:
         return sum(self._words[index : self._ends[index]])
 
     def holds(self, index: int, places: Iterable[tuple[int, int]]) -> int:
-        """Number of places that overlap a chapter or its descendants."""
         start, end = self._extent(index)
         return sum(first < end and start < last for first, last in places)
 

@@ -24,8 +24,6 @@ _KEY_COLUMNS = 18
 
 
 class Line(NamedTuple):
-    """A command in the help."""
-
     heading: str
     keys: str
     title: str

@@ -33,8 +33,6 @@ _HOW_TO_BEGIN = (
 
 
 class _Asked(Enum):
-    """The purpose of a typed path."""
-
     ADD = "add a folder with its books, or a book: "
     OPEN = "open a book: "
     LOCATE = "where is it now? "

@@ -85,7 +85,6 @@ class ListPanel(Panel[str | None]):
 
     @property
     def chosen(self) -> str:
-        """Id of the highlighted row; empty without one."""
         option = self.options.highlighted_option
         return option.id or "" if option else ""
 

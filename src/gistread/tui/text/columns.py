@@ -22,7 +22,6 @@ class Columns:
         return last - own - self.margin_of(column), last
 
     def margin_of(self, column: int) -> int:
-        """Empty cells before the gutter of a column."""
         return GAP if column else self.margin
 
     def at(self, x: int) -> tuple[int, int]:
@@ -43,5 +42,4 @@ def fit_columns(width: int, wanted: int, text_width: int, side_margin: int, gutt
 
 
 def least_width(count: int, side_margin: int) -> int:
-    """Minimum cells of a view with so many columns."""
     return count * (LEAST + GAP) - GAP + 2 * side_margin

@@ -106,8 +106,6 @@ class OffsetChanged(About, namespace="long_text"):
 
 
 class Clicked(About, namespace="long_text"):
-    """A block was clicked once, without selecting."""
-
     def __init__(
         self,
         long_text: Widget,

@@ -23,8 +23,6 @@ _GAP = re.compile(r"(?<=[^ ]) +(?=[^ ])")
 
 
 class LayoutOptions(NamedTuple):
-    """Options for every block of a document."""
-
     spacing: int = 0  # Empty rows above each row of text, in addition to those above the block
     reorder: bool = True  # Whether right-to-left text is ordered here rather than by the terminal
 
@@ -51,7 +49,6 @@ class Layout:
 
     @property
     def room(self) -> int:
-        """Maximum cells of a row of text."""
         return text_cells(self.block, self.width, self.left)
 
     @property
@@ -81,7 +78,6 @@ class Layout:
         return min(max(0, (row - self.above) // (1 + self.options.spacing)), len(self.spans) - 1)
 
     def span(self, row: int) -> tuple[int, int] | None:
-        """The range of the text in a row; None for a row without text."""
         line, between = divmod(row - self.above, 1 + self.options.spacing)
         return self.spans[line] if not between and 0 <= line < len(self.spans) else None
 
@@ -148,7 +144,6 @@ def text_cells(block: Block, width: int, left: int) -> int:
 
 
 def lay_out(block: Block, width: int, options: LayoutOptions = PLAIN) -> Layout:
-    """Lay out a block in rows of `width` cells (at least 1)."""
     width = max(1, width)
     narrow = is_narrow(block.text)
     shown = block.text if narrow else clean(block.text)

@@ -17,8 +17,6 @@ _LOWEST_LEVEL = 4  # lower headings look like this level
 
 
 class Palette:
-    """The widget's current styles by name."""
-
     def __init__(self, widget: Widget) -> None:
         self._widget = widget
         self.ground: Style = widget.rich_style  # of cells without text
@@ -28,7 +26,6 @@ class Palette:
 
     @property
     def selection(self) -> Style:
-        """What a selection changes about the style under it."""
         if self._selection is None:
             # Without colours only attributes show a selection.
             no_color = self._widget.app.no_color
@@ -36,7 +33,6 @@ class Palette:
         return self._selection
 
     def block(self, style: str, level: int = 0) -> Style:
-        """The whole style of a block's text."""
         level = min(level, _LOWEST_LEVEL)
         found = self._blocks.get((style, level))
         if found is None:

@@ -141,7 +141,6 @@ class RowIndex:
         return None
 
     def run_of(self, index: int) -> tuple[int, int]:
-        """Bounds of the run of blocks that share the key of this one."""
         key = self.block(index).key
         start, end = index, index + 1
         while start > 0 and self.block(start - 1).key == key:

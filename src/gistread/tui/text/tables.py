@@ -13,7 +13,6 @@ _MOST_LINES = 2_000  # longer tables are shown as records: measuring them would 
 
 
 def cells_of(text: str, start: int, end: int, separator: str = SEPARATOR) -> list[tuple[int, int]]:
-    """Bounds of the cells of a line `[start, end)`."""
     cells, at = [], start
     while (found := text.find(separator, at, end)) >= 0:
         cells.append((at, found))

@@ -95,13 +95,11 @@ class TextView(ScrollView, inherit_bindings=False):
 
     @property
     def rows_in_view(self) -> tuple[int, int]:
-        """First and last row of the document in view."""
         top = self.scroll_offset.y
         return top, max(top, min(top + self.rows_shown, self.row_count) - 1)
 
     @property
     def rows_shown(self) -> int:
-        """Rows that fit the view, in all columns."""
         return self.size.height * self._columns.count
 
     @property

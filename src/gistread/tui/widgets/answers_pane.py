@@ -63,7 +63,6 @@ class AnswersPane(LongText):
 
     @property
     def works(self) -> bool:
-        """Whether the last exchange shows every step."""
         return bool(self.exchanges) and self.exchanges[-1].shows_work
 
     @property
@@ -122,7 +121,6 @@ class AnswersPane(LongText):
         self.call_after_refresh(self._show_newest)
 
     def _show_newest(self) -> None:
-        """Scroll to the end, or to the step that changed last."""
         exchange = self.exchanges[-1] if self.exchanges else None
         current = exchange.work.current if exchange and self.works and not exchange.answer else None
         self.action_bottom()

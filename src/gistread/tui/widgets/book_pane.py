@@ -43,7 +43,6 @@ class Count:
 
     @property
     def pending(self) -> str:
-        """The digits that wait for a command."""
         return "" if self._due else self.typed
 
 
@@ -80,7 +79,6 @@ class BookPane(Selecting):
         return 1.0 if view[1] >= len(book.text) else view[0] / len(book.text)
 
     def set_typography(self, config: Config) -> None:
-        """Apply the typography settings; the top of the view stays."""
         style = PageStyle(config.paragraphs == "indent", config.justify, config.hyphenate)
         if style != self._page_style:
             self._page_style = style
@@ -98,7 +96,6 @@ class BookPane(Selecting):
 
     @property
     def block_count(self) -> int:
-        """Paragraphs and blocks of open notes."""
         return len(self._index)
 
     def blocks_of(self, key: Hashable) -> range:

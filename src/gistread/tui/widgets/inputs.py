@@ -32,7 +32,6 @@ class HistoryInput(Input):
         self._at = len(self._entered)
 
     def step(self, by: int) -> None:
-        """Show an earlier or a later entry."""
         if self._at == len(self._entered):
             self._draft = self.value
         at = self._at + by
@@ -48,8 +47,6 @@ class QuestionInput(HistoryInput):
     BINDINGS = own_keys(("up", "step(-1)", "Earlier question"), ("down", "step(1)", "Later question"))
 
     class Asked(Message):
-        """A question was entered."""
-
         def __init__(self, question: str) -> None:
             super().__init__()
             self.question = question

@@ -174,8 +174,6 @@ def _width(command: Command, word: str, keymap: Mapping[str, str]) -> int:
 
 
 class Rule(Widget):
-    """A thin line across."""
-
     DEFAULT_CSS = "Rule { height: 1; width: 1fr; color: $gr-rule; }"
 
     def render(self) -> Content:

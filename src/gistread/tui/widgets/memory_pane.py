@@ -112,7 +112,6 @@ class MemoryPane(LongText):
 
     @property
     def chosen(self) -> int | None:
-        """Number of the page under the cursor; None for a part."""
         key = self.cursor_key
         return key[1] if isinstance(key, tuple) and key[0] == "page" else None
 
@@ -216,7 +215,6 @@ class MemoryPane(LongText):
             self.post_message(self.PageChosen(page, go=False))
 
     def _chosen_page(self) -> Page | None:
-        """The page under the cursor, or the first of its part."""
         match self.cursor_key:
             case ("page" | "part", int(number)) if self.memory and number <= len(self.memory.entries):
                 return self.memory.entry(number).page

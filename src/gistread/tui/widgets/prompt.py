@@ -77,7 +77,6 @@ class Prompt(Vertical):
         return self._line.value
 
     def ask(self, client: PromptClient, mark: str, placeholder: str = "", words: str = "") -> None:
-        """Open the prompt for a client, with `words` in it."""
         self._client = client
         line = self._line
         line.remember(self._history.setdefault(client, []))

@@ -25,8 +25,6 @@ _STEP = "step"
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting: key, label, and (value, word) choices."""
-
     key: str
     name: str
     values: tuple[tuple[Value, str], ...]
@@ -68,8 +66,6 @@ class TypographyPanel(Widget, can_focus=True):
     current: reactive[int] = reactive(0)
 
     class Changed(Message):
-        """A setting changed."""
-
         def __init__(self, key: str, value: Value) -> None:
             super().__init__()
             self.key = key

@@ -13,8 +13,6 @@ _PAGES_LISTED = 10
 
 @dataclass(frozen=True, slots=True)
 class ToPage:
-    """A page, by its number."""
-
     page: int
 
 

@@ -19,8 +19,6 @@ class NotedPart:
 
 @dataclass(frozen=True, slots=True)
 class Notebook:
-    """Everything read so far."""
-
     SHOWS: ClassVar[tuple[type, ...]] = (Noted,)
     parts: tuple[NotedPart, ...] = ()
     read: int = 0

@@ -10,8 +10,6 @@ from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, counted, 
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    """One path."""
-
     elements: tuple[str, ...]  # Visited elements; before it starts, the first one
     facts: int = 0
     fact_pages: tuple[int, ...] = ()
@@ -31,8 +29,6 @@ class Trail:
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """All paths of a question."""
-
     SHOWS: ClassVar[tuple[type, ...]] = ()
     plan: str
     trails: dict[int, Trail] = field(default_factory=dict)
@@ -72,7 +68,6 @@ class Paths:
         return " · ".join(said)
 
     def lines(self, places: Places) -> list[WorkLine]:
-        """The plan, each path with its notebook, the vote."""
         lines = [WorkLine(("plan",), f"plan: {short(self.plan, 400)}")]
         for number, trail in sorted(self.trails.items()):
             lines += self._of_path(number, trail, places)

@@ -13,8 +13,6 @@ _CELLS_TOGETHER = 10
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One question of the leader to all members."""
-
     question: str
     reports: dict[int, Reported] = field(default_factory=dict)  # By member, including those without an answer
     agreed: tuple[Agreed, ...] = ()
@@ -33,8 +31,6 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """All members and rounds of a question."""
-
     SHOWS: ClassVar[tuple[type, ...]] = ()
     parts: tuple[tuple[int, int], ...]
     rounds: tuple[Round, ...] = ()

@@ -53,7 +53,6 @@ class Walk:
         return " · ".join([*said, *([f"{counted(left, 'part')} left again"] if left else [])])
 
     def lines(self, places: Places) -> list[WorkLine]:
-        """The visited part of the tree."""
         top = self.parts.get(_TOP, ())
         pages = pages_words(top[0].first, top[-1].last) if top else ""
         here = "" if self.over or self.path != (_TOP,) else "here: choosing a part"

@@ -36,8 +36,6 @@ _LISTED = 60  # maximum places listed
 
 @dataclass(frozen=True, slots=True)
 class Passages:
-    """Places of the passages given to the model."""
-
     places: tuple[tuple[int, int], ...]
 
     @classmethod
@@ -130,7 +128,6 @@ class Work:
 
     @property
     def current(self) -> object:
-        """Key of the line that changed last."""
         if self.passages is not None:
             return self.passages.current
         return self.section.current if self.section else None

@@ -28,8 +28,6 @@ _EAST_ASIAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 @dataclass(frozen=True, slots=True)
 class NoteReference:
-    """A note that the text refers to."""
-
     kind: str
     number: str
     label: str  # The number or sign in the text
@@ -77,7 +75,6 @@ class RunWriter:
     _custom_reference: tuple[etree._Element, str, str] | None = None
 
     def write(self, element: etree._Element) -> None:
-        """Write the contents of a paragraph or of an element in one."""
         for place in self.state.places:
             self._place(place)
         self.state.places.clear()

@@ -43,7 +43,6 @@ class BodyWriter:
     _joined: etree._Element | None = None  # A paragraph whose end was deleted: the next one continues it
 
     def write(self, element: etree._Element) -> None:
-        """Write the blocks inside an element."""
         for inner in element:
             name = local_name(inner)
             handler = _HANDLERS.get(name)

@@ -55,7 +55,6 @@ class Collector:
         self._buffer.append(LINE_END.join(rows))
 
     def begin(self, marks: Sequence[InlineMark]) -> None:
-        """Start marks, which last until `end`."""
         for mark in marks:
             self._open_mark(mark)
 

@@ -41,8 +41,6 @@ class ParagraphRange:
 
 @dataclass(frozen=True, slots=True)
 class LinkedDocuments:
-    """Documents with resolved links."""
-
     # By path, in reading order. A mark's `href` is a key of `targets` or an external URL.
     documents: Mapping[str, XhtmlDocument]
     targets: Mapping[str, ParagraphRange]

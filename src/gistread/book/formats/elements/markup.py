@@ -106,7 +106,6 @@ def plain_text(element: etree._Element) -> str:
 
 
 def append_text(element: etree._Element, text: str | None) -> None:
-    """Add text at the end of an element's content."""
     if len(element):
         element[-1].tail = (element[-1].tail or "") + (text or "")
     else:

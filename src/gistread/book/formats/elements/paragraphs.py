@@ -23,8 +23,6 @@ _WRAPPED_IDEOGRAPHS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ParsedParagraph:
-    """A paragraph ready for `BookBuilder.add`."""
-
     text: str  # With `inline.opening(i)` and `inline.closing(i)` around the words of `marks[i]`
     kind: ParagraphKind
     level: int = 0

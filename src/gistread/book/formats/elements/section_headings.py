@@ -16,8 +16,6 @@ from gistread.book.normalise import join_title, one_line
 
 @dataclass(frozen=True)
 class HeadingParagraph:
-    """A heading in the document."""
-
     index: int
     text: str
     size: int  # 1 is the largest

@@ -22,8 +22,6 @@ from gistread.errors import BookError
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """Metadata of a book's file."""
-
     title: str = ""
     authors: tuple[str, ...] = ()
     language: str = ""

@@ -20,8 +20,6 @@ _LEAST_SHARE_OF_SOUND_ENTRIES = 0.5
 
 
 class PositionIndex:
-    """Finds blocks by position."""
-
     def __init__(self, blocks: Sequence[Block]) -> None:
         self._blocks = blocks
         # By page, for each line: top, column edges, block, and whether it is the block's first.

@@ -99,8 +99,6 @@ class Page:
 
 @dataclass
 class PdfDocument:
-    """Everything extracted from a PDF."""
-
     page_count: int = 0
     metadata: Mapping[str, str] = field(default_factory=dict)
     language: str = ""

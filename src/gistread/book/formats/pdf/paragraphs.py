@@ -35,8 +35,6 @@ _WINDOW = 7
 
 @dataclass(slots=True)
 class Block:
-    """The lines of one paragraph."""
-
     lines: list[Line]
     kind: ParagraphKind = ParagraphKind.TEXT
     label: str = ""  # Of a note: its number or sign

@@ -23,8 +23,6 @@ References = Callable[[Line, TextRun], str]
 
 @dataclass(frozen=True, slots=True)
 class StyledText:
-    """Words with the same style."""
-
     text: str
     styles: frozenset[Style]
     href: str = ""

@@ -34,8 +34,6 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class BatchToken:
-    """One token to evaluate."""
-
     token: int
     position: int
     sequence: int

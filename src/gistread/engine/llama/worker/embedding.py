@@ -24,8 +24,6 @@ _SENTENCE_END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s)|[。！？]|\n")
 
 @dataclass(eq=False, slots=True)
 class EmbeddingRequest:
-    """The state of a request."""
-
     id: int
     priority: Priority
     texts: list[list[int]]  # Tokens of each text; each fits the window

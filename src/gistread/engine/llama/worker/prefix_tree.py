@@ -68,7 +68,6 @@ class PrefixTree:
         return best
 
     def extend(self, sequence: int, tokens: Sequence[int]) -> None:
-        """Append tokens to a sequence, in new cells."""
         if not tokens:
             return
         leaf = self._leaves.get(sequence, self._root)

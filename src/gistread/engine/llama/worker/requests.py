@@ -61,7 +61,6 @@ class Request:
 
     @property
     def tokens(self) -> list[int]:
-        """Prompt and answer so far."""
         return self.prompt + self.generated
 
     @property

@@ -149,7 +149,6 @@ class Slots:
         return self._offload_sequence(request.sequence, EvictionRank.PINNED)
 
     def is_evaluated(self, tokens: list[int]) -> bool:
-        """Whether all of these tokens are in the cache or offloaded."""
         return max(self._tree.find(tokens)[1], self._find_offloaded(tokens).length) == len(tokens)
 
     def pinnable_tokens(self, token_bytes: float) -> int:
