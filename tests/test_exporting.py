@@ -7,8 +7,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from gistread.exporting import Export, ExportFormat, as_json, as_markdown, export_file_name, render_export
-from gistread.marking.model import Color, Mark, MarkKind
-from gistread.marking.text_quote import quote_at
+from gistread.marking.model import Color, Mark, MarkKind, quote_at
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.user_data import SavedCitation, SavedQuestion
 from tests.tui.books import small_book

@@ -9,9 +9,8 @@ import pytest
 from gistread.book.model import Book, Chapter, Paragraph
 from gistread.book.open import open_book
 from gistread.book.series import join_books
-from gistread.marking.model import Color, MarkKind, new_mark, with_changes
+from gistread.marking.model import Color, MarkKind, new_mark, quote_at, with_changes
 from gistread.marking.store import MarkStore
-from gistread.marking.text_quote import quote_at
 from gistread.migration import migrate_user_data
 from gistread.sample import story_path
 from gistread.user_data import SavedCitation, SavedQuestion, UserData

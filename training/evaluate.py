@@ -12,8 +12,8 @@ from gistread.engine.llama.fit import LoadOptions
 from gistread.engine.llama.gguf import read_adapted_header
 from gistread.engine.llama.requantized_copy import make_copy
 from gistread.engine.protocol import Message, Sampling
-from gistread.evaluation.bootstrap import Key, estimate
-from gistread.evaluation.overlap import rouge, token_f1
+from gistread.evaluation.metrics import rouge, token_f1
+from gistread.evaluation.table import Key, estimate
 from gistread.readers.answering import says_not_found
 from training.packing import starter_path
 from training.pages import SHARED

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from gistread.book.model import Book
 from gistread.marking.anchors import SearchableText, find_quote
-from gistread.marking.model import Mark
+from gistread.marking.model import Mark, TextQuote, quote_at
 from gistread.marking.store import MarkStore
-from gistread.marking.text_quote import TextQuote, quote_at
 from gistread.user_data import OpenedBook, SavedCitation, UserData
 
 _SAME_WORK = 0.5  # Share of the quotes that must be found before a text of the same title counts as the same work

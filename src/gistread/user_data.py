@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gistread.errors import StorageError
 from gistread.journal import Journal, Record, check_version, decode_path, encode_path, read_records
-from gistread.marking.text_quote import TextQuote
+from gistread.marking.model import TextQuote
 
 _VERSION = 1
 _WAIT_S = 2.0  # Seconds to wait for another process's write, which takes milliseconds

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gistread.book.normalise import count_words
-from gistread.evaluation.bootstrap import Estimate, Key, difference, estimate
 from gistread.evaluation.model import Document, Question
 from gistread.evaluation.places import covered, pages_with
+from gistread.evaluation.table import Estimate, Key, difference, estimate
 from gistread.evaluation.tasks.registry import TASKS
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.memory.passages import Passage, split_into_passages

@@ -7,9 +7,8 @@ import pytest
 
 from gistread.book.open import open_book
 from gistread.errors import ExitStatus
-from gistread.marking.model import Color, MarkKind, new_mark
+from gistread.marking.model import Color, MarkKind, new_mark, quote_at
 from gistread.marking.store import MarkStore
-from gistread.marking.text_quote import quote_at
 from gistread.paths import default_paths
 from gistread.user_data import SavedQuestion, UserData
 from tests.cli.conftest import Run

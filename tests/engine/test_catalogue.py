@@ -10,8 +10,7 @@ from gistread.engine.fetching.network import Network
 from gistread.engine.fetching.plan import plan_entry
 from gistread.engine.llama.fit import Gpu
 from gistread.engine.llama.library import Library
-from gistread.engine.recommendation import Machine, estimate_fit, needed_bytes, recommend
-from gistread.engine.this_machine import this_machine
+from gistread.engine.recommendation import Machine, estimate_fit, needed_bytes, recommend, this_machine
 from gistread.errors import EngineError, UsageError
 
 GB = 10**9
@@ -197,13 +196,13 @@ def test_what_the_graphics_card_has_free_counts_where_there_is_one(monkeypatch: 
     def asked() -> Library:
         return Library("0.3", (), ("CUDA",), (Gpu("card", 12 * GB, 16 * GB),))
 
-    monkeypatch.setattr("gistread.engine.this_machine.ask_library", asked)
-    monkeypatch.setattr("gistread.engine.this_machine.gpu_maker", lambda: "NVIDIA")
+    monkeypatch.setattr("gistread.engine.recommendation.ask_library", asked)
+    monkeypatch.setattr("gistread.engine.recommendation.gpu_maker", lambda: "NVIDIA")
     here = this_machine()
     assert 10 * GB < here.gpu_bytes < 12 * GB
     assert here.free_bytes > 0
     assert here.cores >= 1
-    monkeypatch.setattr("gistread.engine.this_machine.gpu_maker", lambda: "")
+    monkeypatch.setattr("gistread.engine.recommendation.gpu_maker", lambda: "")
     assert this_machine().gpu_bytes == 0
 
 
@@ -211,6 +210,6 @@ def test_a_library_that_cannot_be_asked_means_no_graphics_card(monkeypatch: pyte
     def asked() -> Library:
         raise EngineError("llama-cpp-python cannot be used.")
 
-    monkeypatch.setattr("gistread.engine.this_machine.ask_library", asked)
-    monkeypatch.setattr("gistread.engine.this_machine.gpu_maker", lambda: "NVIDIA")
+    monkeypatch.setattr("gistread.engine.recommendation.ask_library", asked)
+    monkeypatch.setattr("gistread.engine.recommendation.gpu_maker", lambda: "NVIDIA")
     assert this_machine().gpu_bytes == 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.engine import this_machine
+from gistread.engine import recommendation
 from gistread.engine.llama.fit import Gpu
 from gistread.engine.llama.library import Library
 from gistread.errors import EngineError
@@ -11,34 +11,34 @@ GB = 10**9
 
 
 def machine(monkeypatch: pytest.MonkeyPatch, maker: str, *gpus: Gpu) -> None:
-    monkeypatch.setattr(this_machine, "available_bytes", lambda: 8 * GB)
-    monkeypatch.setattr(this_machine, "gpu_maker", lambda: maker)
-    monkeypatch.setattr(this_machine, "ask_library", lambda: Library("0.3.36", (), ("CPU", "CUDA"), gpus))
+    monkeypatch.setattr(recommendation, "available_bytes", lambda: 8 * GB)
+    monkeypatch.setattr(recommendation, "gpu_maker", lambda: maker)
+    monkeypatch.setattr(recommendation, "ask_library", lambda: Library("0.3.36", (), ("CPU", "CUDA"), gpus))
 
 
 def test_without_a_card_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     machine(monkeypatch, "")
-    monkeypatch.setattr(this_machine, "ask_library", lambda: pytest.fail("asked"))
-    assert this_machine.free_for_models() == 8 * GB
+    monkeypatch.setattr(recommendation, "ask_library", lambda: pytest.fail("asked"))
+    assert recommendation.free_for_models() == 8 * GB
 
 
 def test_layers_are_shared_out_among_memory_and_cards(monkeypatch: pytest.MonkeyPatch) -> None:
     machine(monkeypatch, "NVIDIA", Gpu("a card", 24 * GB, 24 * GB))
-    assert 28 * GB < this_machine.free_for_models() < 32 * GB
+    assert 28 * GB < recommendation.free_for_models() < 32 * GB
 
 
 @pytest.mark.parametrize("maker", ["Apple", "AMD"])
 def test_memory_that_a_card_shares_counts_once(monkeypatch: pytest.MonkeyPatch, maker: str) -> None:
     machine(monkeypatch, maker, Gpu("a card", 8 * GB, 16 * GB, shares_memory=True))
-    assert this_machine.free_for_models() == 8 * GB
+    assert recommendation.free_for_models() == 8 * GB
 
 
 def test_a_card_that_llama_cpp_cannot_use_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     machine(monkeypatch, "NVIDIA")
-    assert this_machine.free_for_models() == 8 * GB
+    assert recommendation.free_for_models() == 8 * GB
 
     def broken() -> Library:
         raise EngineError("llama-cpp-python cannot be used.")
 
-    monkeypatch.setattr(this_machine, "ask_library", broken)
-    assert this_machine.free_for_models() == 8 * GB
+    monkeypatch.setattr(recommendation, "ask_library", broken)
+    assert recommendation.free_for_models() == 8 * GB

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from gistread.evaluation.bootstrap import difference, estimate
+from gistread.evaluation.table import difference, estimate
 
 
 def values(*documents: list[float]) -> dict[tuple[str, str], float]:

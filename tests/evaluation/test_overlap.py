@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from gistread.errors import GistreadError
-from gistread.evaluation import overlap
-from gistread.evaluation.overlap import contains, exact_match, rouge, token_f1
+from gistread.evaluation import metrics
+from gistread.evaluation.metrics import contains, exact_match, rouge, token_f1
 
 
 def test_rouge_of_a_prefix() -> None:
@@ -39,11 +39,11 @@ def test_without_the_package_the_error_says_how_to_install_it(monkeypatch: pytes
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", refuse)
-    overlap._scorer.cache_clear()
+    metrics._scorer.cache_clear()
     with pytest.raises(GistreadError, match="rouge-score") as refused:
         rouge("words that were", "not asked before")
     assert "gistread[eval]" in refused.value.hint
-    overlap._scorer.cache_clear()
+    metrics._scorer.cache_clear()
 
 
 @pytest.mark.parametrize(

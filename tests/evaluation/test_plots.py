@@ -4,9 +4,8 @@ from pathlib import Path
 
 from PIL import Image
 
-from gistread.evaluation.bootstrap import Estimate
 from gistread.evaluation.plots import TOKENS, HeatMap, draw_heat_maps, draw_scatter, heat_map_cells, heat_maps, plotted
-from gistread.evaluation.table import Row, tabulate
+from gistread.evaluation.table import Estimate, Row, tabulate
 from tests.evaluation.runs import make_asked
 
 

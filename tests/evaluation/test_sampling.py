@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gistread.evaluation.model import Document
-from gistread.evaluation.sampling import sample
+from gistread.evaluation.running import sample
 from tests.evaluation.runs import make_document
 
 DOCUMENTS = [make_document(name, questions) for name, questions in (("a", 5), ("b", 1), ("c", 3), ("d", 0), ("e", 4))]

@@ -11,8 +11,8 @@ from gistread.journal import encode_line
 from gistread.library.adding import add_file, add_folder
 from gistread.library.catalogue import Catalogue
 from gistread.library.entries import Order, in_order, list_entries, matching
-from gistread.library.finding import find_moved, is_this_book
 from gistread.library.model import LibraryEntry
+from gistread.library.scanning import find_moved, is_this_book
 from tests.library.conftest import Books, Make
 
 

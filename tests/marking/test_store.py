@@ -16,9 +16,8 @@ import pytest
 from gistread import journal
 from gistread.errors import StorageError
 from gistread.journal import Journal
-from gistread.marking.model import Color, Mark, MarkKind, new_mark, with_changes
+from gistread.marking.model import Color, Mark, MarkKind, new_mark, quote_at, with_changes
 from gistread.marking.store import MarkStore
-from gistread.marking.text_quote import quote_at
 from tests.permissions import obey_permissions
 
 BOOK, OTHER = "a" * 64, "b" * 64
@@ -161,7 +160,7 @@ WRITER = textwrap.dedent(
     import sys
     from pathlib import Path
     from gistread.marking.model import Color, MarkKind, with_changes, new_mark
-    from gistread.marking.text_quote import quote_at
+    from gistread.marking.model import quote_at
     from gistread.marking.store import MarkStore
     store, sha256, name, count = MarkStore(Path(sys.argv[1])), sys.argv[2], sys.argv[3], int(sys.argv[4])
     text = "the lamp went out " * 500

@@ -5,8 +5,7 @@ import time
 import pytest
 
 from gistread.book.model import Book, Chapter, Paragraph
-from gistread.search.book_search import BookSearch, SearchCancelled, SearchHits, SearchMode
-from gistread.search.pattern import PatternError
+from gistread.search.book_search import BookSearch, PatternError, SearchCancelled, SearchHits, SearchMode
 from tests.tui.books import long_book, small_book
 
 

@@ -4,7 +4,7 @@ import contextlib
 
 import pytest
 
-from gistread.search.pattern import PatternError, find_pattern
+from gistread.search.book_search import PatternError, find_pattern
 
 
 def found(text: str, expression: str) -> list[str]:

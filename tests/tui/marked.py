@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from gistread.marking.model import Mark, MarkKind, new_mark
+from gistread.marking.model import Mark, MarkKind, new_mark, quote_at
 from gistread.marking.store import MarkStore
-from gistread.marking.text_quote import quote_at
 from gistread.tui.app import GistreadApp
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import small_book

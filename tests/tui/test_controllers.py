@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gistread.marking.model import MarkKind, new_mark
+from gistread.marking.model import MarkKind, new_mark, quote_at
 from gistread.marking.store import MarkStore
-from gistread.marking.text_quote import quote_at
 from gistread.tui.commands import COMMANDS, Scope, with_keys
 from gistread.tui.defects import DefectError
 from gistread.tui.marking.panels import MarkScreen

@@ -8,8 +8,7 @@ import pytest
 from textual.widgets import Input, OptionList
 
 from gistread.config import Config
-from gistread.marking.model import Color, MarkKind, new_mark, with_changes
-from gistread.marking.text_quote import quote_at
+from gistread.marking.model import Color, MarkKind, new_mark, quote_at, with_changes
 from gistread.tui.marking.list_screen import MarksScreen
 from gistread.tui.marking.panels import LookupScreen
 from gistread.tui.screens.reading import ReadingScreen

@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 
 from gistread.book.model import Book, Chapter, Paragraph
-from gistread.book.print_pages import page_at, page_count, page_start
 from gistread.config import Config
 from gistread.reading_speed import ReadingSpeedFile, SpeedSample
 from gistread.tui.layout import Pane
-from gistread.tui.progress import Meter, chapter_words, fitting, place_words
+from gistread.tui.progress import Meter, chapter_words, fitting, page_at, page_count, page_start, place_words
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import app_on, lines, opened, paths_in, until
 

@@ -20,12 +20,12 @@ from gistread.config import Config
 from gistread.engine.model_source import ModelSource, find_source
 from gistread.engine.protocol import Engine, EngineInfo
 from gistread.errors import NoEmbeddingModelError, UsageError
-from gistread.evaluation import memory_figures, overlap, running
+from gistread.evaluation import memory_figures, running
 from gistread.evaluation.judge import rate_all
+from gistread.evaluation.metrics import rouge
 from gistread.evaluation.model import Document
 from gistread.evaluation.outcomes import FILE_NAME, OutcomeFile, by_reader, read_outcomes
-from gistread.evaluation.remaining import seconds_left
-from gistread.evaluation.sampling import sample
+from gistread.evaluation.running import sample, seconds_left
 from gistread.evaluation.settings import RunSettings, data_hash, settle
 from gistread.evaluation.tasks.registry import TASKS
 from gistread.evaluation.tasks.task import Task, TaskOptions
@@ -60,7 +60,7 @@ def run_task(arguments: argparse.Namespace) -> Path:
         problem = "needs a data file" if arguments.data is None else f"cannot find {arguments.data}"
         raise UsageError(f"eval {task.name} {problem}.", f"Get it from {task.source} and give it with --data FILE.")
     if any(name.startswith("rouge") for name in task.metrics):
-        overlap.rouge("a", "a")  # Raises now rather than after the first answer if its library is missing.
+        rouge("a", "a")  # Raises now rather than after the first answer if its library is missing.
     reading = find_source(arguments.model or config.model)
     readers: tuple[str, ...] = arguments.readers
     try:

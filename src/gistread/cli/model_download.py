@@ -18,8 +18,7 @@ from gistread.engine.fetching.progress import Progress
 from gistread.engine.fetching.text import entry_facts, fit_text, plan_lines, progress_text, share_of
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.model_kinds import makes_vectors
-from gistread.engine.recommendation import Machine, Recommendation, estimate_fit, needed_bytes, recommend
-from gistread.engine.this_machine import this_machine
+from gistread.engine.recommendation import Machine, Recommendation, estimate_fit, needed_bytes, recommend, this_machine
 from gistread.errors import UsageError
 from gistread.paths import default_paths
 from gistread.units import format_size

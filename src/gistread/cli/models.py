@@ -26,8 +26,8 @@ from gistread.engine.models import (
     split_adapter,
     with_adapter,
 )
+from gistread.engine.recommendation import free_for_models
 from gistread.engine.remote.address import is_address
-from gistread.engine.this_machine import free_for_models
 from gistread.errors import ExitStatus, GistreadError, UsageError
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.paths import default_paths

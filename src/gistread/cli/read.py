@@ -52,7 +52,7 @@ def _sample(config: Config, model: str) -> ExitStatus:
 def _last_book() -> Path:
     from gistread.library.catalogue import Catalogue
     from gistread.library.entries import list_entries
-    from gistread.library.finding import find_moved
+    from gistread.library.scanning import find_moved
     from gistread.user_data import UserData
 
     paths = default_paths()

@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gistread.engine.catalogue import CatalogueEntry
+from gistread.engine.llama.fit import FreeMemory, free_memory
+from gistread.engine.llama.library import ask_library
+from gistread.engine.llama.machine import APPLE, available_bytes, gpu_maker, physical_cores
+from gistread.errors import EngineError
 from gistread.units import format_size
 
 WINDOW_TOKENS = 8_192  # Window that a recommended model must have memory for: some pages and the gists of a long book
@@ -90,3 +94,23 @@ def _window(entry: CatalogueEntry, free_bytes: int) -> int:
         return entry.context_tokens
     tokens = (free_bytes - needed_bytes(entry, 0)) // entry.kv_bytes_per_token
     return min(tokens // 1024 * 1024, entry.context_tokens or tokens)
+
+
+def this_machine() -> Machine:
+    """Takes a second on a machine with a graphics card, to ask llama.cpp about it."""
+    free = _free_memory(bool(gpu_maker()))
+    return Machine(free.memory_bytes, free.gpu_bytes or 0, physical_cores())
+
+
+def free_for_models() -> int:
+    """Free bytes for a model whose layers may be split between memory and cards."""
+    free = _free_memory(gpu_maker() not in ("", APPLE))  # Apple's cards share the machine's memory.
+    return free.memory_bytes if free.shared else free.memory_bytes + (free.gpu_bytes or 0)
+
+
+def _free_memory(has_cards: bool) -> FreeMemory:
+    try:
+        gpus = ask_library().gpus if has_cards else ()
+    except EngineError:
+        gpus = ()
+    return free_memory(available_bytes(), gpus)

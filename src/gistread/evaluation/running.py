@@ -1,21 +1,24 @@
 """Runs every reader over every sampled question, document by document, and resumes a killed run."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from statistics import fmean
+from typing import TypeVar
 
 from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import Engine
 from gistread.errors import EngineError, GistreadError
 from gistread.evaluation.asking import ask
-from gistread.evaluation.merging import Tell, merged
 from gistread.evaluation.metrics import COSTS, Case, scores
 from gistread.evaluation.model import Document, Outcome, Question
-from gistread.evaluation.outcomes import AnsweredQuestion, Key, OutcomeFile
+from gistread.evaluation.outcomes import AnsweredQuestion, Key, OutcomeFile, by_reader
 from gistread.evaluation.tasks.task import Task
 from gistread.memory.artifacts import ALL_SUMMARIES, ArtifactModels, build_artifacts
+from gistread.memory.estimate import Pace
 from gistread.memory.focus import GistFocus
 from gistread.memory.model import DEFAULT_READING_MODE, GistMemory, PageSize, ReadingMethod
 from gistread.memory.reading import read_book
@@ -25,6 +28,10 @@ from gistread.presets import FICTION, Preset, built_in_presets
 from gistread.readers.lookups import prepare
 from gistread.readers.options import ReaderOptions
 from gistread.readers.registry import METHODS
+
+Event = TypeVar("Event")
+
+Tell = Callable[[Event], Awaitable[None]]
 
 FAILURES_IN_A_ROW = 5  # Engine failures in a row that end a run
 
@@ -272,3 +279,79 @@ def _size(document: Document, engine: Engine, config: RunConfig) -> PageSize:
         min_words=wished.min_words if wished else None,
         max_words=wished.max_words if wished else None,
     )
+
+
+def seconds_left(
+    plan: Plan, known: Mapping[Key, AnsweredQuestion], read: Iterable[str], pace: Pace, at_once: int = 1
+) -> float | None:
+    """Seconds for unanswered questions and unfinished memories; None before anything was timed."""
+    todo = plan.todo(known)
+    if not todo:
+        return 0.0
+    per_reader = {
+        reader: fmean(asked.outcome.seconds for asked in each) for reader, each in by_reader(known.values()).items()
+    }
+    there = set(read)
+    words = {
+        one.document.id: one.document.book.words
+        for one in todo
+        if METHODS[one.reader].uses_memory and one.document.id not in there
+    }
+    speed = pace.words_per_s
+    if not per_reader or (words and speed is None):
+        return None
+    # A reader not asked yet is assumed to be as fast as the others.
+    usual = fmean(per_reader.values())
+    asking = sum(len(one.questions) * per_reader.get(one.reader, usual) for one in todo)
+    return asking / at_once + (sum(words.values()) / speed if words and speed else 0.0)
+
+
+def sample(documents: Iterable[Document], limit: int, seed: int, most_documents: int = 0) -> list[Document]:
+    """At most `limit` questions, taken from documents in turn, of at most `most_documents` (0: all)."""
+    found = [document for document in documents if document.questions]
+    drawn = sorted(found, key=lambda document: _lot(seed, document.id))[: most_documents or None]
+    turns = [
+        (turn, place, question.id)
+        for place, document in enumerate(drawn)
+        for turn, question in enumerate(sorted(document.questions, key=lambda q: _lot(seed, document.id, q.id)))
+    ]
+    chosen: dict[str, set[str]] = {}
+    for _, place, question_id in sorted(turns)[: limit or None]:
+        chosen.setdefault(drawn[place].id, set()).add(question_id)
+    return [
+        replace(document, questions=tuple(q for q in document.questions if q.id in chosen[document.id]))
+        for document in found
+        if document.id in chosen
+    ]
+
+
+def _lot(seed: int, *names: str) -> str:
+    return hashlib.sha256("\0".join((str(seed), *names)).encode()).hexdigest()
+
+
+async def merged(work: Callable[[Tell[Event]], Awaitable[None]]) -> AsyncGenerator[Event]:
+    """The events that `work` emits. Raises its first error; closing the stream cancels it."""
+    told: asyncio.Queue[tuple[Event, asyncio.Future[None]] | None] = asyncio.Queue()
+
+    async def tell(event: Event) -> None:
+        taken = asyncio.get_running_loop().create_future()
+        told.put_nowait((event, taken))
+        await taken
+
+    task = asyncio.ensure_future(work(tell))
+    task.add_done_callback(lambda _: told.put_nowait(None))
+    try:
+        while (next_event := await told.get()) is not None:
+            event, taken = next_event
+            yield event
+            if not taken.done():
+                taken.set_result(None)
+        await task
+    except BaseExceptionGroup as group:
+        first: BaseException = group
+        while isinstance(first, BaseExceptionGroup):
+            first = first.exceptions[0]
+        raise first from None
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)

@@ -13,7 +13,7 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import accumulate, takewhile
 
-from gistread.marking.text_quote import TextQuote
+from gistread.marking.model import TextQuote
 
 # Scripts without spaces are compared by character.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"

@@ -6,8 +6,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from gistread.journal import Journal, Record, check_version, read_records
-from gistread.marking.model import Color, Mark, MarkKind, merge_marks, sorted_marks
-from gistread.marking.text_quote import TextQuote
+from gistread.marking.model import Color, Mark, MarkKind, TextQuote, merge_marks, sorted_marks
 
 _VERSION = 1
 _WAIT_S = 2.0  # Seconds to wait for another process's write, which takes milliseconds

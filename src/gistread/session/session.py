@@ -20,12 +20,11 @@ from gistread.presets import Preset, read_presets
 from gistread.readers.events import Answered, ReaderEvent, Steering
 from gistread.readers.registry import DEFAULT_READER, METHODS
 from gistread.session import events as told
-from gistread.session.answer import Answer, answer_of
+from gistread.session.answer import Answer, Question, answer_of
 from gistread.session.core import Core, Listener
 from gistread.session.events import Activity, AskingState, Obstacle, ReadingEvent, ReadingState, SessionEvent
 from gistread.session.machine import Job
 from gistread.session.models import MakeEngine, engine_maker, lazy_embedder
-from gistread.session.question import Question
 
 _UNLOADED = (Phase.STOPPED, Phase.LOADING, Phase.FAILED)
 _NOT_READY = {

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gistread.book.sniff import SERIES_SUFFIX
-from gistread.library import adding, finding
+from gistread.library import adding, scanning
 from gistread.library.catalogue import Catalogue, examine_file
 from gistread.library.entries import list_entries
 from gistread.library.model import BookFile, LibraryEntry
@@ -51,12 +51,12 @@ class Books:
 
     def find(self, entry: LibraryEntry) -> Path | None:
         """Look for the moved file of a book nearby, and remember its new place."""
-        found = finding.find_moved(entry, self.catalogue.read().folders)
+        found = scanning.find_moved(entry, self.catalogue.read().folders)
         return self._moved(entry, found.path) if found else None
 
     def locate(self, entry: LibraryEntry, path: Path) -> Path | None:
         """Remember a path named by the person; None if another book is there. Raises BookError."""
-        return self._moved(entry, path) if finding.is_this_book(entry, path) else None
+        return self._moved(entry, path) if scanning.is_this_book(entry, path) else None
 
     def _moved(self, entry: LibraryEntry, path: Path) -> Path:
         file = replace(

@@ -18,8 +18,7 @@ from gistread.engine.fetching.partial_file import UnfinishedDownload, unfinished
 from gistread.engine.fetching.plan import FetchedModel, Plan, check_disk, discard, get, make_plan, present_bytes
 from gistread.engine.fetching.progress import Progress
 from gistread.engine.fetching.text import entry_facts, fit_text, plan_lines, progress_text, share_of
-from gistread.engine.recommendation import Machine, recommend
-from gistread.engine.this_machine import this_machine
+from gistread.engine.recommendation import Machine, recommend, this_machine
 from gistread.errors import GistreadError
 from gistread.tui.model_rows import ModelRow, Section
 from gistread.tui.screens.listing import ListScreen, Row

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from gistread.book.model import Book
-from gistread.book.print_pages import page_at, page_count
 from gistread.errors import StorageError
 from gistread.reading_speed import ReadingSpeedFile, SpeedSample, estimate_speed
 from gistread.units import format_duration
@@ -143,3 +142,22 @@ def fitting(parts: Sequence[str], room: int) -> str:
         if len(text) <= room:
             return text
     return ""
+
+
+WORDS = 250  # Per printed page, as publishers estimate
+
+
+def page_count(book: Book) -> int:
+    """At least 1."""
+    return max(1, round(book.words / WORDS))
+
+
+def page_at(book: Book, offset: int) -> int:
+    count = page_count(book)
+    return min(count, 1 + max(0, offset) * count // max(1, len(book.text)))
+
+
+def page_start(book: Book, page: int) -> int:
+    """Offset of a page's first character; `page` is clamped to the book."""
+    count = page_count(book)
+    return -(-(min(max(1, page), count) - 1) * len(book.text) // count)

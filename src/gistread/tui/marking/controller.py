@@ -8,9 +8,8 @@ from textual.content import Content
 
 from gistread.book.normalise import count_words
 from gistread.errors import GistreadError, StorageError
-from gistread.marking.model import Color, Mark, MarkKind, new_mark, with_changes
+from gistread.marking.model import Color, Mark, MarkKind, new_mark, quote_at, with_changes
 from gistread.marking.store import MarkStore
-from gistread.marking.text_quote import quote_at
 from gistread.tui.marking.caret import Unit, whole_words
 from gistread.tui.marking.describe import COLOR_SIGNS, is_passage, mark_at, name_of, text_marks, title_of, words_of
 from gistread.tui.marking.sync import POLL_S, MarkSync

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from gistread.book.formats.numerals import parse_number
 from gistread.book.model import Book
-from gistread.book.print_pages import page_count, page_start
 from gistread.search.tokens import folded
+from gistread.tui.progress import page_count, page_start
 
 MOST = 8
 HINT = "40% · p12 · chapter 7 or how its title begins · +5% · @ and an offset"

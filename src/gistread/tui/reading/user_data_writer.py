@@ -9,7 +9,7 @@ from gistread.book.model import Book
 from gistread.errors import StorageError
 from gistread.library.catalogue import Catalogue
 from gistread.library.metadata import book_file_of
-from gistread.marking.text_quote import quote_at
+from gistread.marking.model import quote_at
 from gistread.user_data import SavedQuestion, UserData
 
 REST_S = 1.0  # how long a place must be at rest before it is written

@@ -18,7 +18,7 @@ from gistread.engine.llama.machine import available_bytes
 from gistread.engine.model_files import Availability, ModelFile
 from gistread.engine.model_search import SUFFIX, starter_path
 from gistread.engine.models import each_model
-from gistread.engine.this_machine import free_for_models
+from gistread.engine.recommendation import free_for_models
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.tui.commands import own_keys
 from gistread.tui.model_downloads import FETCH, MORE, ModelDownloads

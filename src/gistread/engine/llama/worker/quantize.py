@@ -1,4 +1,4 @@
-"""Requantizes a model: `python -m gistread.engine.llama.worker.quantize SOURCE TARGET TYPE [ADAPTER]`.
+"""Requantizes a model, with an adapter merged into it if there is one (`quantize SOURCE TARGET TYPE [ADAPTER]`).
 
 A process of its own because llama.cpp's quantization can only be stopped by killing it. The target appears under its
 name when it is complete. When standard input closes, the process removes the partial file and exits.
@@ -6,20 +6,28 @@ name when it is complete. When standard input closes, the process removes the pa
 
 import contextlib
 import ctypes
+import math
 import os
 import signal
 import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import llama_cpp as llama
+import numpy as np
+import numpy.typing as npt
 
+from gistread.engine.llama.gguf import read_tensors, read_values
+from gistread.engine.llama.gguf_contents import Tensor
 from gistread.engine.llama.machine import physical_cores
 from gistread.engine.llama.requantized_copy import partial_copy, plain_copy
-from gistread.engine.llama.worker.lora import merge
 
 _NICENESS = 5
+_ALPHA = "adapter.lora.alpha"
+_A, _B = ".lora_a", ".lora_b"
+_DTYPES: dict[int, np.dtype[Any]] = {0: np.dtype("<f4"), 1: np.dtype("<f2")}  # Unquantized tensor types
 
 
 def convert(source: Path, target: Path, quantization: str, adapter: Path | None = None) -> bool:
@@ -32,7 +40,7 @@ def convert(source: Path, target: Path, quantization: str, adapter: Path | None 
         if adapter is not None:
             if not _quantize(source, plain, "F16"):
                 return False
-            merge(plain, adapter)
+            _merge(plain, adapter)
             source = plain
         if not _quantize(source, partial, quantization):
             return False
@@ -59,6 +67,31 @@ def _exit_with_pipe(unfinished: Sequence[Path]) -> None:
         with contextlib.suppress(OSError):
             path.unlink(missing_ok=True)
     os._exit(1)
+
+
+def _merge(model: Path, adapter: Path) -> None:
+    """Add the adapter to the weights of `model`, in place. Raises ValueError if it does not match."""
+    (start, weights), (adapter_start, matrices) = read_tensors(model), read_tensors(adapter)
+    alpha = float(read_values(adapter, (_ALPHA,)).get(_ALPHA, 0))  # type: ignore[arg-type]
+    for name in sorted(matrices):
+        target = weights.get(name.removesuffix(_A).removesuffix(_B))
+        if target is None or not name.startswith("blk."):
+            raise ValueError(f"{name} matches no layer of the model")
+        if name.endswith(_A):
+            low = _read(adapter, adapter_start, matrices[name])
+            up = _read(adapter, adapter_start, matrices[f"{name.removesuffix(_A)}{_B}"])
+            change = (up @ low) * (alpha / len(low) if alpha else 1.0)
+            before = _read(model, start, target)
+            with model.open("r+b") as file:
+                file.seek(start + target.offset)
+                file.write((before + change).astype(_DTYPES[target.kind]).tobytes())
+
+
+def _read(path: Path, start: int, tensor: Tensor) -> npt.NDArray[np.float32]:
+    if tensor.kind not in _DTYPES:
+        raise ValueError(f"{path.name} has quantized matrices")
+    found = np.fromfile(path, _DTYPES[tensor.kind], math.prod(tensor.shape), offset=start + tensor.offset)
+    return found.astype(np.float32).reshape(tensor.shape)
 
 
 def main() -> None:
