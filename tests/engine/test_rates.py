@@ -1,5 +1,6 @@
 """How fast the engine is here: measured once, kept, and told to the scheduler."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ async def test_without_a_cache_nothing_is_measured(tiny: Path, start: StartEngin
 
 
 async def test_rates_are_measured_once_and_stored(tiny: Path, start: StartEngine, tmp_path: Path) -> None:
-    info = (await start(tiny, cache=tmp_path, fast_weights="never")).info
+    info = (await start(tiny, cache=tmp_path, fast_weights="never", measure=True)).info
     assert info.rates is not None
     assert info.rates.prefill > 0
     assert [n for n, _ in info.rates.decode][:2] == [1, 2]
@@ -45,19 +46,29 @@ async def test_rates_are_measured_once_and_stored(tiny: Path, start: StartEngine
     assert (second.rates, second.parallel) == (told.rates, told.parallel)
 
 
+async def test_a_loaded_model_is_measured_when_nothing_has_been_asked_for_a_while(
+    tiny: Path, start: StartEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gistread.engine.llama.supervisor._LOOK_EVERY_S", 0.01)
+    engine = await start(tiny, cache=tmp_path, fast_weights="never")
+    await next(task for task in asyncio.all_tasks() if task.get_name() == "measure-rates")
+    assert engine.info.rates is not None
+    ((_, measured),) = Measurements(tmp_path / "measured.json").of_model(engine.info.fingerprint).items()
+    assert measured == Measurement(engine.info.rates, engine.info.parallel)
+
+
 async def test_a_cache_that_cannot_be_written_is_no_error(tiny: Path, start: StartEngine, tmp_path: Path) -> None:
     file = tmp_path / "a file"
     file.write_text("in the way")
-    assert (await start(tiny, cache=file)).info.rates is not None
+    assert (await start(tiny, cache=file, measure=True)).info.rates is not None
 
 
 async def test_on_a_machine_where_others_have_the_cores_nothing_is_believed_or_kept(
     tiny: Path, start: StartEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gistread.engine.llama.measurements.UNDISTURBED_SHARE", 2.0)
-    info = (await start(tiny, cache=tmp_path)).info
+    info = (await start(tiny, cache=tmp_path, measure=True)).info
     assert info.rates is None
-    assert info.parallel == 4
     assert not (tmp_path / "measured.json").exists()
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gistread.engine.llama import requantized_copy
+from gistread.engine.llama import requantized_copy, weight_variants
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.measurements import Measurement, Measurements
 from gistread.engine.llama.messages import Loaded
@@ -80,19 +80,53 @@ def exists(header: GgufHeader, cache: Path) -> bool:
     return copy_path(header, cache / WEIGHTS).exists()
 
 
-async def test_the_faster_form_is_used_and_the_second_start_only_loads_it(header: GgufHeader, tmp_path: Path) -> None:
+async def test_the_copy_of_a_small_model_is_used_without_measuring_before_the_first_page(
+    header: GgufHeader, tmp_path: Path
+) -> None:
     fake = Fake()
     chosen = await load_fastest(fake.steps, header, tmp_path, "ask")
-    assert fake.done == ["load original", "measure original", "make", "load copy", "measure copy"]
-    assert (chosen.measured, chosen.weights) == (QUICK, "Q8_0 copy of F32")
+    assert fake.done == ["make", "load copy"]
+    assert (chosen.measured, chosen.weights) == (Measurement(None, 4), "Q8_0 copy of F32")
+    assert chosen.setup is not None, "it may be measured later"
+    Measurements(tmp_path / MEASUREMENTS).store(chosen.setup, QUICK)
     again = Fake()
-    assert await load_fastest(again.steps, header, tmp_path, "ask") == chosen
+    assert (await load_fastest(again.steps, header, tmp_path, "ask")).measured == QUICK
+    assert again.done == ["load copy"]
+
+
+async def test_a_model_without_a_copy_is_loaded_and_not_measured(header: GgufHeader, tmp_path: Path) -> None:
+    fake = Fake()
+    chosen = await load_fastest(fake.steps, header, tmp_path, "never")
+    assert fake.done == ["load original"]
+    assert chosen.setup is not None
+
+
+async def test_the_variants_of_a_large_model_are_compared_once(
+    header: GgufHeader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requantized_copy, "UNASKED_BYTES", 1000)
+    await compared_once(header, tmp_path, measure=False)
+
+
+async def test_asked_to_measure_it_compares_the_variants_of_a_small_model_too(
+    header: GgufHeader, tmp_path: Path
+) -> None:
+    await compared_once(header, tmp_path, measure=True)
+
+
+async def compared_once(header: GgufHeader, cache: Path, *, measure: bool) -> None:
+    fake = Fake()
+    chosen = await load_fastest(fake.steps, header, cache, "always", measure=measure)
+    assert fake.done == ["load original", "measure original", "make", "load copy", "measure copy"]
+    assert (chosen.measured, chosen.weights, chosen.setup) == (QUICK, "Q8_0 copy of F32", None)
+    again = Fake()
+    assert await load_fastest(again.steps, header, cache, "always", measure=measure) == chosen
     assert again.done == ["load copy"]
 
 
 async def test_a_copy_that_is_slower_is_removed_and_not_made_again(header: GgufHeader, tmp_path: Path) -> None:
     fake = Fake(QUICK, SLOW)
-    chosen = await load_fastest(fake.steps, header, tmp_path, "ask")
+    chosen = await load_fastest(fake.steps, header, tmp_path, "ask", measure=True)
     assert (chosen.measured, chosen.weights) == (QUICK, "F32")
     assert fake.done[-1] == "load original"
     assert not exists(header, tmp_path)
@@ -106,9 +140,21 @@ async def test_no_copy_on_a_gpu_or_where_the_settings_say_never(
     header: GgufHeader, tmp_path: Path, on_gpu: bool, setting: str
 ) -> None:
     fake = Fake(on_gpu=on_gpu)
-    chosen = await load_fastest(fake.steps, header, tmp_path, setting)  # type: ignore[arg-type]
+    chosen = await load_fastest(fake.steps, header, tmp_path, setting, measure=True)  # type: ignore[arg-type]
     assert fake.done == ["load original", "measure original"]
     assert chosen.weights == "F32"
+
+
+async def test_with_a_graphics_card_no_copy_is_made_before_the_card_was_tried(
+    header: GgufHeader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(weight_variants, "gpu_maker", lambda: "NVIDIA")
+    fake = Fake(on_gpu=True)
+    await load_fastest(fake.steps, header, tmp_path, "ask")
+    assert fake.done == ["load original", "measure original"], "measuring takes no time on a card"
+    unused = Fake()
+    await load_fastest(unused.steps, header, tmp_path / "without support", "ask")
+    assert unused.done == ["load original", "make", "load copy"]
 
 
 async def test_a_large_copy_is_made_with_leave_only(
@@ -130,22 +176,13 @@ async def test_when_the_copy_does_not_work_the_file_itself_is_used_and_it_is_not
 ) -> None:
     fake = Fake()
     fake.broken.add(broken)
-    chosen = await load_fastest(fake.steps, header, tmp_path, "ask")
-    assert (chosen.measured, chosen.weights) == (SLOW, "F32")
+    chosen = await load_fastest(fake.steps, header, tmp_path, "ask", measure=broken.startswith("measure"))
+    assert chosen.weights == "F32"
     assert fake.done[-1] == "load original"
     assert not exists(header, tmp_path)
     again = Fake()
     await load_fastest(again.steps, header, tmp_path, "ask")
     assert again.done == ["load original"]
-
-
-async def test_a_copy_that_stops_loading_is_made_again(header: GgufHeader, tmp_path: Path) -> None:
-    await load_fastest(Fake().steps, header, tmp_path, "ask")
-    fake = Fake()
-    fake.broken.add("load copy")
-    chosen = await load_fastest(fake.steps, header, tmp_path, "ask")
-    assert "make" in fake.done
-    assert chosen.weights == "F32"
 
 
 @pytest.mark.parametrize("damage", [lambda data: data[: len(data) // 2], lambda data: b"", lambda data: b"GGUF"])
@@ -158,7 +195,7 @@ async def test_a_damaged_copy_is_made_again(
     fake = Fake()
     chosen = await load_fastest(fake.steps, header, tmp_path, "ask")
     assert chosen.weights == "Q8_0 copy of F32"
-    assert fake.done == ["load original", "make", "load copy"]
+    assert fake.done == ["make", "load copy"]
 
 
 async def test_a_model_that_the_measurement_is_too_much_for_can_still_be_used(
@@ -166,7 +203,7 @@ async def test_a_model_that_the_measurement_is_too_much_for_can_still_be_used(
 ) -> None:
     fake = Fake()
     fake.broken.add("measure original")
-    chosen = await load_fastest(fake.steps, header, tmp_path, "ask")
+    chosen = await load_fastest(fake.steps, header, tmp_path, "ask", measure=True)
     assert chosen.measured.rates is None
     assert fake.done == ["load original", "measure original", "load original"]
 
@@ -177,15 +214,15 @@ async def test_what_was_measured_while_other_programs_were_at_work_decides_nothi
 ) -> None:
     nothing = Measurement(None, 4)
     fake = Fake(original=SLOW if disturbed else nothing, copy=nothing if disturbed else QUICK)
-    chosen = await load_fastest(fake.steps, header, tmp_path, "ask")
+    chosen = await load_fastest(fake.steps, header, tmp_path, "ask", measure=True)
     assert chosen.weights == "F32"
-    later = await load_fastest(Fake().steps, header, tmp_path, "ask")
+    later = await load_fastest(Fake().steps, header, tmp_path, "ask", measure=True)
     assert later.weights == "Q8_0 copy of F32"
 
 
 async def test_a_model_that_cannot_be_loaded_is_an_error(header: GgufHeader, tmp_path: Path) -> None:
     fake = Fake()
-    fake.broken.add("load original")
+    fake.broken |= {"make", "load original"}
     with pytest.raises(EngineError, match="load original"):
         await load_fastest(fake.steps, header, tmp_path, "ask")
 
@@ -279,7 +316,7 @@ async def test_the_engine_stays_the_same_model_whatever_form_is_used(
     tiny: Path, header: GgufHeader, start: StartEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gistread.engine.llama.measurements.UNDISTURBED_SHARE", 0.0)
-    info = (await start(tiny, cache=tmp_path)).info
+    info = (await start(tiny, cache=tmp_path, measure=True)).info
     assert (info.name, info.fingerprint) == (header.name, header.fingerprint)
     forms = {setup.variant for setup in Measurements(tmp_path / MEASUREMENTS).of_model(header.fingerprint)}
     assert forms == {"", "Q8_0"}

@@ -182,7 +182,7 @@ async def test_a_worker_that_dies_between_two_steps_of_its_start_is_an_error(
     name = "load" if when == "loaded" else "measure_rates"
     real = getattr(WorkerProcess, name)
     monkeypatch.setattr(WorkerProcess, name, killing)
-    engine = LlamaEngine(tiny, cache=tmp_path)
+    engine = LlamaEngine(tiny, cache=tmp_path, measure=True)
     with pytest.raises(EngineError, match="process ended"):
         await asyncio.wait_for(engine.start(), 30)
     assert engine.state.phase is Phase.FAILED

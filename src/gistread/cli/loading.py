@@ -17,9 +17,11 @@ from gistread.readers.registry import METHODS
 
 
 @asynccontextmanager
-async def loaded(model: ModelSource, config: Config, line: ProgressLine) -> AsyncIterator[Engine]:
-    """An engine with this model loaded. Raises EngineError."""
-    engine = new_engine(model, config, default_paths())
+async def loaded(
+    model: ModelSource, config: Config, line: ProgressLine, *, measure: bool = False
+) -> AsyncIterator[Engine]:
+    """An engine with this model loaded, and measured at once if asked for. Raises EngineError."""
+    engine = new_engine(model, config, default_paths(), measure=measure)
 
     def show_loading(state: EngineState) -> None:
         if state.phase is Phase.LOADING:
@@ -37,9 +39,9 @@ async def loaded(model: ModelSource, config: Config, line: ProgressLine) -> Asyn
 
 
 async def load_info(model: ModelSource, config: Config) -> EngineInfo:
-    """Load a model, show that, and unload it. Raises EngineError."""
+    """Load and measure a model, show that, and unload it. Raises EngineError."""
     with ProgressLine() as line:
-        async with loaded(model, config, line) as engine:
+        async with loaded(model, config, line, measure=True) as engine:
             return engine.info
 
 

@@ -82,8 +82,8 @@ def header_of(source: ModelSource) -> GgufHeader:
     return read_adapted_header(source.path, source.adapter)
 
 
-def new_engine(source: ModelSource, config: Config, paths: Paths) -> "Engine":
-    """Create an engine for a model, not started."""
+def new_engine(source: ModelSource, config: Config, paths: Paths, *, measure: bool = False) -> "Engine":
+    """Create an engine for a model, not started. `measure`: as for `LlamaEngine`."""
     if source.server is not None:
         from gistread.engine.remote.client import RemoteEngine
 
@@ -111,6 +111,7 @@ def new_engine(source: ModelSource, config: Config, paths: Paths) -> "Engine":
         log=paths.worker_log,
         cache=paths.cache,
         fast_weights=config.fast_weights,
+        measure=measure,
     )
 
 

@@ -10,7 +10,7 @@ from gistread.config import FastWeights
 from gistread.engine.llama import messages
 from gistread.engine.llama.fit import DEFAULT_OPTIONS, LoadOptions
 from gistread.engine.llama.gguf import GgufHeader, read_adapted_header
-from gistread.engine.llama.measurements import Measurement
+from gistread.engine.llama.measurements import MeasuredSetup, Measurement, Measurements
 from gistread.engine.llama.requantized_copy import make_copy
 from gistread.engine.llama.supervisor import SupervisedWorker
 from gistread.engine.llama.token_counter import VerifiedCounter
@@ -35,7 +35,9 @@ from gistread.engine.protocol import (
     final_completion,
 )
 from gistread.engine.remote.address import named_fingerprint
-from gistread.paths import SNAPSHOTS
+from gistread.paths import MEASUREMENTS, SNAPSHOTS
+
+_MOST_MEASUREMENTS = 3  # A measurement counts only if nothing else uses the processor or the model
 
 
 class LlamaEngine:
@@ -51,10 +53,11 @@ class LlamaEngine:
         cache: Path | None = None,
         snapshots: Path | None = None,
         fast_weights: FastWeights = "ask",
+        measure: bool = False,
     ) -> None:
         """`adapter`: LoRA adapter. `log`: file for llama.cpp's messages. `cache`: directory of measurements and
         requantized copies; None: nothing is measured or requantized. `snapshots`: directory of prompt cache files;
-        by default a folder in `cache`.
+        by default a folder in `cache`. `measure`: measure the model as it is loaded, not later when it is idle.
         """
         self._path = model_path
         self._adapter = adapter
@@ -63,6 +66,8 @@ class LlamaEngine:
         self._cache = cache
         self._snapshots = snapshots or (cache / SNAPSHOTS if cache else None)
         self._fast_weights = fast_weights
+        self._measure = measure
+        self._measuring: asyncio.Task[None] | None = None
         self._worker = SupervisedWorker(self._load_model, log)
         self._counter = VerifiedCounter(model_path, self._tokenize)
 
@@ -92,6 +97,9 @@ class LlamaEngine:
         return await self._worker.start()
 
     async def close(self) -> None:
+        if self._measuring is not None:
+            self._measuring.cancel()
+            await asyncio.gather(self._measuring, return_exceptions=True)
         await self._counter.close()
         await self._worker.close()
 
@@ -118,9 +126,24 @@ class LlamaEngine:
             loaded = await self._load(self._path, header)
             return LoadedVariant(loaded, Measurement(None, loaded.parallel), header.quantization)
         actions = WorkerActions(lambda path: self._load(path, header), self._worker.measure_rates, self._make_copy)
-        chosen = await load_fastest(actions, header, self._cache, self._fast_weights)
+        chosen = await load_fastest(actions, header, self._cache, self._fast_weights, measure=self._measure)
         self._worker.send(messages.Configure(chosen.measured.parallel))
+        if chosen.setup and self._measuring is None:
+            measuring = self._measure_when_idle(Measurements(self._cache / MEASUREMENTS), chosen.setup)
+            self._measuring = asyncio.create_task(measuring, name="measure-rates")
         return chosen
+
+    async def _measure_when_idle(self, measurements: Measurements, setup: MeasuredSetup) -> None:
+        for _ in range(_MOST_MEASUREMENTS):
+            measured = await self._worker.measure_when_idle()
+            if measured is None:
+                measurements.store(setup, Measurement(None, 1))
+                return
+            if measured.rates is not None:
+                measurements.store(setup, measured)
+                self._worker.send(messages.Configure(measured.parallel))
+                self._worker.info = replace(self._worker.info, rates=measured.rates, parallel=measured.parallel)
+                return
 
     async def _load(self, path: Path, header: GgufHeader) -> messages.Loaded:
         """Load this file, with smaller layouts if the process dies; a requantized copy in full or not at all."""

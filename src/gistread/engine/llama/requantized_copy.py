@@ -41,12 +41,17 @@ def copy_bytes(header: GgufHeader) -> int:
     return round(header.parameters * _BYTES_PER_WEIGHT)
 
 
+def is_small(header: GgufHeader) -> bool:
+    """Whether a copy is made unasked."""
+    return copy_bytes(header) <= UNASKED_BYTES
+
+
 def obstacle(header: GgufHeader, folder: Path, *, allow_large: bool) -> str:
     """Why no copy can be made, for the person; empty if one can. `allow_large`: the person asked for it."""
     size = copy_bytes(header)
     if size > ALL_COPIES_BYTES:
         return f"a copy would take {format_size(size)}; all copies may take {format_size(ALL_COPIES_BYTES)}"
-    if size > UNASKED_BYTES and not allow_large:
+    if not is_small(header) and not allow_large:
         return f"a copy takes {format_size(size)}, which is not done unasked"
     if (free_disk_bytes(folder) or 0) < _DISK_SPARE * size:
         return f"a copy takes {format_size(size)}, and the disk has less than {_DISK_SPARE} times that"
@@ -103,6 +108,8 @@ async def make_copy(
             stdout=log if log is not None else asyncio.subprocess.DEVNULL,
             stderr=log if log is not None else asyncio.subprocess.DEVNULL,
             start_new_session=True,
+            # More threads only wait for each other on matrices as narrow as an adapter's.
+            env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         )
     except OSError:
         return None

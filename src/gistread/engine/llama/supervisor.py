@@ -23,6 +23,7 @@ from gistread.engine.single_flight import SingleFlight
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
 
 _MAX_ATTEMPTS = 2
+_LOOK_EVERY_S, _QUIET_LOOKS = 1.0, 3  # The model is idle after this many looks without a request
 _SEE_LOG = "Choose another model, or see the log (`gistread paths`)."
 
 Info = TypeVar("Info")
@@ -59,6 +60,10 @@ class SupervisedWorker(Observable, Generic[Info]):
             raise EngineError("The model is not loaded yet.")
         return self._info
 
+    @info.setter
+    def info(self, info: Info) -> None:
+        self._info = info
+
     @property
     def pid(self) -> int | None:
         return self._worker.pid if self._worker else None
@@ -90,6 +95,21 @@ class SupervisedWorker(Observable, Generic[Info]):
         """As `WorkerProcess.measure_rates`, for the worker that was made last."""
         assert self._worker is not None
         return await self._worker.measure_rates()
+
+    async def measure_when_idle(self) -> Measurement | None:
+        """`measure_rates` as soon as nothing has been requested for a while; None if that lost the worker."""
+        looks = 0
+        while looks < _QUIET_LOOKS:
+            await asyncio.sleep(_LOOK_EVERY_S)
+            idle = self._state.phase is Phase.IDLE and not self._pending and not self._start.under_way
+            looks = looks + 1 if idle else 0
+        worker = self._worker
+        assert worker is not None
+        try:
+            return await worker.measure_rates()
+        except EngineError:
+            self._on_lost(worker, "while it was measured")
+            return None
 
     async def end_worker(self) -> None:
         """End the process, which frees its memory."""

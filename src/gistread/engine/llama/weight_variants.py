@@ -1,15 +1,17 @@
 """Chooses between a model file and its requantized copy by their speed on this machine, measured once."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from gistread.config import FastWeights
 from gistread.engine.llama.gguf import GgufHeader
+from gistread.engine.llama.machine import gpu_maker
 from gistread.engine.llama.measurements import MeasuredSetup, Measurement, Measurements
 from gistread.engine.llama.messages import Loaded
-from gistread.engine.llama.requantized_copy import FAST, find_copy, may_pay, obstacle, remove_copy
+from gistread.engine.llama.requantized_copy import FAST, find_copy, is_small, may_pay, obstacle, remove_copy
 from gistread.engine.reading_cost import seconds_per_token
 from gistread.errors import EngineError
 from gistread.paths import MEASUREMENTS, WEIGHTS
@@ -28,15 +30,19 @@ class WorkerActions:
 @dataclass(frozen=True, slots=True)
 class LoadedVariant:
     loaded: Loaded
-    measured: Measurement
+    measured: Measurement  # A guess, without rates, if it was not measured
     weights: str  # For people: `Q4_1`, `Q8_0 copy of Q4_1`
+    setup: MeasuredSetup | None = None  # To be measured; None if it has been
 
 
 async def load_fastest(
-    actions: WorkerActions, header: GgufHeader, cache: Path, fast_weights: FastWeights
+    actions: WorkerActions, header: GgufHeader, cache: Path, fast_weights: FastWeights, *, measure: bool = False
 ) -> LoadedVariant:
-    """Load the variant that reads a book fastest, measuring what is unknown. Raises EngineError if none can be used."""
-    return await _Selection(actions, header, cache, fast_weights).run()
+    """Load the variant that reads a book fastest. Raises EngineError if none can be used.
+
+    `measure`: measure what is unknown, also where nothing depends on it.
+    """
+    return await _Selection(actions, header, cache, fast_weights, measure).run()
 
 
 def faster_variant(original: Measurement, copy: Measurement) -> str:
@@ -49,27 +55,39 @@ def _cost(measured: Measurement) -> float:
 
 
 class _Selection:
-    def __init__(self, actions: WorkerActions, header: GgufHeader, cache: Path, fast_weights: FastWeights) -> None:
+    def __init__(
+        self, actions: WorkerActions, header: GgufHeader, cache: Path, fast_weights: FastWeights, measure: bool
+    ) -> None:
         self._actions = actions
         self._header = header
         self._folder = cache / WEIGHTS
         self._measurements = Measurements(cache / MEASUREMENTS)
         self._allow_large = fast_weights == "always"
         self._may_copy = fast_weights != "never" and may_pay(header)
+        self._measures = measure
         self._loaded: Loaded | None = None
         self._variant = _ORIGINAL
+        self._stored: dict[str, Measurement] = {}  # By variant, also where the cache cannot be written
         self._machine: Loaded  # The last `Loaded`, which describes the machine; set once anything was loaded
 
     async def run(self) -> LoadedVariant:
+        small = is_small(self._header)
+        if self._may_copy and small and not self._measures and (adopted := await self._adopt_copy()):
+            return self._chosen(adopted)
         loaded = await self._load_likely()
-        original = self._known(_ORIGINAL) or await self._measure_original()
-        best, measured = _ORIGINAL, original
+        may_copy = self._may_copy and not loaded.on_gpu
+        compares = may_copy and not small and (self._allow_large or await self._has_copy())
+        # On a graphics card measuring takes no time.
+        measures = self._measures or compares or loaded.on_gpu
+        original = self._known(_ORIGINAL) or (await self._measure_original() if measures else None)
+        if original is None:
+            return self._chosen(loaded)
+        best = _ORIGINAL
         # Without a measurement there is nothing to compare.
-        if self._may_copy and not loaded.on_gpu and original.rates:
+        if may_copy and original.rates:
             copy = await self._copy(original)
             if copy is not None:
                 best = faster_variant(original, copy)
-                measured = copy if best else original
                 if not best:
                     await asyncio.to_thread(remove_copy, self._header, self._folder)
         try:
@@ -77,16 +95,52 @@ class _Selection:
         except EngineError:
             if not best:
                 raise
-            self._store(FAST, Measurement(None, 1))
-            await asyncio.to_thread(remove_copy, self._header, self._folder)
-            best, measured, loaded = _ORIGINAL, original, await self._load(_ORIGINAL)
+            await self._reject_copy()
+            loaded = await self._load(_ORIGINAL)
+        return self._chosen(loaded)
+
+    async def _adopt_copy(self) -> Loaded | None:
+        """Load the copy, made if needed; None if it is of no use or cannot be had."""
+        latest = self._latest()
+        useless = FAST in latest and not faster_variant(latest.get(_ORIGINAL, Measurement(None, 1)), latest[FAST])
+        if useless or gpu_maker():
+            loaded = await self._load(_ORIGINAL)
+            if loaded.on_gpu or (useless and self._known(FAST)):
+                return None
+        if not await self._has_copy() and await self._obstacle():
+            return None
+        with contextlib.suppress(EngineError):
+            if await self._has_copy() or await self._make_copy():
+                return await self._load(FAST)
+        await self._reject_copy()
+        return None
+
+    async def _has_copy(self) -> bool:
+        return await asyncio.to_thread(find_copy, self._header, self._folder) is not None
+
+    async def _obstacle(self) -> str:
+        return await asyncio.to_thread(obstacle, self._header, self._folder, allow_large=self._allow_large)
+
+    def _chosen(self, loaded: Loaded) -> LoadedVariant:
+        known = self._known(self._variant)
         quantization = self._header.quantization
-        return LoadedVariant(loaded, measured, f"{best} copy of {quantization}" if best else quantization)
+        weights = f"{self._variant} copy of {quantization}" if self._variant else quantization
+        setup = None if known or self._measures else self._setup(self._variant)
+        return LoadedVariant(loaded, known or Measurement(None, loaded.parallel), weights, setup)
+
+    async def _make_copy(self) -> bool:
+        self._loaded = None  # Converting beside a loaded model would take longer: ggml's threads spin.
+        return await self._actions.make_copy(self._header, self._folder) is not None
+
+    async def _reject_copy(self) -> None:
+        """Remove the copy and do not make it again on this machine, which only a loaded model identifies."""
+        await self._load(_ORIGINAL)
+        self._store(FAST, Measurement(None, 1))
+        await asyncio.to_thread(remove_copy, self._header, self._folder)
 
     async def _load_likely(self) -> Loaded:
-        """Load the variant used last. Only a worker that has loaded a model can identify the machine."""
-        known = self._measurements.of_model(self._header.fingerprint)
-        latest = {setup.variant: measured for setup, measured in known.items()}
+        """Load the variant used last."""
+        latest = self._latest()
         if self._may_copy and {_ORIGINAL, FAST} <= latest.keys() and faster_variant(latest[_ORIGINAL], latest[FAST]):
             try:
                 return await self._load(FAST)
@@ -99,11 +153,10 @@ class _Selection:
         known = self._known(FAST)
         if known is not None and not faster_variant(original, known):
             return known
-        if not await asyncio.to_thread(find_copy, self._header, self._folder):
-            if await asyncio.to_thread(obstacle, self._header, self._folder, allow_large=self._allow_large):
+        if not await self._has_copy():
+            if await self._obstacle():
                 return None
-            self._loaded = None  # Converting beside a loaded model would take longer: ggml's threads spin.
-            if not await self._actions.make_copy(self._header, self._folder):
+            if not await self._make_copy():
                 return self._store(FAST, Measurement(None, 1))
         if known is not None:
             return known
@@ -137,10 +190,16 @@ class _Selection:
             self._variant = variant
         return self._loaded
 
+    def _latest(self) -> dict[str, Measurement]:
+        """The latest measurement of each variant, whatever the setup."""
+        known = self._measurements.of_model(self._header.fingerprint)
+        return {setup.variant: measured for setup, measured in known.items()}
+
     def _known(self, variant: str) -> Measurement | None:
-        return self._measurements.of(self._setup(variant))
+        return self._measurements.of(self._setup(variant)) or self._stored.get(variant)
 
     def _store(self, variant: str, measured: Measurement) -> Measurement:
+        self._stored[variant] = measured
         self._measurements.store(self._setup(variant), measured)
         return measured
 

@@ -48,6 +48,7 @@ class Worker:
         self._inbox: queue.SimpleQueue[messages.Request | messages.Command] = queue.SimpleQueue()
         self._model: LoadedModel | None = None
         self._scheduler: Scheduler | Embedding | None = None  # `Embedding` for an embedding model
+        self._requested = threading.Event()  # A request has come since the last `MeasureRates`
 
     def run(self) -> None:
         threading.Thread(target=self._read, name="reader", daemon=True).start()
@@ -78,7 +79,10 @@ class Worker:
             self._answer(message)
             return
         self._inbox.put(message)
-        if self._scheduler is not None:
+        if isinstance(message, messages.MeasureRates):
+            self._requested.clear()
+        elif self._scheduler is not None:
+            self._requested.set()
             match message:
                 case messages.Cancel():
                     self._scheduler.interrupt_for(None, message.id)
@@ -150,7 +154,7 @@ class Worker:
         rates: Rates | None = None
         if self._model is not None:
             with contextlib.suppress(DisturbedError, MemoryError, DecodeError):
-                rates = measure_rates(self._model, least_share=least_share)
+                rates = measure_rates(self._model, least_share=least_share, stop=self._requested)
         self.send(messages.RatesMeasured(rates, parallel_of(rates) if rates else _UNMEASURED_PARALLEL))
 
     # In either.

@@ -1,5 +1,6 @@
 """Measures a model's speed in about two seconds: a prompt of random tokens, then decoding ever more sequences."""
 
+import threading
 import time
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,11 +24,14 @@ _PAYS = 1.1  # Doubling the sequences pays if the total rate grows by this facto
 
 
 class DisturbedError(Exception):
-    """Other programs used the processor too much for a valid measurement."""
+    """Other programs used the processor too much for a valid measurement, or a request came."""
 
 
-def measure_rates(model: LoadedModel, *, least_share: float) -> Rates:
-    """Measure a loaded model. Raises DisturbedError if its threads got less than `least_share`, MemoryError."""
+def measure_rates(model: LoadedModel, *, least_share: float, stop: threading.Event) -> Rates:
+    """Measure a loaded model. Raises DisturbedError if its threads got less than `least_share`, MemoryError.
+
+    Raises DisturbedError as well once `stop` is set.
+    """
     most = min(_MOST_SEQUENCES, model.context.sequences - 1)
     context = Context(
         model.weights,
@@ -41,7 +45,7 @@ def measure_rates(model: LoadedModel, *, least_share: float) -> Rates:
     try:
         # On a GPU the processor only waits.
         needed_cpu = 0.0 if model.on_gpu else least_share * model.threads
-        return _Measurement(context, needed_cpu, model.on_gpu, Random(0), trunk=most).take(most)
+        return _Measurement(context, needed_cpu, model.on_gpu, stop, Random(0), trunk=most).take(most)
     finally:
         context.close()
 
@@ -58,6 +62,7 @@ class _Measurement:
     context: Context
     needed_cpu: float  # Least processor seconds per second
     exhaustive: bool  # Measure every number of sequences, as on a GPU, where only many pay
+    stop: threading.Event
     random: Random
     trunk: int
     prompt: int = 0
@@ -119,6 +124,8 @@ class _Measurement:
         return BatchToken(self.random.randrange(self.context.weights.vocabulary), position, sequence, last)
 
     def _evaluate(self, tokens: list[BatchToken]) -> float:
+        if self.stop.is_set():
+            raise DisturbedError("a request came")
         started, cpu_started = time.perf_counter(), time.process_time()
         outcome = self.context.evaluate(tokens)
         llama.llama_synchronize(self.context.handle)  # A GPU may still be busy when llama_decode returns.
