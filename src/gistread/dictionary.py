@@ -1,8 +1,4 @@
-"""Looks a word up with a configured program or an installed dictionary.
-
-The word is passed as an argument, never through a shell, and begins with a letter, so it cannot be an option. Output
-and run time are limited; the caller must sanitise the output.
-"""
+"""Looks a word up with a configured program, never through a shell, or an installed dictionary; limits the output."""
 
 import asyncio
 import contextlib

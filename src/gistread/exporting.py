@@ -168,7 +168,6 @@ def as_markdown(export: Export) -> str:
 
 
 def _by_chapter(book: Book, parts: Iterable[tuple[int, Iterable[str]]]) -> Iterator[str]:
-    """Parts of the document at offsets of the book, under their chapters."""
     chapter = -1
     for offset, part in parts:
         index = book.chapter_index(offset)

@@ -1,8 +1,4 @@
-"""Migrates a book's position, marks and questions to another version of its text.
-
-A new extraction or edition changes the SHA-256. Quotes are found again in the new text; marks that cannot be placed are
-kept as lost. Old records stay. Safe to repeat and to run concurrently.
-"""
+"""Migrates position, marks and questions to another version of a book's text; old records stay. Safe to repeat."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path

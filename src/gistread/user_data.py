@@ -1,8 +1,4 @@
-"""Per-book user data: position, last opening, questions.
-
-One journal per book in the data directory, open only during a write, so that several processes can share a book. A
-damaged line loses only its own record. Books are identified by the SHA-256 of their text.
-"""
+"""User data, one journal per book by the SHA-256 of its text: position, last opening, questions."""
 
 import time
 from collections.abc import Iterable, Sequence
@@ -169,7 +165,6 @@ class UserData:
 
 
 def _valid_records(records: Iterable[Record], file: Path) -> list[Record]:
-    """Valid records. Raises StorageError if a later version wrote the file."""
     records = list(records)
     check_version(records, "shelf", _VERSION, file, "have this book's position and questions")
     return [record for record in records if record.get("kind") in _FIELDS and _FIELDS[record["kind"]] <= record.keys()]
@@ -185,7 +180,6 @@ _FIELDS = {
 
 
 def _compact(records: list[Record]) -> list[Record]:
-    """Without replaced records: the last of each kind, and every question."""
     last = {record["kind"]: record for record in records if record["kind"] != "question"}
     return [record for record in records if record["kind"] == "question" or record is last[record["kind"]]]
 

@@ -80,7 +80,6 @@ def _store(entry: Path, book: Book) -> None:
 
 
 def _to_record(book: Book) -> dict[str, Any]:
-    """The fields; ranges as columns, which JSON loads much faster than objects."""
     record = {each.name: getattr(book, each.name) for each in fields(book)}
     for name, kind in _RANGES.items():
         record[name] = [[getattr(one, each.name) for one in record[name]] for each in fields(kind)]

@@ -55,7 +55,6 @@ def _continues(text: str, end: int) -> bool:
 
 
 def _ends_sentence(text: str, dot: int, end: int) -> bool:
-    """Whether the full stop at `dot`, with closing marks up to `end`, ends a sentence."""
     if _continues(text, end):
         return False
     before = text[max(0, dot - _LOOK_BACK) : dot]

@@ -185,7 +185,6 @@ def _language(books: Sequence[Book]) -> str:
 
 
 def _chapters(volume: Volume, book: Book, ends: int) -> Iterator[Chapter]:
-    """The volume and its chapters up to `ends`; a volume without chapters is one chapter."""
     if len(book.chapters) == 1 and book.chapters[0].title in ("", volume.title):
         yield Chapter(volume.title, volume.heading, ends)
         return
@@ -205,7 +204,6 @@ def _shifted_target(link: Link, by: int) -> Link:
 
 
 def _foreign(book: Book, language: str) -> list[LanguageSpan]:
-    """Ranges in another language than the series: a whole volume, and foreign words inside it."""
     whole = book.paragraphs if book.language not in ("", language) else ()
     words = [*(LanguageSpan(p.start, p.end, book.language) for p in whole), *book.language_spans]
     return sorted(words, key=lambda one: (one.start, -one.end))

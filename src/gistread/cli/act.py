@@ -65,7 +65,6 @@ def _history(file: Path | None) -> list[str]:
 async def _act(
     page: WebPage, task: str, done: list[str], model: ModelSource, config: Config, most: int, *, events: bool
 ) -> Action:
-    """Choose the action; with `events` the steps go to standard output. Raises GistreadError."""
     with ProgressLine() as line:
         async with loaded(model, config, line) as engine:
             unwatch = engine.watch(lambda state: line.show(engine_line(state, model.name)))
@@ -83,7 +82,6 @@ async def _act(
 
 
 def _saved_gists() -> DerivedRecords:
-    """Gists of pages seen before: the next step is often on the same page."""
     path = default_paths().cache / "web.derived"
     if path.exists() and path.stat().st_size > _MOST_GISTS_BYTES:
         path.unlink()

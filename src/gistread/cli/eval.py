@@ -113,7 +113,6 @@ def _read_run(folder: Path) -> _Run:
 
 
 def _report(runs: Sequence[_Run], baseline: str, *, json: bool) -> None:
-    """Print the table and write it, with plots, into the folder of the first run. Raises StorageError."""
     rows, baselines = _side_by_side(runs) if len(runs) > 1 else _of_one(runs[0], baseline)
     metrics = TASKS[runs[0].settings.task].metrics
     table = tabulate(rows, metrics, baselines, seed=runs[0].settings.seed)
@@ -154,7 +153,6 @@ def _of_one(run: _Run, baseline: str) -> tuple[Rows, dict[str, str]]:
 
 
 def _side_by_side(runs: Sequence[_Run]) -> tuple[Rows, dict[str, str]]:
-    """Rows by reader and run; the baseline is the same reader in the first run. Raises UsageError."""
     if len(tasks := {run.settings.task for run in runs}) > 1:
         raise UsageError(f"The runs are of different tasks: {', '.join(sorted(tasks))}.", "Report them separately.")
     rows: Rows = {}

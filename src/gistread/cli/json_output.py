@@ -1,7 +1,4 @@
-"""The JSON that `index`, `ask`, `pages` and their `--events` print. Other programs depend on it.
-
-Offsets count characters of the book's normalised text; pages count from 1.
-"""
+"""The JSON of `index`, `ask`, `pages` and `--events`, for other programs. Offsets are in the normalised text."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

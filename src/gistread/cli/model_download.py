@@ -79,7 +79,6 @@ def _recommended(catalogue: Catalogue) -> str:
 
 
 def _confirm(plan: Plan, folder: Path, *, yes: bool) -> None:
-    """Show the size, licence and source, and ask unless `yes`. Raises InterruptError, UsageError."""
     say(plan.name)
     for line in plan_lines(plan, folder):
         say(f"  {line}")

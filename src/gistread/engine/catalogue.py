@@ -129,7 +129,6 @@ def _entry(table: dict[str, Any], where: str, *, own: bool) -> CatalogueEntry:
 
 
 def _expected(key: str, value: object) -> str:
-    """What an invalid value must be; empty for a valid one."""
     if key == "kind":
         return "" if value in get_args(Kind) else '"text" or "embedding"'
     if _KINDS[key] is int:

@@ -125,7 +125,6 @@ def _size(path: Path) -> int:
 
 
 def _kind(headers: list[GgufHeader], name: str) -> tuple[ModelKind, str]:
-    """The kind of a model, and why it cannot write text; empty if it can."""
     first, count = headers[0], len(headers)
     if count == 1 and first.split_count > 1:
         number = f"part {first.split_number} of {first.split_count}"

@@ -115,7 +115,6 @@ def _named_by_file(path: Path) -> FoundModel:
 
 
 def _files_under(folder: Path) -> Iterator[Path]:
-    """GGUF files, sorted by name. Linked and unreadable folders are skipped."""
     top = len(folder.parts)
     for where, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not _SKIPPED.fullmatch(name))
@@ -181,7 +180,6 @@ def model_folders() -> list[tuple[str, Path]]:
 
 
 def _own_folders() -> list[Path]:
-    """`model_folders` of the settings; empty if they cannot be read, which is reported elsewhere."""
     try:
         folders = load_config(default_paths().config_file).model_folders
     except GistreadError:

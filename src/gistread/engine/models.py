@@ -49,10 +49,7 @@ def resolve_model(spec: str) -> Path:
 
 
 def resolve_adapted(spec: str) -> tuple[Path, Path | None]:
-    """The files of a model, or of the only one there is if `spec` is empty, and of its LoRA adapter: `MODEL+ADAPTER`.
-
-    The starter has its own adapter unless another is named, or `starter-base`. Raises EngineError.
-    """
+    """The files of `MODEL+ADAPTER`, or of the only model if empty. The starter has an adapter. Raises EngineError."""
     name, adapter = split_adapter(spec)
     path = resolve_model(name) if name else default_model()
     if adapter is None:
@@ -148,7 +145,6 @@ def _as_path(spec: str) -> Path | None:
 
 
 def _matching(models: Sequence[FoundModel], spec: str) -> list[FoundModel]:
-    """Models with exactly this name, else those that begin with it, else those that contain it."""
     wanted = whole_name(spec).casefold()
     tests: list[Callable[[str], bool]] = [
         lambda name: name == wanted,

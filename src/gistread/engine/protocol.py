@@ -209,11 +209,7 @@ class Engine(Protocol):
     def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> AsyncGenerator[StreamEvent, None]:
-        """Yield text as it is decoded, then a `Completion`. The model's reasoning is left out.
-
-        Raises PromptTooLongError if prompt and `max_tokens` do not fit the window, EngineError if the engine fails
-        twice.
-        """
+        """Yield text as it is decoded, then a `Completion`. Raises PromptTooLongError, EngineError."""
 
     async def complete(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE

@@ -100,7 +100,6 @@ def _path(folder: Path, engine: Engine) -> Path:
 
 
 def _known(path: Path) -> dict[Key, tuple[Rating, str]]:
-    """Ratings with the answers they are for."""
     known = {}
     for record in read_records(path, independent=True)[0]:
         match record:

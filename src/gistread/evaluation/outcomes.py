@@ -61,10 +61,7 @@ class OutcomeFile:
     """The file of a run, open for appending in one process at a time. Use as a context manager."""
 
     def __init__(self, path: Path) -> None:
-        """Open or create the file and drop half a line at its end.
-
-        Raises StorageError when it cannot be written, another run is writing it, or it holds something else.
-        """
+        """Open or create the file and drop half a line at its end. Raises StorageError, also if another run writes."""
         self.path = path
         try:
             self._file = path.open("ab", buffering=0)

@@ -110,11 +110,9 @@ def _on_disk(entry: LibraryEntry) -> LibraryEntry:
 
 
 def _title(entry: LibraryEntry) -> str:
-    """Sort key without article and leading punctuation."""
     return _ARTICLE.sub("", _NOT_SORTED.sub("", folded(entry.title)))
 
 
 def _surname(entry: LibraryEntry) -> str:
-    """The first author's last word, or what precedes a comma."""
     name = folded(entry.authors[0]) if entry.authors else ""
     return name if "," in name else " ".join(name.split()[-1:] + name.split()[:-1])

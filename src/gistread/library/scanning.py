@@ -1,7 +1,4 @@
-"""Scans a folder for books, step by step, and finds a moved book by its bytes.
-
-Links are followed, no folder visited twice, known files not re-read.
-"""
+"""Scans a folder for books, step by step, following links once, and finds a moved book by its bytes."""
 
 import os
 import re

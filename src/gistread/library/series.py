@@ -43,7 +43,6 @@ def write_series(
 
 
 def _text(path: Path, volumes: Sequence[Path], title: str | None, authors: Sequence[str], *, add: bool) -> str:
-    """The new contents, preserving what does not change."""
     try:
         document = tomlkit.parse(path.read_text(encoding="utf-8-sig")) if add else tomlkit.document()
     except (OSError, ValueError, TOMLKitError) as error:

@@ -1,8 +1,4 @@
-"""Finds quoted text again in another version of a text.
-
-First exactly, then by letters alone (ignoring quotes, dashes and spaces), then by the most similar run of words. Text
-that is gone is not found. About 30 ms each in a long novel.
-"""
+"""Finds quoted text in another version: exactly, by letters alone, or as the most similar run of words."""
 
 import re
 import unicodedata
@@ -79,7 +75,6 @@ def _agreement(one: str, other: str) -> int:
 
 
 def _with_punctuation(exact: str, raw: str, start: int, end: int) -> tuple[int, int]:
-    """Extend a match by the punctuation that the quotation had."""
     before = _edge(exact)
     after = _edge(exact[::-1])
     while before and start and _is_mark(raw[start - 1]):

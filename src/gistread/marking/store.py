@@ -91,7 +91,6 @@ class MarkStore:
 
 
 def _valid_records(records: Iterable[Record], file: Path) -> list[Record]:
-    """Valid records. Raises StorageError if a later version wrote the file."""
     records = list(records)
     check_version(records, "marks", _VERSION, file, "have this book's marks")
     kinds = {"marks": None, "gone": {"id", "changed_at"}}

@@ -1,8 +1,4 @@
-"""Artifacts derived from a memory (summaries, facts, vectors): how each is built and how much remains.
-
-Readers, the command line and the screen all build them from here, and `derived.py` stores the results, so work done by
-one is found by the others. Chunks are the exception: they stay in the engine that evaluated them (`chunks.py`).
-"""
+"""Artifacts derived from a memory (summaries, facts, vectors): how each is built and how much remains."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping

@@ -1,8 +1,4 @@
-"""The chunks of a book that LongAgent's members read, one each (sections 2.1 and 2.2).
-
-Every question to a member begins with its chunk, so the engine can evaluate chunks before a question is asked and keep
-as many as it can pin, from the beginning of the book on. They are never written to disk: that would take gigabytes.
-"""
+"""The chunks of a book that LongAgent's members read (sections 2.1, 2.2), kept evaluated as far as possible."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable

@@ -1,8 +1,4 @@
-"""Makes a gist from the page's own sentences when the model's gist is rejected (design D6).
-
-It takes the sentences that represent most of the page, in their order, within a budget of words: those that share
-words with the rest of the page which no chosen sentence has yet. It needs no model and no dictionary, in any script.
-"""
+"""Makes a gist of the sentences that represent most of the page, when the model's gist is rejected (design D6)."""
 
 import re
 from collections import Counter
@@ -96,7 +92,6 @@ def _nearness(terms: list[Counter[str]], task: str) -> list[float]:
 
 
 def _beginning(sentences: list[str], budget_words: int) -> str:
-    """The first sentences, headings skipped, for a page without a representative sentence."""
     telling = [sentence for sentence in sentences if _length(sentence) >= _MIN_SENTENCE_WORDS] or sentences
     words, taken = 0, 0
     while taken < len(telling) and words + _length(telling[taken]) <= budget_words * 1.1:
@@ -116,5 +111,4 @@ def _cut(sentence: str, budget_words: int) -> str:
 
 
 def _length(text: str) -> int:
-    """Length in words, or in units of `CHARACTERS_PER_WORD` for a text without spaces."""
     return max(count_words(text), len(text) // CHARACTERS_PER_WORD)

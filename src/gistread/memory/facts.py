@@ -117,7 +117,6 @@ async def _extract(memory: GistMemory, entry: MemoryEntry, engine: Engine, prior
 
 
 async def _list_facts(text: str, engine: Engine, priority: Priority) -> tuple[list[_Line], Usage]:
-    """The model's list, without a last line that was cut off."""
     most = _most_facts(count_words(text))
     prompt = (Message("user", prompts.load("extract").fill(text=text)),)
     room = engine.info.context_tokens - await engine.measure(prompt)
@@ -131,7 +130,6 @@ async def _list_facts(text: str, engine: Engine, priority: Priority) -> tuple[li
 
 
 def _guard(lines: Iterable[_Line], page: str) -> list[_Line]:
-    """The lines that are about this page, each once."""
     own_words = prompts.load("extract").own_words
     terms = set(shared_terms(page))
     kept: dict[str, _Line] = {}

@@ -81,11 +81,7 @@ async def gist_page(
     guarded: bool = True,
     wanted: int = 0,
 ) -> GistResult:
-    """Make the gist of a page's text. Raises EngineError when the engine fails, never for what the model says.
-
-    The fallback takes sentences near the `task`, `wanted` words in all (0: the usual length). Without the guard, the
-    first attempt is the gist unless it is empty.
-    """
+    """Make the gist of a page; the fallback takes sentences near the `task`. Raises EngineError."""
     page_words = count_words(text)
     if is_short(text):
         return GistResult(Gist(text, page_words, GistSource.VERBATIM), (), NO_USAGE)

@@ -55,7 +55,6 @@ def build_graph(facts: tuple[Fact, ...], language: str = "") -> Mapping[str, Ele
 
 
 def _usual_form(forms: Counter[str]) -> str:
-    """The most frequent form; of equals one with a capital, then the shortest."""
     return max(forms, key=lambda form: (forms[form], form[:1].isupper(), -len(form)))
 
 

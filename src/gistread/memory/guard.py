@@ -279,7 +279,6 @@ def _joined(sentences: list[str]) -> str:
 
 
 def _tokens(text: str) -> list[str]:
-    """Words without case; single characters where no spaces stand between words."""
     separated = _UNSPACED.sub(lambda character: f" {character[0]} ", text.casefold())
     return re.findall(r"\w+(?:['’]\w+)*", separated)
 
@@ -290,7 +289,6 @@ def _runs(text: str, length: int) -> set[tuple[str, ...]]:
 
 
 def _names(text: str) -> set[str]:
-    """Capitalised words that do not begin a sentence."""
     names: set[str] = set()
     for match in _WORD.finditer(text):
         word = match[0]

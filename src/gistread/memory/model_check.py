@@ -81,9 +81,7 @@ def assess(
     *,
     has_template: bool = True,
 ) -> CheckResult:
-    """The result. `chosen` has the position chosen and the right position for each choice, `answered` whether each
-    question was answered if, and only if, the text has the answer.
-    """
+    """The result, from (chosen, right) positions, whether absence was told where it is so, and gists."""
     right = sum(place == wanted for place, wanted in chosen)
     commonest = Counter(place for place, _ in chosen).most_common(1)[0][1]
     ends_turns = turn.finish == "end" and not _MARKS.search(turn.text)

@@ -88,7 +88,6 @@ def find_passage(book: Book, start: int, size: PageSize, pauses: Pauses = Pauses
 
 
 def _uniform(book: Book, start: int, stop: int, size: PageSize) -> Passage:
-    """The page from `start` that ends nearest to an equal share of the words up to `stop`."""
     usual = max(1, (size.min_words + size.max_words) // 2)
     left = _words_left(book, start, stop, _PAGES_AHEAD * usual)
     share = left / max(1, round(left / usual)) if left < _PAGES_AHEAD * usual else usual
@@ -107,7 +106,6 @@ def _uniform(book: Book, start: int, stop: int, size: PageSize) -> Passage:
 
 
 def _filled(units: Iterator[_Unit], start: int, size: PageSize, words: int = 0) -> tuple[list[_Unit], _Unit | None]:
-    """The units that fit a page which begins at `start` and has `words` already, at least one; and the next unit."""
     taken: list[_Unit] = []
     for unit in units:
         words += unit.words
@@ -197,10 +195,7 @@ def chapter_end(book: Book, start: int) -> int:
 
 
 def _units(book: Book, start: int, end: int, max_words: int, *, whole_words: int | None = None) -> Iterator[_Unit]:
-    """The units from `start` to `end`, without gaps.
-
-    Paragraphs of up to `whole_words` (None: `max_words`) are one unit, longer ones are split into sentences.
-    """
+    """The units without gaps: whole paragraphs of up to `whole_words` (None: `max_words`), else sentences."""
     whole_words = max_words if whole_words is None else whole_words
     first = book.paragraph_index(start)
     for index in range(first, len(book.paragraphs)):
@@ -228,15 +223,11 @@ def _divided(
 
 
 def _pieces_of(text: str, unit: _Unit, max_words: int) -> Iterator[_Unit]:
-    """The sentences of a unit that is no longer than a page."""
     return _sentences(text, unit.start, unit.end, unit.end, max_words * CHARACTERS_PER_WORD)
 
 
 def _sentences(text: str, start: int, stop: int, end: int, window: int) -> Iterator[_Unit]:
-    """The sentences of `text[start:stop]`, the last with the space up to `end`.
-
-    Works through `window` characters at a time: a paragraph may be a whole book, and only a page is needed.
-    """
+    """The sentences of `text[start:stop]`, by windows: a paragraph may be a whole book and only a page is needed."""
     at = start
     while at < end:
         until = min(stop, at + window)

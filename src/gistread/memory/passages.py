@@ -1,8 +1,4 @@
-"""Splits a book into passages: a few paragraphs, or a few sentences of a long one.
-
-Passages are ranked, embedded and shown where a page would be too long. The split depends on the text alone, so what is
-made of a passage stays valid. In a prompt, adjacent passages are joined and gaps are marked.
-"""
+"""Splits a book, by its text alone, into passages: a few paragraphs, or a few sentences of a long one."""
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence

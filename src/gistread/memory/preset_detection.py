@@ -1,9 +1,4 @@
-"""Detects which gisting preset suits a book, from its form (ReadAgent, Appendix F.2).
-
-It counts speakers' turns, citations, steps and code characters; the only words it looks for are the headings of
-abstracts and references in a dozen languages. Anything else is fiction. The thresholds leave wide margins on the
-novels, transcripts, papers, manuals and source files they were set on.
-"""
+"""Detects which gisting preset suits a book by its form (ReadAgent, F.2): turns, citations, steps, code."""
 
 import re
 from collections import Counter

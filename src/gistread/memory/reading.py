@@ -75,10 +75,7 @@ async def read_book(
     priority: Priority = Priority.BACKGROUND,
     plan: ReadingPlan = WHOLE_BOOK,
 ) -> AsyncGenerator[PageEvent, None]:
-    """Read what is planned, the whole book by default, without its front matter.
-
-    Raises EngineError when the engine fails or no page fits its window.
-    """
+    """Read what is planned, without front matter. Raises EngineError, also when no page fits the window."""
     events: asyncio.Queue[PageEvent | None] = asyncio.Queue()
     reading = asyncio.create_task(_Reading(writer, engine, priority, events.put_nowait).run(plan), name="read-book")
     reading.add_done_callback(lambda _: events.put_nowait(None))

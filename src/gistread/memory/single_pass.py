@@ -140,13 +140,11 @@ class SinglePass:
         self._window = _Window(begin, labels, start)
 
     def _turn(self, end: int) -> None:
-        """Restart the window at a page's end if it is long and little text was shown beyond."""
         beyond = count_words(self._book.text[end : self._window.shown_until])
         if beyond <= _CHEAP_WORDS and self._tokens >= FULL_TOKENS:
             self._restart(end, overlap=True)
 
     async def _attempts(self, page: Page) -> tuple[Attempt, ...]:
-        """Two attempts at the gist with the same prompt, so that the second costs no evaluation."""
         text = self._book.text[page.start : page.end].strip()
         filled = self._gist.fill(
             start=self._window.label_at(page.start), end=self._window.label_at(page.end), words=wanted_words(page.words)

@@ -98,7 +98,6 @@ def _usual_size(book_words: int, room_words: int) -> PageSize:
 
 
 def _with_bounds(size: PageSize, min_words: int | None, max_words: int | None) -> PageSize:
-    """The size with the bounds that the person set; the other bound follows in proportion."""
     ratio = size.min_words / size.max_words
     if max_words is None:
         max_words = size.max_words if min_words is None else max(size.max_words, min_words)

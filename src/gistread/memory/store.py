@@ -56,11 +56,7 @@ class MemoryStore:
         self.directory = directory
 
     def open(self, book: Book, request: MemoryRequest) -> MemoryWriter:
-        """Open or create the requested memory of this book for reading.
-
-        Removes the least recently opened memories of other books when all together are too large. Raises StorageError,
-        leaving the file as it is, when a later version of gistread wrote it.
-        """
+        """Open or create this memory, evicting others when all are too large. Raises StorageError."""
         volumes = book.volume_books
         self.trim(_LIMIT_BYTES, keep={one.sha256 for one in (volumes or (book,))})
         if not volumes:
@@ -150,7 +146,6 @@ class MemoryStore:
 
 
 def _resume(file: Journal, header: Record, memory: GistMemory) -> MemoryWriter:
-    """Take the pages of a journal over into the memory, repairing the file where needed."""
     records = file.records
     notice = _REREAD_NOTICE if file.cut_bytes else ""
     if records and not _same_key(records[0], header):
@@ -172,7 +167,6 @@ def _resume(file: Journal, header: Record, memory: GistMemory) -> MemoryWriter:
 
 
 def _saved_sizes(header: MemoryHeader, sizes: PageSizes) -> PageSizes:
-    """The page size of each volume: that of its memory, or else the one of `sizes`."""
     others = (sizes,) * len(header.volumes) if isinstance(sizes, PageSize) else sizes
     return tuple(volume.size if volume else other for volume, other in zip(header.volumes, others, strict=True))
 

@@ -80,7 +80,6 @@ def volumes(memory: GistMemory, top: Node) -> list[Node]:
 
 
 def _largest_within(memory: GistMemory, node: Node, section_of: Callable[[Book, Page], int]) -> list[Node]:
-    """The largest nodes whose pages all lie in one section."""
     first, last = (section_of(memory.book, memory.entry(number).page) for number in (node.first, node.last))
     if first == last or not node.children:
         return [node]
@@ -193,7 +192,6 @@ async def _summary(
 
 
 def _most_words(context_tokens: int) -> int:
-    """Length of a summary so that the window holds a node's children and the summary made of them."""
     return max(1, int((context_tokens / TOKENS_PER_WORD - _TASK_WORDS) / (MAX_CHILDREN + _OUTPUT_CHILDREN)))
 
 

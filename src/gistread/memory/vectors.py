@@ -105,7 +105,6 @@ class _PageTexts:
         self._key = key_of(fingerprint, *self.texts)
 
     def vectors(self, memory: GistMemory, dimension: int) -> _Matrix | None:
-        """The stored vectors; None if there are none or the record is damaged."""
         match memory.derived.at(self._start).get(_KIND, self._key):
             case {"float16": str(data)}:
                 try:

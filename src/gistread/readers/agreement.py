@@ -1,8 +1,4 @@
-"""Decides which short answers agree, for the votes of paths and members.
-
-Answers are compared by their words, without case, articles, punctuation and diacritics: "the Wall Street Journal"
-agrees with "The Wall Street Journal, New York".
-"""
+"""Decides which short answers agree, by their words without case, articles, punctuation and diacritics."""
 
 import re
 from collections.abc import Sequence

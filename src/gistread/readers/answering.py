@@ -1,8 +1,4 @@
-"""The last step of every reader: the answer from an `AnswerContext`.
-
-Free answers are streamed, stopped when they loop, and recognised when they say that the book does not say. For a
-multiple-choice question the model chooses one of the options.
-"""
+"""The last step of every reader: a free answer, streamed and checked for loops, or the choice of an option."""
 
 import re
 from collections.abc import AsyncGenerator, Callable

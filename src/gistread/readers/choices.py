@@ -1,7 +1,4 @@
-"""Multiple-choice questions: the options follow the question as lettered lines (ReadAgent, Appendix E).
-
-The answer is one of the letters and nothing else (design D3).
-"""
+"""Multiple-choice questions: lettered lines (ReadAgent, Appendix E), one of which is the answer (design D3)."""
 
 import string
 from collections.abc import Sequence

@@ -69,7 +69,6 @@ def cite_passages(
 def _supporting(
     places: list[_Sentence], answer: str, question: str, book: Book, referred: Sequence[int]
 ) -> tuple[Citation, ...]:
-    """The best supporting sentences, and the best of every page that the answer refers to."""
     if not places:
         return ()
     texts = [book.text[place.start : place.end] for place in places]
@@ -119,7 +118,6 @@ def _nearest_pages(answer: str, question: str, memory: GistMemory, shown: Collec
 
 
 def _sentences(book: Book, start: int, end: int, page: int) -> list[_Sentence]:
-    """The sentences between two offsets; none crosses the end of a paragraph."""
     places: list[_Sentence] = []
     for paragraph in book.paragraphs_between(start, end):
         first, last = max(paragraph.start, start), min(paragraph.end, end)

@@ -165,7 +165,6 @@ class _Read:
 
 
 async def _read_page(search: Search, path: Path, page: int, steering: Steering) -> _Read | None:
-    """Read a page in full; None if it does not fit the window."""
     path.steps += 1
     memory = search.memory
 
@@ -203,7 +202,6 @@ async def _read_page(search: Search, path: Path, page: int, steering: Steering) 
 
 
 async def _fitted(search: Search, path: Path, prompt: Callable[[str], Prompt], tokens: int) -> Prompt | None:
-    """The prompt with as many of the latest notes as leave room for `tokens`; None if it does not fit at all."""
     for without in range(len(path.shown()) + 1):
         fitting = prompt(path.notebook(without))
         if await search.fits(fitting, tokens):
@@ -258,7 +256,6 @@ def nearest(search: Search, facts: Sequence[Fact], most: int) -> list[Fact]:
 
 
 def _nearest_elements(search: Search, elements: Sequence[Element]) -> list[Element]:
-    """The neighbours whose facts are nearest to the question, then the most frequent ones."""
     if len(elements) <= _NEIGHBOURS_SHOWN:
         return list(elements)
     texts = [f"{element.name} {' '.join(fact.text for fact in element.facts[:12])}" for element in elements]

@@ -87,7 +87,6 @@ def _path_of_facts(search: Search, steering: Steering) -> Path:
 
 
 async def _follow(search: Search, paths: list[Path], steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
-    """Plan, choose the initial elements and follow a path from each; the paths are added to `paths`."""
     engine = search.engine
     prompt = user_prompt("plan", question=search.question)
     planned = await engine.complete(prompt, Sampling(_PLAN_TOKENS, repeat_penalty=1.1))
@@ -103,7 +102,6 @@ async def _follow(search: Search, paths: list[Path], steering: Steering) -> Asyn
 
 
 async def _initial_nodes(search: Search) -> list[Element]:
-    """The initial elements, chosen by the model among those nearest to question and plan."""
     elements = list(search.graph.values())
     texts = [f"{element.name} {' '.join(fact.text for fact in element.facts[:12])}" for element in elements]
 
@@ -199,7 +197,6 @@ def _answer_prompt(search: Search, text: str, options: ReaderOptions) -> Prompt:
 
 
 async def _fits(search: Search, text: str, options: ReaderOptions) -> bool:
-    """Whether window and budget hold these notebooks and the answer."""
     if 0 < options.budget_tokens < await search.engine.count(text):
         return False
     return await search.fits(_answer_prompt(search, text, options), options.answer_tokens)

@@ -202,13 +202,11 @@ async def _resolve(
 
 
 def _shortlist(reports: list[_Report], most: int) -> list[_Report]:
-    """The reports with the most agreement that fit the leader's window, by chunk."""
     order = [position for group in clusters([report.answer for report in reports]) for position in group]
     return sorted((reports[position] for position in order[:most]), key=lambda report: report.chunk)
 
 
 async def _next_question(team: _Team) -> str:
-    """The leader's next question; empty if it can answer or has nothing new to ask."""
     decision = await team.engine.choose(team.leader("leader_decide"), ["ANSWER", "ASK"])
     team.usage += decision.usage
     if decision.index == 0:

@@ -69,11 +69,7 @@ class Search:
 async def start_search(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions, max_pages: int
 ) -> Search:
-    """Lay out the memory, which has a page and does not grow, for a question, with room for `max_pages`.
-
-    Raises PromptTooLongError when no gist fits the window beside the question, BudgetTooSmallError when none fits the
-    budget.
-    """
+    """Lay out the memory with room for `max_pages`. Raises PromptTooLongError, BudgetTooSmallError."""
 
     async def measure(text: str) -> int:
         return await _measured(question, text, set(), engine, options)
@@ -209,7 +205,6 @@ async def _measured(question: str, memory_text: str, opened: set[int], engine: E
 
 
 def _page_of(offset: int | None, memory: GistMemory) -> int | None:
-    """Number of the page at `offset`; the last one if that page is unread."""
     if offset is None:
         return None
     page = memory.page_at(offset)

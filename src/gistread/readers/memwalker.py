@@ -180,7 +180,6 @@ def _branched(node: Node) -> Branched:
 
 
 async def _step(walk: _Walk, steering: Steering) -> Node | TurnedBack | StopReason:
-    """The child to descend to, a step back up, or why the walk is over."""
     if steering.stop:
         return StopReason.PERSON
     if walk.calls >= CALLS:
@@ -193,7 +192,6 @@ async def _step(walk: _Walk, steering: Steering) -> Node | TurnedBack | StopReas
 
 
 async def _triage(walk: _Walk, children: list[Node], *, may_turn_back: bool) -> Node | None:
-    """The child that the model enters; None to go back."""
     summaries = "\n\n".join(f"{number}. {child.summary.text}" for number, child in enumerate(children, start=1))
     none = f', or with "{_NONE}" when no part seems to tell it' if may_turn_back else ""
 

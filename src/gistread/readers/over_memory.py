@@ -1,8 +1,4 @@
-"""What all readers over a gist memory share.
-
-A reader sees the pages that had been read when it was asked: the book may be read on meanwhile. Without any page, the
-answer says so and no model is needed.
-"""
+"""What all readers over a memory share: they see the pages read when asked; without any, no model is needed."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing

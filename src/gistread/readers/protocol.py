@@ -21,8 +21,4 @@ class Reader(Protocol):
         steering: "Steering",
         options: "ReaderOptions",
     ) -> "AsyncGenerator[ReaderEvent, None]":
-        """Answer a question (as `choices.with_options` writes it) in events, the last of them `Answered`.
-
-        Raises EngineError when the engine fails, PromptTooLongError when the question alone is too long,
-        BudgetTooSmallError when nothing of the book fits `options.budget_tokens`.
-        """
+        """Yield events, the last `Answered`. Raises EngineError, PromptTooLongError, BudgetTooSmallError."""

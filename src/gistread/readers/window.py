@@ -144,14 +144,12 @@ async def _all_fit(segments: Sequence[Segment], room: int, memory: GistMemory, e
 
 
 async def _tokens_per_word(memory: GistMemory, engine: Engine) -> float:
-    """Tokens per word of gists, from a sample."""
     sample = memory.entries[:: max(1, len(memory.entries) // _SAMPLED)]
     tokens = await engine.count("\n\n".join(entry.gist.text for entry in sample))
     return tokens / max(1, sum(entry.gist.words for entry in sample))
 
 
 async def _typical_page_tokens(memory: GistMemory, engine: Engine) -> int:
-    """Estimated tokens of a page of mean length, from one in the middle."""
     mean = sum(entry.page.words for entry in memory.entries) / len(memory.entries)
     middle = memory.entries[len(memory.entries) // 2].page
     tokens = await engine.count(memory.text_of(middle))

@@ -1,7 +1,4 @@
-"""Searches a book in three modes and caches the indexes. Thread-safe.
-
-Regular expressions run within a time limit, kept by the package `regex` and limits on their size.
-"""
+"""Searches a book in three modes and caches the indexes; regular expressions within limits. Thread-safe."""
 
 import re
 import threading

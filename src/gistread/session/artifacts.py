@@ -77,6 +77,5 @@ class Artifacts:
 
 
 def _seconds_left(left: RemainingWork, done: int, total: int, elapsed: float, expected: float | None) -> float | None:
-    """Seconds left by the pace so far, or the expected pace at first."""
     built = done - left.done
     return elapsed / built * max(0, total - done) if built > 0 else expected

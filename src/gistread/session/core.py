@@ -325,7 +325,6 @@ class Core:
         self.writer = None
 
     async def _drop_model(self, instead: str = "") -> None:
-        """Drop the reading model. A question to another model continues unless `instead` is that model."""
         apart = self.question is not None and self.question.apart
         if not apart or (instead and await asyncio.to_thread(same_model, instead, self.models.asking.spec)):
             await self.cancel_question()

@@ -85,11 +85,7 @@ def resolve_memory(
     own_presets: Path,
     chosen: GistFocus | str | None = None,
 ) -> MemoryRequest:
-    """The memory of this book for this model, existing or new. Reads the disk.
-
-    `chosen` is a focus, a task ("" for none) with the preset still open, or None to continue the model's furthest
-    memory. `own_presets` is the folder of the user's presets. Raises EngineError, UsageError.
-    """
+    """The memory by focus, task or (None) the furthest. Reads the disk. Raises EngineError, UsageError."""
     sizes = choose_sizes(book, info.context_tokens, min_words=config.min_words, max_words=config.max_words)
     begun = [header for header in store.find(book) if header.pages]
     names = {header.fingerprint for header in begun}

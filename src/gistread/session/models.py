@@ -1,8 +1,4 @@
-"""The models of a session: one reads, and the same or another one answers.
-
-Each is loaded when first needed. If two local models do not fit into memory together, the idle one is unloaded until it
-is needed again.
-"""
+"""The models of a session: one reads, the same or another answers. If memory is short, they take turns."""
 
 import asyncio
 import contextlib

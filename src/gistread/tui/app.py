@@ -144,7 +144,6 @@ class GistreadApp(App[None]):
             yield SystemCommand(f"Theme: {one.title}", "", lambda name=name: self.use_theme(name))
 
     def _target(self, command: commands.Command, screen: Screen[object]) -> DOMNode | None:
-        """The node that has the command's action: the screen, the focused pane, or another pane."""
         if command.action.startswith("app."):
             return self
         if command.scope is Scope.SELECTING and not (isinstance(screen, ReadingScreen) and screen.book_pane.selecting):
@@ -299,7 +298,6 @@ class GistreadApp(App[None]):
             self.reading.redraw_lines()
 
     async def _use_model(self, choice: "ModelChoice | None") -> None:
-        """Remember a model that was chosen for a role, and use it for the open book. An empty name means none."""
         if choice is None:
             return
         from gistread.engine.model_source import settings_name
@@ -362,11 +360,7 @@ class GistreadApp(App[None]):
 
 
 def run(book: Opened | None, *, paths: Paths, config: Config, model: str = "", path: Path | None = None) -> int:
-    """Run the app until the person quits; return the exit status.
-
-    `path` is the file an open book came from. Raises UsageError without a terminal, GistreadError if the named book
-    cannot be read.
-    """
+    """Run the app and return the exit status. Raises UsageError without a terminal, GistreadError for the book."""
     in_browser = bool(os.environ.get("TEXTUAL_DRIVER"))
     if not in_browser and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("No terminal to show a book on.", "`gistread index` and `gistread ask` work without one.")

@@ -208,7 +208,6 @@ def _opened_by(opening: Opening) -> str:
 
 
 def _chapter_that_begins(memory: GistMemory, number: int) -> str:
-    """Title of the chapter that begins on this page (page 1: contains it), or empty."""
     book = memory.book
     if len(book.chapters) < 2:
         return ""
@@ -219,7 +218,6 @@ def _chapter_that_begins(memory: GistMemory, number: int) -> str:
 
 
 def _titles_that_begin(memory: GistMemory, number: int) -> str:
-    """Title of the chapter that begins on this page, after those of parts that begin with it."""
     book = memory.book
     page = memory.entry(number).page
     chapter = chapter_of(book, page)

@@ -1,8 +1,4 @@
-"""Reading progress and time left, in the words of the header line.
-
-The pace is measured while the person reads forward: the words that left the screen at its top, over time. Jumps,
-skimming and long pauses are not measured.
-"""
+"""Reading progress and time left, by the pace at which words leave the screen while the person reads forward."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence

@@ -277,7 +277,6 @@ def _palette(name: str, table: Mapping[str, Any], base: Palette | None) -> Palet
 
 
 def _inherited(role: str, own: Mapping[str, str]) -> bool:
-    """Whether to inherit a colour: not if the one it derives from is overridden."""
     derived_from = {"link": "accent", "emphasis": "text", "on-mark": "text"}
     if role in DERIVED and role in MARK_ROLES:
         return not {"background", "text", "on-mark"} & set(own)

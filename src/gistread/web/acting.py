@@ -85,11 +85,7 @@ async def act(
     derived: DerivedRecords | None = None,
     max_snippets: int = MAX_SNIPPETS,
 ) -> AsyncGenerator[ActEvent, None]:
-    """Choose the next step of `task` after those `done`. The last event is the `Action`.
-
-    Gists are stored in `derived` by their text. Raises UsageError for a task that is empty or too long,
-    PromptTooLongError when not even one snippet fits the window, EngineError when the engine fails.
-    """
+    """Choose the next step; the last event is the `Action`. Raises UsageError, PromptTooLongError, EngineError."""
     task = " ".join(task.split())
     if not task:
         raise UsageError("The task is empty.", 'Say what is to be done, as in: gistread act page.html "Search for tea"')
@@ -122,7 +118,6 @@ async def act(
 
 
 def _nearest(page: WebPage, task: str) -> list[int]:
-    """The snippets to show, nearest to the task first. The first has an element, so that a step is always possible."""
     ranked = Ranker([snippet.text for snippet in page.snippets]).top(task, _MAX_SHOWN)
     order = [position + 1 for position in dict.fromkeys([*ranked, *range(len(page.snippets))])]
     first = next(number for number in order if page.snippet(number).elements)
@@ -165,7 +160,6 @@ async def _attempts(snippet: Snippet, engine: Engine) -> tuple[Attempt, ...]:
 
 
 async def _laid_out(page: WebPage, near: Sequence[int], gists: dict[int, str], asked: "_Asked") -> _Window:
-    """As many of the nearest snippets as fit, with room for a look-up if possible."""
     context = asked.engine.info.context_tokens
     largest = max((page.snippet(number) for number in near), key=lambda one: len(one.text))
     for reserve in (await asked.engine.count(largest.text), 0):
@@ -191,10 +185,7 @@ class _Asked:
         return max([await self.engine.measure(prompt) for prompt in both]) + _STEP_TOKENS + _TYPED_TOKENS
 
     async def next_snippet(self, window: _Window, named: Sequence[int]) -> tuple[int | None, Usage]:
-        """The next snippet to open; None if the model wants no more or none fits.
-
-        Raises PromptTooLongError when no snippet with an element fits, so that no step is possible.
-        """
+        """The next snippet to open, or None. Raises PromptTooLongError when no snippet with an element fits."""
         closed = [number for number in window.shown if not window.is_open(number) and number not in named]
         can_act = window.can_act(named)
         if not can_act:

@@ -76,7 +76,6 @@ def find(root: etree._Element) -> dict[etree._Element, Found]:
 
 
 def _walk(node: etree._Element, depth: int, *, itself: bool = True) -> Iterator[tuple[etree._Element, int]]:
-    """The visible nodes with their depth, in the order of the page. Not recursive: pages nest deeply."""
     stack = [(node, depth)] if itself else [(child, depth + 1) for child in reversed(list(children(node, depth)))]
     while stack:
         one, at = stack.pop()
@@ -85,7 +84,6 @@ def _walk(node: etree._Element, depth: int, *, itself: bool = True) -> Iterator[
 
 
 def _kind(node: etree._Element) -> tuple[str, tuple[Operation, ...]] | None:
-    """The role of a node and its operations; None if it is not interactive."""
     tag, role = local_name(node), (node.get("role") or "").strip().lower()
     if tag == "input":
         kind = (node.get("type") or "text").strip().lower()
@@ -201,7 +199,6 @@ class _Selectors:
         return selector
 
     def _steps(self, node: etree._Element, quote: str) -> tuple[str, list[etree._Element]]:
-        """The nearest unique id that can be quoted so, and the nodes down from there."""
         steps: list[etree._Element] = []
         for one in (node, *node.iterancestors()):
             name = one.get("id") or ""
@@ -219,7 +216,6 @@ class _Selectors:
         return f":nth-child({1 + list(parent.iterchildren(etree.Element)).index(node)})"
 
     def _position(self, node: etree._Element) -> int:
-        """Position among its siblings of the same tag, from 1."""
         if node not in self._positions:
             counted: Counter[str] = Counter()
             parent = node.getparent()

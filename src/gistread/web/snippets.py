@@ -1,8 +1,4 @@
-"""Splits a web page into snippets along its tree of elements (ReadAgent, appendix D.1).
-
-A snippet is the content of an element at a given depth. Small neighbours are joined and large ones split deeper down,
-so that snippets have about the length of a short page however a site nests its boxes.
-"""
+"""Splits a web page along its elements into snippets as long as a short page (ReadAgent, appendix D.1)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -76,7 +72,6 @@ def _snippet(number: int, lines: Sequence[_Line]) -> Snippet:
 
 
 def _cut(lines: Sequence[_Line], depth: int) -> Iterator[list[_Line]]:
-    """Groups of lines in the same element at this depth, or deeper if there are too many."""
     for _, same in groupby(lines, key=lambda line: line.path[:depth]):
         group = list(same)
         if _words(group) <= _MAX_WORDS or len(group) == 1:
@@ -90,7 +85,6 @@ def _cut(lines: Sequence[_Line], depth: int) -> Iterator[list[_Line]]:
 
 
 def _joined(groups: Sequence[list[_Line]], level: int = 1) -> list[list[_Line]]:
-    """The groups with small neighbours joined, those of the same element first."""
     if len(groups) < 2:
         return list(groups)
     joined: list[list[_Line]] = []

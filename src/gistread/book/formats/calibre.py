@@ -1,8 +1,4 @@
-"""Converts formats that gistread does not read to EPUB with Calibre's `ebook-convert`.
-
-The converter works on a copy in a private temporary directory, with a time limit, in a process group of its own. DRM is
-detected before it starts.
-"""
+"""Converts other formats to EPUB with Calibre's `ebook-convert`, on a private copy and within a time limit."""
 
 import contextlib
 import io

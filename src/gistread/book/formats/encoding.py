@@ -1,8 +1,4 @@
-"""Decodes text of unknown or declared encoding.
-
-In this order: byte order mark, UTF-16 that shows by its NUL bytes, strict UTF-8, the declaration of a Project Gutenberg
-header, UTF-8 with a few broken bytes, and a guess from the letters.
-"""
+"""Decodes text: by its byte order mark, as UTF-16 or UTF-8 if it is valid, by a declaration, or by its letters."""
 
 import codecs
 import contextlib

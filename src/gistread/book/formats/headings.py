@@ -104,7 +104,6 @@ def heading_candidate(index: int, block: TextBlock) -> Candidate | None:
 
 
 def _keyword(index: int, text: str) -> Candidate | None:
-    """CHAPTER IV, Book the First, Erstes Kapitel, 第一章, each with or without a title."""
     match = _CJK.match(text)
     if match:
         number = parse_number(match[1])
@@ -156,7 +155,6 @@ def _may_follow(rest: str, before: str) -> bool:
 
 
 def _named(index: int, text: str) -> Candidate | None:
-    """PROLOGUE, Vorwort, PREFACE TO THE SECOND EDITION."""
     text = _ARTICLE.sub("", text, count=1)
     head = re.match(r"[\w-]+", text)
     if not head or head[0].lower() not in NAMED_HEADINGS or len(text) > 120:

@@ -1,8 +1,4 @@
-"""Decides which heading candidates of a plain text are headings, and at which level.
-
-A line "IV" counts after I to III. "CHAPTER IV" does not count inside a table of contents. Chapters of a book with parts
-stand one level below them.
-"""
+"""Decides which heading candidates of a plain text are headings, at which level; contents lists do not count."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -79,7 +75,6 @@ def _markdown_outline(found: list[Candidate]) -> Outline:
 
 
 def _after(found: list[Candidate], i: int, sizes: list[int]) -> int:
-    """Characters from a heading to the next one, or the end."""
     end = found[i + 1].index if i + 1 < len(found) else len(sizes) - 1
     return sizes[end] - sizes[found[i].index + 1]
 
@@ -111,7 +106,6 @@ def _without_contents(found: list[Candidate], blocks: Sequence[TextBlock], sizes
 
 
 def _true_headings(run: list[Candidate], *, followed: bool) -> list[Candidate]:
-    """The tail of a run of entries that stands over text; empty if no text follows."""
     if not followed:
         return []
     first = _key(run[0])
@@ -210,7 +204,6 @@ def _with_capitals(found: list[Candidate], blocks: Sequence[TextBlock], sizes: l
 
 
 def _levels(found: list[Candidate]) -> list[int]:
-    """Levels from 1. Containers nest in the order of their first use."""
     containers = [c.family for c in found if c.rank is Rank.CONTAINER]
     order = {family: n for n, family in enumerate(dict.fromkeys(containers), 1)}
     has_chapters = any(c.rank is Rank.CHAPTER for c in found)

@@ -65,7 +65,6 @@ def _without_emphasis(text: str) -> str:
 
 
 def _first_line(found: list[TextBlock]) -> str:
-    """The first line if it stands alone like a title."""
     if len(found) < 2 or not is_short_line(found[0]) or heading_candidate(0, found[0]):
         return ""
     text = _without_emphasis(one_line(found[0].text))
@@ -73,7 +72,6 @@ def _first_line(found: list[TextBlock]) -> str:
 
 
 def _byline(found: list[TextBlock]) -> tuple[str, ...]:
-    """The author in a line such as “by Mary Shelley” right after the first one."""
     if len(found) < 2 or not is_short_line(found[1]):
         return ()
     byline = _BYLINE.fullmatch(one_line(found[1].text))

@@ -109,7 +109,6 @@ def _detect_wrapping(lines: list[str], *, in_bytes: bool) -> _Wrapping:
 
 
 def _groups(lines: Iterable[str]) -> Iterator[tuple[list[str], int]]:
-    """Runs of lines between empty lines, each with the number of empty lines before it."""
     gap = 0
     for has_words, run in groupby(lines, key=bool):
         group = list(run)
@@ -133,7 +132,6 @@ def _line_blocks(lines: Iterable[str]) -> Iterator[TextBlock]:
 
 
 def _indented_parts(group: list[str]) -> list[list[str]]:
-    """A group split before each indented line, if those are first lines of paragraphs."""
     starts = [i for i, line in enumerate(group) if line[0] in " \u3000"]
     if not starts or len(starts) == len(group):
         return [group]

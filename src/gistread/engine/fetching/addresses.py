@@ -1,8 +1,4 @@
-"""Parses addresses of models to fetch: `hf:owner/repository:file`, or an https address.
-
-The forms of llama.cpp (`owner/repository:Q4_K_M`), Ollama (`hf.co/owner/repository:Q4_K_M`) and addresses of pages on
-the hub are understood too.
-"""
+"""Parses addresses of models to fetch: `hf:owner/repository:file` and other programs' forms of it, or https."""
 
 import re
 from dataclasses import dataclass

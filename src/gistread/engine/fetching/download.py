@@ -181,7 +181,6 @@ class _Download:
             )
 
     def _apply_metadata(self, answer: Answer) -> None:
-        """Use the hub's checksum and size, unless the catalogue has others. Raises FetchError if they contradict."""
         metadata = answer.metadata
         if not metadata.sha256:
             return
@@ -224,7 +223,6 @@ class _Download:
         self._ended = self._total is None
 
     def _past_the_end(self, answer: Answer) -> None:
-        """Handle 416: either the file is complete, or it is another one."""
         _, whole = _content_range(answer)
         if whole == self._part.length:
             self._total = whole  # another size was wrong; checksum and header will tell

@@ -65,7 +65,6 @@ def select_model(repository: Repository, wanted: str) -> tuple[RemoteFile, ...]:
 
 
 def _models(repository: Repository) -> dict[str, tuple[RemoteFile, ...]]:
-    """Models by the path of their first file, without incomplete ones and image projectors."""
     models: dict[str, list[str]] = {}
     for path, file in repository.files.items():
         if not file.name.casefold().startswith("mmproj"):
@@ -79,7 +78,6 @@ def _models(repository: Repository) -> dict[str, tuple[RemoteFile, ...]]:
 
 
 def _names(path: str) -> set[str]:
-    """Case-folded names of a model: path and file name, with and without part number and suffix."""
     path = path.casefold()
     every = {path, path.removesuffix(_SUFFIX), whole_name(path), f"{whole_name(path)}{_SUFFIX}"}
     return every | {name.rpartition("/")[2] for name in every}

@@ -1,8 +1,4 @@
-"""Sends HTTP requests, follows redirects, and says what failed.
-
-Redirects are followed by hand: the token goes to the hub only, https never leads to http, and the hub's headers about
-the file are kept. Proxies and certificates come from the environment.
-"""
+"""Sends HTTP requests and follows redirects: the token goes to the hub only, and https never leads to http."""
 
 import contextlib
 import functools

@@ -177,7 +177,6 @@ def _plan(
 
 
 async def _plan_link(client: "httpx2.AsyncClient", network: Network, spec: str, address: LinkAddress) -> Plan:
-    """Plan a file at an address; its size is unknown if the server does not support HEAD."""
     size: int | None = None
     async with ask(client, network, address.url, {}, "HEAD") as answer:
         status, host = answer.response.status_code, answer.response.url.host
@@ -191,7 +190,6 @@ async def _plan_link(client: "httpx2.AsyncClient", network: Network, spec: str, 
 
 
 async def _verify_existing(path: Path, file: RemoteFile, report: Report) -> str:
-    """The checksum of an existing file. Raises StorageError if it is another file."""
     digest, done = hashlib.sha256(), 0
     try:
         with path.open("rb") as existing:

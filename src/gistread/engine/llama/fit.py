@@ -210,7 +210,6 @@ def _smaller_caches(whole: Layout, options: LoadOptions) -> Iterator[Layout]:
 
 
 def _cells(sizes: ModelSizes, whole: Layout, free: int, extra_windows: int) -> int:
-    """Cells for one window, or more if memory allows."""
     cell = cell_bytes(sizes, whole.kv_type)
     most = whole.window * (1 + extra_windows)
     if not cell:

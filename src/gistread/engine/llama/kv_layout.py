@@ -1,8 +1,4 @@
-"""The KV cache and recurrent state a model needs, from the keys of its header.
-
-Attention stores something for every token, in cells of the KV cache; a recurrent layer has a state of fixed size
-instead. Sliding windows are kept whole (`worker/context.py`) and cost as much as full attention.
-"""
+"""The memory a model needs: KV cache for every token of attention layers, a fixed state for recurrent ones."""
 
 from dataclasses import dataclass
 from enum import StrEnum

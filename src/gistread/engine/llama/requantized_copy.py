@@ -1,8 +1,4 @@
-"""Requantized copies of models, in a type for which this machine has fast kernels, and their folder.
-
-llama.cpp has fast matrix kernels for some tensor types only; a Q8_0 copy loses next to nothing and often reads prompts
-twice as fast. `weight_variants.py` decides whether to use one.
-"""
+"""Copies of models in a tensor type with fast kernels on this machine: often twice as fast, at next to no loss."""
 
 import asyncio
 import contextlib

@@ -169,7 +169,6 @@ class SupervisedWorker(Observable, Generic[Info]):
         self._start.begin()
 
     def _fail(self, error: GistreadError, attempts: int = 0) -> None:
-        """Fail the requests that were sent this many times."""
         for pending in tuple(self._pending.values()):
             if pending.attempts >= attempts:
                 del self._pending[pending.request.id]

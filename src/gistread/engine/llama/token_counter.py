@@ -218,7 +218,6 @@ class VerifiedCounter:
         return await asyncio.shield(self._building)
 
     async def _verified(self) -> TokenCounter | None:
-        """The counter once verified. Does not wait for the verification."""
         if self._checking is None:
             self._checking = asyncio.create_task(self._agrees(), name="token-counter-check")
         return await self._built() if self._checking.done() and self._checking.result() else None

@@ -78,11 +78,7 @@ def token_bytes(text: str) -> bytes:
 
 
 def merged_tokens(merges: Iterable[bytes]) -> list[str]:
-    """The tokens that merging produces, in order of rank, as written in the vocabulary.
-
-    `merges`: pairs separated by a space, by rank. Raises ValueError for anything else, or if a pair comes before the
-    merge of one of its halves, which no trained vocabulary has.
-    """
+    """The tokens in order of rank, as the vocabulary writes them. Raises ValueError for impossible `merges`."""
     known = {character: byte for byte, character in enumerate(ALPHABET)}
     tokens_made = _MergedTokens()
     unknown: set[str] = set()

@@ -1,8 +1,4 @@
-"""Finds the API key for a server.
-
-Keys are named after their host, so that none is sent to another one: an environment variable, or an entry of the
-system's keyring. Keys are read when a connection is opened and not stored.
-"""
+"""Finds the API key for a server, named after its host: in the environment or the system's keyring."""
 
 import contextlib
 import os

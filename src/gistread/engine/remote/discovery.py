@@ -65,7 +65,6 @@ async def loaded_window(connection: Connection, found: DiscoveredModel) -> int |
 
 
 async def _listed(connection: Connection, address: ServerAddress) -> tuple[str, list[Mapping[str, Any]]]:
-    """The base path, `/v1` if omitted, and the models listed there."""
     why = ""
     for base in (address.path, address.path + _V1) if address.path else (_V1, ""):
         try:
@@ -198,7 +197,6 @@ def _tokens(value: object) -> int | None:
 
 
 async def _query(connection: Connection, path: str, body: Json = None) -> Json:
-    """The answer of an optional endpoint; None if it fails."""
     try:
         return await (connection.get(path) if body is None else connection.post(path, body))
     except (RequestRefusedError, ServerLostError):

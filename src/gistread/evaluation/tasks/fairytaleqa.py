@@ -51,7 +51,6 @@ def _from_tables(folder: Path, split: str) -> Iterator[Document]:
 
 
 def _beside(questions: Path) -> Path:
-    """The folder of the stories for these questions: the same path under `section-stories`."""
     parts = list(questions.parent.absolute().parts)
     if "questions" not in parts:
         raise task_error(f"{questions} is in no folder `questions` with a folder `section-stories` beside it")
@@ -80,7 +79,6 @@ def _question(id_: str, record: Record, places: dict[int, Place]) -> Question:
 
 
 def _sections(record: Record) -> Iterable[int]:
-    """The sections that a question names, such as `6, 7`, in some tables `6.0`."""
     named = record.label("cor_section")
     numbers = [int(number) for number in _NUMBER.findall(named)]
     if not numbers:

@@ -1,8 +1,4 @@
-"""Builds haystacks: unrelated paragraphs of a given length in tokens, with needles at given depths.
-
-The depth of a needle is the share of the haystack's tokens before it. Titled paragraphs are not split, so the needle is
-between two of them; in a book it is between two sentences.
-"""
+"""Builds haystacks of a given length in tokens. The depth of a needle is the share of the tokens before it."""
 
 import random
 from collections.abc import Callable, Iterable, Sequence
@@ -65,7 +61,6 @@ def gather(
 
 
 def _order(hay: Hay, chance: random.Random) -> Sequence[Passage]:
-    """Random order; for a book its own from a random start, wrapping around."""
     if not hay.in_order:
         return chance.sample(hay.passages, len(hay.passages))
     first = chance.randrange(len(hay.passages))
@@ -97,7 +92,6 @@ def _inserted(hay: list[Passage], needles: Sequence[tuple[float, Passage]], coun
 
 
 def _parted(passage: Passage, tokens: float, count: Count) -> tuple[list[Passage], list[Passage]]:
-    """A paragraph split at a possible place near this many tokens: the parts before and behind."""
     if passage.title:
         return ([], [passage]) if tokens < _tokens(passage, count) / 2 else ([passage], [])
     ends = [0, *(end for _, end in sentence_spans(passage.text))]
@@ -108,7 +102,6 @@ def _parted(passage: Passage, tokens: float, count: Count) -> tuple[list[Passage
 
 
 def _beginning(passage: Passage, tokens: int, count: Count) -> list[Passage]:
-    """The whole sentences of a paragraph that fit; empty if none does."""
     left = tokens - count(passage.title)
     fitting = [end for _, end in sentence_spans(passage.text) if count(passage.text[:end]) <= left]
     return [replace(passage, text=passage.text[: fitting[-1]])] if fitting else []

@@ -113,7 +113,6 @@ def _is_hay(passage: Passage, needle: Needle) -> bool:
 
 
 def _needles(problems: Sequence[Problem], seed: int) -> Iterator[Needle]:
-    """The problems with a swappable answer, in random order, each with a random other answer of its kind."""
     entities = [_entity(problem) for problem in problems]
     pools = _pools(filter(None, entities))
     named = list(zip(distinct(problem.id for problem in problems), problems, entities, strict=True))

@@ -47,7 +47,6 @@ def load_narrativeqa(path: Path, options: TaskOptions) -> Iterator[Document]:
 
 
 def _places(folder: Path, id_: str) -> Iterator[Path]:
-    """Possible files of a story. Its identifier is a hash, never a path."""
     if id_.isalnum():
         yield from (folder / "tmp" / f"{id_}.content", folder / f"{id_}.content")
 

@@ -1,7 +1,4 @@
-"""QMSum: transcripts of meetings, with queries about the whole and about parts of them (Zhong et al., 2021).
-
-A turn is a paragraph, `Speaker: words`. A specific query names its turns, from 0 and inclusive, as gold places.
-"""
+"""QMSum: transcripts of meetings, with queries about the whole or about turns (Zhong et al., 2021)."""
 
 import re
 from collections.abc import Iterator, Sequence

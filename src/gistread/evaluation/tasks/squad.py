@@ -1,8 +1,4 @@
-"""SQuAD: questions about paragraphs of Wikipedia; in 2.0, half of them have no answer (Rajpurkar et al., 2018).
-
-An article is a document, and the paragraph of a question is its gold place. XQuAD has the same layout, with one file
-for each language.
-"""
+"""SQuAD and XQuAD: paragraphs of Wikipedia; in 2.0, half of the questions have no answer (Rajpurkar et al., 2018)."""
 
 import re
 from collections.abc import Iterator

@@ -76,7 +76,6 @@ class MarkController:
         self._notify_once(f"Arrows move the caret, {key} begins the selection, then arrows extend it.")
 
     def _selection(self, purpose: str, unit: Unit = Unit.SENTENCE) -> tuple[int, int] | None:
-        """The selected range. Without one, start selecting, tell the person how to continue, and return None."""
         selected = self._pane.selected_range
         if selected is None:
             self._pane.focus()

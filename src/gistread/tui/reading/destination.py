@@ -82,7 +82,6 @@ def _percent(book: Book, here: int, sign: str, number: float) -> GoToTarget:
 
 
 def _page(book: Book, number: int, page_starts: Sequence[int]) -> GoToTarget:
-    """A page as counted in the header, or a page of the memory."""
     count = page_count(book)
     found = []
     if 1 <= number <= count:
@@ -93,7 +92,6 @@ def _page(book: Book, number: int, page_starts: Sequence[int]) -> GoToTarget:
 
 
 def _chapters(typed: str, book: Book) -> Iterator[Destination]:
-    """The chapters whose number or title it may be: by number, then by beginning, by a word's beginning, by a part."""
     wanted = _plain(typed)
     match = _CHAPTER.match(typed)
     number = parse_number(match[1] if match else typed)

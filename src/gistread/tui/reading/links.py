@@ -189,7 +189,6 @@ class LinkController:
         pane.call_after_refresh(lambda: pane.scroll_to_key(note_key(path)))
 
     def _close_note(self, path: NotePath) -> None:
-        """Close a note and those inside it; scroll back to its citation if that is out of view."""
         place = self._open_notes.get(path, self._pane.place)
         for inner in [one for one in self._notes() if one[: len(path)] == path]:
             blocks = self._pane.blocks_of(note_key(inner))

@@ -96,7 +96,6 @@ class MemoryPages:
             session.steering.pinned = set(pane.view.pinned)
 
     def _read_page(self) -> int | None:
-        """The chosen page, if the model has read it; otherwise a warning."""
         number, memory = self.chosen, self._context.memory_pane.memory
         if number is None or memory is None or number > len(memory.entries):
             self._context.warn("The model has not read this page yet.")
@@ -178,7 +177,6 @@ class MemoryZoom:
             pane.zoom_to(zoom, parts, offer)
 
     async def _parts(self, memory: "GistMemory", zoom: Zoom) -> "tuple[Sequence[Node], str]":
-        """The nodes that represent the pages, and what the model could summarise, in words."""
         from gistread.memory import tree  # not before a book is on the screen
         from gistread.memory.artifacts import ALL_SUMMARIES
 

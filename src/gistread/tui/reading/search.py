@@ -95,7 +95,6 @@ class SearchController:
         self._context.panes.show(Pane.BOOK)
 
     def _say(self, words: str, *, problem: bool = False) -> None:
-        """Show in the prompt what was found, the mode, and how to change it."""
         mode = f"{self._mode}, Tab: {self._mode.next}" if self._context.screen.size.width >= 70 else f"{self._mode}"
         note = words if problem and len(words) > 30 else f"{words} · {mode}" if words else mode
         self._context.prompt.say(note, problem=problem)
@@ -137,7 +136,6 @@ class SearchController:
             self._stay()
 
     def _show_found(self, hits: SearchHits) -> None:
-        """Show the hit next to where the search began; without hits, that place."""
         before = self._before.place
         if not len(hits):
             self._set_hits(hits, None)
@@ -165,7 +163,6 @@ class SearchController:
         self._step(-step if self._backward else step)
 
     def _step(self, step: int) -> None:
-        """Go so many hits on from the current one or, if that is out of view, from what is on the screen."""
         hits, context = self.hits, self._context
         if not len(hits):
             none = f"No search yet. Press {context.key_hint('find')} to search."

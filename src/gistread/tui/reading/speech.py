@@ -1,8 +1,4 @@
-"""Reads the book aloud, sentence by sentence, with the system's speech command.
-
-Never through a shell, and never so that the book's text could be an option: it is passed on standard input, or
-as one argument that does not begin with a dash.
-"""
+"""Reads the book aloud, sentence by sentence, with the system's speech command, never through a shell."""
 
 import asyncio
 import contextlib

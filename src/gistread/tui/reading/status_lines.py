@@ -68,7 +68,6 @@ class StatusLines:
         keys.show_keys(self._panes.current.value, self._services.keymap, leading, count)
 
     def _show_memory_header(self, controllers: Controllers) -> None:
-        """How much has been read and how much shorter it is; the zoom levels; who read it, as what and for what."""
         context = controllers.context
         memory, view = context.memory_pane.memory, context.memory_pane.view
         parts = []
@@ -98,7 +97,6 @@ class StatusLines:
         self._screen.query_one("#memory-origin", Line).show(origin, Content(clean(" · ".join(origin))))
 
     def _show_strip(self, controllers: Controllers) -> None:
-        """The agent's steps below the pane that is shown, where only one fits."""
         answers, panes = controllers.context.answers_pane, self._panes
         session = controllers.context.session
         running = session is not None and session.activity.asking is not AskingState.IDLE

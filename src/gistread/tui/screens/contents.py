@@ -159,7 +159,6 @@ class ContentsScreen(RowsPanel[int | None]):
     # Drawing
 
     def _draw(self, cursor: int) -> None:
-        """Redraw the tree, the cursor on this chapter or its nearest visible ancestor."""
         self._lines = self._tree.nodes(self.wanted)
         shown = {node.index for node in self._lines}
         # One marks the place where the person is: the chapter itself, or the folded one it is in.
@@ -206,7 +205,6 @@ class ContentsScreen(RowsPanel[int | None]):
 
     @property
     def _node(self) -> Node | None:
-        """The node under the cursor; None while a filter shows only a part of the tree."""
         return None if self.wanted.strip() else next((one for one in self._lines if one.index == self._at), None)
 
     def action_edge(self, last: bool) -> None:
@@ -250,7 +248,6 @@ class ContentsScreen(RowsPanel[int | None]):
 
     @on(Clicked, "#rows")
     def _clicked(self, event: Clicked) -> None:
-        """Go to a clicked title; fold or unfold at the mark before it."""
         if not isinstance(event.block_key, int):
             return
         if event.offset_in_block is None and event.block_key in {one.index for one in self._lines if one.has_children}:

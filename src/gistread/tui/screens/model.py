@@ -171,7 +171,6 @@ class ModelScreen(Panel[ModelChoice | None]):
                 self._show_detail()
 
     def _draw(self) -> None:
-        """Redraw the list; the highlight stays on its row."""
         self._drawn = self._drawn_from
         shown = matching(self._sections(), self._typed)
         self._rows = {row.id: row for section in shown for row in section.rows}
@@ -190,7 +189,6 @@ class ModelScreen(Panel[ModelChoice | None]):
         self._say()
 
     def _place_cursor(self, wanted: str | None) -> None:
-        """Highlight the wanted row, or else the current model, or else the first that can be chosen."""
         rows = self._rows.values()
         wishes = (lambda row: row.id == wanted, lambda row: row.is_current, lambda row: row.enabled, lambda row: True)
         target = next((row for wish in wishes for row in rows if wish(row)), None)
@@ -309,7 +307,6 @@ def is_fetched(typed: str) -> bool:
 
 
 def _is_place(typed: str) -> bool:
-    """Whether this looks like a path or an address rather than a part of a name."""
     return "://" in typed or typed.startswith(("/", "~", ".")) or typed.casefold().endswith(SUFFIX)
 
 

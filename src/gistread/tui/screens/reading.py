@@ -120,7 +120,6 @@ class ReadingScreen(Screen[None]):
     # Opening and closing
 
     async def _open(self) -> None:
-        """Read the file in a thread, show the book, then start the session."""
         services = self._services
         try:
             book, offset, notice = await asyncio.to_thread(read_book, self._source, services, self._left.is_set)
@@ -154,7 +153,6 @@ class ReadingScreen(Screen[None]):
         self.call_after_refresh(lambda: self.run_worker(self._start_session(controllers)))
 
     async def _start_session(self, controllers: Controllers) -> None:
-        """Start everything that is not needed to read: session, memory, earlier questions, the models."""
         services, context, book = self._services, controllers.context, controllers.context.book
         context.user_data.save_opened()
         await asyncio.to_thread(context.progress.load)

@@ -128,7 +128,7 @@ def _direction(kind: str) -> str:
 
 
 def _brackets(line: str, kinds: list[str], outer: str) -> None:
-    """N0: a pair of brackets takes the direction of its content, or of what precedes it."""
+    """N0."""
     opened: list[tuple[str, int]] = []
     pairs: list[tuple[int, int]] = []
     for index, character in enumerate(line):
@@ -158,7 +158,7 @@ def _brackets(line: str, kinds: list[str], outer: str) -> None:
 
 
 def _neutral(kinds: list[str], outer: str) -> None:
-    """N1 and N2: neutral characters take the direction of both neighbours, or the line's."""
+    """N1 and N2."""
     for start, end in _runs([kind in _NEUTRAL for kind in kinds]):
         before = _direction(kinds[start - 1]) if start else outer
         after = _direction(kinds[end]) if end < len(kinds) else outer

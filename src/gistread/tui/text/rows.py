@@ -54,7 +54,6 @@ class RowIndex:
         return self._table
 
     def _measure(self, blocks: BlockSource, at: int) -> tuple["array[int]", "array[int]"]:
-        """Row counts and book offsets of blocks, the first of which is the document's block `at`."""
         counts, offsets = array("L"), array("q")
         bare = blocks.bare if isinstance(blocks, Countable) else blocks.__getitem__
         for number in range(len(blocks)):

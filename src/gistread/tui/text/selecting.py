@@ -1,8 +1,4 @@
-"""Cells and characters: what is under the mouse, and the text selected with it as ranges of blocks.
-
-Textual identifies a character by its row and index in the row's drawn text. Converted to blocks and offsets, whole
-paragraphs are copied, without margins, labels and line breaks.
-"""
+"""What is under the mouse, and the selected text as ranges of blocks, without margins, labels and line breaks."""
 
 import re
 from typing import NamedTuple

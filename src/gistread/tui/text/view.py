@@ -273,7 +273,6 @@ class TextView(ScrollView, inherit_bindings=False):
         return changed
 
     def _fit(self) -> None:
-        """Lay out the document for the current size, if that has changed."""
         width = self._room
         if not width:
             return
@@ -295,7 +294,6 @@ class TextView(ScrollView, inherit_bindings=False):
             later()
 
     def _refit(self) -> None:
-        """Update size, position and picture after the rows have changed."""
         self._forget_rows()
         if not self._ready:
             return

@@ -139,7 +139,6 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         return next((number for number in numbers if self._index.block(number).key is not None), None)
 
     def _nearest_keyed(self, index: int) -> int | None:
-        """First block of the nearest run with a key: at the index, before it, or after it."""
         count = len(self._index)
         found = self._keyed((*range(min(index, count - 1), -1, -1), *range(index + 1, count)))
         return None if found is None else self._index.run_of(found)[0]
@@ -150,14 +149,12 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         return self._index.first_row(end) > top and self._index.first_row(start) < top + height
 
     def _keyed_in_view(self, *, last: bool) -> int | None:
-        """The first (or last) block with a key whose text is in view."""
         if not self.size.height:
             return None
         top, bottom = (self._index.locate(row)[0] for row in self.rows_in_view)
         return self._keyed(range(bottom, top - 1, -1) if last else range(top, bottom + 1))
 
     def _next_keyed(self, index: int, *, forward: bool) -> int | None:
-        """First block of the next run with another key."""
         start, end = self._index.run_of(index)
         found = self._keyed(range(end, len(self._index)) if forward else range(start - 1, -1, -1))
         return None if found is None else self._index.run_of(found)[0]
@@ -237,7 +234,6 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         return Strip(line).adjust_cell_length(width, palette.ground)
 
     def _paint_margin(self, layout: Layout, row: int, margin: int, palette: Palette, at: int) -> list[Segment]:
-        """The cells left of a row, with the sign of the last mark that begins in it."""
         if not margin:
             return []
         sign, start, span = "", layout.block.start, layout.span(row)

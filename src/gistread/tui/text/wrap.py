@@ -130,7 +130,6 @@ def _break_narrow(
 
 
 def _last_dash(text: str, start: int, limit: int, end: int, dashes: Sequence[str]) -> int:
-    """The last place in `(start, limit]` after a dash where a row may end, or 0."""
     stop = limit
     while (found := max(text.rfind(dash, start, stop) for dash in dashes)) >= 0:
         if _ends_in_dash(text, found + 1, end):

@@ -105,7 +105,6 @@ class AnswersPane(LongText):
             self._scroll_to_newest()
 
     def _replace_last(self, drawn: Drawn) -> None:
-        """Redraw only the changed blocks: the person may be looking at the others."""
         before, after = self._blocks[self._last_start :], drawn.blocks
         head = next((i for i, (old, new) in enumerate(zip(before, after, strict=False)) if old != new), None)
         head = min(len(before), len(after)) if head is None else head

@@ -169,7 +169,6 @@ def _key(key: str, word: str, action: str) -> Content:
 
 
 def _width(command: Command, word: str, keymap: Mapping[str, str]) -> int:
-    """Columns of a command in the key line, including the gap."""
     return cell_len(keys_of(command, keymap)[0]) + cell_len(word) + 3
 
 

@@ -140,7 +140,6 @@ class BodyWriter:
         self._lists[-1].append(draft)
 
     def _code(self, draft: etree._Element) -> None:
-        """Append a line of code to the block of code before it, or start one."""
         for line_end in [e for e in draft.iter() if local_name(e) == "br"]:
             line_end.tail = "\n" + (line_end.tail or "")
         etree.strip_tags(draft, "br")
@@ -152,7 +151,6 @@ class BodyWriter:
         self.target[-1].extend(list(draft))
 
     def _verse(self, draft: etree._Element) -> None:
-        """Append a line of verse to the stanza before it, or start one."""
         if not len(self.target) or self.target[-1].get("class") != "stanza":
             self._add(etree.Element("div", {"class": "stanza"}))
         draft.tag = "div"
@@ -180,7 +178,6 @@ class BodyWriter:
             self._within(element, "td")
 
     def _within(self, element: etree._Element, tag: str) -> etree._Element:
-        """Write the blocks of an element into a new one, and return that."""
         outer = self.target
         inner = etree.SubElement(outer, tag)
         self.target, self._lists = inner, []

@@ -172,7 +172,6 @@ class _Linker:
         return ParagraphRange(path, first, last)
 
     def _goes_on(self, document: XhtmlDocument, path: str, first: int, starts: set[tuple[str, int]]) -> int:
-        """End of a note of which only the first paragraph is known: at the next note, if only notes follow."""
         for index in range(first + 1, min(len(document.paragraphs), first + _LONGEST_NOTE_PIECES)):
             if (path, index) in starts:
                 return index

@@ -55,7 +55,6 @@ def find_chapters(
 
 
 def _runs(headings: Sequence[HeadingParagraph]) -> list[list[HeadingParagraph]]:
-    """Headings without text between them."""
     runs: list[list[HeadingParagraph]] = []
     for one in headings:
         if runs and runs[-1][-1].index + 1 == one.index:
@@ -126,7 +125,6 @@ def _is_another(before: Candidate | None, one: Candidate | None) -> bool:
 
 
 def _keys(firsts: list[HeadingParagraph]) -> list[tuple[int, int]]:
-    """Sort keys: heading size, and within a mixed size whether it is a book or a chapter."""
     ranks = {(one.size, one.candidate.rank) for one in firsts if one.candidate and one.candidate.number is not None}
     keys: list[tuple[int, int]] = []
     inside = False

@@ -50,11 +50,7 @@ def book_from_tree(
     sections: Sequence[Section] = (),
     notices: Sequence[str] = (),
 ) -> Book:
-    """Build the book of a tree, which is modified; `name` is used in messages.
-
-    Chapters start at `sections`, otherwise at headings, otherwise at lines that look like headings. Raises BookError if
-    there is no text.
-    """
+    """Build the book of a tree, which is modified. Chapters start at `sections`, else at headings. Raises BookError."""
     limit_depth(root)
     document = read_document(root, metadata.language)
     first, end, framed = find_bounds([paragraph.words for paragraph in document.paragraphs])

@@ -103,8 +103,6 @@ def read_epub(archive: Archive, name: str) -> Book:
 
 
 def _sheets(archive: Archive) -> Callable[[str, etree._Element], StyleSheet]:
-    """Finds the style sheets that a document links to; unreadable ones are skipped."""
-
     @cache
     def sheet(path: str) -> StyleSheet:
         try:

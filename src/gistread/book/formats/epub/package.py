@@ -179,7 +179,6 @@ def _spine(root: etree._Element, items: dict[str, _Item], notices: list[str]) ->
 
 
 def _cover(archive: Archive, root: etree._Element, items: dict[str, _Item], folder: str) -> str:
-    """The cover by EPUB 3, EPUB 2 or the guide's cover page."""
     declared = [item for item in items.values() if "cover-image" in item.properties]
     named = [
         meta.get("content", "") for meta in elements_named(root, "meta") if meta.get("name", "").lower() == "cover"
@@ -216,7 +215,6 @@ def _text_path(item: _Item, items: dict[str, _Item]) -> str:
 
 
 def _contents(archive: Archive, root: etree._Element, items: dict[str, _Item]) -> tuple[ContentsEntry, ...]:
-    """The table of contents: EPUB 3's navigation document, otherwise EPUB 2's NCX."""
     spine = first_named(root, "spine")
     ncx = items.get(spine.get("toc", "")) if spine is not None else None
     navigation = [item for item in items.values() if "nav" in item.properties]
@@ -295,7 +293,6 @@ def _title(root: etree._Element) -> str:
 
 
 def _authors(root: etree._Element) -> tuple[str, ...]:
-    """Creators with the role of author, in order; all creators if there are none."""
     roles = _refined(root, "role")
     creators = _metadata(root, "creator")
 

@@ -176,7 +176,6 @@ def _title(document: PdfDocument, paragraphs: Sequence[Block], texts: Sequence[s
 
 
 def _identifiers(paragraphs: Sequence[Block], texts: Sequence[str]) -> tuple[str, ...]:
-    """ISBN and DOI printed on the first pages."""
     found: dict[str, None] = {}
     for block, text in zip(paragraphs, texts, strict=True):
         if block.lines[0].page >= _PAGES_WITH_IDENTIFIERS:
@@ -203,7 +202,6 @@ def _notices(document: PdfDocument) -> list[str]:
 
 
 def _page_list(numbers: Sequence[int]) -> str:
-    """Page numbers from 1, such as "Pages 3, 7–9"."""
     runs: list[list[int]] = []
     for number in sorted(set(numbers)):
         if runs and number == runs[-1][1] + 1:

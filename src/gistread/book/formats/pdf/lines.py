@@ -75,7 +75,6 @@ def find_gutter(page: Page) -> float | None:
 
 
 def _segments(runs: Sequence[TextRun]) -> list[_Segment]:
-    """Runs adjacent both in the file and on the page."""
     found: list[_Segment] = []
     for run in runs:
         if not run.text.strip():
@@ -108,7 +107,6 @@ def _on_one_row(one: _Segment | TextRun, other: _Segment | TextRun) -> bool:
 
 
 def _by_baseline(segments: list[_Segment]) -> list[list[_Segment]]:
-    """Rows from the top down, each from left to right."""
     found: list[list[_Segment]] = []
     # A raised number joins its line, not the line the number.
     for segment in sorted(segments, key=lambda one: (-round(one.baseline / 3), one.left)):

@@ -1,7 +1,4 @@
-"""Plain data extracted from a PDF: text runs with positions, links, outline.
-
-Positions are points from the lower left corner, in a frame where the page's text runs left to right.
-"""
+"""Data extracted from a PDF. Positions are points from the lower left, in a frame where text runs left to right."""
 
 import re
 from collections import Counter

@@ -186,7 +186,6 @@ def _begins(lines: Sequence[Line], index: int, left: float, right: float, layout
 
 
 def _is_short(above: Line, below: Line, right: float) -> bool:
-    """Whether the author ended a line: the next word would have fitted."""
     room = right - above.right
     return room > first_word_width(below) * 1.1 + 0.9 * above.size
 
@@ -256,7 +255,6 @@ def is_heading(block: Block, layout: PageLayout) -> bool:
 
 
 def _merge_rows(found: list[Block], layout: PageLayout) -> Iterator[Block]:
-    """Join lines of code and table rows that the rules for prose separated."""
     before: Block | None = None
     for block in found:
         rows = block.kind in (ParagraphKind.TABLE, ParagraphKind.CODE)

@@ -146,7 +146,6 @@ def _apply_marks(chunks: list[StyledText], kind: ParagraphKind) -> tuple[str, li
 
 
 def _merged(chunks: list[StyledText]) -> list[StyledText]:
-    """Join words of one style, also across white space."""
     found: list[StyledText] = []
     for chunk in chunks:
         if found and found[-1].look == chunk.look:

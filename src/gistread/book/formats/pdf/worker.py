@@ -228,10 +228,7 @@ def _compose_accents(page: _Reader) -> None:
 
 
 def _measure_spaces(page: _Reader) -> None:
-    """Find spaces by distances where PDFium misses them: where programs write no space characters, it guesses.
-
-    A page whose first lines are right is taken to be right.
-    """
+    """Find spaces by distances where PDFium guesses wrongly, as in files without space characters."""
     for number, line in enumerate(_LINE.finditer(page.characters)):
         if number == _LINES_TO_TRY and not page.inserted and _DROPPED not in page.characters:
             return

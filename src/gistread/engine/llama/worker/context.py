@@ -105,11 +105,7 @@ class Context:
         return Outcome.DONE if status == 0 else Outcome.FULL if status == 1 else Outcome.INTERRUPTED
 
     def interrupt(self) -> None:
-        """Abort the running evaluation, from any thread.
-
-        Not for models without rollback: llama.cpp moves recurrent states during an evaluation, and aborting one would
-        corrupt other sequences.
-        """
+        """Abort the evaluation, from any thread; not for models without rollback, whose states it would corrupt."""
         if self.weights.can_roll_back:
             self._stop_flag[0] = b"x"
 

@@ -110,7 +110,6 @@ class Embedding:
             self._advance(request, texts, len(batch), elapsed)
 
     def _fill_batch(self, request: EmbeddingRequest) -> tuple[int, list[BatchToken]]:
-        """The number of texts that fit the next batch, and their tokens."""
         batch: list[BatchToken] = []
         texts = 0
         for text in request.texts[len(request.vectors) :]:

@@ -1,8 +1,4 @@
-"""Bookkeeping of the KV cache: the tokens of every sequence, as a tree of shared prefixes.
-
-A node is a run of cells; its holders are the sequences that contain it. The tree mirrors what llama.cpp's unified cache
-does on `seq_cp` and `seq_rm`, so it knows how many cells are in use and where the beginning of a new prompt is cached.
-"""
+"""The tokens of every sequence in the KV cache, as a tree of shared prefixes: runs of cells and their holders."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet

@@ -1,9 +1,4 @@
-"""Prompt cache files: KV states on disk, so that the shared beginning of questions survives a restart.
-
-A file is found by a hash of the tokens and of everything the state depends on (weights, KV cache type, version of
-llama.cpp). It has a checksum, and damaged files are not used. The least recently used files go first when a size limit
-is reached.
-"""
+"""Prompt cache files: KV states on disk, by a hash of all they depend on, so that prefixes survive a restart."""
 
 import contextlib
 import hashlib

@@ -102,7 +102,6 @@ class _Measurement:
         return rates
 
     def _evaluate_prompt(self, length: int) -> float:
-        """Seconds to evaluate a prompt of this length, which replaces the last."""
         self.context.cut(self.trunk, 0)
         self.prompt = length
         tokens = [self._token(at, self.trunk, last=at == length - 1) for at in range(length)]

@@ -133,7 +133,6 @@ class Scheduler:
         self._busy_s += self._clock() - began
 
     def _admit(self, priority: Priority) -> None:
-        """Start waiting requests of this priority, in order of arrival, up to `parallel` and as many as fit."""
         running = sum(request.priority is priority for request in self._slots.running)
         for request in self._requests:
             if request.priority is not priority or request.sequence is not None:
@@ -148,7 +147,6 @@ class Scheduler:
             running += 1
 
     def _fill_batch(self, priority: Priority) -> tuple[list[Request], list[BatchToken]]:
-        """Fill a batch: decoding sequences first, then prompts in order of admission."""
         room = self._context.batch_tokens
         chosen: list[Request] = []
         batch: list[BatchToken] = []

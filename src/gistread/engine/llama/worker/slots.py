@@ -186,7 +186,6 @@ class Slots:
         return [sequence for sequence in self._used_at if sequence not in self._running]
 
     def _make_room(self, cells: int, keep: int) -> bool:
-        """Evict idle sequences, the least recently used first, until this many cells are free."""
         reserved = sum(self.pending(request) + request.tokens_left for request in self._running.values())
         for sequence in sorted(self._idle(), key=lambda s: self._used_at[s]):
             if self._tree.cells + reserved + cells <= self.context.cells:
@@ -229,7 +228,6 @@ class Slots:
             self._evict(sequence)
 
     def _evict(self, sequence: int) -> None:
-        """Empty a sequence, offloading its contents if they are worth it."""
         background = sequence in self._background
         least = _LEAST_OFFLOADED_BACKGROUND if background else _LEAST_OFFLOADED
         if self._tree.unshared(sequence) > least:
@@ -252,12 +250,10 @@ class Slots:
         return room
 
     def _cut(self, sequence: int, length: int) -> int:
-        """Keep the first `length` tokens, or none if the sequence cannot be cut there. Returns how many are left."""
         kept = length if self._tree.length(sequence) <= length or self.context.cut(sequence, length) else 0
         self._tree.cut(sequence, kept)
         return min(kept, self._tree.length(sequence))
 
     def _trim(self, sequence: int) -> None:
-        """Remove what an unfinished batch added beyond the recorded length."""
         if not self.context.cut(sequence, self._tree.length(sequence)):
             self._tree.cut(sequence, 0)

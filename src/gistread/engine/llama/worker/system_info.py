@@ -1,7 +1,4 @@
-"""Describes the installed llama.cpp and its devices, without a model, and receives its log.
-
-`python -m gistread.engine.llama.worker.system_info`, run by `library.ask_library`, prints one line of JSON.
-"""
+"""Describes the installed llama.cpp and its devices, for `library.ask_library`, and receives its log."""
 
 import ctypes
 import os

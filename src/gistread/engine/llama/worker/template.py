@@ -1,8 +1,4 @@
-"""Renders conversations with a model's chat template, or a plain one, with reasoning turned off.
-
-Templates are rendered with `enable_thinking` false. If the template of a reasoning model ignores that, an empty thought
-is appended: a constrained choice cannot reason first, and reasoning would multiply the time of hundreds of gists.
-"""
+"""Renders conversations with a model's chat template, or a plain one; without reasoning, which would take too long."""
 
 from collections.abc import Sequence
 from datetime import date
