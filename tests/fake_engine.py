@@ -48,7 +48,7 @@ class Call:
     """What the engine was asked."""
 
     kind: str
-    """`complete`, `choose` or `hold`."""
+    """`complete`, `choose`, `choose_likeliest` or `hold`."""
     text: str
     prompt: Prompt
     options: tuple[str, ...] = ()
@@ -151,10 +151,18 @@ class FakeEngine:
         return await final_completion(self.stream(prompt, sampling, priority))
 
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
+        return await self._chosen("choose", prompt, options, priority)
+
+    async def choose_likeliest(
+        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+    ) -> Choice:
+        return await self._chosen("choose_likeliest", prompt, options, priority)
+
+    async def _chosen(self, kind: str, prompt: Prompt, options: Sequence[str], priority: Priority) -> Choice:
         assert options, "nothing to choose from"
         assert len(set(options)) == len(options), "options are not distinct"
         longest = max(map(self._count, options))
-        usage = await self._take("choose", prompt, tuple(options), Sampling(max_tokens=longest), priority)
+        usage = await self._take(kind, prompt, tuple(options), Sampling(max_tokens=longest), priority)
         chosen = self._chooses(_text(prompt), options) if callable(self._chooses) else self._chooses.pop(0)
         index = options.index(chosen) if isinstance(chosen, str) else range(len(options))[chosen]
         return Choice(index, None, Usage(usage.prefilled, usage.reused, 1, 0.01))

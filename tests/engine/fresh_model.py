@@ -92,6 +92,16 @@ class FreshModel:
         second, first = np.partition(legal, -2)[-2:]
         return int(legal.argmax()), float(first - second)
 
+    def likelihood(self, prompt: Prompt, text: bytes) -> float:
+        """Mean logarithm of the probabilities of these bytes, each of them a token, after the prompt."""
+        logarithms: list[float] = []
+        with _Sequence(self._model, self._size) as sequence:
+            logits = sequence.feed(self._tokens(prompt))
+            for token in text:
+                logarithms.append(float(logits[token] - np.logaddexp.reduce(logits.astype(np.float64))))
+                logits = sequence.feed([token])
+        return float(np.mean(logarithms))
+
     def _tokens(self, prompt: Prompt) -> list[int]:
         begun = prompt[-1].content if prompt[-1].role == "assistant" else ""
         asked = prompt[:-1] if begun else prompt

@@ -212,14 +212,21 @@ async def test_choices_equal_those_of_a_fresh_context(model: TinyModel, engine: 
 
 
 @on_attention
-async def test_a_new_engine_answers_like_a_fresh_context(model: TinyModel, start: StartEngine) -> None:
-    dice = random.Random(12)
-    question = model.fresh.clear_question(dice, words=100)
-    usage = await ask(await start(model.path), question)
-    assert (usage.prefilled, usage.reused) == (len(question.tokens), 0)
-    index, lead = model.fresh.choice(question.prompt, LETTERS)
-    choice = await (await start(model.path)).choose(question.prompt, list(LETTERS))
-    assert choice.index == index or lead < CLEAR
+async def test_the_likeliest_option_is_that_of_a_fresh_context(model: TinyModel, start: StartEngine) -> None:
+    dice, engine = random.Random(5), await start(model.path)
+    chosen = set()
+    while len(chosen) < 3:
+        prompt = (Message("user", passage(dice, 40)),)
+        options = [passage(dice, length) for length in (2, 3, 2)]
+        means = [model.fresh.likelihood(prompt, option.encode()) for option in options]
+        *_, second, first = sorted(means)
+        if first - second < CLEAR / 5:
+            continue
+        choice = await engine.choose_likeliest(prompt, options)
+        assert choice.index == means.index(first)
+        assert choice.usage.generated == sum(map(len, options))
+        assert choice.usage.reused > 0, "the options share the prompt"
+        chosen.add(choice.index)
 
 
 @on_attention_and_hybrid

@@ -319,8 +319,14 @@ async def test_an_unreliable_model_that_finds_nothing_in_the_gists_is_asked_agai
     assert not answered(await ask(believed, question="Summarise it.")).found
 
 
-async def test_an_unreliable_model_chooses_an_option_once() -> None:
+async def test_an_unreliable_model_chooses_the_option_that_it_would_rather_write() -> None:
     engine = FakeEngine(chooses=[1])
-    options = ReaderOptions(is_reliable=False, choices=("Martha", "Ferrand"))
-    assert answered(await ask(engine, options=options)).choice == 1
-    assert len(engine.calls) == 1
+    options = ReaderOptions(is_reliable=False, choices=("the miller", "Ferrand"))
+    said = answered(await ask(engine, options=options))
+    assert (said.choice, said.answer) == (1, "Ferrand")
+    (call,) = engine.calls
+    assert (call.kind, call.options) == ("choose_likeliest", ("The miller.", "Ferrand."))
+    assert "A. the miller" not in call.text
+    reliable = FakeEngine(chooses=[1])
+    assert answered(await ask(reliable, options=replace(options, is_reliable=True))).choice == 1
+    assert [(call.kind, call.options) for call in reliable.calls] == [("choose", ("A", "B"))]

@@ -11,7 +11,7 @@ from gistread.book.sentences import sentence_spans
 from gistread.engine import protocol
 from gistread.engine.protocol import NO_USAGE, Completion, Engine, Message, Prompt, Sampling, TextDelta, Usage
 from gistread.memory.guard import Draft, clean, not_the_prompt
-from gistread.readers.choices import LETTERS, without_options
+from gistread.readers.choices import LETTERS, as_sentence, without_options
 from gistread.readers.events import AnswerDelta, Answered, Citation, Restarted
 from gistread.readers.options import ReaderOptions
 
@@ -38,7 +38,10 @@ def answer_prompt(
     name: str, options: ReaderOptions, *, stable: int = 0, must_answer: bool = False, **values: object
 ) -> Prompt:
     """The prompt `name` with the task. `stable`: see `Message`. `must_answer`: do not offer "not found"."""
-    if options.choices:
+    if _by_likelihood(options):
+        values["question"] = without_options(str(values["question"]))
+        must_answer = True
+    if options.choices and not _by_likelihood(options):
         task = "task_choice"
     elif name == "answer_closed":
         task = "task_answer_closed"
@@ -94,10 +97,19 @@ class _Said:
 
 
 async def _chosen(prompt: Prompt, engine: Engine, options: ReaderOptions) -> AsyncGenerator[AnswerDelta | _Said, None]:
-    choice = await engine.choose(prompt, list(LETTERS[: len(options.choices)]))
-    text = " ".join(options.choices[choice.index].split())
+    texts = [" ".join(choice.split()) for choice in options.choices]
+    if _by_likelihood(options):
+        choice = await engine.choose_likeliest(prompt, [as_sentence(text) for text in texts])
+    else:
+        choice = await engine.choose(prompt, list(LETTERS[: len(texts)]))
+    text = texts[choice.index]
     yield AnswerDelta(text)
     yield _Said(text, True, choice.usage, choice.index)
+
+
+def _by_likelihood(options: ReaderOptions) -> bool:
+    """Whether to choose the option that the model would rather write: a small one cannot choose by letter."""
+    return bool(options.choices) and options.is_reliable is False
 
 
 async def _written(

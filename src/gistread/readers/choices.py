@@ -20,6 +20,11 @@ def with_options(question: str, choices: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
+def as_sentence(option: str) -> str:
+    """An option as a model would write it as its answer."""
+    return option[:1].upper() + option[1:] + ("" if option.endswith((".", "!", "?")) else ".")
+
+
 def without_options(question: str) -> str:
     """The question without its options, which are no evidence of anything."""
     return question.partition("\n")[0]

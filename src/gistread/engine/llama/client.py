@@ -19,6 +19,7 @@ from gistread.engine.llama.worker_process import LostWhileLoadingError, open_log
 from gistread.engine.model_kinds import check_writes_text
 from gistread.engine.protocol import (
     GREEDY,
+    NO_USAGE,
     Choice,
     Completion,
     EngineInfo,
@@ -213,6 +214,14 @@ class LlamaEngine:
         check_options(options)
         answer = await self._worker.answer(messages.Choose(prompt, tuple(options), priority), messages.Chosen)
         return Choice(answer.index, answer.probability, answer.usage)
+
+    async def choose_likeliest(
+        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+    ) -> Choice:
+        asked = (self._worker.answer(messages.Score(prompt, option, priority), messages.Scored) for option in options)
+        scored = await asyncio.gather(*asked)
+        best = max(range(len(options)), key=lambda index: scored[index].mean)
+        return Choice(best, None, sum((one.usage for one in scored), NO_USAGE))
 
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
         return (await self._worker.answer(messages.Prepare(prompt, priority), messages.Prepared)).usage

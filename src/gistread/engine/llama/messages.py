@@ -73,6 +73,16 @@ class Choose:
 
 
 @dataclass(frozen=True, slots=True)
+class Score:
+    """Measure how likely a text is as the answer. Answered by `Scored`."""
+
+    prompt: tuple[Message, ...]
+    text: str
+    priority: Priority
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Prepare:
     """Evaluate the stable beginning of a prompt. Answered by `Prepared`."""
 
@@ -209,6 +219,13 @@ class Chosen:
 
 
 @dataclass(frozen=True, slots=True)
+class Scored:
+    mean: float  # Of the natural logarithms of the tokens' probabilities
+    usage: Usage
+    id: int
+
+
+@dataclass(frozen=True, slots=True)
 class Prepared:
     usage: Usage
     pinned: bool
@@ -262,9 +279,9 @@ class Cancelled:
     id: int
 
 
-Request = Generate | Choose | Prepare | FindPinned | CountText | CountPrompt | Tokenize | Embed
+Request = Generate | Choose | Score | Prepare | FindPinned | CountText | CountPrompt | Tokenize | Embed
 Command = Load | LoadEmbedder | MeasureRates | Configure | Cancel
-Answer = Chosen | Prepared | PinnedFound | Counted | Tokenized | TextsEmbedded  # The only reply to a request
+Answer = Chosen | Scored | Prepared | PinnedFound | Counted | Tokenized | TextsEmbedded  # The only reply to a request
 Reply = Delta | Done | Answer | TooLong | Failed | Cancelled
 Event = LoadProgress | LoadAttempt | Loaded | LoadFailed | RatesMeasured | Status | Reply
 

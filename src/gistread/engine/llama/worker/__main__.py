@@ -27,7 +27,7 @@ from gistread.engine.llama.worker.loading import LoadedModel, load, load_embedde
 from gistread.engine.llama.worker.prefix_tree import common_prefix
 from gistread.engine.llama.worker.rates import DisturbedError, measure_rates, parallel_of
 from gistread.engine.llama.worker.requests import Request, TextStream
-from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler
+from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler, TextScorer
 from gistread.engine.llama.worker.scheduler import Scheduler
 from gistread.engine.llama.worker.system_info import library
 from gistread.engine.protocol import Message, Rates
@@ -86,7 +86,7 @@ class Worker:
             match message:
                 case messages.Cancel():
                     self._scheduler.interrupt_for(None, message.id)
-                case messages.Generate() | messages.Choose() | messages.Prepare() | messages.Embed():
+                case messages.Generate() | messages.Choose() | messages.Score() | messages.Prepare() | messages.Embed():
                     self._scheduler.interrupt_for(message.priority)
 
     # In the main loop.
@@ -185,19 +185,21 @@ class Worker:
             case messages.FindPinned(), Scheduler():
                 beginnings = (_stable_beginning(model, prompt) for prompt in request.prompts)
                 return messages.PinnedFound(tuple(map(scheduler.is_evaluated, beginnings)), request.id)
-            case ((messages.Generate() | messages.Choose() | messages.Prepare()), Scheduler()):
+            case ((messages.Generate() | messages.Choose() | messages.Score() | messages.Prepare()), Scheduler()):
                 scheduler.submit(_request(model, request))
             case messages.Embed(), Embedding():
                 scheduler.submit(embedding_request(model, request))
         return None
 
 
-def _request(model: LoadedModel, message: messages.Generate | messages.Choose | messages.Prepare) -> Request:
+def _request(
+    model: LoadedModel, message: messages.Generate | messages.Choose | messages.Score | messages.Prepare
+) -> Request:
     """Raises PromptTooLongError, and ValueError for an invalid grammar."""
     weights = model.weights
     prompt = weights.prompt_tokens(message.prompt)
     stable = _stable_tokens(model, message.prompt, prompt)
-    sampler: FreeSampler | OptionSampler | None = None
+    sampler: FreeSampler | OptionSampler | TextScorer | None = None
     pin, max_tokens, stop = False, 0, tuple[str, ...]()
     match message:
         case messages.Prepare():
@@ -207,6 +209,9 @@ def _request(model: LoadedModel, message: messages.Generate | messages.Choose | 
             max_tokens = max(len(weights.tokens_of(option)) for option in message.options) + 1
             sampler = OptionSampler(weights, message.options)
             prompt += sampler.common_tokens
+        case messages.Score():
+            sampler = TextScorer(weights, message.text)
+            max_tokens = sampler.length
         case messages.Generate():
             max_tokens, stop = message.sampling.max_tokens, message.sampling.stop
             sampler = FreeSampler(weights, message.sampling)

@@ -22,7 +22,7 @@ from gistread.engine.llama.worker.context import BatchToken, Outcome
 from gistread.engine.llama.worker.loading import LoadedModel
 from gistread.engine.llama.worker.offload import State
 from gistread.engine.llama.worker.requests import Request
-from gistread.engine.llama.worker.sampling import OptionSampler
+from gistread.engine.llama.worker.sampling import OptionSampler, TextScorer
 from gistread.engine.llama.worker.slots import Slots
 from gistread.engine.protocol import Phase, Priority
 
@@ -190,6 +190,9 @@ class Scheduler:
             if (index := request.sampler.chosen) is not None:
                 probability = request.sampler.probability
                 self._finish(request, messages.Chosen(index, probability, request.usage(), request.id))
+        elif isinstance(request.sampler, TextScorer):
+            if request.sampler.is_done:
+                self._finish(request, messages.Scored(request.sampler.mean, request.usage(), request.id))
         elif self._weights.ends_turn(token):
             self._end_text(request, "end")
         else:
