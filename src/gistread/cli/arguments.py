@@ -1,4 +1,4 @@
-"""Arguments and options of every command."""
+"""Arguments and options of every command: `add_COMMAND` and those that several share."""
 
 import argparse
 from pathlib import Path
@@ -328,3 +328,7 @@ def add_formats(parser: argparse.ArgumentParser, *, events: bool = False) -> Non
 
 def add_quiet(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-q", "--quiet", action="store_true", help="print no messages and no progress, only errors")
+
+
+add_sample = add_last = add_session_models
+add_paths = add_formats

@@ -3,8 +3,10 @@
 import argparse
 import difflib
 import re
-from collections.abc import Callable, Sequence
+import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import NoReturn
 
@@ -33,7 +35,6 @@ class _Parser(argparse.ArgumentParser):
 class _Command:
     summary: str
     examples: str
-    add_arguments: Callable[[argparse.ArgumentParser], None]
     default_action: str = ""  # The subcommand to run when none is given
 
 
@@ -44,7 +45,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     if name:
         command = _COMMANDS[name]
         parser = _parser(f"gistread {name}", command.summary, command.examples)
-        command.add_arguments(parser)
+        _add_arguments(name, parser)
         if command.default_action:
             parsed = parser.parse_args(_with_action(argv[1:], command.default_action))
         elif "--" in argv:  # Python's intermixed parsing loses it.
@@ -75,8 +76,12 @@ def whole_parser() -> argparse.ArgumentParser:
             epilog=command.examples,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        command.add_arguments(sub)
+        _add_arguments(name, sub)
     return parser
+
+
+def _add_arguments(command: str, parser: argparse.ArgumentParser) -> None:
+    getattr(arguments, f"add_{command}")(parser)
 
 
 def _command_first(argv: Sequence[str]) -> Sequence[str]:
@@ -157,115 +162,9 @@ _EXAMPLES = """examples:
   gistread ask frankenstein.epub "Who is Justine?"
 """
 
+_READERS = "\n".join(f"  {method.name:13}{method.summary}" for method in METHODS.values())
+_TABLES = tomllib.loads(resources.files("gistread.cli").joinpath("commands.toml").read_text("utf-8"))
 _COMMANDS = {
-    "sample": _Command(
-        "Open the sample story.",
-        "examples:\n  gistread sample\n  gistread sample --model starter",
-        arguments.add_session_models,
-    ),
-    "last": _Command(
-        "Continue the book you read last.",
-        "examples:\n  gistread last\n  gistread last --model starter",
-        arguments.add_session_models,
-    ),
-    "index": _Command(
-        "Build the gist memory of a book, or resume building it.",
-        "examples:\n  gistread index frankenstein.epub\n  gistread index long-novel.txt --max-words 3000 --json\n"
-        "  gistread index frankenstein.epub --for memwalker,graphreader\n"
-        '  gistread index minutes.txt --preset meeting --task "what is decided about the budget"',
-        arguments.add_index,
-    ),
-    "ask": _Command(
-        "Ask a question about a book the model has read.",
-        'examples:\n  gistread ask frankenstein.epub "Who is Justine?"\n'
-        '  gistread ask frankenstein.epub "What happened so far?" --upto 40%\n'
-        '  gistread ask minutes.txt "When does the office move?" --index --for-question\n\n'
-        "readers:\n" + "\n".join(f"  {method.name:13}{method.summary}" for method in METHODS.values()),
-        arguments.add_ask,
-    ),
-    "pages": _Command(
-        "Show the pages and gists in a book's memory. Needs no model.",
-        "examples:\n  gistread pages frankenstein.epub\n  gistread pages frankenstein.epub --json\n"
-        "  gistread pages frankenstein.epub --list",
-        arguments.add_pages,
-    ),
-    "books": _Command(
-        "List the library, with how far you and the model have read.",
-        "examples:\n  gistread books\n  gistread books tolstoy --sort progress\n  gistread books --add ~/Books\n"
-        '  gistread books --remove "war and peace"',
-        arguments.add_books,
-    ),
-    "series": _Command(
-        "Combine several books into a series with one memory, or show a series. Needs no model.",
-        "examples:\n  gistread series barsetshire.series warden.epub towers.epub --author 'Anthony Trollope'\n"
-        "  gistread series barsetshire.series --add thorne.epub\n  gistread series barsetshire.series\n\n"
-        "The file opens like any book. The series and its volumes share what a model has read.",
-        arguments.add_series,
-    ),
-    "search": _Command(
-        "Search a book for exact words, a regular expression, or ranked passages. Needs no model.",
-        "examples:\n  gistread search frankenstein.epub the monster\n"
-        "  gistread search frankenstein.epub --ranked letters to his sister --limit 5\n"
-        "  gistread search frankenstein.epub --regex '\\bAlps?\\b' --json\n\n"
-        "Exit status 1 means nothing was found. The search is case-sensitive if WORDS contains a capital.",
-        arguments.add_search,
-    ),
-    "export": _Command(
-        "Export marks, notes, questions and gists as Markdown or JSON, or the book's text. Needs no model.",
-        "examples:\n  gistread export frankenstein.epub --output notes.md\n"
-        "  gistread export frankenstein.epub --format txt | wc -w",
-        arguments.add_export,
-    ),
-    "models": _Command(
-        "List, choose, check, convert and download models.",
-        "examples:\n  gistread models list\n  gistread models use starter\n  gistread models convert starter\n"
-        "  gistread models catalogue\n  gistread models get qwen3-4b-instruct --use\n"
-        "  gistread models get hf:owner/repository:Q4_K_M\n\n"
-        "Only `get` downloads, and it asks first. Run it again to resume a stopped download.",
-        arguments.add_models,
-        default_action="list",
-    ),
-    "act": _Command(
-        "Choose the next step of a task on a saved web page.",
-        'examples:\n  gistread act shop.html "Find a red kettle under 30 euros"\n'
-        '  gistread act shop.html "Find a red kettle" --done "type kettle into Search" --json\n\n'
-        "Prints the element, the action and the text to type. Performs nothing and downloads nothing.",
-        arguments.add_act,
-    ),
-    "eval": _Command(
-        "Evaluate readers on questions with known answers.",
-        "examples:\n  gistread eval list\n"
-        "  gistread eval fairytaleqa --data fairytaleqa_dev.jsonl --readers readagent-s,bm25,dos --limit 20\n"
-        "  gistread eval report eval-fairytaleqa\n"
-        "  gistread eval report chosen uniform      compare two runs\n\n"
-        "Run the same command again to resume a stopped run.",
-        arguments.add_eval,
-    ),
-    "doctor": _Command(
-        "Show the engine on this machine, its speed, and what would make it faster.",
-        "examples:\n  gistread doctor\n  gistread doctor --model starter --json",
-        arguments.add_doctor,
-    ),
-    "serve": _Command(
-        "Open gistread in a browser.",
-        "examples:\n  gistread serve frankenstein.epub\n  gistread serve --port 9000 --model starter\n\n"
-        "Anyone with the address can read your files. Needs the extra `serve`:\n"
-        "python3 -m pip install 'gistread[serve]'. Press Ctrl+C to stop.",
-        arguments.add_serve,
-    ),
-    "keys": _Command(
-        "List every key and where it works, with your settings applied.",
-        "examples:\n  gistread keys\n  gistread keys --toml     as lines for config.toml",
-        arguments.add_keys,
-    ),
-    "completion": _Command(
-        "Print a shell completion script.",
-        "examples:\n  bash: echo 'eval \"$(gistread completion bash)\"' >> ~/.bashrc\n"
-        '  zsh:  gistread completion zsh > "${fpath[1]}/_gistread"\n'
-        "  fish: gistread completion fish > ~/.config/fish/completions/gistread.fish",
-        arguments.add_completion,
-    ),
-    "paths": _Command(
-        "Show where gistread keeps its files.", "examples:\n  gistread paths --json", arguments.add_formats
-    ),
+    name: _Command(**table | {"examples": table["examples"].strip().replace("{readers}", _READERS)})
+    for name, table in _TABLES.items()
 }
