@@ -1,10 +1,33 @@
-"""Replaces files atomically."""
+"""Writes files that only this user may read, and replaces files atomically."""
 
+import contextlib
 import os
 import tempfile
 from pathlib import Path
 
 _NAME_LENGTH = 40  # Characters of the file's own name in that of the temporary file
+
+
+def make_folder(folder: Path) -> None:
+    """Create a folder, and those around it, for this user alone. Raises OSError."""
+    for each in reversed((folder, *folder.parents)):
+        if not each.exists():
+            each.mkdir(mode=0o700, exist_ok=True)
+
+
+def private_opener(path: str, flags: int) -> int:
+    """An `opener` for files that only this user may read."""
+    return os.open(path, flags, 0o600)
+
+
+def make_private(folder: Path) -> None:
+    """Take the rights of others from a folder and all in it, if it exists; what cannot be changed stays."""
+    with contextlib.suppress(OSError):
+        if folder.stat().st_mode & 0o077:
+            for path in folder.rglob("*"):
+                if not path.is_symlink():
+                    path.chmod(path.stat().st_mode & 0o700)
+            folder.chmod(0o700)
 
 
 def replace_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:

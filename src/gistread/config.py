@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from gistread.atomic_write import replace_file
+from gistread.atomic_write import make_folder, replace_file
 from gistread.errors import StorageError, UsageError
 from gistread.journal import locked
 
@@ -163,7 +163,7 @@ def save_setting(path: Path, key: str, value: Value) -> None:
         _check(key, value, str(path))
     target = path.resolve()  # A symbolic link, as dotfile managers make, stays one.
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         with locked(target, wait_s=_WAIT_S):
             text = _read(path)
             document = tomlkit.parse(text)

@@ -17,6 +17,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 import orjson
 
+from gistread.atomic_write import make_folder, private_opener, replace_file
 from gistread.errors import StorageError
 
 Record = dict[str, Any]
@@ -89,7 +90,7 @@ def read_records(path: Path, *, independent: bool = False) -> tuple[list[Record]
 def append_independent(path: Path, record: Record, *, wait_s: float) -> None:
     """Append to a file of independent records without reading them, creating it. Raises StorageError."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         with _open_locked(path, time.monotonic() + wait_s) as file:
             length = os.fstat(file.fileno()).st_size
             append_whole(file, b"\n" * _is_torn(path, length) + encode_line(record), length)
@@ -116,7 +117,7 @@ class Journal:
         """
         self.path = path
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             self._file = _open_locked(path, time.monotonic() + wait_s)
         except OSError as error:
             raise _storage_error(path, error) from error
@@ -148,7 +149,7 @@ class Journal:
         file: FileIO | None = None
         try:
             new.unlink(missing_ok=True)
-            file = FileIO(new, "ab")
+            file = FileIO(new, "ab", opener=private_opener)
             try_lock(file)  # before it has the name, so that nobody writes in between
             write_all(file, data)
             os.fsync(file.fileno())
@@ -179,7 +180,7 @@ class Journal:
             tail = file.readlines()
         damaged = b"".join(line for line in tail if not independent or decode_line(line) is None)
         if b"\n" in damaged:
-            self.path.with_name(self.path.name + ".damaged").write_bytes(damaged)
+            replace_file(self.path.with_name(self.path.name + ".damaged"), damaged)
         if len(damaged) < sum(map(len, tail)):
             self.rewrite(self.records)
         else:
@@ -197,7 +198,7 @@ def _open_locked(path: Path, until: float) -> FileIO:
     """Open and lock; `until` is in `time.monotonic`. Raises OSError, StorageError if another process keeps the lock."""
     while True:
         # Unbuffered: what a full disk refuses must not be written later from a buffer.
-        file = FileIO(path, "ab")
+        file = FileIO(path, "ab", opener=private_opener)
         try:
             locked = try_lock(file)
             # Another process may have replaced the file between opening and locking.

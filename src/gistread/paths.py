@@ -6,6 +6,8 @@ from pathlib import Path
 
 import platformdirs
 
+from gistread.atomic_write import make_private
+
 _APP = "gistread"
 WEIGHTS = "weights"
 SNAPSHOTS = "snapshots"
@@ -21,6 +23,11 @@ class Paths:
     data: Path  # User data: library, positions, marks, questions, downloaded models. Never deleted by the program.
     cache: Path  # Data that can be rebuilt: memories, texts, requantised models, measurements
     state: Path  # Logs
+
+    def make_private(self) -> None:
+        """Take the rights of others from what earlier versions have left readable."""
+        for folder in (self.config, self.data, self.cache, self.state):
+            make_private(folder)
 
     @property
     def config_file(self) -> Path:

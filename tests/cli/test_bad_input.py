@@ -161,7 +161,7 @@ def test_a_cache_of_a_later_version_is_left_as_it_is(run: Run, book: Path, engin
     assert path.read_bytes() == before
 
 
-def test_a_cache_that_is_damaged_in_the_middle_is_read_again_from_there(
+def test_of_a_memory_damaged_in_the_middle_only_the_page_there_is_read_again(
     run: Run, book: Path, engine: FakeEngine
 ) -> None:
     first = run("index", book, *SIZE, "--json").json
@@ -172,10 +172,11 @@ def test_a_cache_that_is_damaged_in_the_middle_is_read_again_from_there(
     path.write_bytes(data)
     shown = run("pages", book, "--json")
     assert 0 < len(shown.json["pages"]) < first["pages"]
+    assert "A memory of this book is damaged." in shown.err
     assert "pages read so far" in shown.err
     ran = run("index", book, *SIZE, "--json")
     assert "damaged" in ran.err
-    assert ran.json["resumed_pages"] == len(shown.json["pages"])
+    assert ran.json["resumed_pages"] == first["pages"] - 1
     assert run("pages", book, "--json").json == pages
 
 
@@ -189,14 +190,14 @@ def test_a_cache_of_junk_is_read_again(run: Run, book: Path, engine: FakeEngine)
         assert run("pages", book, "--json").json == pages
 
 
-def test_a_read_only_cache_is_a_notice_and_the_work_is_done(book: Path, home: Path) -> None:
+def test_index_stops_where_it_cannot_save_and_ask_answers_all_the_same(book: Path, home: Path) -> None:
     cache = home / "XDG_CACHE_HOME"
     cache.mkdir()
     cache.chmod(0o555)
     try:
         ran = gistread("index", book, *SIZE, "--json")
-        assert ran.status == ExitStatus.DONE, ran.err
-        assert ran.json["pages"] > 3
+        assert ran.status == ran.json["error"]["status"] == ExitStatus.FAILED, ran.err
+        assert "cannot be saved" in ran.json["error"]["message"]
         assert "Permission denied" in ran.err
         assert ran.err.count("Note:") == 1
         assert list(cache.iterdir()) == []
@@ -220,17 +221,27 @@ def test_a_read_only_data_folder_is_a_notice_and_the_answer_is_given(run: Run, b
     assert "the question could not be saved" in ran.err
 
 
-def test_a_full_disk_is_a_notice_and_what_was_kept_is_whole(book: Path, home: Path) -> None:
+def test_a_full_disk_ends_index_and_what_was_kept_is_whole(book: Path, home: Path) -> None:
     """Files may not grow beyond a few records, in place of a disk that is full."""
     ran = gistread("index", book, *SIZE, "--json", limit_file_bytes=1500)
-    assert ran.status == ExitStatus.DONE, ran.err
+    assert ran.status == ran.json["error"]["status"] == ExitStatus.FAILED, ran.err
     assert ran.err.count("Note:") == 1
     kept, length = read_records(memory_file())
     assert length == memory_file().stat().st_size
-    assert 1 < len(kept) < ran.json["pages"]
     again = gistread("index", book, *SIZE, "--json")
-    assert again.json["resumed_pages"] == len(kept) - 1
-    assert again.json["pages"] == ran.json["pages"]
+    assert again.status == ExitStatus.DONE, again.err
+    assert 0 < again.json["resumed_pages"] == len(kept) - 1 < again.json["pages"]
+
+
+def test_what_is_kept_is_for_this_user_alone_also_where_it_was_not(book: Path, home: Path) -> None:
+    cache = home / "XDG_CACHE_HOME" / "gistread"
+    (cache / "memories").mkdir(parents=True)
+    (cache / "memories" / "old.memory").touch(0o644)
+    assert gistread("index", book, *SIZE).status == ExitStatus.DONE
+    assert gistread("ask", book, "Who?", *SIZE).status == ExitStatus.DONE
+    kept = [path for folder in home.iterdir() for path in folder.rglob("*")]
+    assert {path.suffix for path in kept} >= {".memory", ".jsonl", ".book"}
+    assert [path for path in kept if path.stat().st_mode & 0o077] == []
 
 
 def test_errors_are_documents_under_json(run: Run, book: Path) -> None:

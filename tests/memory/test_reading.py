@@ -1,6 +1,7 @@
 """The model reads a book, is stopped, and reads on."""
 
 import asyncio
+from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
@@ -85,6 +86,24 @@ async def test_stopped_anywhere_it_ends_with_the_same_memory_and_gists_nothing_t
         gists = [call for call in second.calls if call.kind == "complete"]
         verbatim = 1
         assert len(gists) <= pages - max(kept_before, verbatim)
+
+
+@pytest.mark.parametrize("mode", list(ReadingMode))
+async def test_the_end_of_a_page_is_chosen_once_though_a_kill_takes_its_gist(tmp_path: Path, mode: ReadingMode) -> None:
+    request = MemoryRequest("fake", "f", SIZE, ReadingMethod(mode))
+    chosen = []
+    for name, found_before_kill in (("whole", 99), ("killed", 3)):
+        models = [engine(), engine()]
+        for model, found in zip(models, (found_before_kill, 99), strict=True):
+            with MemoryStore(tmp_path / name).open(BOOK, request) as kept:
+                async with aclosing(read_book(kept, model)) as events:
+                    async for event in events:
+                        found -= isinstance(event, PageFound)
+                        if not found:
+                            break
+                pages = [entry.page for entry in kept.memory.entries]
+        chosen.append((pages, sum(call.kind == "choose" for model in models for call in model.calls)))
+    assert chosen[0] == chosen[1]
 
 
 async def test_a_book_that_was_read_is_not_read_again(store: MemoryStore) -> None:

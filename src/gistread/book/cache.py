@@ -10,7 +10,7 @@ from typing import Any
 
 import orjson
 
-from gistread.atomic_write import replace_file
+from gistread.atomic_write import make_folder, replace_file
 from gistread.book.model import Book, Chapter, Image, LanguageSpan, Link, Paragraph, ParagraphKind, Span, Style
 from gistread.book.open import Cancelled, never, open_book_or_series, read_book
 
@@ -71,7 +71,7 @@ def _load(entry: Path) -> Book | None:
 def _store(entry: Path, book: Book) -> None:
     payload = orjson.dumps(_to_record(book))
     with contextlib.suppress(OSError):
-        entry.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(entry.parent)
         replace_file(entry, hashlib.sha256(payload).digest() + payload)
     with contextlib.suppress(OSError):
         entries = sorted(entry.parent.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime, reverse=True)

@@ -7,9 +7,11 @@ import os
 import sys
 from collections.abc import Sequence
 
+from gistread.atomic_write import make_folder, private_opener
 from gistread.cli.output import OutputError, fail, flush, prepare_streams, write_json
 from gistread.cli.parser import parse
 from gistread.errors import ExitStatus, GistreadError
+from gistread.paths import default_paths
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -30,6 +32,7 @@ def _run(words: list[str]) -> int:
     status: int
     try:
         arguments = _with_adapter(parse(words))
+        default_paths().make_private()
         prepare_streams(quiet=getattr(arguments, "quiet", False))
         status = importlib.import_module(f"gistread.cli.{arguments.module}").run(arguments)
     except SystemExit as end:  # argparse, after --help and --version
@@ -52,7 +55,6 @@ def _with_adapter(arguments: argparse.Namespace) -> argparse.Namespace:
         return arguments
     from gistread.config import load_config
     from gistread.engine.models import with_adapter
-    from gistread.paths import default_paths
 
     spec = arguments.model or load_config(default_paths().config_file).model
     named = with_adapter(spec, str(arguments.adapter.expanduser().absolute()))
@@ -76,16 +78,14 @@ def _internal_error(error: Exception) -> tuple[str, str]:
     import traceback
     from datetime import datetime
 
-    from gistread.paths import default_paths
-
     trace = "".join(traceback.format_exception(error))
     summary = f"{type(error).__name__}: {error}"
     if os.environ.get("GISTREAD_DEBUG") == "1":
         return f"Internal error.\n{trace}", ""
     log = default_paths().log_file
     with contextlib.suppress(OSError):
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("a", encoding="utf-8", errors="backslashreplace") as file:
+        make_folder(log.parent)
+        with open(log, "a", encoding="utf-8", errors="backslashreplace", opener=private_opener) as file:
             file.write(f"{datetime.now().astimezone().isoformat(timespec='seconds')} {trace}\n")
         return f"Internal error; see the log. {summary}", f"The log is {log}."
     return f"Internal error. {summary}", ""

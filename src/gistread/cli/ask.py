@@ -12,7 +12,14 @@ from gistread.cli.argument_types import Bound
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json, ask_document, reader_document, step_document
 from gistread.cli.loading import choose_embedding_model
-from gistread.cli.memories import MemoryQuery, check_preset, find_memory, memories_by, memory_query, memory_store
+from gistread.cli.memories import (
+    MemoryQuery,
+    check_preset,
+    find_memory,
+    memories_by,
+    memory_query,
+    saved_memories,
+)
 from gistread.cli.opening import check_models, open_named, settings
 from gistread.cli.output import say, write, write_json
 from gistread.cli.progress import ProgressLine
@@ -56,7 +63,7 @@ def _choose_memory(
     book: Book, config: Config, query: MemoryQuery, arguments: argparse.Namespace
 ) -> MemoryHeader | None:
     """The memory to ask over; None if there is none and the reader needs none. Raises GistreadError."""
-    headers = memory_store().find(book)
+    headers = saved_memories(book, arguments.book)
     if not METHODS[config.reader].needs_memory and not any(header.pages for header in headers):
         return None
     fingerprint = ""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gistread.book.cache import file_digest
 from gistread.book.model import Book
-from gistread.cli.memories import memory_store
+from gistread.cli.memories import memory_store, saved_memories
 from gistread.cli.opening import STANDARD_INPUT, open_named
 from gistread.cli.output import say, write, write_bytes, write_json
 from gistread.errors import ExitStatus, GistreadError, StorageError, UsageError
@@ -63,14 +63,13 @@ def _user_data(book: Book, name: str) -> Export:
             migrate_user_data(book, user_data, store, file=file_digest(path) if path else "", path=path)
         except StorageError as error:
             say(f"Note: data of an earlier version of this book is left out: {error.message}")
-    return Export(book, store.marks(book.sha256), user_data.questions(book.sha256), _memory(book))
+    return Export(book, store.marks(book.sha256), user_data.questions(book.sha256), _memory(book, name))
 
 
-def _memory(book: Book) -> GistMemory | None:
-    store = memory_store()
+def _memory(book: Book, name: str) -> GistMemory | None:
     try:
-        headers = [header for header in store.find(book) if header.pages]
-        return store.load(book, headers[0]) if headers else None
+        headers = [header for header in saved_memories(book, name) if header.pages]
+        return memory_store().load(book, headers[0]) if headers else None
     except GistreadError as error:
         say(f"Note: the gists are left out: {error.message}")
         return None

@@ -58,7 +58,7 @@ async def _index(
 
             began = time.monotonic()
             resumed_pages = await read_to_end(
-                session, line, arguments.book, events=arguments.events, on_open=say_estimates
+                session, line, arguments.book, events=arguments.events, on_open=say_estimates, must_save=True
             )
             memory, models = _opened(session)
             line.say(_summary(memory, resumed_pages, time.monotonic() - began))
@@ -137,6 +137,8 @@ async def _build_one(
             line.show(artifact_line(artifact.name, done, current.total, left_s))
             if arguments.events:
                 write_json(artifact_document(artifact.name, done, current.total))
+            if memory.derived.failure:
+                raise memory.derived.failure
     except asyncio.CancelledError:
         raise InterruptError(
             f"Stopped after {done} of {work.total} {artifact.name}; they are saved.",

@@ -5,6 +5,8 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gistread.book.model import Book
+from gistread.cli.output import say
 from gistread.config import Config
 from gistread.errors import GistreadError
 from gistread.memory.focus import parse_task
@@ -26,6 +28,14 @@ class MemoryQuery:
 
 def memory_store() -> MemoryStore:
     return MemoryStore(default_paths().memories)
+
+
+def saved_memories(book: Book, name: str) -> list[MemoryHeader]:
+    """The memories of a book that was typed as `name`; says if one is damaged."""
+    store = memory_store()
+    if store.is_damaged(book):
+        say(f"A memory of this book is damaged. Run `gistread index {shlex.quote(name)}` to read its lost pages again.")
+    return store.find(book)
 
 
 def check_preset(config: Config) -> None:

@@ -5,7 +5,7 @@ import textwrap
 import time
 
 from gistread.cli.json_output import memories_document, pages_document
-from gistread.cli.memories import find_memory, memory_query, memory_store
+from gistread.cli.memories import find_memory, memory_query, memory_store, saved_memories
 from gistread.cli.opening import open_named
 from gistread.cli.output import say, write, write_json
 from gistread.errors import ExitStatus
@@ -18,8 +18,7 @@ _COLUMNS = 78
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
     book = open_named(arguments.book)
-    store = memory_store()
-    headers = store.find(book)
+    headers = saved_memories(book, arguments.book)
     read = [header for header in headers if header.pages]
     if arguments.list:
         if arguments.json:
@@ -30,7 +29,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         if not read:
             say("No memories of this book yet.")
         return ExitStatus.DONE
-    memory = store.load(book, find_memory(headers, memory_query(arguments, arguments.model)))
+    memory = memory_store().load(book, find_memory(headers, memory_query(arguments, arguments.model)))
     if arguments.json:
         write_json(pages_document(memory))
     else:

@@ -14,6 +14,7 @@ from gistread.cli.loading import loading_notes, new_embedder
 from gistread.cli.output import write_json
 from gistread.cli.progress import ProgressLine, at_work, engine_line, reading_line
 from gistread.config import Config
+from gistread.errors import StorageError
 from gistread.session import events as told
 from gistread.session.session import Session
 from gistread.units import format_duration
@@ -69,12 +70,22 @@ async def read_to_end(
     *,
     events: bool,
     on_open: Callable[[], Awaitable[None]] | None = None,
+    must_save: bool = False,
 ) -> int:
-    """Read the rest of the book; return the number of pages that existed before. Raises InterruptError."""
+    """Read the rest of the book; return the number of pages that existed before.
+
+    Raises InterruptError, and StorageError for a page that cannot be saved though it must.
+    """
     resumed_pages, started = 0, False
     try:
         async with aclosing(session.stream_reading()) as reading:
             async for event in reading:
+                is_page = isinstance(event, told.PageRead | told.PageAhead)
+                if must_save and not session.saves_pages and (is_page or _has_pages_left(session)):
+                    raise StorageError(
+                        "The memory cannot be saved, so the book was read no further.",
+                        "Make room or the folder writable (`gistread paths` lists it), then run the command again.",
+                    )
                 if isinstance(event, told.ReadingStarted):
                     resumed_pages, started = event.pages, True
                     if on_open is not None:
@@ -94,6 +105,10 @@ async def read_to_end(
     finally:
         line.clear()
     return resumed_pages
+
+
+def _has_pages_left(session: Session) -> bool:
+    return session.memory is not None and not session.memory.complete
 
 
 def _say_estimate(session: Session, started: told.ReadingStarted, line: ProgressLine) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from gistread.atomic_write import replace_file
+from gistread.atomic_write import make_folder, replace_file
 
 FORMAT = 2
 RIGHT = 0.75  # Share of right choices (a third by chance) and answers (half) of a model that passes
@@ -76,7 +76,7 @@ class CheckResults:
         entries = [*(other for other in self._read() if not self._is_for(other, fingerprint)), entry]
         document = {"format": FORMAT, "entries": entries[-_MAX_ENTRIES:]}
         with contextlib.suppress(OSError):
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self._path.parent)
             replace_file(self._path, orjson.dumps(document, option=orjson.OPT_INDENT_2))
 
     def _is_for(self, entry: _Entry, fingerprint: str) -> bool:

@@ -54,6 +54,12 @@ class DerivedRecords:
     def __init__(self, path: Path | None = None) -> None:
         self._path = path
         self._known: dict[tuple[str, str], Record] | None = None
+        self._failure: StorageError | None = None
+
+    @property
+    def failure(self) -> StorageError | None:
+        """Why a record could not be written to disk."""
+        return self._failure
 
     def at(self, offset: int) -> "DerivedRecords":
         """The records for text at this offset of the book; in a series, those of its volume."""
@@ -65,8 +71,10 @@ class DerivedRecords:
     def put(self, kind: str, key: str, record: Record) -> None:
         self._records()[kind, key] = record
         if self._path is not None:
-            with contextlib.suppress(StorageError):
+            try:
                 append_independent(self._path, {"kind": kind, "key": key, "record": record}, wait_s=1.0)
+            except StorageError as error:
+                self._failure = error
 
     def _records(self) -> dict[tuple[str, str], Record]:
         if self._known is None:

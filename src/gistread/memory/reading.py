@@ -11,8 +11,10 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass, replace
 
 from gistread.book.model import Book
+from gistread.book.normalise import count_words
 from gistread.engine.concurrency_limit import ConcurrencyLimit
-from gistread.engine.protocol import Engine, Priority, Usage
+from gistread.engine.protocol import NO_USAGE, Engine, Priority, Usage
+from gistread.memory.derived import key_of
 from gistread.memory.front_matter import front_matter_end, front_matter_entries
 from gistread.memory.gisting import Attempt, careful_attempts, gist_page, is_short, longer_task
 from gistread.memory.guard import Fault
@@ -25,6 +27,8 @@ _REQUESTS_PER_CHAPTER = 8  # Parallel requests that one chapter keeps busy: page
 _REMOTE_REQUESTS_PER_CHAPTER = 2  # On a server, where one page is found while another is gisted
 _PAGES_AT_FIRST = 2
 _PAGES_MORE = 2
+_BOUNDS = "page"  # Kind of the records that say where a page without a gist ends
+_KEY_CHARACTERS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +184,11 @@ class _Reading:
                 at = known.page.end
                 continue
             await self._pages.acquire()
-            page, attempts, usage = await (single_pass.next_page(at) if single_pass else self._find_page(at))
+            known_end = self._saved_end(at, end)
+            find = single_pass.next_page if single_pass else self._find_page
+            page, attempts, usage = await find(at, known_end)
+            if page.end != known_end:
+                self._save_end(page)
             number = 0
             if start <= self._next_start():
                 self._pending += 1
@@ -204,11 +212,28 @@ class _Reading:
         book, at = self._memory.book, self._memory.read_until
         return book.volumes[book.volume_index(at)].start if book.is_volume_heading(at) else at
 
-    async def _find_page(self, start: int) -> tuple[Page, tuple[Attempt, ...], Usage]:
+    def _saved_end(self, start: int, end: int) -> int | None:
+        """The end of a page that an earlier reading found and did not gist."""
+        match self._memory.derived.at(start).get(_BOUNDS, self._bounds_key(start)):
+            case {"length": int(length)} if 0 < length <= end - start:
+                return start + length
+        return None
+
+    def _save_end(self, page: Page) -> None:
+        record = {"length": page.end - page.start}
+        self._memory.derived.at(page.start).put(_BOUNDS, self._bounds_key(page.start), record)
+
+    def _bounds_key(self, start: int) -> str:
+        return key_of(self._memory.book.text[start : start + _KEY_CHARACTERS])
+
+    async def _find_page(self, start: int, known_end: int | None) -> tuple[Page, tuple[Attempt, ...], Usage]:
         memory, size = self._memory, self._writer.size_at(start)
-        beside = await longer_task(self._engine, memory.focus.template("gist"), "pagination", TOKENS_BESIDE)
-        pauses = memory.method.pauses
-        page, usage = await next_page(memory.book, start, size, self._engine, self._priority, pauses, beside)
+        if known_end is not None:
+            page, usage = Page(0, start, known_end, count_words(memory.book.text[start:known_end])), NO_USAGE
+        else:
+            beside = await longer_task(self._engine, memory.focus.template("gist"), "pagination", TOKENS_BESIDE)
+            pauses = memory.method.pauses
+            page, usage = await next_page(memory.book, start, size, self._engine, self._priority, pauses, beside)
         text = memory.text_of(page)
         return page, () if is_short(text) else await careful_attempts(text, self._engine, memory.focus), usage
 

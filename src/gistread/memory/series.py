@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from gistread.book.model import Book
 from gistread.book.normalise import count_words
+from gistread.errors import StorageError
 from gistread.memory.derived import DerivedRecords
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.memory.writer import MemoryHeader, MemoryWriter, chain
@@ -133,6 +134,10 @@ class _DerivedOfVolumes(DerivedRecords):
         super().__init__()
         self._headings = [volume.heading for volume in book.volumes]
         self._parts = parts
+
+    @property
+    def failure(self) -> StorageError | None:
+        return next(filter(None, (part.failure for part in self._parts)), None)
 
     def at(self, offset: int) -> DerivedRecords:
         return self._parts[max(0, bisect_right(self._headings, offset) - 1)]

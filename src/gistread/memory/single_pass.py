@@ -85,11 +85,16 @@ class SinglePass:
         await self._show(page.start)
         self._turn(page.end)
 
-    async def next_page(self, start: int) -> tuple[Page, tuple[Attempt, ...], Usage]:
-        """Find the page at `start`: page, attempts for its gist, cost. Raises EngineError when no page fits."""
+    async def next_page(self, start: int, known_end: int | None) -> tuple[Page, tuple[Attempt, ...], Usage]:
+        """Find the page at `start`: page, attempts for its gist, cost. Raises EngineError when no page fits.
+
+        `known_end`: where the model chose to pause in an earlier reading.
+        """
         passage = await self._show(start)
         end, usage = passage.end, NO_USAGE
-        if len(passage.pauses) > 1:
+        if known_end in passage.pauses:
+            end = known_end
+        elif len(passage.pauses) > 1:
             labels = [self._window.label_at(pause) for pause in passage.pauses]
             choice = await self._engine.choose(self._pause_prompt(passage), labels, self._priority)
             end, usage = passage.pauses[choice.index], choice.usage

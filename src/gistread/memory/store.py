@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gistread import journal
+from gistread.atomic_write import replace_file
 from gistread.book.model import Book
 from gistread.errors import StorageError
 from gistread.journal import Journal, Record
@@ -35,7 +36,7 @@ _BOOK_KEY_LENGTH = 16
 # The prompts that decide what a memory says; other wording makes another memory.
 _PROMPTS = {ReadingMode.CAREFUL: (*pagination.PROMPTS, *gisting.PROMPTS), ReadingMode.SINGLE_PASS: single_pass.PROMPTS}
 
-_REREAD_NOTICE = "The end of this book's memory was damaged; those pages are read again."
+_REREAD_NOTICE = "This book's memory was damaged; the pages lost are read again."
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +73,10 @@ class MemoryStore:
         derived = DerivedRecords(path.with_suffix(SUFFIX))
         memory = GistMemory(book, size, request.model_name, [], derived, request.method, request.focus)
         try:
-            file = Journal(path)
+            file = Journal(path, independent=True)
         except StorageError as error:
             with contextlib.suppress(StorageError):
-                records, _ = journal.read_records(path)
+                records, _ = journal.read_records(path, independent=True)
                 if records and _same_key(records[0], header):
                     memory.entries.extend(chain(entries_of(records[1:], book)))
             return MemoryWriter(memory, None, not_saved_notice(error))
@@ -92,6 +93,16 @@ class MemoryStore:
         size = header.size if not header.volumes else _saved_sizes(header, sizes)
         return self.open(book, MemoryRequest(header.model_name, header.fingerprint, size, header.method, header.focus))
 
+    def is_damaged(self, book: Book) -> bool:
+        """Whether records of a memory of this book cannot be read; a line torn at the end is no damage."""
+        keys = [_book_key(one) for one in book.volume_books or (book,)]
+        with contextlib.suppress(StorageError, OSError):
+            for path in (path for key in keys for path in self.directory.glob(f"{key}-*{_SUFFIX}")):
+                _, whole_bytes = journal.read_records(path)
+                if b"\n" in path.read_bytes()[whole_bytes:]:
+                    return True
+        return False
+
     def find(self, book: Book) -> list[MemoryHeader]:
         """The memories of this book by any model: furthest first, then those without a task, then the latest."""
         if book.volumes:
@@ -105,7 +116,7 @@ class MemoryStore:
         """Load a memory to ask or to show, without its model. Raises StorageError when it is gone."""
         if header.volumes:
             return series.load_series(book, header, lambda index, volume: self.load(book.volume_books[index], volume))
-        records, _ = journal.read_records(header.path)
+        records, _ = journal.read_records(header.path, independent=True)
         if not records:
             raise StorageError(f"{header.path}: the memory is gone.", "Read the book again: gistread index BOOK.")
         entries = chain(entries_of(records[1:], book))
@@ -148,9 +159,12 @@ class MemoryStore:
 def _resume(file: Journal, header: Record, memory: GistMemory) -> MemoryWriter:
     records = file.records
     notice = _REREAD_NOTICE if file.cut_bytes else ""
+    if records and "format" not in records[0]:  # Only the header is damaged, and the name says which memory it is
+        records = [header, *records]
+        file.rewrite(records)
     if records and not _same_key(records[0], header):
         with contextlib.suppress(OSError):
-            file.path.with_name(file.path.name + _DAMAGED).write_bytes(file.path.read_bytes())
+            replace_file(file.path.with_name(file.path.name + _DAMAGED), file.path.read_bytes())
         file.rewrite([header])
         records = [header]
         notice = "This book's memory was damaged and has been set aside; the book is read again."
@@ -221,7 +235,7 @@ def _refuse_later_version(path: Path) -> None:
 
 def _read_header(path: Path, book: Book) -> MemoryHeader | None:
     try:
-        records, _ = journal.read_records(path)
+        records, _ = journal.read_records(path, independent=True)
         header = records[0]
         if header["format"] != _FORMAT or header["version"] > _VERSION or header["book"] != book.sha256:
             return None

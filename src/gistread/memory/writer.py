@@ -82,6 +82,8 @@ class MemoryWriter:
         for new in joined:
             del self._ahead[new.page.start]
         self.memory.entries.extend(joined)
+        for start in [start for start in self._ahead if start < self.memory.read_until]:
+            del self._ahead[start]  # Covered by a page that took the place of a damaged one
         return joined
 
     def _write(self, entry: MemoryEntry) -> None:
@@ -126,7 +128,7 @@ def page_record(entry: MemoryEntry) -> Record:
 
 
 def entries_of(records: list[Record], book: Book) -> dict[int, MemoryEntry]:
-    """The pages by start offset, up to the first invalid one; of two with the same start the later counts."""
+    """The valid pages by start offset; of two with the same start the later counts."""
     entries: dict[int, MemoryEntry] = {}
     for record in records:
         match record:
@@ -143,8 +145,6 @@ def entries_of(records: list[Record], book: Book) -> dict[int, MemoryEntry]:
                     Gist(gist, count_words(gist), GistSource(source)),
                     Usage(prefilled, reused, generated, float(seconds)),
                 )
-            case _:
-                break
     return entries
 
 

@@ -64,6 +64,7 @@ class Session:
             raise UsageError(f"Unknown reader {reader!r}.", f"Choose one of {', '.join(METHODS)}.")
         self.book = book
         self._paths = paths or default_paths()
+        self._paths.make_private()
         self._config = config or load_config(self._paths.config_file)
         self._chosen = (model, asking_model)
         usual = self._config.reader if self._config.reader in METHODS else DEFAULT_READER

@@ -2,6 +2,9 @@
 
 import logging
 from pathlib import Path
+from typing import Any
+
+from gistread.atomic_write import make_folder, private_opener
 
 log = logging.getLogger("gistread.tui")
 
@@ -18,11 +21,16 @@ class DefectError(Exception):
         return f"Internal error; see {self.log_file}"
 
 
+class _PrivateHandler(logging.FileHandler):
+    def _open(self) -> Any:
+        return open(self.baseFilename, self.mode, encoding=self.encoding, opener=private_opener)
+
+
 def log_to(path: Path) -> None:
     """Log defects to a file, if it can be written."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handler = logging.FileHandler(path, encoding="utf-8", delay=True)
+        make_folder(path.parent)
+        handler = _PrivateHandler(path, encoding="utf-8", delay=True)
     except OSError:
         return
     handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))

@@ -14,6 +14,7 @@ from typing import Self
 import orjson
 
 from gistread import journal
+from gistread.atomic_write import make_folder, private_opener
 from gistread.engine.llama.machine import free_disk_bytes
 from gistread.engine.model_search import whole_name
 from gistread.errors import FetchError, StorageError
@@ -68,7 +69,7 @@ class PartialFile:
     def __enter__(self) -> Self:
         """Raises FetchError if another process has it, StorageError."""
         with self._storing():
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self.path.parent)
             self._file = self._open()
         self.identity = self._read_identity()
         return self
@@ -162,7 +163,7 @@ class PartialFile:
     def _open(self) -> FileIO:
         while True:
             # Unbuffered, so that a write refused by a full disk is not repeated on close.
-            file = FileIO(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644), "r+b")
+            file = FileIO(private_opener(str(self.path), os.O_RDWR | os.O_CREAT), "r+b")
             if not journal.try_lock(file):
                 file.close()
                 raise FetchError(f"Another gistread is fetching {self._name}.", "Wait for it, or stop it.")

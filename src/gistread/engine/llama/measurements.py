@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from gistread.atomic_write import replace_file
+from gistread.atomic_write import make_folder, replace_file
 from gistread.engine.protocol import Rates
 
 UNDISTURBED_SHARE = 0.9  # Least share of the threads' time that must be processor time for a measurement to count
@@ -71,7 +71,7 @@ class Measurements:
         latest = list(entries.items())[-_MOST_ENTRIES:]
         shapes = [{**asdict(setup), **asdict(measured), "form": setup.variant} for setup, measured in latest]
         with contextlib.suppress(OSError):
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(self._path.parent)
             document = orjson.dumps({"format": _FORMAT, "entries": shapes}, option=orjson.OPT_INDENT_2)
             replace_file(self._path, document)
 

@@ -6,9 +6,10 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from io import FileIO
 from pathlib import Path
-from typing import BinaryIO
 
+from gistread.atomic_write import make_folder, private_opener
 from gistread.engine.llama import measurements, messages
 from gistread.engine.llama.measurements import Measurement
 from gistread.engine.llama.messages import Event, LoadAttempt, Loaded, RatesMeasured
@@ -154,14 +155,14 @@ class WorkerProcess:
 
 
 @contextlib.contextmanager
-def open_log(path: Path | None) -> Iterator[BinaryIO | None]:
+def open_log(path: Path | None) -> Iterator[FileIO | None]:
     """Open the log for appending, emptied first if it is large; None without a path or if it cannot be written."""
-    file: BinaryIO | None = None
+    file: FileIO | None = None
     if path is not None:
         with contextlib.suppress(OSError):
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             large = path.exists() and path.stat().st_size > _LOG_LIMIT_BYTES
-            file = path.open("wb" if large else "ab")
+            file = FileIO(path, "wb" if large else "ab", opener=private_opener)
     try:
         yield file
     finally:

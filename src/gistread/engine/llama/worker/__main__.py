@@ -245,6 +245,7 @@ def _stable_tokens(model: LoadedModel, prompt: Sequence[Message], tokens: list[i
 def main() -> None:
     # Ctrl+C in the terminal reaches the whole process group; the client decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.umask(0o077)  # Snapshots hold what was read
     with contextlib.suppress(OSError):
         os.nice(_NICENESS)
     # A failed assertion of llama.cpp would write all memory, the book included, beside the person's files.
