@@ -6,7 +6,7 @@ from pathlib import Path
 from gistread.engine.protocol import Usage
 from gistread.evaluation.model import Document, Outcome, Question
 from gistread.evaluation.outcomes import AnsweredQuestion
-from gistread.evaluation.tasks.task import DEFAULT_TASK_OPTIONS, Task, TaskOptions
+from gistread.evaluation.tasks.registry import DEFAULT_TASK_OPTIONS, Task, TaskOptions
 from tests.memory.books import make_book, prose
 
 

@@ -16,8 +16,7 @@ from gistread.evaluation.outcomes import FILE_NAME, AnsweredQuestion, by_reader,
 from gistread.evaluation.plots import draw_heat_maps, draw_scatter, heat_map_cells, heat_maps, plotted, shown_metric
 from gistread.evaluation.settings import RunSettings, read_settings
 from gistread.evaluation.table import FEWEST, Table, differences, figures, markdown, tabulate, text, to_json
-from gistread.evaluation.tasks.registry import TASKS
-from gistread.evaluation.tasks.task import Task
+from gistread.evaluation.tasks.registry import TASKS, Task
 from gistread.readers.registry import METHODS
 from gistread.units import counted
 

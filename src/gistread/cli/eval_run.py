@@ -27,8 +27,7 @@ from gistread.evaluation.model import Document
 from gistread.evaluation.outcomes import FILE_NAME, OutcomeFile, by_reader, read_outcomes
 from gistread.evaluation.running import sample, seconds_left
 from gistread.evaluation.settings import RunSettings, data_hash, settle
-from gistread.evaluation.tasks.registry import TASKS
-from gistread.evaluation.tasks.task import Task, TaskOptions
+from gistread.evaluation.tasks.registry import TASKS, Task, TaskOptions
 from gistread.memory.estimate import expected_pace, pace_of
 from gistread.memory.focus import parse_task
 from gistread.memory.model import DEFAULT_READING_MODE, PageSize, Pauses, ReadingMethod, ReadingMode

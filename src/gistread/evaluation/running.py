@@ -16,7 +16,7 @@ from gistread.evaluation.asking import ask
 from gistread.evaluation.metrics import COSTS, Case, scores
 from gistread.evaluation.model import Document, Outcome, Question
 from gistread.evaluation.outcomes import AnsweredQuestion, Key, OutcomeFile, by_reader
-from gistread.evaluation.tasks.task import Task
+from gistread.evaluation.tasks.registry import Task
 from gistread.memory.artifacts import ALL_SUMMARIES, ArtifactModels, build_artifacts
 from gistread.memory.estimate import Pace
 from gistread.memory.focus import GistFocus

@@ -16,8 +16,7 @@ from gistread.memory.guard import Draft, capitals_mark_names, foreign_names
 from gistread.memory.model import GistMemory, Page
 from gistread.readers.citations import without_false_references
 from gistread.readers.events import Citation, Statement
-from gistread.search.stop_words import STOP_WORDS
-from gistread.search.tokens import Terms
+from gistread.search.tokens import Terms, stop_words
 
 _WINDOW_SENTENCES = 3
 _LEAST_SHARE = 1 / 3  # A window must hold more than this share of a statement's content words
@@ -66,7 +65,7 @@ class _Check:
         self._terms = Terms(memory.book.language)
         self._stem = cache(self._terms.stem)
         language = memory.book.language.replace("_", "-").partition("-")[0].lower() or "en"
-        self._stop_words = STOP_WORDS.get(language, frozenset())
+        self._stop_words = stop_words().get(language, frozenset())
         self._question = question
         self._asked = self._content(question)
         self._windows: list[list[_Sentence]] = []

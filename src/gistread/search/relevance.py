@@ -13,8 +13,7 @@ from itertools import accumulate, chain, zip_longest
 
 from gistread.book.normalise import count_words
 from gistread.search.ranked import cached_ranker
-from gistread.search.stop_words import STOP_WORDS
-from gistread.search.tokens import Terms
+from gistread.search.tokens import Terms, stop_words
 
 NEAR_WORDS = 300  # Standard deviation, in words, of the weight of neighbouring passages
 CHOICE_WEIGHT = 0.25  # Weight of words of answer choices: one is right, the others mislead
@@ -46,7 +45,7 @@ class Relevance:
     def __init__(self, passages: Sequence[str], language: str = "") -> None:
         """`language`: BCP 47; empty means English."""
         code = language.replace("_", "-").partition("-")[0].lower() or "en"
-        self._asking = STOP_WORDS.get(code, frozenset())
+        self._asking = stop_words().get(code, frozenset())
         self._terms = Terms(language)
         texts = tuple(passages)
         self._ranker = cached_ranker(texts, language)

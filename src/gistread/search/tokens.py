@@ -1,8 +1,11 @@
 """Splits text into terms for ranking: lower-case words, character pairs in unspaced scripts, stems by language."""
 
 import re
+import tomllib
 import unicodedata
+from collections.abc import Mapping
 from functools import cache
+from importlib import resources
 from typing import Protocol
 
 # Scripts without spaces: Thai, Lao, Burmese, Khmer, kana, Han.
@@ -30,6 +33,13 @@ _ELIDING = frozenset(("ca", "fr", "ga", "it"))
 ARTICLES = frozenset(
     "a an the der die das ein eine le la les un une el los las lo il gli i o os as de het een".split()  # noqa: SIM905
 )
+
+
+@cache
+def stop_words() -> Mapping[str, frozenset[str]]:
+    """Stop words of questions by ISO 639-1 code."""
+    table = tomllib.loads(resources.files("gistread.search").joinpath("stop_words.toml").read_text("utf-8"))
+    return {language: frozenset(words.split()) for language, words in table.items()}
 
 
 class Stemmer(Protocol):

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from gistread.errors import GistreadError
-from gistread.evaluation.tasks.registry import TASKS
-from gistread.evaluation.tasks.task import TaskOptions
+from gistread.evaluation.tasks.registry import TASKS, TaskOptions
 from tests.evaluation.tasks.files import DATA, gold_text, lines, needs_data, sound
 
 load = TASKS["fairytaleqa"].load

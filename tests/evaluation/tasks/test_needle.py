@@ -9,8 +9,7 @@ import pytest
 
 from gistread.errors import GistreadError
 from gistread.evaluation.model import Document
-from gistread.evaluation.tasks.registry import TASKS
-from gistread.evaluation.tasks.task import TaskOptions, estimated_tokens
+from gistread.evaluation.tasks.registry import TASKS, TaskOptions, estimated_tokens
 from tests.evaluation.tasks.files import DATA, document, gold_text, needs_data, sound
 
 one, two = TASKS["needle"].load, TASKS["needle-2"].load

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from gistread.errors import GistreadError
-from gistread.evaluation.tasks.registry import TASKS
-from gistread.evaluation.tasks.task import TaskOptions
+from gistread.evaluation.tasks.registry import TASKS, TaskOptions
 from tests.evaluation.tasks.files import DATA, lines, needs_data, sound
 
 literary, narrative = TASKS["literaryqa"].load, TASKS["narrativeqa"].load

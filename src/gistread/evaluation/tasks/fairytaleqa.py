@@ -13,7 +13,7 @@ from gistread.evaluation.model import Document, Question
 from gistread.evaluation.places import BETWEEN_PARAGRAPHS, Place, united
 from gistread.evaluation.tasks.passages import add_text
 from gistread.evaluation.tasks.records import Record, distinct, json_records, references, table_records, task_error
-from gistread.evaluation.tasks.task import TaskOptions
+from gistread.evaluation.tasks.registry import TaskOptions
 
 _QUESTIONS = "-questions.csv"
 _SHORT = {"valid": "val", "validation": "val"}  # Folder names of splits

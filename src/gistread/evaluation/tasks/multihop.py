@@ -11,7 +11,7 @@ from pathlib import Path
 from gistread.evaluation.model import Document
 from gistread.evaluation.tasks.passages import Passage, Problem, document
 from gistread.evaluation.tasks.records import Record, json_records, whole_number
-from gistread.evaluation.tasks.task import TaskOptions
+from gistread.evaluation.tasks.registry import TaskOptions
 
 
 def load_hotpotqa(path: Path, options: TaskOptions) -> Iterator[Document]:

@@ -22,8 +22,8 @@ from gistread.evaluation.tasks.haystack import Hay, buried, gather, hay_of, hay_
 from gistread.evaluation.tasks.multihop import problem as problem_of
 from gistread.evaluation.tasks.passages import PRESET, Passage, Problem
 from gistread.evaluation.tasks.records import distinct, json_records, references
+from gistread.evaluation.tasks.registry import TaskOptions
 from gistread.evaluation.tasks.squad import squad_articles
-from gistread.evaluation.tasks.task import TaskOptions
 
 _TITLE = "Miscellany"
 _CONTENT_WORD = re.compile(r"\w{4,}")

@@ -15,7 +15,7 @@ from gistread.book.model import Book
 from gistread.book.open import open_book
 from gistread.evaluation.model import Document, Question
 from gistread.evaluation.tasks.records import Record, json_records, references, table_records, task_error
-from gistread.evaluation.tasks.task import TaskOptions
+from gistread.evaluation.tasks.registry import TaskOptions
 
 _SETS = ("train", "valid", "test")
 _DEFAULT_SET = "valid"

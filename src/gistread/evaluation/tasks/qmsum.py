@@ -8,7 +8,7 @@ from gistread.book.builder import BookBuilder
 from gistread.evaluation.model import Document, Question
 from gistread.evaluation.places import BETWEEN_PARAGRAPHS, Place, united
 from gistread.evaluation.tasks.records import Record, json_records, references, whole_number
-from gistread.evaluation.tasks.task import TaskOptions
+from gistread.evaluation.tasks.registry import TaskOptions
 
 # Annotations of the transcribers: {vocalsound}, {disfmarker}, { gap }.
 _NOISE = re.compile(r"\{[^{}\n]{0,60}\}")

@@ -16,7 +16,7 @@ from gistread.book.formats.text import read_text
 from gistread.book.model import Book
 from gistread.evaluation.model import Document, Question
 from gistread.evaluation.tasks.records import Record, distinct, json_records
-from gistread.evaluation.tasks.task import TaskOptions
+from gistread.evaluation.tasks.registry import TaskOptions
 
 _MARKUP = re.compile(r"\s*<(?:!doctype|html|head|body|div|p)\b", re.IGNORECASE)
 _TITLE_CHARACTERS = 60

@@ -11,7 +11,7 @@ from gistread.evaluation.model import Document, Question
 from gistread.evaluation.places import Place
 from gistread.evaluation.tasks.passages import PRESET, Passage, Problem, add_text
 from gistread.evaluation.tasks.records import Record, distinct, json_document, references
-from gistread.evaluation.tasks.task import TaskOptions
+from gistread.evaluation.tasks.registry import TaskOptions
 
 _XQUAD = re.compile(r"xquad\.(?P<language>[a-z]{2})\.json", re.IGNORECASE)
 

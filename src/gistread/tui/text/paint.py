@@ -11,7 +11,19 @@ from gistread.tui.text.cells import TABLES, can_shift, cell_len, clean, crop
 from gistread.tui.text.document import Span
 from gistread.tui.text.layout import Layout
 from gistread.tui.text.setting import set_row
-from gistread.tui.text.stylesheet import PREFIX, STYLES
+
+# Names for `Block.style`, `Span.style` and `Mark.style`.
+STYLES = (
+    *("text", "heading", "heading-1", "heading-2", "heading-3", "heading-4"),
+    *("verse", "quote", "list", "table", "note", "break", "code", "image"),
+    *("page", "gist", "answer", "question", "step", "unread", "muted", "error", "warning"),
+    *("label", "rail", "tail", "cursor", "sign"),
+    *("strong", "emphasis", "underline", "strike", "superscript", "subscript", "small-capitals", "inline-code"),
+    *("link", "note-link", "current-link", "mark", "hit", "current-hit", "cited", "here", "noted", "spoken"),
+    *("highlight-yellow", "highlight-green", "highlight-blue", "highlight-red"),
+)
+
+PREFIX = "long-text--"
 
 _LOWEST_LEVEL = 4  # lower headings look like this level
 

@@ -1,6 +1,7 @@
 """The widget that draws every long text: only the rows in view, cached. It reports what was clicked."""
 
 from collections.abc import Hashable, Iterable, Sequence
+from importlib import resources
 
 from rich.segment import Segment
 from textual import events
@@ -18,7 +19,6 @@ from gistread.tui.text.document import Block, BlockSource, Clicked, Mark, MarkIn
 from gistread.tui.text.layout import Layout
 from gistread.tui.text.paint import Palette, before_text, located, paint_row
 from gistread.tui.text.selecting import character_at
-from gistread.tui.text.stylesheet import DEFAULT_CSS
 from gistread.tui.text.view import TextView
 
 _STRIPS_KEPT = 1024
@@ -28,7 +28,7 @@ _CURSOR = "▌"
 class LongText(TextView, can_focus=True, inherit_bindings=False):
     """Blocks of text, scrolled by rows. It has actions but binds no keys."""
 
-    DEFAULT_CSS = DEFAULT_CSS
+    DEFAULT_CSS = resources.files("gistread.tui.text").joinpath("long_text.tcss").read_text("utf-8")
 
     OffsetChanged = OffsetChanged
     Clicked = Clicked
