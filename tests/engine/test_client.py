@@ -17,6 +17,7 @@ from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.llama.fit import LoadOptions
 from gistread.engine.protocol import (
     Completion,
+    EngineState,
     Message,
     Phase,
     Priority,
@@ -36,8 +37,7 @@ def asked(text: str) -> Prompt:
     return (Message("user", text),)
 
 
-LONG = asked("It was a long way to go. " * 40)
-"""280 tokens of the starter: more than a batch."""
+LONG = asked("It was a long way to go. " * 24)  # 600 tokens of the tiny models: several batches
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -55,10 +55,10 @@ async def engine(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncI
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def writer(starter: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LlamaEngine]:
-    """The starter, loaded once."""
+async def slow_engine(deep: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LlamaEngine]:
+    """The deep model, loaded once."""
     async with starting(tmp_path_factory.mktemp("engine")) as start_engine:
-        yield await start_engine(starter)
+        yield await start_engine(deep)
 
 
 async def test_counts_are_exact(engine: LlamaEngine) -> None:
@@ -94,7 +94,8 @@ async def test_the_stream_is_the_answer(engine: LlamaEngine) -> None:
     assert last.usage.generated == 30
 
 
-async def test_decoding_ends_at_a_stop_string(writer: LlamaEngine) -> None:
+async def test_decoding_ends_at_a_stop_string(starter: Path, start: StartEngine) -> None:
+    writer = await start(starter)
     prompt = (*asked("Count from one to nine in words."), Message("assistant", "one, two,"))
     answer = await writer.complete(prompt, Sampling(max_tokens=40, stop=("six",)))
     assert answer.text.strip() == "three, four, five,"
@@ -147,49 +148,60 @@ async def test_the_window_is_never_larger_than_the_model_was_trained_for(tiny: P
     assert engine.info.context_tokens == 4096
 
 
-async def test_background_work_is_the_same_whatever_came_before(writer: LlamaEngine) -> None:
-    passage = asked("The mule carried two chests over the pass, and the muleteer counted them at every inn. " * 14)
+async def test_background_work_is_the_same_whatever_came_before(engine: LlamaEngine) -> None:
+    passage = asked("The mule carried two chests over the pass, and the muleteer counted them at every inn. " * 6)
     sampling = Sampling(max_tokens=12)
-    alone = await writer.complete(passage, sampling, Priority.BACKGROUND)
-    await writer.complete(asked("Something else altogether. " * 12), Sampling(max_tokens=5))
-    await writer.complete(asked("Another passage to read. " * 16), Sampling(max_tokens=9), Priority.BACKGROUND)
-    after = await writer.complete(passage, sampling, Priority.BACKGROUND)
-    again = await writer.complete(passage, sampling, Priority.BACKGROUND)
+    alone = await engine.complete(passage, sampling, Priority.BACKGROUND)
+    await engine.complete(asked("Something else altogether. " * 12), Sampling(max_tokens=5))
+    await engine.complete(asked("Another passage to read. " * 16), Sampling(max_tokens=9), Priority.BACKGROUND)
+    after = await engine.complete(passage, sampling, Priority.BACKGROUND)
+    again = await engine.complete(passage, sampling, Priority.BACKGROUND)
     assert alone.text == after.text == again.text
     assert (again.usage.prefilled, again.usage.reused) == (1, alone.usage.prefilled + alone.usage.reused - 1)
 
 
-async def test_interactive_requests_go_before_background_work(writer: LlamaEngine) -> None:
+async def test_interactive_requests_go_before_background_work(slow_engine: LlamaEngine) -> None:
     order: list[str] = []
 
     async def run(name: str, prompt: Prompt, priority: Priority) -> Usage:
-        usage = (await writer.complete(prompt, Sampling(max_tokens=8), priority)).usage
+        usage = (await slow_engine.complete(prompt, Sampling(max_tokens=8), priority)).usage
         order.append(name)
         return usage
 
     prefilling = asyncio.Event()
-    unwatch = writer.watch(lambda state: prefilling.set() if state.phase is Phase.PREFILL else None)
+    unwatch = slow_engine.watch(lambda state: prefilling.set() if state.phase is Phase.PREFILL else None)
     reading = asyncio.create_task(run("reading", LONG, Priority.BACKGROUND))
     await prefilling.wait()
     unwatch()
     question = asyncio.create_task(run("question", asked("Why?"), Priority.INTERACTIVE))
     usage, _ = await asyncio.gather(reading, question)
     assert order == ["question", "reading"]
-    assert usage.prefilled + usage.reused == await writer.measure(LONG)  # interrupted batches are not counted twice
+    assert usage.prefilled + usage.reused == await slow_engine.measure(LONG)  # interrupted batches are not counted twice
 
 
-async def test_cancelling_stops_the_prefill(writer: LlamaEngine) -> None:
-    prefilling = asyncio.Event()
-    unwatch = writer.watch(lambda state: prefilling.set() if state.phase is Phase.PREFILL else None)
-    prompt = asked("It was quite a short way to go. " * 600)
-    task = asyncio.create_task(writer.complete(prompt, Sampling(max_tokens=8)))
+async def test_cancelling_stops_the_prefill(slow_engine: LlamaEngine) -> None:
+    fractions: list[float] = []
+    prefilling, idle = asyncio.Event(), asyncio.Event()
+
+    def on_state(state: EngineState) -> None:
+        if state.phase is Phase.PREFILL:
+            fractions.append(state.fraction or 0)
+            prefilling.set()
+        elif prefilling.is_set() and state.phase is Phase.IDLE:
+            idle.set()
+
+    unwatch = slow_engine.watch(on_state)
+    text = "It was quite a short way to go. "
+    task = asyncio.create_task(slow_engine.complete(asked(text * 120), Sampling(max_tokens=8)))
     await prefilling.wait()
-    unwatch()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    usage = (await writer.complete(asked("It was quite a short way to go. " * 90), Sampling(max_tokens=1))).usage
-    assert 0 < usage.reused < 700  # what was read stays; not even these 800 tokens were
+    await idle.wait()
+    unwatch()
+    assert max(fractions) < 0.8
+    usage = (await slow_engine.complete(asked(text * 3), Sampling(max_tokens=1))).usage
+    assert usage.reused > 0  # what was read stays
 
 
 async def test_cancelling_stops_the_decoding(engine: LlamaEngine) -> None:

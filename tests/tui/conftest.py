@@ -1,11 +1,28 @@
-"""A reader that says what the test tells it to, and a folder of books."""
+"""A reader that says what the test tells it to, a folder of books, and style sheets that are parsed once."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 
 from tests.session.conftest import scripted_reader
 from tests.tui.scripted import ScriptedReader
+
+
+@pytest.fixture(scope="session", autouse=True)
+def parsed_once() -> None:
+    """Hundreds of apps start with the same style sheets and themes: parse each pair once."""
+    parse, parsed = Stylesheet._parse_rules, dict[Any, list[RuleSet]]()
+
+    def parse_once(sheet: Stylesheet, css: str, *where: Any, **kind: Any) -> list[RuleSet]:
+        key = css, where, *kind.values(), *sheet._variables.items()
+        if key not in parsed:
+            parsed[key] = parse(sheet, css, *where, **kind)
+        return parsed[key]
+
+    Stylesheet._parse_rules = parse_once
 
 
 @pytest.fixture
