@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from gistread.engine.llama.worker_process import SPIN_COUNT
 from tests.tiny_gguf import write_tiny_gguf
 
-# Some tests run llama.cpp in their own process: beside a busy program they would all but stand still. GNU OpenMP reads
-# this when it is loaded.
-os.environ.setdefault("GOMP_SPINCOUNT", SPIN_COUNT)
+# llama.cpp's threads must not spin while they wait for each other: tests run side by side on all cores, and for the tiny
+# models that would be most of the work. GNU OpenMP reads this when it is loaded, here or in a worker process.
+os.environ.setdefault("GOMP_SPINCOUNT", "0")
 # What runs tests side by side tells its processes the size of a terminal that they do not have, and what is run in
 # them would believe it rather than the terminal that it is given.
 for _size in ("COLUMNS", "LINES"):
