@@ -18,6 +18,7 @@ from gistread.errors import GistreadError
 from gistread.memory.check_results import CheckResult, CheckResults, Worth
 from gistread.paths import default_paths
 from tests.book.make_epub import epub, page
+from tests.tiny_gguf import write_tiny_gguf
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -60,9 +61,10 @@ def of(language: str) -> list[object]:
 
 
 @pytest.fixture(scope="module")
-def place(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with a book, and the tiny model as the starter. All snippets share one home, and its memories."""
     folder = tmp_path_factory.mktemp("library")
+    tiny = write_tiny_gguf(folder / "tiny.gguf", brief=True)
     line = "Justine stood before the door and counted the stairs, one by one, as the sea went on below. "
     pages = {f"c{number}.xhtml": page(f"<h1>Part {number}</h1><p>{line * 4}</p>") for number in (1, 2)}
     (folder / "frankenstein.epub").write_bytes(epub(pages))

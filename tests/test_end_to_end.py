@@ -12,6 +12,7 @@ import pytest
 
 from tests.models import starter_path
 from tests.terminal import Terminal, environment, terminal
+from tests.tiny_gguf import write_tiny_gguf
 
 
 @pytest.fixture
@@ -38,7 +39,8 @@ def read_to_the_end(run: Terminal) -> None:
     run.wait_for("memory complete", seconds=120)
 
 
-def test_a_book_is_read_asked_about_and_reopened_at_the_same_place(tiny: Path, tmp_path: Path) -> None:
+def test_a_book_is_read_asked_about_and_reopened_at_the_same_place(tmp_path: Path) -> None:
+    tiny = write_tiny_gguf(tmp_path / "tiny.gguf", brief=True)
     book = write_book(tmp_path / "The Ferry.txt", 4)
     with terminal(["--model", str(tiny), str(book)], tmp_path) as run:
         run.wait_for("The Ferry", "Marta found a letter")
@@ -67,7 +69,7 @@ def wait_for_page(run: Terminal, number: int) -> int:
 
 
 def test_a_killed_worker_is_restarted_and_the_book_read_to_its_end(tiny: Path, tmp_path: Path) -> None:
-    book = write_book(tmp_path / "A Longer Ferry.txt", 4)
+    book = write_book(tmp_path / "A Longer Ferry.txt", 3)
     with terminal(["--model", str(tiny), str(book)], tmp_path) as run:
         wait_for_page(run, 2)
         assert run.worker is not None
@@ -77,9 +79,9 @@ def test_a_killed_worker_is_restarted_and_the_book_read_to_its_end(tiny: Path, t
 
 
 def test_reading_resumes_after_the_program_was_killed(tiny: Path, tmp_path: Path) -> None:
-    book = write_book(tmp_path / "A Long Ferry.txt", 7)
+    book = write_book(tmp_path / "A Long Ferry.txt", 5)
     with terminal(["--model", str(tiny), str(book)], tmp_path) as run:
-        page = wait_for_page(run, 3)
+        page = wait_for_page(run, 2)
         worker = run.worker
         run.process.kill(signal.SIGKILL)
         assert worker is not None
@@ -92,7 +94,7 @@ def test_reading_resumes_after_the_program_was_killed(tiny: Path, tmp_path: Path
         check=True,
     )
     document = json.loads(ran.stdout)
-    assert page - 1 <= document["resumed_pages"] < document["pages"] == 7
+    assert page - 1 <= document["resumed_pages"] < document["pages"] == 5
 
 
 def test_every_size_of_terminal_works(book: Path, tmp_path: Path) -> None:

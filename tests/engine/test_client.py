@@ -176,7 +176,9 @@ async def test_interactive_requests_go_before_background_work(slow_engine: Llama
     question = asyncio.create_task(run("question", asked("Why?"), Priority.INTERACTIVE))
     usage, _ = await asyncio.gather(reading, question)
     assert order == ["question", "reading"]
-    assert usage.prefilled + usage.reused == await slow_engine.measure(LONG)  # interrupted batches are not counted twice
+    assert usage.prefilled + usage.reused == await slow_engine.measure(
+        LONG
+    )  # interrupted batches are not counted twice
 
 
 async def test_cancelling_stops_the_prefill(slow_engine: LlamaEngine) -> None:

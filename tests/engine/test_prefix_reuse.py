@@ -154,7 +154,7 @@ async def test_concurrent_requests_share_a_prefix(model: TinyModel, engine: Llam
 async def test_more_requests_than_sequences_are_answered(model: TinyModel, engine: LlamaEngine) -> None:
     dice = random.Random(8)
     beginnings = [passage(dice, 20) + " " for _ in range(4)]
-    questions = [model.fresh.clear_question(dice, begin=dice.choice(beginnings)) for _ in range(60)]
+    questions = [model.fresh.clear_question(dice, begin=dice.choice(beginnings)) for _ in range(40)]
     await asyncio.gather(*(ask(engine, question, Priority(n % 2)) for n, question in enumerate(questions)))
 
 
@@ -165,7 +165,7 @@ async def test_cancelled_requests_can_be_asked_again(model: TinyModel, engine: L
     bystanders = [continued(model.fresh, dice, common) for _ in range(3)]
     for first, _ in bystanders:
         await ask(engine, first)
-    for _ in range(8):
+    for _ in range(5):
         question = model.fresh.clear_question(dice, begin=common, words=60)
         running = asyncio.create_task(ask(engine, question))
         await asyncio.sleep(dice.uniform(0.0, 0.03))
@@ -235,6 +235,6 @@ async def test_constant_eviction_changes_no_answer(model: TinyModel, start: Star
     dice, engine = random.Random(13 + seed), await start(model.path, options=LoadOptions(context_tokens=512))
     beginnings = [passage(dice, 60) + " " for _ in range(5)]
     questions = [model.fresh.clear_question(dice, dice.choice(beginnings)) for _ in range(12)]
-    for _ in range(12):
+    for _ in range(8):
         some = dice.choices(questions, k=dice.randint(1, 4))
         await asyncio.gather(*(ask(engine, question, dice.choice(list(Priority))) for question in some))

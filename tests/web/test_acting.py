@@ -135,7 +135,13 @@ async def tiny(tmp_path: Path) -> AsyncIterator[LlamaEngine]:
     await engine.close()
 
 
-@pytest.mark.parametrize("task", ["Buy the red kettle", "Subscribe to news", "Find the jobs", "茶を買う", "x"])
+@pytest.mark.parametrize(
+    "task",
+    [
+        "Buy the red kettle",
+        *(pytest.param(task, marks=pytest.mark.slow) for task in ("Find the jobs", "茶を買う", "x")),
+    ],
+)
 async def test_whatever_a_model_says_the_step_is_legal(tiny: LlamaEngine, task: str) -> None:
     page = shop(2)
     events: list[ActEvent] = [event async for event in act(page, task, [], tiny)]
