@@ -8,8 +8,8 @@ import pytest
 
 from tests.tiny_gguf import write_tiny_gguf
 
-# llama.cpp's threads must not spin while they wait for each other: tests run side by side on all cores, and for the tiny
-# models that would be most of the work. GNU OpenMP reads this when it is loaded, here or in a worker process.
+# llama.cpp's threads must not spin while they wait for each other: tests run side by side on all cores, and with the
+# tiny models that would be most of the work. GNU OpenMP reads this when it is loaded, here or in a worker process.
 os.environ.setdefault("GOMP_SPINCOUNT", "0")
 # What runs tests side by side tells its processes the size of a terminal that they do not have, and what is run in
 # them would believe it rather than the terminal that it is given.

@@ -215,13 +215,13 @@ async def test_export_writes_a_file_and_replaces_none_unasked(tmp_path: Path, mo
         assert (tmp_path / "The Lamp at Skerry Point.txt").read_text() == BOOK.text
 
 
-async def test_no_size_of_terminal_is_too_small_or_too_large_for_marks(tmp_path: Path) -> None:
+async def test_marking_works_at_every_size_of_terminal(tmp_path: Path) -> None:
     put(tmp_path, "Ada Brennan", color=Color.GREEN, note="She " * 300)
     app = app_on(BOOK, tmp_path, config=Config(lookup_command=f"{sys.executable} -c \"print('word ' * 999)\""))
     async with app.run_test(size=(20, 5)) as pilot:
         screen = await marking(pilot)
         await until(pilot, lambda: screen.controllers.marks.marks)
-        for size in ((20, 5), (1, 1), (30, 12), (300, 80)):
+        for size in ((20, 5), (1, 1), (200, 60)):
             await pilot.resize_terminal(*size)
             for keys in (
                 ["g", "V", "down", "V", "right", "down", ")", "}", "H", "escape", "h"],

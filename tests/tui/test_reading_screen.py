@@ -70,7 +70,7 @@ async def test_the_place_is_kept_when_the_terminal_changes(tmp_path: Path) -> No
         shown = screen.book_pane.visible_range
         for size in ((80, 24), (160, 50), (20, 5), (120, 40)):
             await pilot.resize_terminal(*size)
-            await pilot.pause(0.1)
+            await until(pilot, lambda size=size: screen.size == size)
         start = screen.book_pane.place
         assert shown[0] - 200 <= start <= shown[1]
 
@@ -91,11 +91,11 @@ async def test_a_narrow_terminal_shows_one_pane_and_says_which(tmp_path: Path) -
         await until(pilot, lambda: "[Book]" in lines(app)[0])
 
 
-async def test_no_size_of_terminal_is_too_small_or_too_large(tmp_path: Path) -> None:
+async def test_every_size_of_terminal_works(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine())
     async with app.run_test(size=(1, 1)) as pilot:
         screen = await read_whole(pilot)
-        for size in ((1, 1), (40, 3), (10, 60), (99, 13), (400, 100), (20, 5)):
+        for size in ((1, 1), (40, 3), (10, 60), (250, 70), (20, 5)):
             await pilot.resize_terminal(*size)
             await pilot.press("tab", "down", "enter", "tab", "escape", "f1", "escape", "t", "escape", "m", "escape")
             await pilot.press("escape", "space", "G", "g")
