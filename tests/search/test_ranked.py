@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from gistread.search.ranked import Ranker, cached_ranker
 from gistread.search.relevance import Relevance
+from gistread.search.tokens import Terms, _stemmer
 
 _DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
@@ -123,3 +125,15 @@ def _noting(made: list[int]) -> Callable[..., None]:
         original(self, documents, language)
 
     return init
+
+
+def test_threads_stem_at_once_without_disturbing_each_other() -> None:
+    words = [
+        f"{beginning}{ending}" for beginning in ("walk", "hop", "relat", "nat") for ending in ("ing", "ional", "ed")
+    ]
+    words = [f"{word}{number}ing" for number in range(300) for word in words]
+    alone = [Terms("en").stem(word) for word in words]
+    _stemmer.cache_clear()
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: [Terms("en").stem(word) for word in words], range(4)))
+    assert found == [alone] * 4

@@ -3,10 +3,10 @@
 import re
 import tomllib
 import unicodedata
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
 from importlib import resources
-from typing import Protocol
+from threading import Lock
 
 # Scripts without spaces: Thai, Lao, Burmese, Khmer, kana, Han.
 _UNSPACED = (
@@ -35,15 +35,14 @@ ARTICLES = frozenset(
 )
 
 
+_CACHED_STEMS = 50_000  # About the vocabulary of a long novel
+
+
 @cache
 def stop_words() -> Mapping[str, frozenset[str]]:
     """Stop words of questions by ISO 639-1 code."""
     table = tomllib.loads(resources.files("gistread.search").joinpath("stop_words.toml").read_text("utf-8"))
     return {language: frozenset(words.split()) for language, words in table.items()}
-
-
-class Stemmer(Protocol):
-    def stemWord(self, word: str) -> str: ...  # noqa: N802  (snowballstemmer's name)
 
 
 class Terms:
@@ -53,7 +52,7 @@ class Terms:
         """`language`: BCP 47. Empty means English; for an unknown one words are not stemmed."""
         code = language.replace("_", "-").partition("-")[0].lower() or "en"
         self._elides = code in _ELIDING
-        self._stemmer = _stemmer(_SNOWBALL[code]) if code in _SNOWBALL else None
+        self._stem = _stemmer(_SNOWBALL[code]) if code in _SNOWBALL else str
 
     def words(self, text: str) -> list[str]:
         """Lower-case words of `text` in order; in unspaced scripts each pair of neighbours."""
@@ -89,7 +88,7 @@ class Terms:
 
     def stem(self, word: str) -> str:
         """Stem of `word` without diacritics, which people omit in searches."""
-        stem = self._stemmer.stemWord(word) if self._stemmer else word
+        stem = self._stem(word)
         return stem if stem.isascii() else folded(stem)
 
 
@@ -99,8 +98,15 @@ def folded(word: str) -> str:
 
 
 @cache
-def _stemmer(name: str) -> Stemmer:
+def _stemmer(name: str) -> Callable[[str], str]:
     import snowballstemmer  # imported here: it takes 0.1 s, and only a ranked search needs it
 
-    stemmer: Stemmer = snowballstemmer.stemmer(name)
-    return stemmer
+    stemmer = snowballstemmer.stemmer(name)
+    lock = Lock()  # It keeps the word being stemmed in itself, and questions are ranked in threads.
+
+    @lru_cache(_CACHED_STEMS)
+    def stem(word: str) -> str:
+        with lock:
+            return str(stemmer.stemWord(word))
+
+    return stem
