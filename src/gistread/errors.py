@@ -8,8 +8,6 @@ _INVISIBLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u2
 
 
 class ExitStatus(IntEnum):
-    """Exit statuses of the command `gistread`."""
-
     DONE = 0
     FAILED = 1
     USAGE = 2

@@ -26,8 +26,6 @@ class ExportFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Export:
-    """Everything stored about one book."""
-
     book: Book
     marks: Sequence[Mark] = ()
     questions: Sequence[SavedQuestion] = ()

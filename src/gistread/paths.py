@@ -43,7 +43,6 @@ class Paths:
 
     @property
     def own_models(self) -> Path:
-        """The user's additions to the model catalogue."""
         return self.config / "models.toml"
 
     @property
@@ -52,7 +51,6 @@ class Paths:
 
     @property
     def books(self) -> Path:
-        """Position and questions of each opened book, one file a book."""
         return self.data / "books"
 
     @property
@@ -77,12 +75,10 @@ class Paths:
 
     @property
     def weights(self) -> Path:
-        """Requantised copies of models."""
         return self.cache / WEIGHTS
 
     @property
     def snapshots(self) -> Path:
-        """Prompt caches of models."""
         return self.cache / SNAPSHOTS
 
     @property
@@ -103,8 +99,6 @@ class Paths:
 
 
 def default_paths() -> Paths:
-    """The directories of the current user."""
-
     def directory(variable: str, fallback: str) -> Path:
         value = os.environ.get(variable, "")
         # The XDG specification says to ignore relative paths.

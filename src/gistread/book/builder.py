@@ -36,7 +36,6 @@ class ChapterStart:
 
 
 def by_paragraph(chapters: Iterable[ChapterStart]) -> Mapping[int, Sequence[ChapterStart]]:
-    """The chapters that start at each paragraph, mostly none."""
     starts: defaultdict[int, list[ChapterStart]] = defaultdict(list)
     for chapter in chapters:
         starts[chapter.index].append(chapter)
@@ -94,7 +93,6 @@ class BookBuilder:
         return True
 
     def chapter(self, title: str, level: int = 1) -> None:
-        """Start a chapter at the next paragraph."""
         start = self.next_start
         title = one_line(clean(title))
         before = self._starts[-1] if self._starts else None

@@ -188,7 +188,6 @@ def _is_markdown(text: str) -> bool:
 
 
 def identify_zip(archive: Archive) -> FileType:
-    """The format of a zip archive, by its mimetype and entries."""
     try:
         declared = archive.read("mimetype").strip()
     except ArchiveError:
@@ -212,5 +211,4 @@ def identify_zip(archive: Archive) -> FileType:
 
 
 def is_fb2_name(name: str) -> bool:
-    """Whether an archive entry is named like a FictionBook."""
     return name.lower().endswith(".fb2") and not name.lower().startswith(_MACOS_METADATA)

@@ -12,7 +12,6 @@ _EVAL_READERS = ("gistread", "readagent-s", "gists", "bm25", "dos")
 
 
 def add_session_models(parser: argparse.ArgumentParser) -> None:
-    """The models that read, answer and embed."""
     add_model(parser)
     parser.add_argument("--asking-model", metavar="MODEL", help="the model that answers (default: the one that reads)")
     add_embedding_model(parser)

@@ -25,7 +25,6 @@ from gistread.units import format_size
 
 
 def show_catalogue(*, json: bool) -> None:
-    """Print the models of the catalogue, the recommended one first."""
     paths = default_paths()
     catalogue, machine = read_catalogue(paths.own_models), this_machine()
     best = recommend(catalogue.entries, machine)

@@ -92,5 +92,4 @@ def engine_line(state: EngineState, model: str) -> str:
 
 
 def at_work(info: EngineInfo) -> str:
-    """The model, and whether it runs on this machine."""
     return info.name if info.is_remote else f"{info.name} on this machine"

@@ -19,7 +19,6 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
 
 
 def system_error(error: BaseException) -> OSError | None:
-    """The system's error behind one of the HTTP library, if any."""
     cause: BaseException | None = error
     while cause is not None and not (isinstance(cause, OSError) and cause.errno is not None):
         cause = cause.__cause__ or cause.__context__

@@ -58,8 +58,6 @@ class Availability(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class MemoryFit:
-    """Whether a model fits the free memory, and with which window."""
-
     context_tokens: int  # Largest window that fits, at most the model's context length; 0: not even the weights fit
     needed_bytes: int  # With the default window
     free_bytes: int

@@ -52,7 +52,6 @@ def same_model(one: str, other: str) -> bool:
 
 
 def is_local(spec: str) -> bool:
-    """Whether a model runs on this machine and not on a server."""
     return not is_address(spec)
 
 

@@ -38,7 +38,6 @@ def other_facts(model: ModelFile) -> list[str]:
 
 
 def memory_fit_text(model: ModelFile, fit: MemoryFit | None) -> str:
-    """Whether a model fits the free memory, and with which window; empty if unknown."""
     if fit is None:
         return ""
     if not fit.enough:

@@ -27,7 +27,6 @@ class Observable:
         return unwatch
 
     def publish(self, state: EngineState) -> None:
-        """Set the state and notify watchers."""
         self._state = state
         for callback in tuple(self._watchers.values()):
             callback(state)

@@ -79,8 +79,6 @@ NO_USAGE = Usage()
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """The next part of a streamed answer."""
-
     text: str
     usage: Usage = NO_USAGE  # Cost of the request so far
 
@@ -151,8 +149,6 @@ class EngineInfo:
 
 
 class Phase(StrEnum):
-    """What the engine is doing."""
-
     STOPPED = "stopped"
     LOADING = "loading"
     IDLE = "idle"

@@ -63,7 +63,6 @@ class ReasoningFilter:
 
     @property
     def thinking(self) -> bool:
-        """Whether the text ended inside a thought so far."""
         return self._thinking
 
     def feed(self, text: str) -> tuple[str, bool]:

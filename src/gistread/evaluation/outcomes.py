@@ -32,7 +32,6 @@ class AnsweredQuestion:
 
 
 def to_json(asked: AnsweredQuestion) -> Json:
-    """The object of a line: the outcome, its cost, and the question."""
     question, outcome = asdict(asked.question), asdict(asked.outcome)
     usage = outcome.pop("usage")
     return {

@@ -41,7 +41,6 @@ def plotted(table: Table, metric: str) -> list[Row]:
 
 
 def heat_maps(asked: Mapping[str, Sequence[AnsweredQuestion]], metric: str) -> list[HeatMap]:
-    """A map for each row of the table with needle questions."""
     maps = []
     for name, each in asked.items():
         values: dict[tuple[float, float], list[float]] = {}

@@ -40,8 +40,6 @@ _TAG_TOKENS = 16  # Upper bound for the tag of a gist
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
-    """How the memories of a run are made."""
-
     method: ReadingMethod = field(default_factory=lambda: ReadingMethod(DEFAULT_READING_MODE))
     size: PageSize | None = None  # None: by the length of the text and the window
     preset: Preset | None = None  # None: the one that suits each document
@@ -112,8 +110,6 @@ class QuestionStarted:
 
 @dataclass(frozen=True, slots=True)
 class QuestionMeasured:
-    """The outcome of a question is on disk."""
-
     asked: AnsweredQuestion
 
 
@@ -229,7 +225,6 @@ class _Text:
             self.unready[reader] = error
 
     async def ask(self, question: Question, reader: str) -> tuple[Outcome, EngineError | None]:
-        """The outcome with its scores; and the error, if the engine failed."""
         plan = self._plan
         outcome = Outcome(plan.task.name, self._document.id, question.id, reader, question.text)
         lost: EngineError | None = None

@@ -28,7 +28,6 @@ class Estimate:
 
     @property
     def excludes_zero(self) -> bool:
-        """Whether the interval lies on one side of zero."""
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
 
@@ -141,7 +140,6 @@ Cells = list[list[str]]  # Rows of equal length; the first holds the column head
 
 
 def figures(table: Table, names: Sequence[str]) -> Cells:
-    """The means of these metrics with their intervals."""
     rows = [
         [row.name, str(row.questions), *(_cell(row.figures.get(name), name) for name in names)] for row in table.rows
     ]

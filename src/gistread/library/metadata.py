@@ -31,7 +31,6 @@ _TITLE_PAGES = 64 * 1024  # Bytes of plain text that contain title and author, i
 
 
 def has_book_suffix(name: str) -> bool:
-    """Whether a scan looks into a file of this name."""
     return name.lower().endswith(_SUFFIXES)
 
 

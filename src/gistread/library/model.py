@@ -15,8 +15,6 @@ _FINISHED_CHARACTERS = 2_000  # A position with less text than this (a screenful
 
 @dataclass(frozen=True, slots=True)
 class VolumeText:
-    """A volume's text and its range in the series' text."""
-
     sha256: str
     start: int
     end: int
@@ -58,7 +56,6 @@ class LibraryEntry:
 
     @property
     def ids(self) -> tuple[str, ...]:
-        """Identifiers of the book, by text and by file."""
         return tuple(f"{kind}:{value}" for kind, value in (("text", self.sha256), ("file", self.digest)) if value)
 
     @property
@@ -67,7 +64,6 @@ class LibraryEntry:
 
     @property
     def finished(self) -> bool:
-        """Whether the last position is at the end."""
         return 0 < self.length - self.position < _FINISHED_CHARACTERS and 2 * self.position > self.length
 
     @property

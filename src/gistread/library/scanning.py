@@ -20,24 +20,18 @@ _NUMBERS = re.compile(r"(\d+)")
 
 @dataclass(frozen=True, slots=True)
 class ScanProgress:
-    """The scan has reached this folder."""
-
     folder: Path
     files: int  # Files named like books so far
 
 
 @dataclass(frozen=True, slots=True)
 class BookFound:
-    """A file with a book."""
-
     file: BookFile
     is_new: bool  # False if it was known and unchanged
 
 
 @dataclass(frozen=True, slots=True)
 class ScanFailure:
-    """A file or folder that cannot be read."""
-
     path: Path
     reason: str
 

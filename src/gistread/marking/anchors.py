@@ -25,8 +25,6 @@ _SLACK_WORDS = 24  # Words by which a passage may have grown or moved
 
 @dataclass(frozen=True)
 class SearchableText:
-    """A text to search, with lazily computed indexes."""
-
     raw: str
 
     @cached_property
@@ -173,8 +171,6 @@ def _run(sought: list[str], at: int) -> tuple[int, str] | None:
 
 @dataclass(frozen=True)
 class _Words:
-    """The normalised words of a text, and their letters as one string."""
-
     normal: list[str]
     starts: list[int]
     ends: list[int]

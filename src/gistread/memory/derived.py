@@ -58,7 +58,6 @@ class DerivedRecords:
 
     @property
     def failure(self) -> StorageError | None:
-        """Why a record could not be written to disk."""
         return self._failure
 
     def at(self, offset: int) -> "DerivedRecords":

@@ -63,8 +63,6 @@ def gist_tokens(page_words: int, page_tokens: int, wanted: int = 0) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A prompt for a gist, and what the guard needs to know of it."""
-
     prompt: Prompt
     sampling: Sampling
     own_words: str  # The prompt without the page; a gist must not repeat it

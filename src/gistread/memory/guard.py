@@ -32,8 +32,6 @@ class Fault(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A cleaned text, and what it is checked against."""
-
     text: str
     page: str
     prompt_words: str = ""  # The prompt without the page
@@ -253,7 +251,6 @@ def _whole_sentences(text: str) -> str:
 
 
 def _without_repetition(text: str) -> str:
-    """The text without sentences that say an earlier one again, one line a paragraph."""
     said: list[set[str]] = []
     paragraphs: list[str] = []
     for paragraph in text.split("\n"):

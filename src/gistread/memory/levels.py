@@ -87,7 +87,6 @@ def _whole(node: Node) -> Segment:
 
 
 def one_line(node: Node) -> Segment:
-    """A node by one line of its summary, or all of a summary that short."""
     text = extract(node.summary.text, _LINE_WORDS)
     words = count_words(text)
     if words >= node.summary.words:

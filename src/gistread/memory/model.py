@@ -30,8 +30,6 @@ DEFAULT_READING_MODE = ReadingMode.SINGLE_PASS
 
 
 class Pauses(StrEnum):
-    """Where pages end."""
-
     CHOSEN = "chosen"  # Where the model chooses
     # After equal numbers of words, at the nearest end of a sentence (ReadAgent, Appendix A, Table 5).
     UNIFORM = "uniform"
@@ -68,8 +66,6 @@ class Gist:
 
 @dataclass(frozen=True, slots=True)
 class MemoryEntry:
-    """One page of the memory."""
-
     page: Page
     gist: Gist
     usage: Usage = NO_USAGE

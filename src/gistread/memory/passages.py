@@ -16,7 +16,6 @@ Passage = tuple[int, int]  # `book.text[start:end]`
 
 
 def split_into_passages(book: Book, start: int = 0, end: int | None = None) -> list[Passage]:
-    """The passages from `start` to `end`, in order; a heading joins what follows it."""
     return list(_passages(book, start, len(book.text) if end is None else end))
 
 

@@ -14,8 +14,6 @@ _SUFFIX = ".memory"
 
 @dataclass(frozen=True, slots=True)
 class BookProgress:
-    """How far one memory of a book goes."""
-
     sha256: str  # Hash of the book's text
     model_name: str
     read_until: int  # Offset up to which pages follow without a gap

@@ -113,7 +113,6 @@ def planned_sections(writer: MemoryWriter, plan: ReadingPlan) -> list[tuple[int,
 
 
 def characters_left(writer: MemoryWriter, plan: ReadingPlan) -> int:
-    """Length of the text that a plan has left."""
     start, end = first_section(writer), len(writer.memory.book.text)
     if plan.alone:
         start, end = next(iter(planned_sections(writer, plan)), (end, end))

@@ -81,7 +81,6 @@ class SinglePass:
         self._tokens = 0  # Length of the last prompt with a passage
 
     async def follow(self, page: Page) -> None:
-        """Replay a page that an earlier reading found."""
         await self._show(page.start)
         self._turn(page.end)
 

@@ -63,7 +63,6 @@ class Node:
 
 
 def nodes(top: Node) -> Iterator[Node]:
-    """Every node, each after those below it."""
     for child in top.children:
         yield from nodes(child)
     yield top
@@ -213,7 +212,6 @@ def chapter_of(book: Book, page: Page) -> int:
 
 
 def inner_ranges(pages: PageRange) -> Iterator[PageRange]:
-    """The ranges with children, each after those inside it."""
     for child in pages.children:
         yield from inner_ranges(child)
     if pages.children:
@@ -242,7 +240,6 @@ _Placed = tuple[int, tuple[int, ...]]  # A page number and the path of its chapt
 
 
 def _section(pages: Sequence[_Placed], depth: int) -> PageRange:
-    """The range of neighbours that share the first `depth` steps of their paths."""
     children: list[PageRange] = []
     for step, group in groupby(pages, key=lambda page: page[1][depth : depth + 1]):
         inside = list(group)

@@ -47,7 +47,6 @@ class MemoryWriter:
 
     @property
     def is_saved(self) -> bool:
-        """Whether new pages are written to disk."""
         return self._file is not None
 
     @property
@@ -108,7 +107,6 @@ class MemoryWriter:
 
 
 def not_saved_notice(error: StorageError) -> str:
-    """The message when the disk refuses a memory."""
     return f"{error.message} New pages are kept for this session only."
 
 

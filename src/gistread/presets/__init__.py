@@ -57,7 +57,6 @@ def find_preset(name: str, folder: Path) -> Preset:
 
 
 def _own(folder: Path) -> tuple[dict[str, Preset], dict[str, str]]:
-    """The user's presets, and the errors of invalid files, by name."""
     found: dict[str, Preset] = {}
     broken: dict[str, str] = {}
     for path in sorted(folder.glob("*.toml")):

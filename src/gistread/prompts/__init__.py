@@ -38,7 +38,6 @@ class PromptTemplate:
 
     @property
     def own_words(self) -> str:
-        """The text without open placeholders."""
         return _PLACE.sub(lambda place: self.known.get(place[1], " "), self.text)
 
     @property

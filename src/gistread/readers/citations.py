@@ -31,7 +31,6 @@ class _Sentence:
 
 
 def written_references(answer: str) -> list[int]:
-    """Page numbers in brackets, in the order written."""
     return [int(number) for found in _REFERENCE.finditer(answer) for number in re.findall(r"\d+", found[1])]
 
 

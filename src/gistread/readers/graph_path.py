@@ -48,8 +48,6 @@ class Note:
 
 @dataclass(slots=True)
 class Search:
-    """State shared by all paths of a question."""
-
     question: str
     memory: GistMemory
     engine: Engine
@@ -79,12 +77,10 @@ class Path:
         return self.notes[-NOTES_KEPT:]
 
     def notebook(self, without: int = 0) -> str:
-        """The shown notes as text, `without` the oldest few."""
         return "\n".join(f"- {note.text}" for note in self.shown()[without:]) or _NOTHING
 
 
 async def walk(search: Search, path: Path, steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
-    """Follow one path to its end, filling its notebook."""
     async for event in _walk(search, path, steering):
         yield event
     yield PathEnded(path.number)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A reader that users can choose."""
-
     name: str
     summary: str  # One line
     location: str  # `module:function` in this package
@@ -34,7 +32,6 @@ class Method:
 
     @property
     def uses_memory(self) -> bool:
-        """Whether a memory makes a difference."""
         return self.needs_memory or self.names_pages
 
     def reader(self) -> Reader:

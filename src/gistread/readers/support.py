@@ -56,8 +56,6 @@ def statement_spans(answer: str) -> list[tuple[int, int]]:
 
 
 class _Check:
-    """The text that stood before the model for one question."""
-
     def __init__(
         self, question: str, memory: GistMemory, places: Sequence[tuple[int, int]], gists: Sequence[int]
     ) -> None:
@@ -113,7 +111,6 @@ class _Check:
 
     @cached_property
     def _names_and_numbers(self) -> frozenset[str]:
-        """Stems of the number words, and of the words that the text always capitalises."""
         words = re.findall(r"[^\W\d_]{2,}", self._text) if capitals_mark_names(self._text) else ()
         small = {self._stem(word) for word in words if word.islower()}
         names = {self._stem(word.lower()) for word in words if word[0].isupper()} - small

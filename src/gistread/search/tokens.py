@@ -93,7 +93,6 @@ class Terms:
 
 
 def folded(word: str) -> str:
-    """`word` without diacritics."""
     return "".join(char for char in unicodedata.normalize("NFD", word) if not unicodedata.combining(char))
 
 

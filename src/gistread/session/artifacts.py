@@ -13,8 +13,6 @@ from gistread.session.events import ActivityChanged, ArtifactGrown, ArtifactProg
 
 
 class Artifacts:
-    """The queue of artifacts to build, and the progress of the first."""
-
     def __init__(self, tell: Callable[[SessionEvent], None]) -> None:
         self._tell = tell
         self._wanted: dict[str, None] = {}

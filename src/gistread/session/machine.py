@@ -9,8 +9,6 @@ from gistread.session.events import ReadingState as R
 
 
 class Signal(StrEnum):
-    """Events that change the state of reading."""
-
     MODEL_CHOSEN = "model chosen"
     MODEL_DROPPED = "model dropped"
     MEMORY_CHOSEN = "memory chosen"
@@ -63,8 +61,6 @@ class Job(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """The state that decides which jobs run."""
-
     reading: R
     has_pages: bool = False
     question: bool = False  # A question was asked; it may still wait for the model or the first page

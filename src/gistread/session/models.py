@@ -24,7 +24,6 @@ _UNLOADED = (Phase.STOPPED, Phase.LOADING, Phase.FAILED)
 
 
 def engine_maker(config: Config, paths: Paths) -> MakeEngine:
-    """A factory of engines with these settings."""
     return lambda spec: new_engine(find_source(spec), config, paths)
 
 
@@ -113,8 +112,6 @@ class ChosenModel:
 
 
 class ModelPair:
-    """The reading model and the answering model."""
-
     def __init__(self, make_engine: MakeEngine, config: Config, tell: Callable[[SessionEvent], None]) -> None:
         self._config = config
         self._tell = tell
@@ -126,7 +123,6 @@ class ModelPair:
 
     @property
     def apart(self) -> bool:
-        """Whether reading and answering use different models."""
         return bool(self.asking.spec)
 
     @property
@@ -135,7 +131,6 @@ class ModelPair:
 
     @property
     def share_cores(self) -> bool:
-        """Whether two local models compete for this machine."""
         return self.apart and is_local(self.reading.spec) and is_local(self.asking.spec)
 
     def for_artifacts(self, embedder: Embedder | None) -> ArtifactModels | None:

@@ -197,7 +197,6 @@ class Session:
 
     @property
     def building(self) -> bool:
-        """Whether an artifact is being built."""
         return self._core.actor.runs(Job.BUILD)
 
     @property
@@ -207,7 +206,6 @@ class Session:
 
     @property
     def saves_pages(self) -> bool:
-        """Whether finished pages are written to disk."""
         return self._core.writer is not None and self._core.writer.is_saved
 
     @property
@@ -301,7 +299,6 @@ class Session:
             return {}
 
     async def seconds_to_build(self, name: str) -> float | None:
-        """Estimated time to build an artifact; None if unknown."""
         left = (await self.artifacts_left(name)).get(name)
         return left.seconds(self.info) if left is not None and self.info is not None else None
 

@@ -139,8 +139,6 @@ def scope_of(started: Started) -> str:
 
 @dataclass(slots=True)
 class Drawn:
-    """The blocks of one exchange, and link targets by block key."""
-
     blocks: list[Block] = field(default_factory=list)
     goals: dict[Hashable, Leads] = field(default_factory=dict)
 

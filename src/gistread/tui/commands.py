@@ -199,7 +199,6 @@ _OWN_KEYS = (Scope.SELECTING, Scope.LIBRARY)  # scopes whose keys take precedenc
 
 
 def bindings(*scopes: Scope) -> list[BindingType]:
-    """Key bindings of these scopes, for a `BINDINGS`."""
     return [command.binding() for command in COMMANDS if command.scope in scopes]
 
 
@@ -239,7 +238,6 @@ def with_keys(text: str, keymap: Mapping[str, str]) -> str:
 
 
 def keys_of(command: Command, keymap: Mapping[str, str]) -> list[str]:
-    """The keys of a command as people read them."""
     return [display_key(key.strip()) for key in keymap.get(command.id, command.keys).split(",")]
 
 

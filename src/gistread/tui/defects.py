@@ -27,7 +27,6 @@ class _PrivateHandler(logging.FileHandler):
 
 
 def log_to(path: Path) -> None:
-    """Log defects to a file, if it can be written."""
     try:
         make_folder(path.parent)
         handler = _PrivateHandler(path, encoding="utf-8", delay=True)

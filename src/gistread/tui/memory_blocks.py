@@ -26,7 +26,6 @@ class Zoom(StrEnum):
 
     @property
     def coarse(self) -> bool:
-        """Whether one block represents many pages."""
         return self in (Zoom.BOOK, Zoom.VOLUME, Zoom.CHAPTER)
 
     def said(self, book: Book) -> str:
@@ -44,8 +43,6 @@ def levels_of(book: Book) -> list[Zoom]:
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """Who opened a page, and why."""
-
     by: OpenedBy
     reason: str = ""
 

@@ -15,8 +15,6 @@ _AWAY_S = 300.0  # a longer pause is not reading
 
 
 class Meter:
-    """Measures the pace in one session with one book."""
-
     def __init__(self, words_per_character: float, now: Callable[[], float] = time.monotonic) -> None:
         self._words_per_character = words_per_character
         self._now = now
@@ -154,6 +152,5 @@ def page_at(book: Book, offset: int) -> int:
 
 
 def page_start(book: Book, page: int) -> int:
-    """Offset of a page's first character; `page` is clamped to the book."""
     count = page_count(book)
     return -(-(min(max(1, page), count) - 1) * len(book.text) // count)

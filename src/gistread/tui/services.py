@@ -65,9 +65,7 @@ class AppServices:
         return self.settings.config
 
     def key_hint(self, command: str) -> str:
-        """The key bound to a command, as messages show it."""
         return key_hint(command, self.keymap)
 
     def with_keys(self, text: str) -> str:
-        """The text with each `{command-id}` replaced by that command's key."""
         return with_keys(text, self.keymap)

@@ -76,8 +76,6 @@ _TEXTUAL = {
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """A theme with all its colours."""
-
     name: str
     title: str
     dark: bool

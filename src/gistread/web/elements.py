@@ -142,8 +142,6 @@ def _short(text: str, most: int) -> str:
 
 
 class _Selectors:
-    """Names and selectors of the nodes of a tree, indexed once."""
-
     def __init__(self, root: etree._Element) -> None:
         self._root = root
         self._by_id: dict[str, list[etree._Element]] = {}
@@ -226,7 +224,6 @@ class _Selectors:
 
 
 def _lacks_a_body(node: etree._Element) -> bool:
-    """Whether a browser would insert a <tbody> above this row."""
     parent = node.getparent()
     return local_name(node) == "tr" and parent is not None and local_name(parent) == "table"
 

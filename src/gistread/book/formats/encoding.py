@@ -186,7 +186,6 @@ def codec_of(name: str) -> str:
 
 
 def encoding_notices(decoded: Decoded) -> tuple[str, ...]:
-    """Notices about characters that could not be decoded."""
     if not decoded.replaced:
         return ()
     characters = (

@@ -46,7 +46,6 @@ def read_fb2(data: bytes, name: str) -> Book:
 
 
 def read_binary(data: bytes, name: str) -> bytes | None:
-    """The picture named `name`; None if it is missing or damaged."""
     decoded = decode_declared(data)
     for match in _BINARY.finditer(decoded.text if decoded else ""):
         named = _BINARY_ID.search(match[1])

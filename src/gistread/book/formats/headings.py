@@ -11,8 +11,6 @@ from gistread.book.normalise import one_line, word_set
 
 
 class Rank(IntEnum):
-    """Level of a heading, the highest first."""
-
     CONTAINER = 0  # Book, part, volume, act
     CHAPTER = 1
     NAMED = 2  # Prologue, preface, epilogue: stands beside chapters or parts
@@ -194,7 +192,6 @@ def may_be_subtitle(block: TextBlock) -> bool:
 
 
 def is_short_line(block: TextBlock) -> bool:
-    """Whether a block is one or two short lines without speech."""
     if block.kind in (ParagraphKind.BREAK, ParagraphKind.NOTE) or len(block.lines) > 3:
         return False
     text = block.text.strip()

@@ -80,7 +80,6 @@ def _tree(text: str) -> etree._Element | None:
 
 
 def is_embedded(source: str) -> bool:
-    """Whether an `Image.source` is a picture inside the page."""
     return source.startswith(_EMBEDDED)
 
 
@@ -100,7 +99,6 @@ def _embedded(root: etree._Element) -> list[etree._Element]:
 
 
 def _preformatted(root: etree._Element) -> str:
-    """The text of the page's <pre> if the page has little else."""
     blocks = ["".join(map(str, each.itertext())) for each in elements_named(root, "pre")]
     longest = max(map(len, blocks), default=0)
     if longest < _FEWEST_CHARACTERS_OF_PRE or longest < len(plain_text(root)) * _SHARE_OF_PRE:

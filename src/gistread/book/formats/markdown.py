@@ -59,7 +59,6 @@ def _slug(title: str) -> str:
 
 
 def split_front_matter(text: str) -> tuple[str, Metadata]:
-    """The text without its front matter, and the metadata found there."""
     head = text[:_LONGEST]
     if match := _YAML.match(head):
         try:

@@ -152,7 +152,6 @@ def _classify(group: list[str], setting: _Wrapping, gap: int) -> Iterator[TextBl
 
 
 def is_break(line: str) -> bool:
-    """Whether a line is a scene break: a few asterisks, a rule."""
     text = line.strip()
     return len(text) < _WRAPPED_COLUMNS and bool(_BREAK.match(text))
 

@@ -33,7 +33,6 @@ class LinkAddress:
 
 
 def is_address(spec: str) -> bool:
-    """Whether this is an address and not a catalogue name."""
     return is_on_the_hub(spec) or "://" in spec
 
 

@@ -200,7 +200,6 @@ def refused(
 
 @contextlib.contextmanager
 def unreachable(network: Network) -> Iterator[None]:
-    """Translate transport errors into FetchError."""
     import httpx2
 
     try:

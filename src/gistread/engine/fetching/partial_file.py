@@ -224,8 +224,6 @@ def source_of(url: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class UnfinishedDownload:
-    """A model fetched in part."""
-
     spec: str  # Fetching it again resumes the download
     name: str
     done_bytes: int

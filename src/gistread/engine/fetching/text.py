@@ -13,7 +13,6 @@ _CHECKSUM_SOURCES = {"catalogue": "the catalogue's", "hub": "what the hub says i
 
 
 def entry_facts(entry: CatalogueEntry) -> list[str]:
-    """Facts about a catalogue entry, most important first."""
     facts = [format_size(entry.size_bytes) if entry.size_bytes else "size unknown"]
     facts.append("embedding model" if entry.kind == "embedding" else "")
     facts.append(entry.quantization)
@@ -25,7 +24,6 @@ def entry_facts(entry: CatalogueEntry) -> list[str]:
 
 
 def fit_text(entry: CatalogueEntry, machine: Machine) -> str:
-    """Whether it fits this machine now; empty if unknown."""
     room = estimate_fit(entry, machine)
     if room is None:
         return ""

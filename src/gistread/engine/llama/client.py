@@ -86,7 +86,6 @@ class LlamaEngine:
 
     @property
     def stats(self) -> messages.WorkerStats:
-        """Work done by the worker, for benchmarks."""
         return self._worker.stats
 
     def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:

@@ -65,7 +65,6 @@ def batch_tokens_of(parameters: int, *, on_gpu: bool) -> int:
 
 
 def cell_bytes(sizes: ModelSizes, kv_type: str) -> float:
-    """Bytes per token in a KV cache of this type."""
     return sizes.cell * KV_BYTES[kv_type] / KV_BYTES["f16"]
 
 

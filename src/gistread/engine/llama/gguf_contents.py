@@ -76,8 +76,6 @@ class Tensor(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Tensors:
-    """Totals over the list of tensors."""
-
     weights: int
     by_type: Mapping[str, int]  # Number of weights by type name
     in_layers: Mapping[str, int]  # The same for the layers only

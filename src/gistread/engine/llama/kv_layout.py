@@ -35,8 +35,6 @@ _IN_INTERVALS = frozenset({"qwen3next", "qwen35", "qwen35moe", "qwen4exp"})
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The memory a model needs for its context."""
-
     kind: MemoryKind
     window: int  # Sliding window in tokens; 0: none
     kv_bytes_per_token: int  # For an F16 KV cache; 0 if unknown or without one

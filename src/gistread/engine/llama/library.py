@@ -41,8 +41,6 @@ _COMPILER = "a C++ compiler"
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """The installed llama-cpp-python."""
-
     version: str
     kernels: tuple[str, ...]  # Instruction sets in use: `AVX2`, `FMA` …
     backends: tuple[str, ...]  # Backends built in: `CPU`, `CUDA` …
@@ -50,7 +48,6 @@ class Library:
 
     @property
     def has_gpu_support(self) -> bool:
-        """Whether it was built with a GPU backend."""
         return not set(self.backends) <= _NO_GPU
 
 

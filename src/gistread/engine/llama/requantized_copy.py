@@ -61,7 +61,6 @@ def copy_path(header: GgufHeader, folder: Path) -> Path:
 
 
 def partial_copy(target: Path, process: int) -> Path:
-    """Path to which a process writes an incomplete copy."""
     return target.with_name(f"{target.name}.{process}.partial")
 
 

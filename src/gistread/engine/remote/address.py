@@ -15,8 +15,6 @@ _FORM = "Write http://localhost:8080/v1#model."
 
 @dataclass(frozen=True, slots=True)
 class ServerAddress:
-    """A server and optionally one of its models."""
-
     origin: str  # `https://host:port`, normalized
     path: str  # `/v1` or another base path; empty if not given
     model: str  # Empty: the only model of the server

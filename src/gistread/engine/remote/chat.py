@@ -67,8 +67,6 @@ class AnswerEnd:
 
 @dataclass(frozen=True, slots=True)
 class Chat:
-    """The chat endpoint for one model of one server."""
-
     connection: Connection
     path: str
     model: str

@@ -155,7 +155,6 @@ def _likeliest(logprobs: Sequence[TokenLogprobs], options: Sequence[str]) -> int
 
 
 def choice_fields(method: ConstraintMethod, options: Sequence[str]) -> dict[str, Any]:
-    """Fields that constrain the answer to one of the options."""
     match method:
         case ConstraintMethod.GRAMMAR:
             return {"grammar": "root ::= " + " | ".join(json.dumps(option, ensure_ascii=False) for option in options)}

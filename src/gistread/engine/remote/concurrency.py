@@ -35,12 +35,10 @@ class AdaptiveLimit:
         self._begin(0.0)
 
     def set_running(self, count: int, now_s: float) -> None:
-        """Record the number of requests that run from now on."""
         self._advance(now_s)
         self._running = count
 
     def done(self, work: float, now_s: float) -> None:
-        """Record a completed request and the work it took."""
         self._advance(now_s)
         self._work += work
         self._done += 1
@@ -134,7 +132,6 @@ class RequestSlots:
 
     @property
     def shares_window(self) -> bool:
-        """Whether requests may share a window, so that their tokens matter."""
         return self._window is not None
 
     @contextlib.asynccontextmanager

@@ -6,8 +6,6 @@ from typing import Any
 
 
 class ConstraintMethod(StrEnum):
-    """How an answer is constrained to options or a grammar."""
-
     GRAMMAR = "grammar"  # GBNF, in llama-server and llama_cpp.server
     STRUCTURED = "structured_outputs"  # vLLM since 0.12
     GUIDED = "guided"  # vLLM before 0.12: guided_choice, guided_grammar
@@ -16,8 +14,6 @@ class ConstraintMethod(StrEnum):
 
 
 class Tokenizer(StrEnum):
-    """A server's endpoint for counting tokens."""
-
     LLAMA_SERVER = "llama-server"
     LLAMA_CPP_PYTHON = "llama_cpp.server"
     VLLM = "vllm"  # And SGLang

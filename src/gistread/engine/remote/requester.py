@@ -73,7 +73,6 @@ class Reply:
 
     @property
     def only_reasoned(self) -> bool:
-        """Whether reasoning used up the tokens of the answer."""
         return not self.text and self.reasoned and self.finish == "length"
 
 
@@ -86,8 +85,6 @@ Ask = Callable[[Request], Awaitable[Reply]]  # Sends a request and returns the w
 
 @dataclass(eq=False, slots=True)
 class Requester:
-    """Sends requests for one model on one server."""
-
     chat: Chat
     slots: RequestSlots
     retrier: Retrier

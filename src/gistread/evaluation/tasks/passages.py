@@ -37,7 +37,6 @@ class Problem:
 
 
 def document(problem: Problem, source_format: str) -> Document:
-    """All passages as one text, in the order of the file, with the question."""
     builder = BookBuilder()
     gold = [place for passage in problem.passages for place in add_passage(builder, passage)]
     book = builder.build(title="Encyclopaedia", language="en", source_format=source_format)

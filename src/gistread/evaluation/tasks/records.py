@@ -28,8 +28,6 @@ _LONGEST_FIELD = 1 << 24  # Limit for the csv module: a field may hold a whole s
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """An object of a file, and its position there."""
-
     fields: Mapping[str, Any]
     where: str  # For messages: `dev.jsonl, line 3`
 
@@ -52,7 +50,6 @@ class Record:
         return self.text(name, *others)
 
     def label_or(self, default: str, *names: str) -> str:
-        """The first of these identifiers, or the default."""
         return next((self.label(name) for name in names if name in self), default)
 
     def number(self, name: str) -> int:
@@ -99,7 +96,6 @@ class Record:
 
 
 def task_error(what: str) -> GistreadError:
-    """The error for a file that its task cannot use."""
     return GistreadError(f"{what}.", _HINT)
 
 
@@ -128,7 +124,6 @@ def naming() -> Callable[[str], str]:
 
 
 def distinct(ids: Iterable[str]) -> list[str]:
-    """The identifiers, repeated ones numbered."""
     return list(map(naming(), ids))
 
 

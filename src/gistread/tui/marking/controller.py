@@ -133,7 +133,6 @@ class MarkController:
         self._notify_once(f"{COLOR_SIGNS[color]} {color} highlight. Click it to change or delete it.")
 
     def choose_color(self) -> None:
-        """Choose the colour of the selection and of highlights to come."""
         from gistread.tui.screens.listing import ListScreen, Row
 
         def use(chosen: str) -> None:
@@ -213,7 +212,6 @@ class MarkController:
                 self._removed(f"Deleted: {name_of(mark)}.")
 
     def undo(self) -> None:
-        """Restore the mark that was deleted last."""
         mark = self._sync.undo()
         if mark is None:
             self._context.warn("No mark has been deleted.")

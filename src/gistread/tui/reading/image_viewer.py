@@ -13,7 +13,6 @@ class ImageViewer:
         self._navigation = navigation
 
     def show_next(self) -> None:
-        """Show the first picture in view, or else the next one below."""
         view, images = self._context.book_pane.visible_range, self._context.book.images
         if not images or view is None:
             self._context.warn("This book has no pictures.")

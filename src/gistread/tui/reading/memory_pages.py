@@ -27,7 +27,6 @@ class MemoryPages:
 
     @property
     def following(self) -> bool:
-        """Whether book and memory scroll together."""
         return self._context.services.config.follow
 
     def toggle_follow(self) -> None:
@@ -40,7 +39,6 @@ class MemoryPages:
         self._memory_stays = True
 
     def book_moved(self, offset: int) -> None:
-        """Another character of the book is the first in view."""
         scroll = self.following and self._context.panes.current is not Pane.MEMORY and not self._memory_stays
         self._memory_stays = False
         self._context.memory_pane.set_here(offset, scroll=scroll)

@@ -47,7 +47,6 @@ class MemoryPicker:
         self._context.push(ListScreen("Read this book as …", note, rows, current or suggested), use)
 
     async def read_for(self) -> None:
-        """Ask for a question or task to read the book for."""
         if self._session_with_model() is not None:
             await self.choose_memory(typing=True)
 

@@ -61,7 +61,6 @@ class SearchController:
         return "?" if self._backward else "/"
 
     def switched(self) -> None:
-        """Search for the same words in the next mode."""
         self._mode = self._mode.next
         self._say("")
         self.typed(self._context.prompt.words)
@@ -220,7 +219,6 @@ class SearchController:
         self._context.refresh()
 
     def mark_hits(self) -> None:
-        """Mark the hits around the screen, if they are not marked yet."""
         view = self._context.book_pane.visible_range
         if view is None or (self._marked is not None and not self.note):
             return

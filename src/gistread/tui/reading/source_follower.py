@@ -26,7 +26,6 @@ class SourceFollower:
         self._timer: Timer | None = None
 
     def followed(self, event: AnswersPane.Followed) -> None:
-        """Go where a line of an answer leads."""
         match event.goal:
             case ToPage(page=number):
                 self._go_to_page(number)

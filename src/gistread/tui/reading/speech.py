@@ -180,7 +180,6 @@ class ReadAloud:
             self._start(*(pane.selected_range or (pane.place, len(self._context.book.text))))
 
     async def pause(self) -> None:
-        """Pause, or resume with the interrupted sentence."""
         if self._resume_at is not None:
             self._start(self._resume_at, self._end)
         elif self.running:

@@ -212,7 +212,6 @@ class ContentsScreen(RowsPanel[int | None]):
             self.rows.set_cursor(self._lines[-1 if last else 0].index)
 
     def action_fold(self) -> None:
-        """Fold the node, or go to its parent."""
         if (node := self._node) is None:
             return
         if node.has_children and not node.is_folded:
@@ -221,7 +220,6 @@ class ContentsScreen(RowsPanel[int | None]):
             self.rows.set_cursor(parent)
 
     def action_unfold(self) -> None:
-        """Unfold the node, or go to its first child."""
         if (node := self._node) is None or not node.has_children:
             return
         if node.is_folded:

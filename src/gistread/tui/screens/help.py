@@ -50,7 +50,6 @@ def places_first(pane: Pane | None, *, selecting: bool = False, library: bool = 
 
 
 def lines_of_panel(active: Iterable[ActiveBinding]) -> list[Line]:
-    """The panel's own keys, by description."""
     keys: dict[str, list[str]] = {}
     for one in active:
         binding = one.binding
@@ -60,7 +59,6 @@ def lines_of_panel(active: Iterable[ActiveBinding]) -> list[Line]:
 
 
 def help_of(keymap: Mapping[str, str], first: Sequence[Scope], panel: Sequence[Line] = ()) -> list[Line]:
-    """All lines, those of the scopes `first` at the top."""
     table = [Line(place, keys, title, about) for place, keys, title, about in help_lines(keymap)]
     rank = {place: number for number, place in enumerate(first)}
     table.sort(key=lambda line: rank.get(Scope(line.heading), len(rank)))  # stable: otherwise as the table has it
@@ -68,8 +66,6 @@ def help_of(keymap: Mapping[str, str], first: Sequence[Scope], panel: Sequence[L
 
 
 class HelpScreen(Panel[None]):
-    """Shows the lines in the order given."""
-
     BINDINGS = own_keys(
         ("escape", "leave"),
         ("enter,f1", "dismiss"),

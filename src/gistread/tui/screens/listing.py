@@ -134,7 +134,6 @@ class ListScreen(ListPanel):
             self.query_one("#typed").focus()
 
     def show_rows(self, rows: Sequence[Row], at: str) -> None:
-        """Replace the list, the cursor on the row with this id."""
         self.options.clear_options()
         for row in rows:
             content = row.text if isinstance(row.text, Content) else Content(clean(row.text))

@@ -43,7 +43,6 @@ def base_level(text: str) -> int:
 
 
 def mirrored(text: str) -> str:
-    """The text with its brackets mirrored (L4)."""
     return text.translate(_MIRRORED)
 
 
@@ -169,7 +168,6 @@ _AS_IT_STANDS, _BY_ITSELF = "\x1b[8l", "\x1b[8h"
 
 
 def reorders(bidi: Bidi, environ: Mapping[str, str]) -> bool:
-    """Whether gistread orders the text."""
     if bidi != "auto":
         return bidi == "on"
     stubborn = "KONSOLE_VERSION" in environ or "MLTERM" in environ or environ.get("TERM_PROGRAM") == "Apple_Terminal"

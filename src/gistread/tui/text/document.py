@@ -69,8 +69,6 @@ class Mark(NamedTuple):
 
 
 class MarkIndex:
-    """Finds the marks of a range among thousands."""
-
     def __init__(self, marks: Iterable[Mark] = ()) -> None:
         given = ((mark.start, order, mark) for order, mark in enumerate(marks) if mark.end > mark.start)
         self._marks = sorted(given, key=lambda one: one[0])

@@ -117,7 +117,6 @@ def paint_row(
 
 
 def located(text: str, style: Style, character: int, row: int) -> Segment:
-    """A segment that tells Textual which character of the row's text it begins with."""
     return Segment(text, style + Style.from_meta({"offset": (character, row)}))
 
 

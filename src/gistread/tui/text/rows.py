@@ -184,7 +184,6 @@ class RowIndex:
             self._table = _Table(self._table.counts, self._table.offsets)
 
     def resize(self, width: int, options: LayoutOptions | None = None) -> None:
-        """Lay out everything at another width or with other options."""
         options = self.options if options is None else options
         if (width, options) != (self.width, self.options):
             self.width, self.options = width, options

@@ -57,7 +57,6 @@ def selected_between(index: RowIndex, selection: Selection, top: int, bottom: in
 
 
 def part_of(block: int, ends: tuple[Point, Point]) -> tuple[int, int] | None:
-    """The selected part of one block's text, as offsets in it."""
     first, last = ends
     if not first.block <= block <= last.block:
         return None
@@ -67,7 +66,6 @@ def part_of(block: int, ends: tuple[Point, Point]) -> tuple[int, int] | None:
 
 
 def text_between(index: RowIndex, first: Point, last: Point) -> str:
-    """The selected text, with an empty line between paragraphs that are shown with one."""
     pieces: list[str] = []
     for number in range(first.block, last.block + 1):
         block = index.block(number)
@@ -80,7 +78,6 @@ def text_between(index: RowIndex, first: Point, last: Point) -> str:
 
 
 def word_around(text: str, offset: int) -> tuple[int, int]:
-    """Bounds of the word at an offset, or of the single character there."""
     for match in _WORD.finditer(text, max(0, offset - 64), offset + 64):
         if match.start() <= offset < match.end():
             return match.span()

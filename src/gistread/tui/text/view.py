@@ -124,7 +124,6 @@ class TextView(ScrollView, inherit_bindings=False):
 
     @property
     def visible_range(self) -> tuple[int, int] | None:
-        """`[start, end)` of the book in view."""
         start = self.reading_offset
         if start is None:
             return None
@@ -332,7 +331,6 @@ class TextView(ScrollView, inherit_bindings=False):
 
     @property
     def selected_range(self) -> tuple[int, int] | None:
-        """`[start, end)` of the book that is selected, or None."""
         selected = self._selected()
         if selected is None:
             return None
@@ -340,7 +338,6 @@ class TextView(ScrollView, inherit_bindings=False):
         return (start, end) if start is not None and end is not None and start < end else None
 
     def select_range(self, start: int, end: int) -> None:
-        """Select `[start, end)` of the book; an empty range clears the selection."""
         first, last = self._index.find_offset(start), self._index.find_offset(end)
         if start >= end or first is None or last is None:
             selecting.drop(self)

@@ -123,7 +123,6 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         return True
 
     def watch_cursor(self, cursor: bool) -> None:
-        """Make room for the cursor's mark."""
         self.gutter_cells = int(cursor)
         self._fit()
 

@@ -31,8 +31,6 @@ _ENDS_NO_ROW = frozenset("‘“（〔［｛〈《「『【〖〘｢([{«‹")
 
 @dataclass(frozen=True, slots=True)
 class Hyphens:
-    """Hyphenation of one text, and where it was applied."""
-
     last: Breaker
     slack: int  # Cells that a row may leave empty before a word is hyphenated
     parted: set[int] = field(default_factory=set)  # Filled by `wrap`: ends of rows that get a hyphen

@@ -18,8 +18,6 @@ class AnswersPane(LongText):
     BINDINGS = bindings(Scope.MOVING)
 
     class Followed(Message):
-        """The person follows a line of this exchange."""
-
         def __init__(self, exchange: int, goal: Leads) -> None:
             super().__init__()
             self.exchange = exchange
@@ -48,11 +46,9 @@ class AnswersPane(LongText):
         self._scroll_to_newest()
 
     def put(self, said: str) -> None:
-        """Show which model answers the last question."""
         self._set_last(replace(self.exchanges[-1], put=said))
 
     def hear(self, *events: ReaderEvent) -> None:
-        """Add reader events to the last question."""
         exchange = self.exchanges[-1]
         for event in events:
             exchange = heard(exchange, event)

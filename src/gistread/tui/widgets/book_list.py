@@ -158,8 +158,6 @@ _PREFIX = "book-list--"
 
 
 class BookList(ScrollView, can_focus=True):
-    """Books, one of them the current one."""
-
     BINDINGS = bindings(Scope.MOVING)
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         _PREFIX + role for role in ("title", "author", "muted", "accent", "warning", "cursor")
@@ -225,7 +223,6 @@ class BookList(ScrollView, can_focus=True):
         self.move_to(self._at)
 
     def move_to(self, index: int) -> None:
-        """Make this the current book, in view."""
         self._at = max(0, min(index, len(self._entries) - 1))
         height = self.row_height
         self.scroll_to_region(Region(0, self._at * height, 1, height), animate=False, force=True)

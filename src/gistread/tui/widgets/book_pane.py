@@ -52,8 +52,6 @@ class BookPane(Selecting):
     BINDINGS = bindings(Scope.MOVING)
 
     class Wanted(Message):
-        """Jump to a share (0 to 1) of the book."""
-
         def __init__(self, share: float) -> None:
             super().__init__()
             self.share = share

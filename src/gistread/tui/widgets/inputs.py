@@ -62,7 +62,6 @@ class QuestionInput(HistoryInput):
             self.post_message(self.Asked(question))
 
     def taken(self, question: str) -> None:
-        """Clear the line and add the question to the history."""
         self.keep(question)
         self.value = ""
 

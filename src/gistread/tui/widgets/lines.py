@@ -29,8 +29,6 @@ _COUNTED = (
 
 
 class Line(Static):
-    """One line of text that is never markup."""
-
     DEFAULT_CSS = "Line { height: 1; width: 1fr; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }"
 
     def __init__(self, *, id: str | None = None) -> None:
@@ -88,8 +86,6 @@ class StatusLine(Line):
 
 
 class Clickable(Line):
-    """A line of clickable words."""
-
     ALLOW_SELECT = False
 
     async def on_click(self, event: events.Click) -> None:

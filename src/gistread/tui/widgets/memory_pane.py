@@ -53,7 +53,6 @@ class MemoryPane(LongText):
     # What is known
 
     def show_memory(self, memory: GistMemory | None) -> None:
-        """Show another memory; its pages are closed."""
         same = memory is not None and self.memory is not None and memory.size == self.memory.size
         pinned = self.view.pinned if same else set()
         self.memory = memory

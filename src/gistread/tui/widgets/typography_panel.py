@@ -47,8 +47,6 @@ SETTINGS = (
 
 
 class TypographyPanel(Widget, can_focus=True):
-    """A grid of settings with a cursor."""
-
     BINDINGS = own_keys(
         ("up,k", "move(-1)"),
         ("down,j", "move(1)"),

@@ -29,8 +29,6 @@ Goal = ToPage | ToPlace
 
 @dataclass(frozen=True, slots=True)
 class WorkLine:
-    """One thing a reader did or found."""
-
     key: Hashable  # Stable key of the line within its question
     text: str
     sign: str = ""  # Result as a sign before the text

@@ -24,7 +24,6 @@ class Round:
 
     @property
     def standing(self) -> list[Agreed]:
-        """The answers that have not been dropped."""
         dropped = {member for shared in self.shared for member in shared.members if member != shared.kept}
         return [one for one in self.agreed if not dropped & set(one.by)]
 

@@ -36,8 +36,6 @@ class _List:
 
 @dataclass(slots=True)
 class Numbering:
-    """The lists of a document and their counters."""
-
     lists: Mapping[str, _List] = field(default_factory=dict)
     _counts: dict[str, list[int | None]] = field(default_factory=dict)
     _begun: set[tuple[str, int]] = field(default_factory=set)

@@ -43,8 +43,6 @@ class _Field:
 
 @dataclass(slots=True)
 class RunState:
-    """State shared by all paragraphs."""
-
     styles: Styles
     relations: Mapping[str, Relation]
     references: list[NoteReference] = field(default_factory=list)
@@ -64,8 +62,6 @@ class RunState:
 
 @dataclass(slots=True)
 class RunWriter:
-    """Writes the runs of one paragraph into `target`."""
-
     target: etree._Element
     state: RunState
     boxes: list[etree._Element] = field(default_factory=list)

@@ -77,7 +77,6 @@ def child(element: etree._Element | None, *path: str) -> etree._Element | None:
 
 
 def run_format_of(properties: etree._Element | None) -> RunFormat:
-    """The look that run properties (`rPr`) define."""
     look: dict[str, bool | str] = {}
     for element in properties if properties is not None else ():
         name = local_name(element)
@@ -107,7 +106,6 @@ def inherit_numbering(own: tuple[str, int] | None, below: tuple[str, int] | None
 
 
 def read_styles(root: etree._Element | None) -> Styles:
-    """The styles of styles.xml with everything they inherit."""
     if root is None:
         return Styles()
     elements = {attribute(e, "styleid") or "": e for e in root if local_name(e) == "style"}

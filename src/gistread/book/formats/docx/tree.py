@@ -32,8 +32,6 @@ _PROSE_TAGS = frozenset(("p", "blockquote"))
 
 @dataclass(slots=True)
 class BodyWriter:
-    """Writes blocks into `target`."""
-
     target: etree._Element
     state: RunState
     numbering: Numbering

@@ -18,7 +18,6 @@ _UNREAD = frozenset(("annotation", "annotation-xml", "mphantom", "none", "mpresc
 
 
 def equation_text(equation: etree._Element) -> str:
-    """Text of a <math> element."""
     text = " ".join(_text(equation, 0).split())
     if text:
         return text

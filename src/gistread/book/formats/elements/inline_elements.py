@@ -88,7 +88,6 @@ def _marks(styles: set[Style | None]) -> tuple[InlineMark, ...]:
 
 
 def href_of(element: etree._Element, name: str) -> str:
-    """The href of an <a>; empty for others."""
     if name != "a":
         return ""
     href = (element.get("href") or "").strip()
@@ -102,5 +101,4 @@ def language_of(element: etree._Element) -> str:
 
 
 def is_same_language(one: str, other: str) -> bool:
-    """Whether two BCP 47 tags have the same primary language."""
     return one.lower().partition("-")[0] == other.lower().partition("-")[0]

@@ -31,11 +31,9 @@ class ParsedParagraph:
 
     @property
     def words(self) -> str:
-        """The text without marks."""
         return inline.strip_marks(self.text) if self.marks else self.text
 
     def under(self, mark: InlineMark) -> "ParsedParagraph":
-        """The paragraph with one more mark around all of it."""
         index = len(self.marks)
         if index >= inline.MAX_MARKS:
             return self

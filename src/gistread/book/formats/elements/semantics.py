@@ -65,7 +65,6 @@ def is_hidden(element: etree._Element) -> bool:
 
 
 def is_verse(element: etree._Element, types: frozenset[str]) -> bool:
-    """Whether the element is a poem or stanza."""
     return bool(types & _VERSE_TYPES or classes_of(element) & _VERSE_CLASSES) or local_name(element) == "linegroup"
 
 
@@ -78,7 +77,6 @@ def holds_notes(element: etree._Element, types: frozenset[str]) -> bool:
 
 
 def is_figure(element: etree._Element, name: str) -> bool:
-    """Whether a block is a picture with its caption."""
     return name == "figure" or (name == "div" and bool(classes_of(element) & _FIGURE_CLASSES))
 
 
@@ -99,7 +97,6 @@ def is_reference(element: etree._Element, name: str, types: frozenset[str]) -> b
 
 
 def classes_of(element: etree._Element) -> frozenset[str]:
-    """Class names in lower case."""
     classes = element.get("class")
     return frozenset(classes.lower().split()) if classes else frozenset()
 

@@ -44,7 +44,6 @@ StyleSheet = Mapping[str, StyleEffect]  # By class: `.name` for any element, `sp
 
 
 def style_effect(declarations: str) -> StyleEffect:
-    """Effect of a `style` attribute or rule body."""
     return StyleEffect(
         *(
             frozenset(s for pattern, s in table if re.search(rf"(?:^|;)\s*{pattern}", declarations, re.IGNORECASE))
@@ -72,7 +71,6 @@ def read_sheet(text: str) -> StyleSheet:
 
 
 def merge_sheets(sheets: Iterable[StyleSheet]) -> StyleSheet:
-    """Merge sheets; later ones take precedence."""
     found: dict[str, StyleEffect] = {}
     for sheet in sheets:
         for name, later in sheet.items():

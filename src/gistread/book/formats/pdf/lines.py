@@ -36,8 +36,6 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Consecutive lines and the edges of running text."""
-
     lines: tuple[Line, ...]
     left: float
     right: float

@@ -51,7 +51,6 @@ def marked_text(
 
 
 def plain_text_of(block: Block, words: WordCounts) -> str:
-    """A paragraph's text in one line without marks."""
     text = ""
     for line in block.lines:
         drop, between = words.junction(text, line.text)

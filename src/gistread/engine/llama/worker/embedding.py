@@ -34,7 +34,6 @@ class EmbeddingRequest:
 
 
 def embedding_request(model: LoadedModel, message: Embed) -> EmbeddingRequest:
-    """Tokenize the texts, truncated to the window."""
     fitted = [_fitted(text, model.weights, model.context_tokens) for text in message.texts]
     truncated = sum(cut for _, cut in fitted)
     return EmbeddingRequest(message.id, message.priority, [tokens for tokens, _ in fitted], truncated)

@@ -58,8 +58,6 @@ class OffloadedRun:
 
 @dataclass(frozen=True, slots=True)
 class OffloadedPrefix:
-    """The longest offloaded beginning of a prompt."""
-
     # From position 0 on; each is used up to the start of the next, the last up to `length`.
     runs: tuple[OffloadedRun, ...]
     length: int
@@ -116,7 +114,6 @@ class Offload:
         return True
 
     def add(self, tokens: Sequence[int], state: State, after: OffloadedPrefix, rank: EvictionRank) -> None:
-        """Add the state of `tokens` from position `after.length` on."""
         parent = after.runs[-1] if after.runs else None
         run = OffloadedRun(after.length, list(tokens[after.length :]), state, parent, rank)
         (parent.children if parent else self._roots).append(run)

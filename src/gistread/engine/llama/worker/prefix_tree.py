@@ -91,7 +91,6 @@ class PrefixTree:
             self._lengths[target] = at
 
     def cut(self, sequence: int, length: int) -> None:
-        """Truncate a sequence to its first `length` tokens."""
         at = self.length(sequence)
         if at <= length:
             return

@@ -27,7 +27,6 @@ class TextStream:
         return self._release(self._stop.feed(self._answer(self._decoder.decode(piece))))
 
     def finish(self) -> str:
-        """End the answer and return the withheld text."""
         rest = self._answer(self._decoder.decode(b"", final=True)) + self._reasoning.finish()
         return self._release(self._stop.feed(rest) + self._stop.finish())
 
@@ -41,8 +40,6 @@ class TextStream:
 
 @dataclass(eq=False, slots=True)
 class Request:
-    """A prompt being evaluated and answered."""
-
     id: int
     priority: Priority
     prompt: list[int]
@@ -69,7 +66,6 @@ class Request:
 
     @property
     def tokens_left(self) -> int:
-        """Most tokens the answer may still get."""
         return self.max_tokens - len(self.generated)
 
     def wants_logits(self, position: int) -> bool:

@@ -100,7 +100,6 @@ class OptionSampler:
 
     @property
     def chosen(self) -> int | None:
-        """Index of the option once decided."""
         left = [i for i, option in enumerate(self._options) if option.startswith(self._text)]
         return left[0] if len(left) == 1 else None
 

@@ -48,7 +48,6 @@ class StatusReporter:
             self.send(Status(phase, fraction, tokens_per_s, priority, self.stats()))
 
     def idle(self) -> None:
-        """Report once that no work is left."""
         if not self.is_idle:
             self.sent_s, self.is_idle = 0.0, True
             self.send(Status(Phase.IDLE, stats=self.stats()))
@@ -89,7 +88,6 @@ class Scheduler:
         return self._slots.pinnable_tokens(self._model.token_bytes)
 
     def is_evaluated(self, tokens: list[int]) -> bool:
-        """Whether all of these tokens are in the cache or offloaded."""
         return self._slots.is_evaluated(tokens)
 
     def submit(self, request: Request) -> None:

@@ -139,7 +139,6 @@ class Slots:
         return state
 
     def save(self, stable: list[int], state: State) -> None:
-        """Write the state of these tokens to disk."""
         if self._cache_files is not None:
             self._cache_files.save(stable, state)
 

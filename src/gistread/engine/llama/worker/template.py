@@ -36,8 +36,6 @@ class _Generation(Extension):
 
 
 class ChatTemplate:
-    """Renders prompts for one model."""
-
     def __init__(self, source: str, bos: str, eos: str) -> None:
         """`source`: the model's Jinja template, or empty. Raises jinja2.TemplateError if it cannot be used."""
         environment = ImmutableSandboxedEnvironment(

@@ -49,7 +49,6 @@ class Weights:
         self._between = next((cut for cut in _BETWEEN_PARAGRAPHS if self._can_divide(cut)), None)
 
     def apply_adapter(self, context: llama.llama_context_p) -> None:
-        """Make a new context use the adapter, if there is one."""
         if self._adapter:
             adapters = (llama.llama_adapter_lora_p_ctypes * 1)(self._adapter)  # type: ignore[misc]
             llama.llama_set_adapters_lora(context, adapters, 1, (ctypes.c_float * 1)(1.0))
