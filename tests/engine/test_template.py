@@ -81,3 +81,24 @@ def test_a_template_of_spaces_is_none() -> None:
 def test_a_template_reaches_nothing_of_the_machine() -> None:
     with pytest.raises(TemplateError):
         rendered("{{ messages.__class__.__mro__[1].__subclasses__() }}")
+
+
+@pytest.mark.parametrize(
+    "greedy",
+    [
+        "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+        "{% for a in range(99999) %}{{ 'xxxxxxxx' }}{% endfor %}",
+        "{{ 'x' * 10**9 }}",
+        "{% set n = 99999 * 99999 %}{{ 'x' * n }}",
+        "{% set n = 9 ** 9999999 %}",
+        "{{ '%999999999d' % 1 }}",
+        "{{ 'x' | center(999999999) }}",
+    ],
+)
+def test_a_template_that_takes_too_much_time_or_room_is_refused(greedy: str) -> None:
+    with pytest.raises(TemplateError):
+        rendered(greedy + _SIMPLE)
+
+
+def test_usual_arithmetic_is_allowed() -> None:
+    assert rendered("{% if 3 % 2 == 1 and 2 ** 3 * 3 == 24 and '-' * 3 == '---' %}" + _SIMPLE + "{% endif %}")

@@ -1,7 +1,13 @@
 """Renders conversations with a model's chat template, or a plain one; without reasoning, which would take too long."""
 
-from collections.abc import Sequence
+import operator
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date
+from types import FrameType
+from typing import Any
 
 from jinja2 import TemplateError
 from jinja2.exceptions import SecurityError
@@ -35,18 +41,61 @@ class _Generation(Extension):
         return parser.parse_statements(("name:endgeneration",), drop_needle=True)
 
 
+# A template comes with a model file, and may loop or grow without end.
+_MOST_CPU_S = 0.5
+_MOST_CHARACTERS = 200_000  # Beyond the messages
+_LARGEST = 10**6  # Factor, power or length of a product
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {"*": operator.mul, "**": operator.pow, "%": operator.mod}
+
+
+class _Environment(ImmutableSandboxedEnvironment):
+    """Also refuses products, powers and formats of enormous size."""
+
+    intercepted_binops = frozenset(_OPERATORS)
+
+    def call_binop(self, context: object, operator: str, left: Any, right: Any) -> Any:
+        sizes = [abs(each) if isinstance(each, int | float) else len(each) for each in (left, right)]
+        too_large = (
+            sizes[0] * sizes[1] > _LARGEST if operator == "*" else max(sizes) > (64 if operator == "**" else 1000)
+        )
+        if too_large or (operator == "%" and isinstance(left, str)):
+            raise TemplateError(f"it calculates {operator} with values that are too large")
+        return _OPERATORS[operator](left, right)
+
+
+@contextmanager
+def _limited_time() -> Iterator[None]:
+    """Raises TemplateError inside code that takes too long."""
+    until_s = time.thread_time() + _MOST_CPU_S
+
+    def check(frame: FrameType, event: str, argument: object) -> Any:
+        if time.thread_time() > until_s:
+            raise TemplateError("it takes too long")
+        return check if frame.f_code.co_filename == "<template>" else None
+
+    before = sys.gettrace()
+    sys.settrace(check)
+    try:
+        yield
+    finally:
+        sys.settrace(before)
+
+
 class ChatTemplate:
     def __init__(self, source: str, bos: str, eos: str) -> None:
         """`source`: the model's Jinja template, or empty. Raises jinja2.TemplateError if it cannot be used."""
-        environment = ImmutableSandboxedEnvironment(
+        environment = _Environment(
             trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _Generation]
         )
         environment.globals["raise_exception"] = _refuse
         environment.globals["strftime_now"] = lambda form: date.today().strftime(form)
-        self._template = environment.from_string(source if source.strip() else _PLAIN)
+        environment.filters.pop("center")
+        environment.globals.pop("lipsum")
         self._bos, self._eos = bos, eos
         self._reasons = _CLOSE in source
         try:
+            with _limited_time():
+                self._template = environment.from_string(source if source.strip() else _PLAIN)
             text = self.render((Message("user", _TRIAL),))
         except TemplateError:
             raise
@@ -74,13 +123,21 @@ class ChatTemplate:
             return self._render(others)
 
     def _render(self, messages: list[dict[str, str]]) -> str:
-        return self._template.render(
-            messages=messages,
-            add_generation_prompt=True,
-            enable_thinking=False,
-            bos_token=self._bos,
-            eos_token=self._eos,
-        )
+        left = _MOST_CHARACTERS + 2 * sum(len(message["content"]) for message in messages)
+        parts: list[str] = []
+        with _limited_time():
+            for part in self._template.generate(
+                messages=messages,
+                add_generation_prompt=True,
+                enable_thinking=False,
+                bos_token=self._bos,
+                eos_token=self._eos,
+            ):
+                parts.append(part)
+                left -= len(part)
+                if left < 0:
+                    raise TemplateError("it writes too much")
+        return "".join(parts)
 
     def _without_reasoning(self, text: str) -> str:
         if not self._reasons:
