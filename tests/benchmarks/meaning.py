@@ -10,7 +10,7 @@ from gistread.engine.llama.embedder import LlamaEmbedder
 from gistread.engine.models import find_embedding_model
 from gistread.engine.protocol import TextKind
 from gistread.errors import EngineError
-from gistread.evaluation.places import pages_with
+from gistread.evaluation.model import pages_with
 from gistread.evaluation.tasks.registry import TASKS
 from gistread.memory.vectors import Vectors, build
 from gistread.readers.gistread import rank

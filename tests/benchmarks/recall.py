@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gistread.book.normalise import count_words
-from gistread.evaluation.model import Document, Question
-from gistread.evaluation.places import covered, pages_with
+from gistread.evaluation.model import Document, Question, covered, pages_with
 from gistread.evaluation.table import Estimate, Key, difference, estimate
 from gistread.evaluation.tasks.registry import TASKS
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize

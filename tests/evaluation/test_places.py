@@ -2,7 +2,7 @@
 
 import random
 
-from gistread.evaluation.places import covered, pages_with, united
+from gistread.evaluation.model import covered, pages_with, united
 
 PAGES = ((0, 10), (10, 20), (20, 30))
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.search.ranked import Ranker, cached_ranker
-from gistread.search.relevance import Relevance
+from gistread.search.ranked import Ranker, Relevance, cached_ranker
 from gistread.search.tokens import Terms, _stemmer
 
 _DATA = Path(__file__).resolve().parents[3] / "shared" / "data"

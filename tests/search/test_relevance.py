@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.search.relevance import NEAR_WORDS, Relevance, spread
+from gistread.search.ranked import NEAR_WORDS, Relevance, spread
 
 FILLING = "the wind went round and the clock struck the hours " * 10
 KEEPER = f"Martha kept the lighthouse at Saltness. {FILLING}"

@@ -23,15 +23,11 @@ class SingleFlight(Generic[T]):
         self._start = start
         self._name = name
         self._run: _Run[T] | None = None
-        self._closed = False
+        self.closed = False
 
     @property
     def under_way(self) -> bool:
         return self._run is not None and not self._run.task.done()
-
-    @property
-    def closed(self) -> bool:
-        return self._closed
 
     async def wait(self) -> T:
         """Start or join, and raise what starting raises. When the last caller is cancelled, so is the start."""
@@ -52,18 +48,18 @@ class SingleFlight(Generic[T]):
 
     def begin(self) -> None:
         """Start without a caller; cancelled callers do not stop it. Only while none is under way."""
-        if not self._closed:
+        if not self.closed:
             self._current().callers += 1
 
     async def close(self) -> None:
         """Cancel a start under way, and refuse any other."""
-        self._closed = True
+        self.closed = True
         if self._run is not None and not self._run.task.done():
             self._run.task.cancel()
             await asyncio.wait({self._run.task})
 
     def _current(self) -> _Run[T]:
-        if self._closed:
+        if self.closed:
             raise _closed()
         if self._run is None or self._run.task.done():
             self._run = _Run(asyncio.create_task(self._start(), name=self._name))

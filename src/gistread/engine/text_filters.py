@@ -58,12 +58,8 @@ class ReasoningFilter:
 
     def __init__(self) -> None:
         self._withheld = ""  # May be the beginning of a tag
-        self._thinking = False
+        self.thinking = False  # Whether the text ended inside a thought so far
         self._after_thought = False  # Whether only white space followed the last thought
-
-    @property
-    def thinking(self) -> bool:
-        return self._thinking
 
     def feed(self, text: str) -> tuple[str, bool]:
         """Returns text to pass on, and whether all before was reasoning, whose opening tag the template wrote."""
@@ -71,30 +67,30 @@ class ReasoningFilter:
         passed: list[str] = []
         void = False
         while True:
-            tag = _CLOSE if self._thinking else _OPEN
+            tag = _CLOSE if self.thinking else _OPEN
             found = self._withheld.find(tag)
-            closed = -1 if self._thinking else self._withheld.find(_CLOSE)
+            closed = -1 if self.thinking else self._withheld.find(_CLOSE)
             if closed >= 0 and (found < 0 or closed < found):
                 passed, void, self._after_thought = [], True, True
                 self._withheld = self._withheld[closed + len(_CLOSE) :]
                 continue
             if found < 0:
                 break
-            if not self._thinking:
+            if not self.thinking:
                 passed.append(self._strip_start(self._withheld[:found]))
             self._withheld = self._withheld[found + len(tag) :]
-            self._thinking = not self._thinking
-            self._after_thought = self._after_thought or not self._thinking
+            self.thinking = not self.thinking
+            self._after_thought = self._after_thought or not self.thinking
         keep = max(_overlap(self._withheld, _OPEN), _overlap(self._withheld, _CLOSE))
         now, self._withheld = self._withheld[: len(self._withheld) - keep], self._withheld[len(self._withheld) - keep :]
-        if not self._thinking:
+        if not self.thinking:
             passed.append(self._strip_start(now))
         return "".join(passed), void
 
     def finish(self) -> str:
         """End the text and return what was withheld."""
         withheld, self._withheld = self._withheld, ""
-        return "" if self._thinking else self._strip_start(withheld)
+        return "" if self.thinking else self._strip_start(withheld)
 
     def _strip_start(self, text: str) -> str:
         if self._after_thought:

@@ -15,8 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from gistread.errors import GistreadError
-from gistread.evaluation import places
-from gistread.evaluation.model import Outcome, Question, Rating
+from gistread.evaluation.model import Outcome, Place, Question, Rating, covered, pages_with
 
 ROUGE_KINDS = ("rouge1", "rouge2", "rougeL")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -74,7 +73,7 @@ _ALL = 100.0
 class Case:
     question: Question
     outcome: Outcome
-    pages: tuple[places.Place, ...] = ()  # Bounds of the memory's pages in order; empty for readers without a memory
+    pages: tuple[Place, ...] = ()  # Bounds of the memory's pages in order; empty for readers without a memory
     rating: Rating | None = None  # The judge's rating of the answer, if any
 
 
@@ -140,7 +139,7 @@ def _of_pages(measure: Callable[[frozenset[int], set[int]], float | None]) -> Ca
     """`measure` compares the pages with the answer, at least one, and those looked up; from 0 to 1."""
 
     def of(case: Case) -> float | None:
-        gold = places.pages_with(case.question.gold_places, case.pages)
+        gold = pages_with(case.question.gold_places, case.pages)
         share = measure(gold, set(case.outcome.lookups)) if gold else None
         return None if share is None else _ALL * share
 
@@ -149,7 +148,7 @@ def _of_pages(measure: Callable[[frozenset[int], set[int]], float | None]) -> Ca
 
 def _gold_coverage(case: Case) -> float | None:
     gold = case.question.gold_places
-    return _ALL * places.covered(gold, case.outcome.seen) if gold else None
+    return _ALL * covered(gold, case.outcome.seen) if gold else None
 
 
 def _not_found(case: Case) -> float | None:

@@ -1,18 +1,20 @@
-"""Checks the answers of every reader, and replaces unsupported ones by quotations (D9)."""
+"""What readers share: checks of answers, quotations in place of unsupported ones (D9), a memory that stands still."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 
 from gistread.book.normalise import count_words
+from gistread.engine.protocol import NO_USAGE, Engine
 from gistread.memory.guard import is_meta
 from gistread.memory.model import GistMemory
 from gistread.readers.answering import repeats_prompt, says_not_found
-from gistread.readers.events import Answered, Citation, ReaderEvent, Started
+from gistread.readers.events import Answered, Citation, ReaderEvent, Started, Steering, Stopped, StopReason
 from gistread.readers.options import ReaderOptions
-from gistread.readers.quotation import closest_sentences
-from gistread.readers.support import check
+from gistread.readers.protocol import Reader
+from gistread.readers.support import check, sentences_of
+from gistread.search.ranked import Relevance
 
 QUOTED = "The model gave no usable answer. The passages closest to the question:"
 NO_ANSWER = "The model gave no usable answer."
@@ -106,3 +108,46 @@ def _holds(answered: Answered, options: ReaderOptions) -> bool:
 
 def _is_verbatim(citation: Citation, memory: GistMemory) -> bool:
     return bool(citation.quote) and memory.book.text[citation.start : citation.end] == citation.quote
+
+
+_MOST = 3
+_NEAR_THE_BEST = 0.6  # Share of the best sentence's score that a further one needs
+_HELP = 0.5  # Weight of the scores of the two neighbours: the answer often stands beside the words of the question
+
+
+def closest_sentences(question: str, memory: GistMemory, places: Sequence[tuple[int, int]]) -> tuple[Citation, ...]:
+    """Up to three sentences of these places, in the order of the book; none that lies far from the question's words."""
+    book = memory.book
+    spans = [span for start, end in places for span in sentences_of(memory, start, end)]
+    alone = Relevance([book.text[start:end] for start, end in spans], book.language).scores(question).alone
+    padded = [0.0, *alone, 0.0]
+    scores = [own + _HELP * (padded[at] + padded[at + 2]) for at, own in enumerate(alone)]
+    ranked = sorted(range(len(spans)), key=lambda at: -scores[at])[:_MOST]
+    near = sorted(at for at in ranked if scores[at] > 0 and scores[at] >= _NEAR_THE_BEST * scores[ranked[0]])
+    pages = [memory.page_at(spans[at][0]) for at in near]
+    return tuple(
+        Citation(page.number if page else 0, *spans[at], book.text[spans[at][0] : spans[at][1]])
+        for at, page in zip(near, pages, strict=True)
+    )
+
+
+NOTHING_READ = "Nothing of the book has been read yet."
+
+
+def over_memory(name: str, reader: Reader) -> Reader:
+    """This reader over a copy of the memory, or an answer that nothing has been read."""
+
+    async def ask(
+        question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
+    ) -> AsyncGenerator[ReaderEvent, None]:
+        if not memory.entries:
+            yield Started(name, 0, memory.estimated_pages, complete=False)
+            yield Stopped(StopReason.NOTHING_LEFT)
+            yield Answered(NOTHING_READ, False, (), (), (), 0.0, NO_USAGE)
+            return
+        snapshot = replace(memory, entries=list(memory.entries))
+        async with aclosing(reader(question, snapshot, engine, steering, options)) as events:
+            async for event in events:
+                yield event
+
+    return ask

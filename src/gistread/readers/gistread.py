@@ -2,7 +2,7 @@
 
 It begins like DOS RAG (arXiv 2506.03989), the strongest baseline at equal tokens: passages until the budget is full, in
 the order of the book. The differences come from measurements (docs/readers.md, `tests/benchmarks/recall.py`): passages
-are ranked with the help of their neighbours (`search/relevance.py`). If the answer is "not found", twice as much text
+are ranked with the help of their neighbours (`search/ranked.py`). If the answer is "not found", twice as much text
 is read, unless a budget was set. An unreliable model is shown fewer passages, and asked again: over the next ones if
 its "not found" can be believed, else over the same ones without that way out. An answer with only names that the book
 lacks counts as not found. A question without search terms ("Summarise it.") is answered from the gists.
@@ -37,7 +37,7 @@ from gistread.readers.lookups import answer, apply_steering, opening_events, sta
 from gistread.readers.options import ReaderOptions
 from gistread.readers.support import check
 from gistread.readers.text_readers import DOS_TOKENS
-from gistread.search.relevance import Relevance
+from gistread.search.ranked import Relevance
 
 NAME = "gistread"
 # Budget of an unreliable model: the starter finds the answer more often in less text (docs/readers.md).

@@ -55,7 +55,7 @@ class Method:
         reader = cast(Reader, getattr(import_module(f"gistread.readers.{module}"), function))
         if not self.needs_memory:
             return reader
-        from gistread.readers.over_memory import over_memory
+        from gistread.readers.checked import over_memory
 
         return over_memory(self.name, reader)
 

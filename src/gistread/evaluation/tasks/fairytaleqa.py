@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from gistread.book.builder import BookBuilder
-from gistread.evaluation.model import Document, Question
-from gistread.evaluation.places import BETWEEN_PARAGRAPHS, Place, united
+from gistread.evaluation.model import BETWEEN_PARAGRAPHS, Document, Place, Question, united
 from gistread.evaluation.tasks.passages import add_text
 from gistread.evaluation.tasks.records import Record, distinct, json_records, references, table_records, task_error
 from gistread.evaluation.tasks.registry import TaskOptions

@@ -10,7 +10,7 @@ from gistread.book.model import Book, ParagraphKind
 from gistread.book.open import open_book
 from gistread.book.sentences import sentence_spans
 from gistread.errors import GistreadError
-from gistread.evaluation.places import Place, united
+from gistread.evaluation.model import Place, united
 from gistread.evaluation.tasks.passages import Passage, add_passage
 
 _PROSE = (ParagraphKind.TEXT, ParagraphKind.QUOTE)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from gistread.book.builder import BookBuilder
 from gistread.book.model import ParagraphKind
 from gistread.book.normalise import clean, one_line
-from gistread.evaluation.model import Document, Question
-from gistread.evaluation.places import Place, united
+from gistread.evaluation.model import Document, Place, Question, united
 from gistread.evaluation.tasks.records import references
 
 _EMPTY_LINE = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gistread.book.builder import BookBuilder
-from gistread.evaluation.model import Document, Question
-from gistread.evaluation.places import BETWEEN_PARAGRAPHS, Place, united
+from gistread.evaluation.model import BETWEEN_PARAGRAPHS, Document, Place, Question, united
 from gistread.evaluation.tasks.records import Record, json_records, references, whole_number
 from gistread.evaluation.tasks.registry import TaskOptions
 

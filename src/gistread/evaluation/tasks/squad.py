@@ -7,8 +7,7 @@ from pathlib import Path
 
 from gistread.book.builder import BookBuilder
 from gistread.book.sentences import sentence_spans
-from gistread.evaluation.model import Document, Question
-from gistread.evaluation.places import Place
+from gistread.evaluation.model import Document, Place, Question
 from gistread.evaluation.tasks.passages import PRESET, Passage, Problem, add_text
 from gistread.evaluation.tasks.records import Record, distinct, json_document, references
 from gistread.evaluation.tasks.registry import TaskOptions
