@@ -14,7 +14,7 @@ import pytest
 
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.llama.worker_process import WorkerProcess
-from gistread.engine.protocol import Completion, Message, Phase, Prompt, Restarted, Sampling, TextDelta
+from gistread.engine.protocol import Completion, EngineState, Message, Phase, Prompt, Restarted, Sampling, TextDelta
 from gistread.errors import EngineError
 from tests.engine.conftest import StartEngine
 
@@ -54,6 +54,23 @@ async def test_a_killed_worker_is_started_again_and_the_question_asked_again(tin
     assert "SIGKILL" in restarts[0].reason
     assert isinstance(events[-1], Completion)
     assert events[-1].text == undisturbed.text
+
+
+async def test_a_stopped_worker_is_told_and_goes_on_when_it_is_continued(
+    tiny: Path, start: StartEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gistread.engine.llama.worker_process._OBSERVE_EVERY_S", 0.05)
+    engine = await start(tiny)
+    assert engine.worker_pid
+    told: asyncio.Queue[EngineState] = asyncio.Queue()
+    os.kill(engine.worker_pid, signal.SIGSTOP)
+    engine.watch(told.put_nowait)
+    asking = asyncio.create_task(engine.complete(asked("abc"), Sampling(max_tokens=3)))
+    while (state := await told.get()).phase is not Phase.SUSPENDED:
+        pass
+    assert f"kill -CONT {engine.worker_pid}" in state.notice
+    os.kill(engine.worker_pid, signal.SIGCONT)
+    assert (await asking).usage.generated == 3
 
 
 async def test_a_request_that_loses_two_workers_fails_and_the_engine_lives(tiny: Path, start: StartEngine) -> None:

@@ -63,7 +63,7 @@ def reading_line(memory: GistMemory, state: EngineState, left_s: float | None) -
         parts.append(f"{state.tokens_per_s:.0f} tok/s")
     if left_s is not None:
         parts.append(f"{format_duration(left_s)} left")
-    if state.notice and state.phase is Phase.IDLE:
+    if state.notice and state.phase in (Phase.IDLE, Phase.SUSPENDED):
         return " · ".join((state.notice, *parts))  # Most important first: the line may be cut off.
     return f"{bar(share)}  {' · '.join(parts)}"
 

@@ -152,6 +152,7 @@ class Phase(StrEnum):
     STOPPED = "stopped"
     LOADING = "loading"
     IDLE = "idle"
+    SUSPENDED = "suspended"  # Its process was stopped by a signal
     PREFILL = "prefill"
     DECODE = "decode"
     FAILED = "failed"

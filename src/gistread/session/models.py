@@ -223,7 +223,8 @@ class ModelPair:
         self._tell(Notice(f"{name} cannot be used for questions, {who}: {error.message}"))
 
     def _on_state(self, state: EngineState) -> None:
-        if state.phase is Phase.LOADING and state.notice and state.notice != self._notice:
-            self._tell(Notice(state.notice))  # The worker process died and is being restarted.
+        # The worker process died and is being restarted, or was stopped.
+        if state.phase in (Phase.LOADING, Phase.SUSPENDED) and state.notice and state.notice != self._notice:
+            self._tell(Notice(state.notice))
         self._notice = state.notice
         self._tell(ActivityChanged())

@@ -46,7 +46,7 @@ def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
     if not _busy(activity):
         return Status((*doing, *notice, *name), "○", "muted")
     # Busy but idle: waiting for something, such as a server. The reason comes first.
-    said = (*notice, *doing) if state.phase is Phase.IDLE else (*doing, *notice)
+    said = (*notice, *doing) if state.phase in (Phase.IDLE, Phase.SUSPENDED) else (*doing, *notice)
     return Status((*said, *name), "●", "accent")
 
 

@@ -88,7 +88,7 @@ class SupervisedWorker(Observable, Generic[Info]):
     async def new_worker(self) -> WorkerProcess:
         """Replace the worker by one without a model. Raises EngineError."""
         await self.end_worker()
-        self._worker = await WorkerProcess.start(self._log, self._on_event, self._on_lost)
+        self._worker = await WorkerProcess.start(self._log, self._on_event, self._on_lost, self._on_suspended)
         return self._worker
 
     async def measure_rates(self) -> Measurement:
@@ -167,6 +167,13 @@ class SupervisedWorker(Observable, Generic[Info]):
         twice = EngineError(f"The model's process ended twice on the same request ({reason}).", _SEE_LOG)
         self._fail(twice, _MAX_ATTEMPTS)
         self._start.begin()
+
+    def _on_suspended(self, is_suspended: bool) -> None:
+        notice = f"The model's process was stopped by a signal; kill -CONT {self.pid} continues it."
+        if self._state.phase is Phase.LOADING:
+            self.publish(replace(self._state, notice=notice if is_suspended else ""))
+        else:
+            self.publish(EngineState(Phase.SUSPENDED, notice=notice) if is_suspended else EngineState(Phase.IDLE))
 
     def _fail(self, error: GistreadError, attempts: int = 0) -> None:
         for pending in tuple(self._pending.values()):

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from io import FileIO
 from pathlib import Path
 
+import psutil
+
 from gistread.atomic_write import make_folder, private_opener
 from gistread.engine.llama import measurements, messages
 from gistread.engine.llama.measurements import Measurement
@@ -17,6 +19,7 @@ from gistread.errors import EngineError
 
 _LINE_LIMIT_BYTES = 64 * 2**20
 _CLOSE_WITHIN_S = 2.0
+_OBSERVE_EVERY_S = 3.0
 _LOG_LIMIT_BYTES = 2**20
 _WORKER = "gistread.engine.llama.worker"
 SPIN_COUNT = "2000"
@@ -48,6 +51,7 @@ class WorkerProcess:
         process: asyncio.subprocess.Process,
         on_event: Callable[[Event], None],
         on_lost: Callable[["WorkerProcess", str], None],
+        on_suspended: Callable[[bool], None],
     ) -> None:
         self._process = process
         self._on_event = on_event
@@ -55,12 +59,20 @@ class WorkerProcess:
         self._answer: asyncio.Future[Loaded | RatesMeasured] | None = None
         self._attempt: LoadAttempt | None = None
         self._listener = asyncio.create_task(self._listen(), name="engine-listener")
+        self._observer = asyncio.create_task(self._observe(on_suspended), name="engine-observer")
 
     @classmethod
     async def start(
-        cls, log: Path | None, on_event: Callable[[Event], None], on_lost: Callable[["WorkerProcess", str], None]
+        cls,
+        log: Path | None,
+        on_event: Callable[[Event], None],
+        on_lost: Callable[["WorkerProcess", str], None],
+        on_suspended: Callable[[bool], None],
     ) -> "WorkerProcess":
-        """Start a process. `on_lost` gets the reason if it ends while nothing is awaited. Raises EngineError."""
+        """Start a process. `on_lost` gets the reason if it ends while nothing is awaited. Raises EngineError.
+
+        `on_suspended` is told when a signal stops the process, and when it continues.
+        """
         with open_log(log) as file:
             try:
                 process = await asyncio.create_subprocess_exec(
@@ -77,7 +89,7 @@ class WorkerProcess:
                 )
             except OSError as error:
                 raise EngineError(f"The model's process cannot be started: {error}.") from None
-        return cls(process, on_event, on_lost)
+        return cls(process, on_event, on_lost, on_suspended)
 
     @property
     def pid(self) -> int | None:
@@ -105,6 +117,7 @@ class WorkerProcess:
     async def end(self) -> None:
         """Close the pipe, which ends the worker; kill it if it does not end in time."""
         self._listener.cancel()
+        self._observer.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._listener
         if self._process.returncode is not None:
@@ -138,6 +151,17 @@ class WorkerProcess:
             self._answer.set_exception(LostWhileLoadingError(status, self._attempt))
         else:
             self._on_lost(self, _reason(status))
+
+    async def _observe(self, on_suspended: Callable[[bool], None]) -> None:
+        was_suspended = False
+        with contextlib.suppress(psutil.Error):
+            process = psutil.Process(self._process.pid)
+            while True:
+                await asyncio.sleep(_OBSERVE_EVERY_S)
+                is_suspended = process.status() == psutil.STATUS_STOPPED
+                if is_suspended != was_suspended:
+                    on_suspended(is_suspended)
+                was_suspended = is_suspended
 
     def _receive(self, event: Event) -> None:
         awaited = self._answer if self._answer is not None and not self._answer.done() else None
