@@ -1,7 +1,7 @@
 """Append-only files of JSON records that survive a kill at any byte.
 
-One record a line, preceded by its CRC-32. On opening, the file is cut at the first damaged line; if records are
-independent, only damaged lines are removed. Anything removed beyond one torn line is kept in `NAME.damaged`.
+One record a line, preceded by its CRC-32. Damaged lines, and if records depend on each other all after them, are
+removed; anything beyond one torn line is kept in `NAME.damaged`.
 """
 
 import contextlib

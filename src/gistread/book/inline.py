@@ -1,8 +1,7 @@
-"""Inline markup of a paragraph under construction: private-use characters in the text that survive cleaning.
+"""Marks of words in text under construction.
 
-A format puts `opening(i)` and `closing(i)` around the words of its i-th mark. Marks stick to words when white space is
-folded; the builder removes them and knows their offsets. Formats must remove such characters from their source first
-(`strip_marks`).
+A format puts private-use characters, `opening(i)` and `closing(i)`, around the words of its i-th mark, after
+`strip_marks` has removed its own; the builder removes them and knows their offsets.
 """
 
 import re

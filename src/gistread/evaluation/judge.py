@@ -1,11 +1,8 @@
 """A judge model compares answers with references: LR-1 and LR-2 (ReadAgent, section 4.1, Figures 6 and 7).
 
 A strict rater says whether they agree, a permissive one whether they agree, partly agree, or not; either may decide for
-full agreement. Of several references the best rating counts. LR-1 is the share of answers that agree, LR-2 of those
-that agree at least partly. The judge chooses among words, so nothing is parsed.
-
-Ratings of a run lie in one file for each judge, named by its weights and prompts, so a run can be judged later, by
-several models, and with interruptions.
+full agreement, and the best of several references counts. LR-1 is the share that agree, LR-2 that agree at least
+partly. Ratings lie in one file for each judge, so a run can be judged later and by several.
 """
 
 import asyncio

@@ -1,9 +1,4 @@
-"""Stores what is derived from a memory (summaries, facts, vectors), keyed by what it was made of.
-
-A record's key hashes the text and the prompts it came from, so a record is valid for as long as it exists: a memory
-that grows, or that ends at the spoiler bound, finds what still holds. Records lie in one journal beside the memory,
-which several processes may append to. What cannot be written is kept in this process.
-"""
+"""Stores what is derived from a memory, keyed by a hash of its texts and prompts, so that no record becomes invalid."""
 
 import asyncio
 import contextlib

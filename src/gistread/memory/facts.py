@@ -1,8 +1,4 @@
-"""Extracts atomic facts and key elements from each page (GraphReader, section 3.2).
-
-A grammar constrains the model's list, so every line can be parsed (design D3). Facts are guarded like gists: one with
-names that the page lacks, or a copy of the prompt, is dropped. A page left without facts gets sentences of its own.
-"""
+"""Extracts atomic facts and key elements from each page (GraphReader, section 3.2): grammar-bound (D3) and guarded."""
 
 import asyncio
 import re

@@ -1,8 +1,4 @@
-"""Memory gisting: shortens a page (ReadAgent, section 3.1, Figure 3) and guards the result (D6).
-
-If the guard finds a fault, the model is asked once more with other sampling and another prompt. If that fails too, the
-gist is made of the page's own sentences and marked so. A very short page is its own gist.
-"""
+"""Shortens a page (ReadAgent, section 3.1, Figure 3): two guarded attempts, then the page's own sentences (D6)."""
 
 import math
 from collections.abc import Sequence

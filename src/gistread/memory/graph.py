@@ -1,8 +1,4 @@
-"""The graph of key elements (GraphReader, section 3.2): an edge joins elements that one fact names.
-
-Elements are normalised by case, articles, possessives and stems; names that differ in a letter or two are merged, and
-a surname joins the only full name that ends with it. The graph is built in a moment from the facts and never saved.
-"""
+"""The graph of key elements (GraphReader, section 3.2), normalised: an edge joins elements that one fact names."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping

@@ -1,9 +1,4 @@
-"""The guard: cleans what a model wrote as a gist and checks it against its page (design D6).
-
-Cleaning removes polite openings, labels, repeated sentences and a sentence cut off at the end. The rest must pass
-every rule, each a small function that returns a fault or None. Rules check form and the words shared with the page;
-they cannot tell whether the gist says the right things.
-"""
+"""The guard: cleans a gist and checks its form and words against the page (D6). Each rule returns a fault or None."""
 
 import re
 import unicodedata

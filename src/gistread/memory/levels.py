@@ -1,8 +1,7 @@
 """Chooses the level of detail for each part of a memory whose gists do not all fit. Pure.
 
-Iterative gisting (ReadAgent, Appendix F.3) and the merging of pages (Appendix I), over the memory tree: near pages are
-shown by their gists, far ones by the summary of their chapter or part, or one line of it. It starts with one line for
-the whole book and refines where that matters most, so every page is always covered.
+Iterative gisting (ReadAgent, Appendix F.3) and the merging of pages (Appendix I): it starts with one line for the whole
+book and refines where that matters most, so every page is always covered.
 """
 
 from collections.abc import Callable, Sequence

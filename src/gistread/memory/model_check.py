@@ -1,10 +1,7 @@
-"""Checks whether a model is good enough to read with, on a few tasks with known outcomes.
+"""Checks whether a model is good enough to read with: a bad one never fails visibly (D3, D6).
 
-A bad model never fails visibly: its choices are constrained (design D3) and its gists fall back to sentences (D6). So
-the check lets it choose among options in two orders (by content, or by position?), answer questions (does it say so
-where the text has no answer?), write one sentence (does the turn end, without pieces of the chat template?) and gist
+It chooses among options in two orders, answers questions that the text may not answer, writes one sentence, and gists
 passages of the sample story under the usual guard.
-`check_results.py` saves the outcome.
 """
 
 import asyncio

@@ -1,12 +1,8 @@
 """Episode pagination: where to pause reading (ReadAgent, section 3.1 and Appendix H).
 
 From the last pause point a passage of at most `max_words` is taken; after `min_words` every end of a paragraph is a
-label that the model may choose, and it can choose nothing else (design D3). The end of a chapter is always a pause
-point. A paragraph longer than a page is divided at its sentences, a longer sentence between its words. Pages cover the
-whole text: the white space after a page belongs to it.
-
-`find_passage` computes passages and labels; only `next_page` needs a model, and not even that with one legal pause
-point, as always with uniform pages (Appendix A, Table 5).
+label that the model may choose (design D3). The end of a chapter is always a pause point. Pages cover the whole text.
+Only `next_page` needs a model, and not with uniform pages (Appendix A, Table 5).
 """
 
 from collections.abc import Iterator

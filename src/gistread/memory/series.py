@@ -1,9 +1,4 @@
-"""The memory of a series: the memories of its volumes, one after the other.
-
-A series has no file of its own; its pages lie in the volumes' files, by their offsets there. So a volume read alone is
-read in every series that contains it, and volumes may be added, moved or replaced. The series adds one page for each
-volume with nothing but its title, which tells a model where it is.
-"""
+"""The memory of a series: those of its volumes, shared with them, and a page for each volume with only its title."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence

@@ -1,12 +1,8 @@
 """Single-pass reading: each token of the book is evaluated about once (design D4).
 
-The text of a chapter grows in one prompt, with numbered pause labels in it. A short task after the passage asks for a
-pause point, another after the page asks for its gist. Each prompt begins with text that the engine has just evaluated,
-so only new text and the task cost time. (Careful reading, ReadAgent's two passes, shows every page twice or more.)
-Earlier pages stay in the window as context until it is full; then it restarts a few words before the page.
-
-Prompts depend only on the book, the page size, the pages so far and token counts, so a resumed reading has the same
-prompts as an uninterrupted one.
+The text of a chapter grows in one prompt, with numbered pause labels. A short task after the passage asks for a pause
+point, another after the page for its gist. Earlier pages stay in the window until it is full; then it restarts a few
+words before the page. Prompts depend only on the book, the page size, the pages so far and token counts.
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,4 @@
-"""Page sizes in words: the usual ones, and the choice among them for a book and a context window.
-
-Small pages keep more detail, large pages make a shorter memory (ReadAgent, Appendix A). A long book needs large pages
-so that its gists fit the window; a small window limits them, since two pages should be open beside the gists. Tokens
-are estimated here; pagination measures every page.
-"""
+"""Page sizes in words, and the choice among them: small pages keep more detail (ReadAgent, A), but gists must fit."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

@@ -1,9 +1,4 @@
-"""Gist memories on disk, one journal each (design D5, section 7).
-
-The book's text, the model, the page size, the reading method and the prompts identify a memory. Its file has a header
-record and one record a page, each synced as soon as it is known. When the disk refuses a memory, reading goes on and
-the person is told once. Everything here can be built again, so old memories are removed when they take too much space.
-"""
+"""Gist memories on disk (design D5, section 7), one journal each, a record a page; old ones make room for new ones."""
 
 import contextlib
 import hashlib

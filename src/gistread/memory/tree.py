@@ -1,12 +1,8 @@
 """The memory tree (MemWalker, section 3.1): gists of pages, and summaries of chapters, parts and the whole book.
 
-MemWalker walks down it, a memory that outgrows the window is shown by its upper levels (iterative gisting: ReadAgent,
-Appendix F.3), and the person zooms through it. The pages of a chapter are joined first, then the chapters of a part,
-then the parts; in a series the volumes last. Where more than eight are side by side, neighbours are grouped evenly.
-
-A summary is made of those below it as a gist is made of a page, guard included, and stored by the text it was made of
-(`derived.py`). So an interrupted build resumes, and new pages cost only new summaries. Until a summary is made,
-sentences of those below stand in for it.
+MemWalker walks down it, a memory that outgrows the window is shown by its upper levels (ReadAgent, Appendix F.3), and
+the person zooms through it. Where more than eight are side by side, neighbours are grouped evenly. Summaries are
+guarded like gists and stored by their text (`derived.py`); sentences stand in for missing ones.
 """
 
 import asyncio

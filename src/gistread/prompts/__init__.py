@@ -1,9 +1,4 @@
-"""All prompts, one text file each beside this module.
-
-A prompt has the text first and the task last (design D4), so that prompts over the same text share their beginning and
-an engine evaluates only what is new. `{name}` is a placeholder. Filled-in text is never interpreted, so a book may
-contain braces.
-"""
+"""All prompts, a text file each: text first, task last (design D4). `{name}` is a placeholder."""
 
 import hashlib
 import re

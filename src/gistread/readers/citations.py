@@ -1,9 +1,4 @@
-"""Finds the sentences of the book that support an answer (design D9).
-
-A citation is a sentence that was shown to the model and shares significant words with answer and question. Its quote
-is cut from the book, so it cannot be invented. Page references that the model writes, `[7]`, count if that page was
-shown and are removed if not.
-"""
+"""Finds the sentences of the book that support an answer (D9): shown to the model, with its significant words."""
 
 import re
 from collections import Counter

@@ -1,11 +1,8 @@
 """LongAgent: a leader, and members who have read one chunk of the book each (sections 2.2 to 2.4).
 
-In each round the leader asks all members the same question: first whether their chunk mentions it at all, since
-untrained members answer too readily. Different answers are a conflict: a member of each of two groups reads both
-chunks, and the group that is not confirmed is dropped. The leader then answers from what is left, or asks the members
-another question, a few times at most.
-
-It needs no gist memory. Chunks can be evaluated beforehand (`memory/chunks.py`).
+In each round the leader asks all members one question: first whether their chunk mentions it at all, since untrained
+members answer too readily. If answers conflict, a member of each of two groups reads both chunks, and the group that is
+not confirmed is dropped. The leader then answers, or asks again, a few times at most.
 """
 
 import asyncio

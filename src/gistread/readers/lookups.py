@@ -1,8 +1,4 @@
-"""One question over a gist memory: the open pages, those that still fit, steering, and the answer.
-
-Shared by the readers that look up pages (`readagent.py`, `gistread.py`). Every prompt begins with the memory and ends
-with the task, so a further prompt over the same memory costs little more than its own words.
-"""
+"""One question over a gist memory, for readers that look up pages: what is open, what still fits, and the answer."""
 
 from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass, field, replace

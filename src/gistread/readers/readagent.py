@@ -1,11 +1,8 @@
 """ReadAgent's readers over the gist memory (sections 3.2 and 4): sequential and parallel look-up, and gists alone.
 
-The model sees the gists and chooses pages to read in full, in place of their gists. It can choose nothing but a page
-that it was shown and has not opened, or to stop (design D3). Sequential look-up (ReadAgent-S, Figure 5) opens each page
-before the next choice. Parallel look-up (ReadAgent-P, Figure 4, Appendix I) names all pages in one answer, which costs
-one prompt and a few tokens a page. The person may pin and refuse pages, or end the search, at any time.
-
-Every prompt begins with the memory and ends with the task, so a further step costs little more than its own words.
+The model can choose nothing but a page that it was shown and has not opened, or to stop (D3). Sequential look-up
+(ReadAgent-S, Figure 5) opens each page before the next choice; parallel look-up (ReadAgent-P, Figure 4, Appendix I)
+names all pages in one answer. The person may pin and refuse pages, or end the search, at any time.
 """
 
 from collections.abc import AsyncGenerator, Sequence

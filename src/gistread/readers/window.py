@@ -1,9 +1,4 @@
-"""Lays out a memory for a prompt: gists in the order of the book, with open pages replacing their gists.
-
-A memory that fits the window is shown page by page. A longer one is never cut, but shown at several levels
-(`memory/levels.py`): page by page near the question or the person, by chapters and parts elsewhere. All sizes are
-measured with the engine.
-"""
+"""Lays out a memory for a prompt: pages by their gists or in full, at several levels if they outgrow the window."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence

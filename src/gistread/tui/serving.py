@@ -1,8 +1,4 @@
-"""gistread in a browser: a local server that starts one gistread per page.
-
-A page can do everything the person can at a terminal. So it needs the secret in the printed address, requests of other
-sites are refused, and it may load nothing from elsewhere. Needs the extra `serve`.
-"""
+"""gistread in a browser: a local server that starts one gistread per page, for those who know its secret address."""
 
 import asyncio
 import contextlib

@@ -1,8 +1,4 @@
-"""Chooses the next action of a task on a web page: gists of its snippets, look-ups, a step (ReadAgent, appendix D.1).
-
-Every decision of the model is a choice among what is legal: a closed snippet, an element of an open one, an operation
-of it, an option of a list. Only text to type is free, on one line.
-"""
+"""Chooses the next action of a task on a web page (ReadAgent, appendix D.1), always among what is legal."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence

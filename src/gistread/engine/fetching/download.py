@@ -1,9 +1,4 @@
-"""Fetches one file over the network, in as many attempts as it takes, and verifies it.
-
-An attempt requests the missing bytes (Range), and only of the file begun before (If-Range, ETag, length). Bytes are
-kept as they arrive, so the next call resumes from there. Verified are the length, the SHA-256 if published, and that
-the result is a complete GGUF file.
-"""
+"""Fetches one file in as many attempts as it takes, resuming only the same file, and verifies it."""
 
 import asyncio
 import math

@@ -1,12 +1,7 @@
-"""Estimates the memory a model needs, and plans how it uses it: window, KV cache, layers on a graphics card.
+"""Estimates the memory a model needs, and plans its layout.
 
-`layouts` lists the possibilities, best first; the worker tries them in turn (`worker/loading.py`). Reduced in this
-order:
-
-1. KV cache beyond one window: fewer concurrent requests;
-2. layers on the graphics card: the processor computes them;
-3. the KV cache: quantized, then half the window, and so on down to `LEAST_WINDOW`.
-
+`layouts` lists the possibilities, best first; the worker tries them in turn. First fewer concurrent requests fit the KV
+cache, then fewer layers the graphics card, then the cache is quantized, then the window halved down to `LEAST_WINDOW`.
 Settings made by the person are kept.
 """
 

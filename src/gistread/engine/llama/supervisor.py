@@ -1,9 +1,4 @@
-"""Keeps a worker process with a loaded model alive, and passes requests to it.
-
-When the worker is lost (killed, or ended by a failed assertion in llama.cpp) it is started again, and running requests
-are sent again, once: a request that loses two workers fails. Cancelling the task that awaits a request cancels it in
-the worker.
-"""
+"""Keeps a worker process with a loaded model alive: a lost one is started again, and its requests sent again, once."""
 
 import asyncio
 import contextlib

@@ -1,9 +1,7 @@
-"""Lets a model on a server choose one of several options.
+"""Lets a model on a server choose an option.
 
-Decoding is constrained by the best method the server has. Where it has none or ignores it, the model is asked for an
-option in words: its reply, the likeliest first token (if reported) and the reply to a second request are matched with
-the options. If none matches, the choice fails. Replies are always checked, since a server may silently ignore unknown
-fields.
+Decoding is constrained by the best method the server has. Where it has none or ignores it, the reply, the likeliest
+first token and the reply to a second request are matched with the options; if none matches, the choice fails.
 """
 
 import json

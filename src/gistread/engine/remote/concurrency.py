@@ -1,10 +1,7 @@
-"""A priority semaphore for requests to a server, with an adaptive limit.
+"""A priority semaphore for requests to a server, with a limit found by AIMD, as in congestion control.
 
-Where a server runs a fixed number of requests, an interactive one preempts a background one, which is sent again later;
-elsewhere it runs beside them. Requests may also share one window: then those running never exceed it together.
-
-The limit is found by additive increase and multiplicative decrease (AIMD), as in congestion control, with the server's
-throughput in place of packet loss.
+Where a server runs a fixed number of requests, an interactive one preempts a background one; elsewhere it runs beside
+them. Requests that share one window never exceed it together.
 """
 
 import asyncio

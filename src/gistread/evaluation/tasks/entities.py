@@ -1,8 +1,4 @@
-"""Swaps the answer of a needle for another entity of its kind, so that a model's prior knowledge does not help.
-
-A year replaces a year, `$2 million` replaces `$5 million`, a person a person (LongAgent v1, appendix A). The kind
-follows from the form of the answer and from what the question asks for.
-"""
+"""Swaps the answer of a needle for another entity of its kind, by its form and question (LongAgent v1, appendix A)."""
 
 import re
 from dataclasses import dataclass

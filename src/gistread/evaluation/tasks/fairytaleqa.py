@@ -1,8 +1,4 @@
-"""FairytaleQA: stories in sections, with questions that name the sections of the answer (Xu et al., 2022).
-
-Two layouts: the authors' folders of tables, `questions/…/NAME-questions.csv` beside `section-stories/…/NAME-story.csv`,
-and one object a line with the same columns. Sections are gold places.
-"""
+"""FairytaleQA: stories in sections, which the questions name (Xu et al., 2022), as folders of tables or JSON lines."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,9 +1,7 @@
 """Needle-in-a-Haystack PLUS: one fact, or two needed together, in a long text (LongAgent, section 3.1).
 
-`needle` hides paragraphs of SQuAD or XQuAD, `needle-2` pairs of HotpotQA or MuSiQue. The answer in them is swapped for
-another of its kind, so that a model's prior knowledge does not help (LongAgent v1, appendix A). The hay is the other
-paragraphs of the file, or a book. Each needle has its own text, for every length and depth. The same options make the
-same texts.
+`needle` hides paragraphs of SQuAD, `needle-2` pairs of HotpotQA or MuSiQue, in the file's other paragraphs or a book.
+Answers are swapped (`entities.py`). Each needle has its own text, and the same options make the same texts.
 """
 
 import itertools

@@ -1,8 +1,7 @@
-"""NarrativeQA and LiteraryQA: whole novels and film scripts, with two answers a question.
+"""NarrativeQA (Kočiský et al., 2018) and LiteraryQA (Bonomo et al., 2025): novels and film scripts.
 
-NarrativeQA (Kočiský et al., 2018) is the authors' folder: `documents.csv`, `qaps.csv`, and the stories fetched by their
-script, `tmp/ID.content` (Project Gutenberg's plain text, or a web page with a script); others are skipped. LiteraryQA
-(Bonomo et al., 2025) has its questions cleaned; a book is in the record, or a plain text in a file beside it.
+NarrativeQA is the authors' folder with the stories fetched by their script; others are skipped. LiteraryQA's books are
+in its records, or in files beside them.
 """
 
 from collections import defaultdict

@@ -1,8 +1,4 @@
-"""QuALITY: stories and articles of some 5,000 words, with questions of four options (Pang et al., 2022).
-
-The file has a line for each article and writer of questions; those of one article become one document. `quality-2`
-asks the same questions with two options, the right one and a distractor drawn by the seed.
-"""
+"""QuALITY: stories and articles of some 5,000 words; questions of four options, or two (Pang et al., 2022)."""
 
 import random
 import re

@@ -1,9 +1,4 @@
-"""The Unicode Bidirectional Algorithm (UAX #9), and whether gistread or the terminal applies it.
-
-Embeddings, overrides and isolates are removed by `cells.clean`. Joining Arabic letters is left to the terminal's font.
-A few terminals order every line themselves, across panes: those that can be told not to are (ECMA-48, bidirectional
-support mode); the others are left to it.
-"""
+"""The Unicode Bidirectional Algorithm (UAX #9), where the terminal does not apply it. Joining is left to the font."""
 
 import re
 import sys

@@ -1,8 +1,4 @@
-"""The layout of one block at one width: its rows, and what stands where in them.
-
-From left to right a row is: rail, indent (with the label in the first row), text, and in the last row the tail at the
-right edge. Rows are counted from the first empty one above the text.
-"""
+"""The layout of a block at one width. A row is: rail, indent (with the label), text, and at last the tail."""
 
 import re
 from bisect import bisect_right

@@ -1,8 +1,4 @@
-"""Collects one paragraph while a document is walked: text, inline marks, pictures.
-
-Marks of an inline element that spans paragraphs are closed and reopened. Pictures are named when the paragraph ends:
-among words a picture without description is decoration; one that stands alone is named by its file.
-"""
+"""Collects one paragraph while a document is walked: text, inline marks (also across paragraphs), named pictures."""
 
 import re
 from collections.abc import Sequence

@@ -1,8 +1,4 @@
-"""Assembles a book of its documents: resolves links between them and detects note references.
-
-Books mark notes in many ways or not at all: a link is a note reference if either end says so, if its target links back,
-or if the target begins with the same number. Notes become paragraphs of kind NOTE.
-"""
+"""Assembles a book of its documents: resolves links, and detects note references by either end, in all their forms."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

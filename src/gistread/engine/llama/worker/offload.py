@@ -1,12 +1,8 @@
-"""KV states offloaded from the cache to memory.
+"""KV states offloaded from the cache to memory, as a tree of runs, so that shared beginnings are kept once.
 
 Attention visits every cell in use: on a CPU, each thousand idle cells make the prompts of a small model 2% slower and
-its decoding 6%. Offloaded they cost nothing. Copying a thousand tokens out and back takes some ten milliseconds,
-evaluating them takes seconds.
-
-States are kept in a tree of runs, found by their tokens, so that a beginning shared by several prompts is kept once.
-Their total stays below a share of free memory; runs of the lowest rank, least recently used, without children, go
-first.
+its decoding 6%. Copying a thousand tokens out and back takes some ten milliseconds, evaluating them takes seconds. The
+total stays below a share of free memory; of the lowest rank the least recently used goes first.
 """
 
 import itertools

@@ -1,8 +1,4 @@
-"""Requantizes a model, with an adapter merged into it if there is one (`quantize SOURCE TARGET TYPE [ADAPTER]`).
-
-A process of its own because llama.cpp's quantization can only be stopped by killing it. The target appears under its
-name when it is complete. When standard input closes, the process removes the partial file and exits.
-"""
+"""Requantizes a model, with its adapter merged in: a process that can be killed, and leaves no partial file."""
 
 import contextlib
 import ctypes

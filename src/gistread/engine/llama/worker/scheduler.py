@@ -1,12 +1,8 @@
 """Decides which tokens are evaluated next. One step evaluates one batch.
 
-Interactive requests go before background work: while one runs, nothing else is evaluated, and its arrival interrupts a
-background batch. An interrupted request keeps its place in the cache unless that is needed. Running sequences decode
-together, and the rest of the batch is filled with new prompts; requests join and leave at every step. A token decoded
-in a batch with a prompt costs next to nothing, and eight decoded together cost little more than one, so prompts never
-wait for decoding.
-
-The main loop calls `submit`, `cancel` and `step`; the reader thread calls only `interrupt_for`.
+Interactive requests interrupt background work and run alone; an interrupted request keeps its cells if possible.
+Running sequences decode together, and new prompts fill the rest of the batch: a token decoded beside a prompt costs
+next to nothing. The main loop calls `submit`, `cancel` and `step`; the reader thread only `interrupt_for`.
 """
 
 import threading

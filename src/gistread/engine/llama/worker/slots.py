@@ -1,12 +1,9 @@
 """Assigns requests to sequences of the KV cache, and evicts what is least needed.
 
-All requests share one context and one prefix tree, so whatever was evaluated for one is reused by every other with the
-same beginning. What a request leaves behind stays until its cells or its sequence are needed; the least recently used
-goes first and is offloaded to memory (`offload.py`). On a CPU, where every cell in use slows down evaluation, most idle
-cells are offloaded as soon as something else runs. A running request keeps its cells and those it may still need.
-
-Models without rollback (recurrent, hybrid) continue a whole state or start from nothing; their states, and those of
-sliding windows, are not offloaded.
+All requests share one context and one prefix tree, so a beginning evaluated for one is reused by all. What a request
+leaves behind stays until its cells are needed; the least recently used is offloaded first (`offload.py`), on a CPU as
+soon as something else runs. Models without rollback continue a whole state or start from nothing, and are not
+offloaded.
 """
 
 import itertools
