@@ -32,7 +32,7 @@ from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.memory.writer import MemoryWriter
 from gistread.readers.events import AnswerDelta, Steering
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 from gistread.readers.readagent import readagent_s
 from gistread.readers.window import render
 from gistread.sample import story_path

@@ -40,7 +40,7 @@ from gistread.memory.model import GistMemory, PageSize
 from gistread.memory.passages import split_into_chunks
 from gistread.readers import longagent
 from gistread.readers.events import MembersAsked, Reported, Steering, TeamFormed
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 from gistread.sample import story_path
 from tests.benchmarks import texts
 from tests.benchmarks.figures import Finding, Skipped, Table, Target

@@ -5,7 +5,7 @@ import pytest
 from gistread.evaluation.asking import ask
 from gistread.evaluation.metrics import Case, scores
 from gistread.evaluation.model import Outcome, Question
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import make_memory
 

@@ -22,7 +22,7 @@ from gistread.evaluation.running import (
 )
 from gistread.memory.model import PageSize, Pauses, ReadingMethod
 from gistread.memory.store import MemoryStore
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 from tests.evaluation.runs import make_document, make_task
 from tests.fake_engine import FakeEngine
 

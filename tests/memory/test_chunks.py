@@ -9,7 +9,7 @@ from gistread.memory.derived import ArtifactProgress
 from gistread.memory.model import GistMemory, PageSize
 from gistread.readers import longagent
 from gistread.readers.events import Steering
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book
 

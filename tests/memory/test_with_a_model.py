@@ -14,7 +14,7 @@ from gistread.memory.model import GistMemory, GistSource, PageSize
 from gistread.memory.reading import read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.readers.events import Answered, LookedUp, Steering, Stopped
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
 
 STORY = Path(__file__).parents[3] / "shared/data/books/18807_He-Walked-Around-the-Horses.txt"

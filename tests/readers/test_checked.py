@@ -7,7 +7,7 @@ import pytest
 from gistread.engine.protocol import NO_USAGE
 from gistread.readers.checked import NO_ANSWER, QUOTED, checked_answer, closest_sentences
 from gistread.readers.events import Answered, Citation, ReaderEvent, Started, Steering
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory

@@ -8,7 +8,7 @@ from gistread.engine.protocol import Priority, TextKind
 from gistread.errors import NoEmbeddingModelError
 from gistread.memory.model import GistMemory
 from gistread.readers.events import Answered, Expanded, LookedUp, OpenedBy, Prepared, ReaderEvent, Started, Steering
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
 from tests.fake_embedder import FakeEmbedder
 from tests.fake_engine import FakeEngine

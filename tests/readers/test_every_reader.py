@@ -20,7 +20,7 @@ from gistread.errors import BudgetTooSmallError, PromptTooLongError, UsageError
 from gistread.memory.model import GistMemory
 from gistread.readers import graph_path
 from gistread.readers.events import Answered, ReaderEvent, Started, Steering, Stopped, StopReason
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
 from tests.fake_embedder import FakeEmbedder
 from tests.fake_engine import FakeEngine

@@ -25,7 +25,7 @@ from gistread.readers.events import (
     Unfit,
     Visited,
 )
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 from tests.fake_engine import FakeEngine, tokens_in
 from tests.readers.memories import FACTS, make_memory
 

@@ -22,7 +22,7 @@ from gistread.readers.events import (
     StopReason,
     TeamFormed,
 )
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory
 

@@ -26,7 +26,7 @@ from gistread.engine.protocol import (
 from gistread.memory import chunks
 from gistread.readers import longagent
 from gistread.readers.events import Answered, MembersAsked, Steering, TeamFormed
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 from tests.readers.memories import make_memory
 from tests.tiny_gguf import write_tiny_gguf
 

@@ -20,7 +20,7 @@ from gistread.readers.events import (
     Unfit,
     Walked,
 )
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory
 

@@ -5,7 +5,7 @@ import pytest
 from gistread.memory.model import GistMemory
 from gistread.readers import notes
 from gistread.readers.events import Answered, Noted, PartRead, ReaderEvent, Steering, Stopped, StopReason
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory
 

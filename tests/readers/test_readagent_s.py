@@ -21,7 +21,7 @@ from gistread.readers.events import (
     StopReason,
     Unfit,
 )
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory

@@ -10,7 +10,7 @@ from gistread.memory.levels import page_by_page
 from gistread.memory.model import Gist, GistSource
 from gistread.memory.tree import build
 from gistread.readers.events import Expanded, OpenedBy, ReaderEvent, SegmentLevel, Started, Steering
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 from gistread.readers.text import describe_segments
 from gistread.readers.window import render
 from tests.fake_engine import FakeEngine

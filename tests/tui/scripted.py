@@ -14,7 +14,7 @@ from gistread.engine.protocol import Engine, EngineInfo, EngineState, Phase, Pri
 from gistread.memory.model import GistMemory
 from gistread.paths import Paths
 from gistread.readers.events import Answered, ReaderEvent, Steering
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 from gistread.session.events import ReadingState
 from gistread.tui.app import GistreadApp
 from gistread.tui.screens.reading import ReadingScreen

@@ -10,7 +10,7 @@ from gistread.errors import EngineError, GistreadError, PromptTooLongError
 from gistread.evaluation.model import Outcome, Question
 from gistread.memory.model import GistMemory
 from gistread.readers.events import Answered, LookedUp, Prepared, Steering
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
 from gistread.readers.text import describe
 

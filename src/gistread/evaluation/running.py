@@ -26,7 +26,7 @@ from gistread.memory.sizes import PAGE_SIZES, PROMPT_TOKENS, TOKENS_PER_WORD, ch
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.presets import FICTION, Preset, built_in_presets
 from gistread.readers.lookups import prepare
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
 
 Event = TypeVar("Event")

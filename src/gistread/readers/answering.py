@@ -13,7 +13,7 @@ from gistread.engine.protocol import NO_USAGE, Completion, Engine, Message, Prom
 from gistread.memory.guard import Draft, clean, not_the_prompt
 from gistread.readers.choices import LETTERS, as_sentence, without_options
 from gistread.readers.events import AnswerDelta, Answered, Citation, Restarted
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 
 SHORT_TOKENS = 40  # Longest answer in a few words
 _STOP = ("\nQuestion:", "\n---", "\n(Page ")  # Stops a model that continues the prompt instead of ending

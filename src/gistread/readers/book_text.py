@@ -13,7 +13,7 @@ from gistread.memory.passages import Passage, join, render
 from gistread.readers.answering import AnswerContext, answer_from, answer_prompt
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import Expanded, OpenedBy, ReaderEvent, Shown, Started, Unfit
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 from gistread.search.ranked import cached_ranker
 
 CountTokens = Callable[[str], Awaitable[int]]

@@ -11,8 +11,7 @@ from gistread.memory.guard import is_meta
 from gistread.memory.model import GistMemory
 from gistread.readers.answering import repeats_prompt, says_not_found
 from gistread.readers.events import Answered, Citation, ReaderEvent, Started, Steering, Stopped, StopReason
-from gistread.readers.options import ReaderOptions
-from gistread.readers.protocol import Reader
+from gistread.readers.protocol import Reader, ReaderOptions
 from gistread.readers.support import check, sentences_of
 from gistread.search.ranked import Relevance
 

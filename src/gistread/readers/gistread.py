@@ -34,7 +34,7 @@ from gistread.readers.events import (
     StopReason,
 )
 from gistread.readers.lookups import answer, apply_steering, opening_events, start_search
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 from gistread.readers.support import check
 from gistread.readers.text_readers import DOS_TOKENS
 from gistread.search.ranked import Relevance

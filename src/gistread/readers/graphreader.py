@@ -32,7 +32,7 @@ from gistread.readers.events import (
 )
 from gistread.readers.graph_path import NOTES_KEPT, Note, Path, Search, nearest, walk
 from gistread.readers.lookups import STOP
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 from gistread.search.ranked import Ranker
 
 NAME = "graphreader"

@@ -40,7 +40,7 @@ from gistread.readers.events import (
     StopReason,
     TeamFormed,
 )
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 
 NAME = "longagent"
 

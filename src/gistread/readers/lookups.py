@@ -22,7 +22,7 @@ from gistread.readers.events import (
     Steering,
     Unfit,
 )
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 from gistread.readers.window import Window, lay_out, render
 
 STOP = "STOP"  # The model's choice when it wants no more pages

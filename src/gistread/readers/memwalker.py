@@ -40,7 +40,7 @@ from gistread.readers.events import (
     Unfit,
     Walked,
 )
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 
 NAME = "memwalker"
 

@@ -11,7 +11,7 @@ from gistread.memory.passages import Passage, join, split_into_chunks
 from gistread.readers.answering import AnswerContext, adds_nothing, answer_from, answer_prompt, user_prompt
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import Noted, PartRead, ReaderEvent, Started, Steering, Stopped, StopReason
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 
 NAME = "notes"
 

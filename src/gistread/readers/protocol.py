@@ -1,13 +1,32 @@
-"""What a reader is: one method of answering questions, as a stream of events."""
+"""What a reader is: one method of answering questions, as a stream of events; and its options."""
 
 from collections.abc import AsyncGenerator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from gistread.engine.protocol import Engine
+    from gistread.engine.protocol import Embedder, Engine
     from gistread.memory.model import GistMemory
     from gistread.readers.events import ReaderEvent, Steering
-    from gistread.readers.options import ReaderOptions
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderOptions:
+    """Limits for one question, and what may be used for it."""
+
+    max_pages: int = 5  # Most look-ups (ReadAgent: 1 to 5, and 1 to 6 for QuALITY)
+    answer_tokens: int = 256  # Longest answer
+    budget_tokens: int = 0
+    """Most tokens of book text, gists, summaries and notes in the prompt of the answer (`Answered.context_tokens`);
+    0: what the window takes. Earlier prompts may hold more, a part at a time."""
+    # The options of a multiple-choice question, in the order shown; the answer is one of them.
+    choices: tuple[str, ...] = ()
+    is_reliable: bool | None = True
+    """Whether the model chooses by what it has read (`memory/check_results.py`), so that its "not found" counts. None:
+    it was not checked."""
+    # Whether its "the book does not say" can be believed although it does not choose reliably.
+    knows_absence: bool = False
+    embedder: "Embedder | None" = None  # For readers that search by meaning; loaded when first used
 
 
 class Reader(Protocol):

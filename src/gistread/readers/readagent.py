@@ -21,7 +21,7 @@ from gistread.readers.lookups import (
     opening_events,
     start_search,
 )
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 
 
 async def readagent_s(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gistread.engine.protocol import Engine
     from gistread.memory.model import GistMemory
     from gistread.readers.events import ReaderEvent, Steering
-    from gistread.readers.options import ReaderOptions
+    from gistread.readers.protocol import ReaderOptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from gistread.memory.model import GistMemory
 from gistread.memory.passages import split_into_passages
 from gistread.readers.book_text import BookText, opened_or_unfit, overlaps, places_of, ranked, share_of
 from gistread.readers.events import LookedUp, OpenedBy, Prepared, ReaderEvent, Started, Steering, Stopped, StopReason
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 
 DOS_TOKENS = 4096  # Default budget of `dos`: more takes a laptop minutes
 

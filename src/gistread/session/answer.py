@@ -7,7 +7,7 @@ from gistread.engine.protocol import Engine, EngineInfo, Usage
 from gistread.memory.model import GistMemory
 from gistread.readers import events as steps
 from gistread.readers.events import AnswerDelta, Answered, Citation, ReaderEvent, Started, Statement
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
 from gistread.readers.text import unsupported
 from gistread.session.events import ActivityChanged, AskingState, QuestionProgress, SessionEvent

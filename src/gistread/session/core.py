@@ -22,7 +22,7 @@ from gistread.memory.writer import MemoryHeader, MemoryWriter
 from gistread.paths import Paths
 from gistread.readers.events import Steering
 from gistread.readers.lookups import prepare
-from gistread.readers.options import ReaderOptions
+from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
 from gistread.session import events as told
 from gistread.session.actor import Actor

@@ -6,8 +6,7 @@ from types import ModuleType
 import pytest
 
 from gistread.engine.protocol import Message
-from gistread.engine.remote.address import parse_address
-from gistread.engine.remote.api_keys import find_key
+from gistread.engine.remote.address import find_key, parse_address
 from gistread.errors import EngineError
 from tests.engine.remote.conftest import Connect
 from tests.engine.remote.server import Kind, Server, Status

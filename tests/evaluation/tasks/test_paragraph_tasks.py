@@ -7,7 +7,7 @@ import pytest
 
 from gistread.errors import GistreadError
 from gistread.evaluation.tasks.registry import TASKS
-from gistread.evaluation.tasks.squad import squad_articles
+from gistread.evaluation.tasks.wikipedia import squad_articles
 from tests.evaluation.tasks.files import DATA, document, gold_text, lines, needs_data, sound
 
 hotpot, musique, squad = (TASKS[name].load for name in ("hotpotqa", "musique", "squad"))

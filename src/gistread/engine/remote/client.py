@@ -23,8 +23,7 @@ from gistread.engine.protocol import (
     final_completion,
 )
 from gistread.engine.remote import discovery
-from gistread.engine.remote.address import ServerAddress, named_fingerprint
-from gistread.engine.remote.api_keys import find_key
+from gistread.engine.remote.address import ServerAddress, find_key, named_fingerprint
 from gistread.engine.remote.chat import Chat, Request
 from gistread.engine.remote.choice import Chooser
 from gistread.engine.remote.concurrency import AdaptiveLimit, RequestSlots

@@ -8,8 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
-from gistread.engine.remote.address import ServerAddress
-from gistread.engine.remote.api_keys import how_to_give
+from gistread.engine.remote.address import ServerAddress, how_to_give
 from gistread.engine.remote.connection import RetryPolicy
 from gistread.engine.remote.failures import RequestRefusedError, ServerLostError, UnreachableError, UntrustedError
 from gistread.errors import EngineError

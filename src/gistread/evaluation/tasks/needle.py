@@ -17,11 +17,11 @@ from gistread.errors import GistreadError
 from gistread.evaluation.model import Document, Question
 from gistread.evaluation.tasks.entities import Entity, entity, names, swapped, told_by
 from gistread.evaluation.tasks.haystack import Hay, buried, gather, hay_of, hay_of_book
-from gistread.evaluation.tasks.multihop import problem as problem_of
 from gistread.evaluation.tasks.passages import PRESET, Passage, Problem
 from gistread.evaluation.tasks.records import distinct, json_records, references
 from gistread.evaluation.tasks.registry import TaskOptions
-from gistread.evaluation.tasks.squad import squad_articles
+from gistread.evaluation.tasks.wikipedia import problem as problem_of
+from gistread.evaluation.tasks.wikipedia import squad_articles
 
 _TITLE = "Miscellany"
 _CONTENT_WORD = re.compile(r"\w{4,}")
