@@ -1,16 +1,17 @@
-"""What the screen does not need to show a book is not imported before it shows it."""
+"""What starting does not need is imported later."""
 
 import subprocess
 import sys
 
 
-def test_the_work_of_readers_is_imported_when_one_first_shows_itself() -> None:
+def test_slow_modules_and_the_work_of_readers_are_imported_when_needed() -> None:
     program = """
 import sys
 import gistread.tui.app
 late = {"walk", "paths", "team", "notebook", "passages"}
 assert not {f"gistread.tui.work.{name}" for name in late} & set(sys.modules)
-assert not {"tiktoken", "llama_cpp", "rank_bm25"} & set(sys.modules)
+import gistread.cli.ask, gistread.session.session
+assert not {"tiktoken", "llama_cpp", "rank_bm25", "numpy"} & set(sys.modules)
 from gistread.readers.events import Branched, LookedUp, Noted, PartRead, Unfit
 from gistread.tui.work.whole import Work
 assert not Work().tells(Unfit(3)) and not Work().after(Noted("a", 5, 5))

@@ -3,10 +3,10 @@
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gistread.cli.progress import ProgressLine, engine_line
 from gistread.config import Config
-from gistread.engine.llama.embedder import LlamaEmbedder
 from gistread.engine.model_source import ModelSource, new_engine
 from gistread.engine.models import find_embedding_model, resolve_embedding_model
 from gistread.engine.protocol import Engine, EngineInfo, EngineState, Phase
@@ -14,6 +14,9 @@ from gistread.errors import NoEmbeddingModelError
 from gistread.memory.artifacts import VECTORS
 from gistread.paths import default_paths
 from gistread.readers.registry import METHODS
+
+if TYPE_CHECKING:
+    from gistread.engine.llama.embedder import LlamaEmbedder
 
 
 @asynccontextmanager
@@ -72,8 +75,10 @@ def choose_embedding_model(typed: str | None, config: Config, readers: Iterable[
     return None
 
 
-def new_embedder(model: Path, line: ProgressLine) -> LlamaEmbedder:
+def new_embedder(model: Path, line: ProgressLine) -> "LlamaEmbedder":
     """An embedder that loads its model on first use and shows that on the line."""
+    from gistread.engine.llama.embedder import LlamaEmbedder  # imports NumPy
+
     embedder = LlamaEmbedder(model, log=default_paths().worker_log)
 
     def show(state: EngineState) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from gistread.engine.protocol import Embedder, Engine, Priority
-from gistread.memory import chunks, facts, tree, vectors
+from gistread.memory import chunks, facts, tree
 from gistread.memory.derived import ArtifactProgress
 from gistread.memory.estimate import RemainingWork
 from gistread.memory.model import GistMemory
@@ -74,6 +74,8 @@ async def _build_vectors(
     memory: GistMemory, models: ArtifactModels, priority: Priority
 ) -> AsyncGenerator[ArtifactProgress, None]:
     if models.embedder is not None:
+        from gistread.memory import vectors  # imports NumPy
+
         async with aclosing(vectors.build(memory, models.embedder, priority)) as building:
             async for progress in building:
                 yield progress
@@ -83,6 +85,8 @@ async def _remaining_vectors(memory: GistMemory, models: ArtifactModels) -> Rema
     """Loads the embedding model to measure its speed; nothing is left without one."""
     if models.embedder is None:
         return RemainingWork(0, 0)
+    from gistread.memory import vectors  # imports NumPy
+
     info = await models.embedder.start()
     work = await asyncio.to_thread(vectors.remaining, memory, info)
     if work.complete or not (speed := await vectors.tokens_per_second(memory, models.embedder)):
