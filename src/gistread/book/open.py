@@ -8,19 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
+from gistread.book import sniff
 from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.model import Book
 from gistread.book.series import is_series, read_series, reject_series
-from gistread.book.sniff import (
-    HEAD_BYTES,
-    SUPPORTED_FORMATS,
-    ConvertibleFormat,
-    ReadableFormat,
-    UnsupportedFormat,
-    identify,
-    identify_zip,
-    is_fb2_name,
-)
 from gistread.errors import BookError
 
 LIMIT_BYTES = 64 * 1024 * 1024  # For plain text, HTML, Markdown and FB2; about twenty times War and Peace
@@ -98,21 +89,21 @@ def open_file(source: Path) -> io.BufferedReader:
 def read_book(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES, cancelled: Cancelled = never) -> Book:
     """Read the book in a seekable stream. Raises BookError, also if `cancelled` returns True."""
     try:
-        head = stream.read(HEAD_BYTES)
+        head = stream.read(sniff.HEAD_BYTES)
         if not head:
             raise BookError(f"{name} is empty.")
-        kind = identify(head, name)
+        kind = sniff.identify(head, name)
         if kind is None:
             return _read_zip(stream, name, cancelled)
-        if isinstance(kind, UnsupportedFormat):
+        if isinstance(kind, sniff.UnsupportedFormat):
             raise _unsupported_error(name, kind)
-        if isinstance(kind, ConvertibleFormat):
+        if isinstance(kind, sniff.ConvertibleFormat):
             return _convert(stream, name, kind, cancelled)
-        if kind is ReadableFormat.SERIES:
+        if kind is sniff.ReadableFormat.SERIES:
             raise BookError(f"{name} is a series that refers to other files.", "Open it by its path.")
-        _check_size(stream, name, _ARCHIVE_LIMIT_BYTES if kind is ReadableFormat.PDF else limit_bytes)
+        _check_size(stream, name, _ARCHIVE_LIMIT_BYTES if kind is sniff.ReadableFormat.PDF else limit_bytes)
         stream.seek(0)
-        if kind is ReadableFormat.PDF:
+        if kind is sniff.ReadableFormat.PDF:
             from gistread.book.formats.pdf.book import read_pdf
 
             return read_pdf(stream, name, cancelled)
@@ -120,13 +111,13 @@ def read_book(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES, ca
     except OSError as error:
         raise BookError(f"{name} cannot be read: {error.strerror or error}.") from error
     match kind:
-        case ReadableFormat.HTML:
+        case sniff.ReadableFormat.HTML:
             from gistread.book.formats.html import read_html as read
-        case ReadableFormat.MHTML:
+        case sniff.ReadableFormat.MHTML:
             from gistread.book.formats.html import read_mhtml as read
-        case ReadableFormat.MARKDOWN:
+        case sniff.ReadableFormat.MARKDOWN:
             from gistread.book.formats.markdown import read_markdown as read
-        case ReadableFormat.FB2:
+        case sniff.ReadableFormat.FB2:
             from gistread.book.formats.fb2 import read_fb2 as read
         case _:
             from gistread.book.formats.text import read_text as read
@@ -139,19 +130,19 @@ def _read_zip(stream: BinaryIO, name: str, cancelled: Cancelled) -> Book:
         archive = Archive(stream)
     except ArchiveError as error:
         raise BookError(f"{name} cannot be read: {error}.", _FRESH_COPY) from error
-    kind = identify_zip(archive)
-    if isinstance(kind, UnsupportedFormat):
+    kind = sniff.identify_zip(archive)
+    if isinstance(kind, sniff.UnsupportedFormat):
         raise _unsupported_error(name, kind)
-    if isinstance(kind, ConvertibleFormat):
+    if isinstance(kind, sniff.ConvertibleFormat):
         return _convert(stream, name, kind, cancelled)
-    if kind is ReadableFormat.DOCX:
+    if kind is sniff.ReadableFormat.DOCX:
         from gistread.book.formats.docx.book import read_docx
 
         return read_docx(archive, name)
-    if kind is ReadableFormat.ZIPPED_FB2:
+    if kind is sniff.ReadableFormat.ZIPPED_FB2:
         from gistread.book.formats.fb2 import read_fb2
 
-        inside = next(entry for entry in archive.names if is_fb2_name(entry))
+        inside = next(entry for entry in archive.names if sniff.is_fb2_name(entry))
         try:
             return read_fb2(archive.read(inside), name)
         except ArchiveError as error:
@@ -161,7 +152,7 @@ def _read_zip(stream: BinaryIO, name: str, cancelled: Cancelled) -> Book:
     return read_epub(archive, name)
 
 
-def _convert(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancelled: Cancelled) -> Book:
+def _convert(stream: BinaryIO, name: str, kind: sniff.ConvertibleFormat, cancelled: Cancelled) -> Book:
     _check_size(stream, name, _ARCHIVE_LIMIT_BYTES)
     from gistread.book.formats.calibre import convert_to_epub
     from gistread.book.formats.epub.book import read_epub
@@ -179,8 +170,8 @@ def _check_size(stream: BinaryIO, name: str, limit_bytes: int) -> None:
         raise _too_large_error(name, limit_bytes)
 
 
-def _unsupported_error(name: str, kind: UnsupportedFormat) -> BookError:
-    return BookError(f"{name} is {kind.name}. gistread reads {SUPPORTED_FORMATS}.", kind.advice)
+def _unsupported_error(name: str, kind: sniff.UnsupportedFormat) -> BookError:
+    return BookError(f"{name} is {kind.name}. gistread reads {sniff.SUPPORTED_FORMATS}.", kind.advice)
 
 
 def _too_large_error(name: str, limit_bytes: int) -> BookError:

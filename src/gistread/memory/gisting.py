@@ -7,18 +7,7 @@ from dataclasses import dataclass, replace
 
 from gistread import prompts
 from gistread.book.normalise import count_words
-from gistread.engine.protocol import (
-    NO_USAGE,
-    Completion,
-    Engine,
-    Message,
-    Priority,
-    Prompt,
-    Restarted,
-    Sampling,
-    TextDelta,
-    Usage,
-)
+from gistread.engine import protocol
 from gistread.memory.extractive import CHARACTERS_PER_WORD, extract
 from gistread.memory.focus import DEFAULT_FOCUS, GistFocus
 from gistread.memory.guard import Draft, Fault, clean, find_fault, find_final_fault
@@ -37,7 +26,7 @@ _ROOM = 1.8  # Tokens allowed for each token of the length asked for
 class GistResult:
     gist: Gist
     faults: tuple[Fault, ...]  # Faults of the rejected attempts, in order
-    usage: Usage
+    usage: protocol.Usage
 
 
 def wanted_words(page_words: int) -> int:
@@ -59,17 +48,17 @@ def gist_tokens(page_words: int, page_tokens: int, wanted: int = 0) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    prompt: Prompt
-    sampling: Sampling
+    prompt: protocol.Prompt
+    sampling: protocol.Sampling
     own_words: str  # The prompt without the page; a gist must not repeat it
     before: str = ""  # Text before the page that the prompt shows too
 
 
 async def gist_page(
     text: str,
-    engine: Engine,
+    engine: protocol.Engine,
     attempts: Sequence[Attempt],
-    priority: Priority,
+    priority: protocol.Priority,
     *,
     task: str = "",
     guarded: bool = True,
@@ -78,9 +67,9 @@ async def gist_page(
     """Make the gist of a page; the fallback takes sentences near the `task`. Raises EngineError."""
     page_words = count_words(text)
     if is_short(text):
-        return GistResult(Gist(text, page_words, GistSource.VERBATIM), (), NO_USAGE)
+        return GistResult(Gist(text, page_words, GistSource.VERBATIM), (), protocol.NO_USAGE)
     faults: list[Fault] = []
-    usage = NO_USAGE
+    usage = protocol.NO_USAGE
     if not guarded:
         said = await engine.complete(attempts[0].prompt, attempts[0].sampling, priority)
         usage += said.usage
@@ -97,23 +86,25 @@ async def gist_page(
     return GistResult(Gist(own, count_words(own), GistSource.EXTRACTIVE), tuple(faults), usage)
 
 
-async def _draft(text: str, attempt: Attempt, engine: Engine, priority: Priority) -> tuple[str, Fault | None, Usage]:
+async def _draft(
+    text: str, attempt: Attempt, engine: protocol.Engine, priority: protocol.Priority
+) -> tuple[str, Fault | None, protocol.Usage]:
     """What the model writes, its fault if any, and the cost. Stopped early once no more words could mend it."""
     written, checked = "", 0
-    usage = NO_USAGE
+    usage = protocol.NO_USAGE
     async with aclosing(engine.stream(attempt.prompt, attempt.sampling, priority)) as stream:
         async for event in stream:
             match event:
-                case TextDelta(piece, usage):
+                case protocol.TextDelta(piece, usage):
                     written += piece
                     if len(written) >= checked + _CHECKED_EVERY:
                         checked = len(written)
                         so_far, _ = clean(written)
                         if fault := find_final_fault(Draft(so_far, text, attempt.own_words, before=attempt.before)):
                             return so_far, fault, usage
-                case Restarted():
+                case protocol.Restarted():
                     written, checked = "", 0
-                case Completion():
+                case protocol.Completion():
                     gist, cut_off = clean(event.text, cut_off=event.finish == "length")
                     draft = Draft(gist, text, attempt.own_words, cut_off, attempt.before)
                     return gist, find_fault(draft), event.usage
@@ -125,7 +116,7 @@ def is_short(text: str) -> bool:
 
 
 async def careful_attempts(
-    text: str, engine: Engine, focus: GistFocus = DEFAULT_FOCUS, wanted: int = 0
+    text: str, engine: protocol.Engine, focus: GistFocus = DEFAULT_FOCUS, wanted: int = 0
 ) -> tuple[Attempt, ...]:
     """Attempts with the page alone in the prompt, as in the paper (Figure 3). `wanted` words; 0: the usual."""
     words = wanted or wanted_words(count_words(text))
@@ -136,7 +127,7 @@ async def careful_attempts(
     )
 
 
-async def longer_task(engine: Engine, gist: PromptTemplate, other: str, least: int) -> int:
+async def longer_task(engine: protocol.Engine, gist: PromptTemplate, other: str, least: int) -> int:
     """Tokens by which the task of this gisting prompt exceeds that of the prompt `other`; at least `least`."""
     mine, others = [await engine.count(_task(template)) for template in (gist, prompts.load(other))]
     return max(least, mine - others)
@@ -146,15 +137,15 @@ def _task(template: PromptTemplate) -> str:
     return template.own_words.partition("---")[2]
 
 
-def samplings(room_tokens: int) -> tuple[Sampling, Sampling]:
+def samplings(room_tokens: int) -> tuple[protocol.Sampling, protocol.Sampling]:
     """For the first attempt, and for the second, which should differ."""
     return (
-        Sampling(room_tokens, repeat_penalty=1.1),
-        Sampling(room_tokens, temperature=0.4, seed=1, repeat_penalty=1.15, dry_multiplier=0.8),
+        protocol.Sampling(room_tokens, repeat_penalty=1.1),
+        protocol.Sampling(room_tokens, temperature=0.4, seed=1, repeat_penalty=1.15, dry_multiplier=0.8),
     )
 
 
-def attempt(template: PromptTemplate, filled: str, sampling: Sampling, before: str = "") -> Attempt:
+def attempt(template: PromptTemplate, filled: str, sampling: protocol.Sampling, before: str = "") -> Attempt:
     """An attempt with this prompt. Stops a weak model that repeats the prompt after its gist."""
     stop = ("\n---", "\nPassage:", "\n" + " ".join(_task(template).split()[:2]))
-    return Attempt((Message("user", filled),), replace(sampling, stop=stop), template.own_words, before)
+    return Attempt((protocol.Message("user", filled),), replace(sampling, stop=stop), template.own_words, before)

@@ -16,16 +16,8 @@ from gistread.engine.protocol import NO_USAGE, Engine, Prompt, Sampling, Usage
 from gistread.memory.chunks import TASK_TOKENS, chunk_text, chunk_tokens, pinned
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, split_into_chunks
+from gistread.readers import answering
 from gistread.readers.agreement import agree, clusters
-from gistread.readers.answering import (
-    SHORT_TOKENS,
-    AnswerContext,
-    answer_from,
-    answer_prompt,
-    says_not_found,
-    short_answer,
-    user_prompt,
-)
 from gistread.readers.choices import without_options
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import (
@@ -87,7 +79,7 @@ class _Team:
         self.history[:] = [(asked, found) for asked, found in self.history if found]
 
     def leader(self, task: str) -> Prompt:
-        return user_prompt(task, findings=self.findings(), question=self.question)
+        return answering.user_prompt(task, findings=self.findings(), question=self.question)
 
 
 async def longagent(
@@ -95,9 +87,9 @@ async def longagent(
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Answer from the whole book, chunk by chunk. See `registry.Reader`."""
     team = _Team(question, memory, engine, options)
-    answer_tokens = max(SHORT_TOKENS, options.answer_tokens)
+    answer_tokens = max(answering.SHORT_TOKENS, options.answer_tokens)
     team.chunk_tokens = chunk_tokens(engine.info.context_tokens, await engine.count(question), answer_tokens)
-    team.max_reports = max(2, team.chunk_tokens // (ROUNDS * SHORT_TOKENS))
+    team.max_reports = max(2, team.chunk_tokens // (ROUNDS * answering.SHORT_TOKENS))
     team.chunks = await split_into_chunks(memory.book, team.chunk_tokens, engine.count)
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0)
     yield TeamFormed(tuple(team.chunks))
@@ -138,7 +130,7 @@ async def _ask_members(
     reverses the order, for servers that still hold the chunks asked last.
     """
     info = team.engine.info
-    in_window = info.context_tokens // (team.chunk_tokens + TASK_TOKENS + SHORT_TOKENS)
+    in_window = info.context_tokens // (team.chunk_tokens + TASK_TOKENS + answering.SHORT_TOKENS)
     limit = ConcurrencyLimit(team.engine, None if info.is_remote else in_window)
 
     async def member(chunk: int) -> _Report | None:
@@ -161,7 +153,7 @@ async def _ask_members(
 
 async def _ask(team: _Team, question: str, chunk: int) -> _Report:
     mentions = await team.engine.choose(
-        user_prompt("member_mention", text=team.text(chunk), question=question), ["yes", "no"]
+        answering.user_prompt("member_mention", text=team.text(chunk), question=question), ["yes", "no"]
     )
     team.usage += mentions.usage
     if mentions.index == 1:
@@ -170,8 +162,8 @@ async def _ask(team: _Team, question: str, chunk: int) -> _Report:
 
 
 async def _short_answer(team: _Team, question: str, *chunks: int) -> str:
-    prompt = user_prompt("member_answer", text=team.text(*chunks), question=question)
-    answer, usage = await short_answer(prompt, team.engine)
+    prompt = answering.user_prompt("member_answer", text=team.text(*chunks), question=question)
+    answer, usage = await answering.short_answer(prompt, team.engine)
     team.usage += usage
     return answer
 
@@ -209,12 +201,12 @@ async def _next_question(team: _Team) -> str:
     if decision.index == 0:
         return ""
     said = await team.engine.complete(
-        team.leader("leader_ask"), Sampling(SHORT_TOKENS, repeat_penalty=1.1, stop=("\n",))
+        team.leader("leader_ask"), Sampling(answering.SHORT_TOKENS, repeat_penalty=1.1, stop=("\n",))
     )
     team.usage += said.usage
     question = " ".join(said.text.split()).strip('"“” ')
     known = any(agree(question, asked) for asked, _ in team.history)
-    return "" if not question or known or says_not_found(question) else question
+    return "" if not question or known or answering.says_not_found(question) else question
 
 
 async def _answer(team: _Team) -> AsyncGenerator[ReaderEvent, None]:
@@ -224,7 +216,7 @@ async def _answer(team: _Team) -> AsyncGenerator[ReaderEvent, None]:
     reports = team.reported()
     places = [team.chunks[chunk] for chunk in sorted({report.chunk for report in reports})]
     text = team.findings() if reports else ""
-    context = AnswerContext(
+    context = answering.AnswerContext(
         text,
         100.0 * (1.0 - count_words(text) / max(1, book.words)),
         cite=lambda said, question: cite_passages(said, question, team.memory, places),
@@ -232,6 +224,6 @@ async def _answer(team: _Team) -> AsyncGenerator[ReaderEvent, None]:
         usage=team.usage,
         has_evidence=bool(reports),
     )
-    prompt = answer_prompt("leader_answer", options, findings=text or _NOTHING, question=team.question)
-    async for event in answer_from(context, prompt, team.question, engine, options):
+    prompt = answering.answer_prompt("leader_answer", options, findings=text or _NOTHING, question=team.question)
+    async for event in answering.answer_from(context, prompt, team.question, engine, options):
         yield event

@@ -10,18 +10,9 @@ from gistread.memory.levels import one_line, page_by_page
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import join
 from gistread.memory.tree import current_tree
+from gistread.readers import events
 from gistread.readers.answering import AnswerContext, answer_from, answer_prompt
 from gistread.readers.citations import cite, without_false_references
-from gistread.readers.events import (
-    Answered,
-    Expanded,
-    OpenedBy,
-    ReaderEvent,
-    SegmentLevel,
-    Started,
-    Steering,
-    Unfit,
-)
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.window import Window, lay_out, render
 
@@ -63,7 +54,7 @@ class Search:
 
 
 async def start_search(
-    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions, max_pages: int
+    question: str, memory: GistMemory, engine: Engine, steering: events.Steering, options: ReaderOptions, max_pages: int
 ) -> Search:
     """Lay out the memory with room for `max_pages`. Raises PromptTooLongError, BudgetTooSmallError."""
 
@@ -82,13 +73,15 @@ async def start_search(
     return Search(question, window, engine, options)
 
 
-def opening_events(name: str, search: Search) -> list[Started | Expanded]:
+def opening_events(name: str, search: Search) -> list[events.Started | events.Expanded]:
     window, memory = search.window, search.window.memory
     told = (
-        () if window.whole else tuple(SegmentLevel(p.first, p.last, p.level, p.made, p.line) for p in window.segments)
+        ()
+        if window.whole
+        else tuple(events.SegmentLevel(p.first, p.last, p.level, p.made, p.line) for p in window.segments)
     )
-    first = Started(name, len(memory.entries), memory.estimated_pages, memory.complete, told)
-    return [first, *(Expanded(page, OpenedBy.PERSON) for page in sorted(window.opened))]
+    first = events.Started(name, len(memory.entries), memory.estimated_pages, memory.complete, told)
+    return [first, *(events.Expanded(page, events.OpenedBy.PERSON) for page in sorted(window.opened))]
 
 
 async def prepare(memory: GistMemory, engine: Engine) -> Usage:
@@ -100,7 +93,9 @@ async def prepare(memory: GistMemory, engine: Engine) -> Usage:
     return await engine.prepare(_prompt("lookup", "", text, set(), ReaderOptions(), stable=True))
 
 
-async def apply_steering(search: Search, steering: Steering) -> AsyncGenerator[Expanded | Unfit, None]:
+async def apply_steering(
+    search: Search, steering: events.Steering
+) -> AsyncGenerator[events.Expanded | events.Unfit, None]:
     """Close pages refused meanwhile, and open pinned ones that fit."""
     window = search.window
     if window.opened & steering.refused:
@@ -111,13 +106,13 @@ async def apply_steering(search: Search, steering: Steering) -> AsyncGenerator[E
             continue
         if await search.fits(page):
             window.opened.add(page)
-            yield Expanded(page, OpenedBy.PERSON)
+            yield events.Expanded(page, events.OpenedBy.PERSON)
         else:
             search.unfit.add(page)
-            yield Unfit(page)
+            yield events.Unfit(page)
 
 
-async def openable_pages(search: Search, steering: Steering, named: Iterable[int] = ()) -> list[int]:
+async def openable_pages(search: Search, steering: events.Steering, named: Iterable[int] = ()) -> list[int]:
     """The pages, without the `named` ones, that probably still fit the window."""
     window = search.window
     memory = window.memory
@@ -145,7 +140,7 @@ async def openable_pages(search: Search, steering: Steering, named: Iterable[int
     return fitting
 
 
-async def answer(search: Search, *, must_answer: bool = False) -> AsyncGenerator[ReaderEvent, None]:
+async def answer(search: Search, *, must_answer: bool = False) -> AsyncGenerator[events.ReaderEvent, None]:
     """The answer over the memory as shown now; the last event is `Answered`. `must_answer`: see `answer_prompt`."""
     window, memory = search.window, search.window.memory
     pages = [memory.entry(number).page for number in window.opened]
@@ -161,7 +156,7 @@ async def answer(search: Search, *, must_answer: bool = False) -> AsyncGenerator
     )
     prompt = search.prompt("answer", must_answer=must_answer)
     async for event in answer_from(context, prompt, search.question, search.engine, search.options):
-        if isinstance(event, Answered):
+        if isinstance(event, events.Answered):
             yield replace(event, answer=without_false_references(event.answer, window.shown))
         else:
             yield event

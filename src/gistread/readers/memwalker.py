@@ -19,27 +19,10 @@ from gistread.memory import tree
 from gistread.memory.model import GistMemory, Page
 from gistread.memory.passages import Passage
 from gistread.memory.tree import Node
+from gistread.readers import events
 from gistread.readers.answering import AnswerContext, answer_from, answer_prompt, user_prompt
 from gistread.readers.book_text import beginning, opened_or_unfit
 from gistread.readers.citations import cite_passages
-from gistread.readers.events import (
-    AnswerDelta,
-    Answered,
-    Branched,
-    LookedUp,
-    OpenedBy,
-    Prepared,
-    ReaderEvent,
-    Restarted,
-    Started,
-    Steering,
-    Stopped,
-    StopReason,
-    TreeBranch,
-    TurnedBack,
-    Unfit,
-    Walked,
-)
 from gistread.readers.protocol import ReaderOptions
 
 NAME = "memwalker"
@@ -63,7 +46,7 @@ class _Walk:
     calls: int = 0
     usage: Usage = NO_USAGE
 
-    def open_children(self, steering: Steering) -> list[Node]:
+    def open_children(self, steering: events.Steering) -> list[Node]:
         return [
             child
             for child in self.path[-1].children
@@ -71,10 +54,10 @@ class _Walk:
             and not (child.level == 0 and child.first in steering.refused)
         ]
 
-    def turn_back(self) -> TurnedBack:
+    def turn_back(self) -> events.TurnedBack:
         node = self.path.pop()
         self.rejected.add((node.level, node.first))
-        return TurnedBack(node.level, node.first, node.last)
+        return events.TurnedBack(node.level, node.first, node.last)
 
     def text(self, place: Passage) -> str:
         return self.memory.book.text[place[0] : place[1]].strip()
@@ -124,19 +107,19 @@ class _Walk:
 
 
 async def memwalker(
-    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
-) -> AsyncGenerator[ReaderEvent, None]:
+    question: str, memory: GistMemory, engine: Engine, steering: events.Steering, options: ReaderOptions
+) -> AsyncGenerator[events.ReaderEvent, None]:
     """Answer by walking the tree of summaries. See `registry.Reader`."""
     walk = _Walk(question, memory, engine, options, [])
     least = min(memory.entries, key=lambda entry: entry.page.words)
     await walk.at_page(least.page)  # raises before a tree is built if no page fits
-    yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)
+    yield events.Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)
     # The first summary may take a minute, so progress is reported before it.
     if not (left := await asyncio.to_thread(tree.remaining, memory)).complete:
-        yield Prepared("summaries", left.done, left.total)
+        yield events.Prepared("summaries", left.done, left.total)
     async with aclosing(tree.build(memory, engine, Priority.INTERACTIVE)) as building:
         async for progress in building:
-            yield Prepared("summaries", max(left.done, progress.done), progress.total)
+            yield events.Prepared("summaries", max(left.done, progress.done), progress.total)
             walk.usage = progress.usage
             if steering.stop:
                 break
@@ -144,50 +127,50 @@ async def memwalker(
         walk.path.append(await asyncio.to_thread(tree.current_tree, memory))
     if walk.path:
         yield _branched(walk.path[-1])
-    while not isinstance(step := await _step(walk, steering), StopReason):
-        if isinstance(step, TurnedBack):
+    while not isinstance(step := await _step(walk, steering), events.StopReason):
+        if isinstance(step, events.TurnedBack):
             yield step
             continue
-        yield Walked(step.level, step.first, step.last)
+        yield events.Walked(step.level, step.first, step.last)
         walk.path.append(step)
         if step.level:
             yield _branched(step)
             continue
         walk.lookups.append(step.first)
-        yield LookedUp(step.first, len(walk.lookups), "")
+        yield events.LookedUp(step.first, len(walk.lookups), "")
         page = memory.entry(step.first).page
         try:
             place, passed = await walk.at_page(page)
         except (PromptTooLongError, BudgetTooSmallError):
-            yield Unfit(page.number)
+            yield events.Unfit(page.number)
             yield walk.turn_back()
             continue
-        yield opened_or_unfit(page.number, (page.start, page.end), [place], OpenedBy.AGENT)
+        yield opened_or_unfit(page.number, (page.start, page.end), [place], events.OpenedBy.AGENT)
         if await _has_answer(walk, place, passed):
-            yield Stopped(StopReason.ENOUGH)
+            yield events.Stopped(events.StopReason.ENOUGH)
             async for event in _answer(walk, page, place, passed):
                 yield event
             return
         yield walk.turn_back()
-    yield Stopped(step)
+    yield events.Stopped(step)
     async for event in _not_found(walk):
         yield event
 
 
-def _branched(node: Node) -> Branched:
-    parts = (TreeBranch(child.level, child.first, child.last, child.summary.text) for child in node.children)
-    return Branched(tuple(parts))
+def _branched(node: Node) -> events.Branched:
+    parts = (events.TreeBranch(child.level, child.first, child.last, child.summary.text) for child in node.children)
+    return events.Branched(tuple(parts))
 
 
-async def _step(walk: _Walk, steering: Steering) -> Node | TurnedBack | StopReason:
+async def _step(walk: _Walk, steering: events.Steering) -> Node | events.TurnedBack | events.StopReason:
     if steering.stop:
-        return StopReason.PERSON
+        return events.StopReason.PERSON
     if walk.calls >= CALLS:
-        return StopReason.LIMIT
+        return events.StopReason.LIMIT
     children = walk.open_children(steering)
     at_top = len(walk.path) == 1
     if not children:
-        return StopReason.NOTHING_LEFT if at_top else walk.turn_back()
+        return events.StopReason.NOTHING_LEFT if at_top else walk.turn_back()
     return await _triage(walk, children, may_turn_back=not at_top) or walk.turn_back()
 
 
@@ -217,7 +200,7 @@ async def _has_answer(walk: _Walk, place: Passage, memory: str) -> bool:
 
 async def _answer(
     walk: _Walk, page: Page, place: Passage, memory: str
-) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
+) -> AsyncGenerator[events.AnswerDelta | events.Restarted | events.Answered, None]:
     text = walk.text(place)
     context = AnswerContext(
         _together(text, memory),
@@ -233,11 +216,11 @@ async def _answer(
         yield event
 
 
-async def _not_found(walk: _Walk) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
+async def _not_found(walk: _Walk) -> AsyncGenerator[events.AnswerDelta | events.Restarted | events.Answered, None]:
     """No page has the answer. An option, if one must be chosen, is chosen from the summaries at the top."""
     lookups = tuple(walk.lookups)
     if not walk.options.choices:
-        yield Answered(NOT_FOUND, False, (), lookups, (), _compression_rate(walk, 0), walk.usage)
+        yield events.Answered(NOT_FOUND, False, (), lookups, (), _compression_rate(walk, 0), walk.usage)
         return
     engine, options = walk.engine, walk.options
     summaries = [child.summary.text for child in walk.path[0].children]

@@ -2,39 +2,18 @@
 
 from collections.abc import Sequence
 
-from gistread.readers.events import (
-    Agreed,
-    Expanded,
-    LookedUp,
-    MembersAsked,
-    Noted,
-    OpenedBy,
-    Planned,
-    ReaderEvent,
-    Reported,
-    Restarted,
-    SegmentLevel,
-    Shared,
-    Started,
-    Statement,
-    Stopped,
-    StopReason,
-    TurnedBack,
-    Unfit,
-    Visited,
-    Walked,
-)
+from gistread.readers import events
 
 _STOPPED = {
-    StopReason.ENOUGH: "enough",
-    StopReason.LIMIT: "look-ups used up",
-    StopReason.WINDOW: "no more fits the model's window or the budget",
-    StopReason.PERSON: "stopped",
-    StopReason.NOTHING_LEFT: "nothing further to look at",
+    events.StopReason.ENOUGH: "enough",
+    events.StopReason.LIMIT: "look-ups used up",
+    events.StopReason.WINDOW: "no more fits the model's window or the budget",
+    events.StopReason.PERSON: "stopped",
+    events.StopReason.NOTHING_LEFT: "nothing further to look at",
 }
 
 
-def unsupported(statements: Sequence[Statement]) -> tuple[tuple[int, int], ...]:
+def unsupported(statements: Sequence[events.Statement]) -> tuple[tuple[int, int], ...]:
     """(start, end) of the statements that the text does not support; neighbours in one."""
     runs: list[tuple[int, int]] = []
     supported_last = True
@@ -46,51 +25,51 @@ def unsupported(statements: Sequence[Statement]) -> tuple[tuple[int, int], ...]:
     return tuple(runs)
 
 
-def describe(event: ReaderEvent) -> str:
+def describe(event: events.ReaderEvent) -> str:
     """A step in words; empty if it is not worth a line."""
     match event:
-        case Started():
+        case events.Started():
             return _scope(event)
-        case Walked(level=level, first=first, last=last) if level:
+        case events.Walked(level=level, first=first, last=last) if level:
             return f"   down to pages {first} to {last}"
-        case TurnedBack(level=level, first=first, last=last):
+        case events.TurnedBack(level=level, first=first, last=last):
             return f"   back from pages {first} to {last}" if level else f"   page {first} has no answer"
-        case Planned(plan=plan, starts=starts):
+        case events.Planned(plan=plan, starts=starts):
             begun = f"\n   begins at: {'; '.join(starts)}" if starts else ""
             return f"   plan: {' '.join(plan.split())}{begun}"
-        case Visited(path=path, element=element, facts=facts):
+        case events.Visited(path=path, element=element, facts=facts):
             return f"   path {path}: {facts} {'fact' if facts == 1 else 'facts'} about {element}"
-        case MembersAsked(round=number, question=question) if number > 1:
+        case events.MembersAsked(round=number, question=question) if number > 1:
             return f"   the leader asks: {question}"
-        case Reported(member=member, answer=answer) if answer:
+        case events.Reported(member=member, answer=answer) if answer:
             return f"   part {member}: {answer}"
-        case Shared(members=(first, second), answer=answer):
+        case events.Shared(members=(first, second), answer=answer):
             return f"   parts {first} and {second} read together: {answer}"
-        case Agreed(answer=answer, by=by) if len(by) > 1:
+        case events.Agreed(answer=answer, by=by) if len(by) > 1:
             return f"   {len(by)} say: {answer}"
-        case LookedUp(page=page, step=step, reason=reason):
+        case events.LookedUp(page=page, step=step, reason=reason):
             return f"{step}. page {page}" + (f": {reason}" if reason else "")
-        case Expanded(page=page, by=OpenedBy.PERSON):
+        case events.Expanded(page=page, by=events.OpenedBy.PERSON):
             return f"   page {page}, opened by you"
-        case Unfit():
+        case events.Unfit():
             return f"   {describe_unfit(event)}"
-        case Noted(text=text, path=path):
+        case events.Noted(text=text, path=path):
             return f"   path {path}: {text}" if path else f"   {text}"
-        case Stopped(reason=reason):
+        case events.Stopped(reason=reason):
             return f"   {_STOPPED[reason]}"
-        case Restarted(reason=reason):
+        case events.Restarted(reason=reason):
             return f"The answer begins again: {reason.rstrip('.')}."
     return ""
 
 
-def describe_unfit(event: Unfit) -> str:
+def describe_unfit(event: events.Unfit) -> str:
     """That a page does not fit, and how much of it is read."""
     if not event.shown:
         return f"page {event.page} does not fit the model's window"
     return f"page {event.page} is too long for the model's window or the budget: read up to {event.shown:.0%} of it"
 
 
-def _scope(started: Started) -> str:
+def _scope(started: events.Started) -> str:
     lines = [started.choice] if started.choice else []
     if started.share_shown is not None:
         if started.share_shown != 1:
@@ -109,7 +88,7 @@ def _share(share: float) -> str:
     return f"{share:.0%}" if share >= 0.01 else "less than 1%"
 
 
-def describe_segments(told: Sequence[SegmentLevel]) -> str:
+def describe_segments(told: Sequence[events.SegmentLevel]) -> str:
     """How many pages are shown at which level, in one sentence."""
     own = sum(one.last - one.first + 1 for one in told if not one.level and not one.line)
     summaries = [one for one in told if one.level and not one.line]

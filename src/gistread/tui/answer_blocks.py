@@ -4,23 +4,7 @@ import re
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 
-from gistread.readers.events import (
-    AnswerDelta,
-    Answered,
-    Citation,
-    Expanded,
-    LookedUp,
-    Noted,
-    OpenedBy,
-    Prepared,
-    ReaderEvent,
-    Restarted,
-    Shown,
-    Started,
-    Stopped,
-    StopReason,
-    Unfit,
-)
+from gistread.readers import events
 from gistread.readers.text import describe_segments, describe_unfit, unsupported
 from gistread.tui.text import Block, Span
 from gistread.tui.work.lines import Goal, Places, ToPage, WorkLine, bar, short
@@ -35,11 +19,11 @@ _INDENT = 3
 _STEP = 2  # indent of a step under its parent
 
 STOPPED = {
-    StopReason.ENOUGH: "enough",
-    StopReason.LIMIT: "no more look-ups allowed",
-    StopReason.WINDOW: "the next page would not fit the window",
-    StopReason.PERSON: "stopped by you",
-    StopReason.NOTHING_LEFT: "nothing further to open",
+    events.StopReason.ENOUGH: "enough",
+    events.StopReason.LIMIT: "no more look-ups allowed",
+    events.StopReason.WINDOW: "the next page would not fit the window",
+    events.StopReason.PERSON: "stopped by you",
+    events.StopReason.NOTHING_LEFT: "nothing further to open",
 }
 
 
@@ -66,7 +50,7 @@ class Exchange:
     work: Work = field(default=Work())
     unfolded: bool | None = None  # Whether all steps are shown; None: while the question runs
     answer: str = ""
-    citations: tuple[Citation, ...] = ()
+    citations: tuple[events.Citation, ...] = ()
     lookups: tuple[int, ...] = ()
     found: bool = True
     unsupported: tuple[tuple[int, int], ...] = ()  # (start, end) in the answer of unsupported statements
@@ -79,8 +63,8 @@ class Exchange:
         return bool(self.work) and (self.running if self.unfolded is None else self.unfolded)
 
 
-def heard(exchange: Exchange, event: ReaderEvent) -> Exchange:
-    if isinstance(event, Prepared):
+def heard(exchange: Exchange, event: events.ReaderEvent) -> Exchange:
+    if isinstance(event, events.Prepared):
         return replace(exchange, making=(event.what, event.done, event.total))
     work = exchange.work.after(event)
     exchange = replace(exchange, work=work, making=None)
@@ -88,27 +72,27 @@ def heard(exchange: Exchange, event: ReaderEvent) -> Exchange:
         return exchange
     step = ""
     match event:
-        case Started():
+        case events.Started():
             return replace(exchange, scope=scope_of(event))
-        case Shown() if not any("page\u00a0" in step for step in exchange.steps):
+        case events.Shown() if not any("page\u00a0" in step for step in exchange.steps):
             # Without look-ups the reason to stop says nothing.
             return replace(exchange, steps=())
-        case LookedUp(page=page, reason=reason):
+        case events.LookedUp(page=page, reason=reason):
             step = f"{circled(event.step)}\u00a0page\u00a0{page}" + (f", {reason}" if reason else "")
-        case Expanded(page=page, by=OpenedBy.PERSON):
+        case events.Expanded(page=page, by=events.OpenedBy.PERSON):
             step = f"◆ page {page}, pinned by you"
-        case Unfit():
+        case events.Unfit():
             step = f"◇ {describe_unfit(event)}"
-        case Noted(text=text):
+        case events.Noted(text=text):
             step = f"✎ {text}"
-        case Stopped(reason=reason) if exchange.steps or reason is not StopReason.NOTHING_LEFT:
+        case events.Stopped(reason=reason) if exchange.steps or reason is not events.StopReason.NOTHING_LEFT:
             number = circled(1 + sum(step[0] in _CIRCLED for step in exchange.steps))
             step = f"{number}\u00a0{STOPPED[reason]}"
-        case AnswerDelta(text=text):
+        case events.AnswerDelta(text=text):
             return replace(exchange, answer=exchange.answer + text)
-        case Restarted(reason=reason):
+        case events.Restarted(reason=reason):
             return replace(exchange, answer="", notes=(*exchange.notes, f"Asked again: {reason}"))
-        case Answered():
+        case events.Answered():
             return replace(
                 exchange,
                 answer=event.answer,
@@ -126,7 +110,7 @@ def put_to(model: str, memory: str) -> str:
     return f"{model}, over the memory of {memory}." if model and memory and model != memory else ""
 
 
-def scope_of(started: Started) -> str:
+def scope_of(started: events.Started) -> str:
     """The part of the book and memory that a question covers, in words; empty for everything."""
     said = [started.choice] if started.choice else []
     if not started.complete and started.share_shown is None:

@@ -8,17 +8,8 @@ from textual.message import Message
 
 from gistread.memory.model import GistMemory, MemoryEntry, Page
 from gistread.readers.events import OpenedBy
+from gistread.tui import memory_blocks
 from gistread.tui.commands import Scope, bindings
-from gistread.tui.memory_blocks import (
-    Opening,
-    View,
-    Zoom,
-    empty_blocks,
-    entry_blocks,
-    offer_blocks,
-    part_blocks,
-    rest_blocks,
-)
 from gistread.tui.text import Block, LongText
 
 if TYPE_CHECKING:
@@ -42,9 +33,9 @@ class MemoryPane(LongText):
         """Pages were opened, closed or pinned, or the zoom changed."""
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(empty_blocks(View()), id=id, side_margin=1)
+        super().__init__(memory_blocks.empty_blocks(memory_blocks.View()), id=id, side_margin=1)
         self.memory: GistMemory | None = None
-        self.view = View()
+        self.view = memory_blocks.View()
         self._sizes: list[int] = []
         self._rest: list[Block] = []
         self._parts: Sequence[Node] = ()  # nodes shown when zoomed out
@@ -56,18 +47,20 @@ class MemoryPane(LongText):
         same = memory is not None and self.memory is not None and memory.size == self.memory.size
         pinned = self.view.pinned if same else set()
         self.memory = memory
-        self.view = View(here=self.view.here, reading=self.view.reading, pinned=pinned, zoom=self.view.zoom)
+        self.view = memory_blocks.View(
+            here=self.view.here, reading=self.view.reading, pinned=pinned, zoom=self.view.zoom
+        )
         self.cursor = memory is not None
         self._parts, self._lead = (), []
         self._draw()
 
-    def zoom_to(self, zoom: Zoom, parts: "Sequence[Node]" = (), offer: str = "") -> None:
+    def zoom_to(self, zoom: memory_blocks.Zoom, parts: "Sequence[Node]" = (), offer: str = "") -> None:
         """Change the zoom level, keeping the page. Zoomed out, `parts` stand for pages; `offer`: a line about them."""
         page = self._chosen_page()
         number = page.number if page else self.view.here
         again = zoom is self.view.zoom
         self.view.zoom = zoom
-        self._parts, self._lead = parts, offer_blocks(offer)
+        self._parts, self._lead = parts, memory_blocks.offer_blocks(offer)
         self._draw(keep_position=again)
         if number is not None and not again:
             self.set_cursor(self._key_of(number), scroll=False)
@@ -82,8 +75,8 @@ class MemoryPane(LongText):
         if self.view.zoom.coarse:
             self._redraw_rest()
         elif entry.page.number == len(self._sizes) + 1:
-            blocks = entry_blocks(self.memory, entry, self.view)
-            rest = rest_blocks(self.memory, self.view)
+            blocks = memory_blocks.entry_blocks(self.memory, entry, self.view)
+            rest = memory_blocks.rest_blocks(self.memory, self.view)
             self.splice(sum(self._sizes), len(self._rest), [*blocks, *rest])
             self._sizes.append(len(blocks))
             self._rest = rest
@@ -116,9 +109,9 @@ class MemoryPane(LongText):
 
     def open_page(self, number: int, by: OpenedBy, reason: str = "") -> None:
         """Show a page's own text, zooming in if necessary."""
-        self.view.opened[number] = Opening(by, reason)
+        self.view.opened[number] = memory_blocks.Opening(by, reason)
         if self.view.zoom.coarse:
-            self.zoom_to(Zoom.PAGE)
+            self.zoom_to(memory_blocks.Zoom.PAGE)
         self._redraw(number)
         self.post_message(self.Changed())
 
@@ -129,7 +122,7 @@ class MemoryPane(LongText):
 
     def toggle_page(self, number: int) -> None:
         """Open or close a page; if all pages show their text, go to it in the book."""
-        if self.view.zoom is Zoom.TEXT:
+        if self.view.zoom is memory_blocks.Zoom.TEXT:
             self.action_go_to_page()
             return
         if number in self.view.opened:
@@ -161,15 +154,15 @@ class MemoryPane(LongText):
     def _draw(self, *, keep_position: bool = False) -> None:
         memory = self.memory
         if memory is None:
-            self._sizes, self._rest = [], empty_blocks(self.view)
+            self._sizes, self._rest = [], memory_blocks.empty_blocks(self.view)
             self.show(self._rest, keep_position=keep_position)
             return
         if self.view.zoom.coarse:
-            items = [part_blocks(memory, part, self.view) for part in self._parts]
+            items = [memory_blocks.part_blocks(memory, part, self.view) for part in self._parts]
         else:
-            items = [entry_blocks(memory, entry, self.view) for entry in memory.entries]
+            items = [memory_blocks.entry_blocks(memory, entry, self.view) for entry in memory.entries]
         self._sizes = [len(blocks) for blocks in items]
-        self._rest = rest_blocks(memory, self.view)
+        self._rest = memory_blocks.rest_blocks(memory, self.view)
         self.show([*self._lead, *(block for item in items for block in item), *self._rest], keep_position=keep_position)
 
     def _part_of(self, number: int) -> int:
@@ -188,16 +181,16 @@ class MemoryPane(LongText):
         if at >= len(self._sizes):
             return
         if coarse:
-            blocks = part_blocks(self.memory, self._parts[at], self.view)
+            blocks = memory_blocks.part_blocks(self.memory, self._parts[at], self.view)
         else:
-            blocks = entry_blocks(self.memory, self.memory.entry(number), self.view)
+            blocks = memory_blocks.entry_blocks(self.memory, self.memory.entry(number), self.view)
         self.splice(len(self._lead) + sum(self._sizes[:at]), self._sizes[at], blocks)
         self._sizes[at] = len(blocks)
 
     def _redraw_rest(self) -> None:
         if self.memory is None:
             return
-        rest = rest_blocks(self.memory, self.view)
+        rest = memory_blocks.rest_blocks(self.memory, self.view)
         if rest != self._rest:
             self.splice(len(self._lead) + sum(self._sizes), len(self._rest), rest)
             self._rest = rest

@@ -3,23 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gistread.readers.events import (
-    Branched,
-    LookedUp,
-    Noted,
-    PartRead,
-    PathEnded,
-    Planned,
-    ReaderEvent,
-    Shown,
-    Stopped,
-    StopReason,
-    TeamFormed,
-    TurnedBack,
-    Unfit,
-    Visited,
-    Walked,
-)
+from gistread.readers import events
 from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, counted
 
 if TYPE_CHECKING:
@@ -39,7 +23,7 @@ class Passages:
     places: tuple[tuple[int, int], ...]
 
     @classmethod
-    def of(cls, shown: Shown) -> "Passages":
+    def of(cls, shown: events.Shown) -> "Passages":
         return cls(tuple(place for place in shown.places if place[1] > place[0]))
 
     @property
@@ -76,9 +60,9 @@ class Passages:
 
 # Endings that are worth a line.
 ENDED = {
-    StopReason.LIMIT: "ended: step limit reached",
-    StopReason.WINDOW: "ended: the model's window is full",
-    StopReason.PERSON: "ended: stopped by you",
+    events.StopReason.LIMIT: "ended: step limit reached",
+    events.StopReason.WINDOW: "ended: the model's window is full",
+    events.StopReason.PERSON: "ended: stopped by you",
 }
 
 
@@ -93,28 +77,37 @@ class Work:
     def __bool__(self) -> bool:
         return self.section is not None or self.passages is not None
 
-    def after(self, event: ReaderEvent) -> "Work":
-        if isinstance(event, Shown):
+    def after(self, event: events.ReaderEvent) -> "Work":
+        if isinstance(event, events.Shown):
             return replace(self, passages=Passages.of(event))
         section = self.section or _begun(event)
         if section is None:
             return self
-        ended = ENDED.get(event.reason, "") if isinstance(event, Stopped) else self.ended
+        ended = ENDED.get(event.reason, "") if isinstance(event, events.Stopped) else self.ended
         return replace(self, section=section.after(event), ended=ended)
 
-    def tells(self, event: ReaderEvent) -> bool:
+    def tells(self, event: events.ReaderEvent) -> bool:
         """Whether a line already shows this event."""
         shown = self.section.SHOWS if self.section else ()
         match event:
-            case Unfit():
-                return Unfit in shown
-            case LookedUp(path=path):
-                return path > 0 or LookedUp in shown
-            case Noted(path=path, start=start, end=end):
-                return path > 0 or (Noted in shown and end > start)
-            case Stopped():
+            case events.Unfit():
+                return events.Unfit in shown
+            case events.LookedUp(path=path):
+                return path > 0 or events.LookedUp in shown
+            case events.Noted(path=path, start=start, end=end):
+                return path > 0 or (events.Noted in shown and end > start)
+            case events.Stopped():
                 return self.section is not None
-        return isinstance(event, Walked | TurnedBack | Branched | Planned | Visited | PathEnded | PartRead)
+        return isinstance(
+            event,
+            events.Walked
+            | events.TurnedBack
+            | events.Branched
+            | events.Planned
+            | events.Visited
+            | events.PathEnded
+            | events.PartRead,
+        )
 
     def summary(self, places: Places) -> str:
         said = [self.section.summary()] if self.section else []
@@ -133,22 +126,22 @@ class Work:
         return self.section.current if self.section else None
 
 
-def _begun(event: ReaderEvent) -> "Section | None":
+def _begun(event: events.ReaderEvent) -> "Section | None":
     match event:
-        case Branched():
+        case events.Branched():
             from gistread.tui.work.walk import Walk
 
             return Walk()
-        case Planned():
+        case events.Planned():
             from gistread.tui.work.paths import Paths
 
             return Paths.of(event)
-        case TeamFormed():
+        case events.TeamFormed():
             from gistread.tui.work.team import Team
 
             return Team.of(event)
-        case PartRead() | Noted(path=0):
-            if isinstance(event, Noted) and event.end <= event.start:
+        case events.PartRead() | events.Noted(path=0):
+            if isinstance(event, events.Noted) and event.end <= event.start:
                 return None
             from gistread.tui.work.notebook import Notebook
 

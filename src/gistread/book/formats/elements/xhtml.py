@@ -8,6 +8,7 @@ from itertools import islice
 from lxml import etree
 
 from gistread.book import inline
+from gistread.book.formats.elements import semantics
 from gistread.book.formats.elements.collector import Collector
 from gistread.book.formats.elements.equations import equation_text
 from gistread.book.formats.elements.inline_elements import (
@@ -28,21 +29,6 @@ from gistread.book.formats.elements.pictures import (
     is_picture_object,
     picture_of,
     svg_pictures,
-)
-from gistread.book.formats.elements.semantics import (
-    BLOCKS,
-    HEADINGS,
-    NON_TEXT_TYPES,
-    NOTES_TYPES,
-    SKIPPED,
-    is_caption,
-    is_data_table,
-    is_figure,
-    is_hidden,
-    is_note,
-    is_reference,
-    is_verse,
-    types_of,
 )
 from gistread.book.formats.elements.stylesheets import StyleSheet, merge_sheets, read_sheet
 from gistread.book.inline import InlineMark
@@ -112,7 +98,7 @@ class _Walker:
 
     def element(self, element: etree._Element, context: Context) -> None:
         name = local_name(element)
-        if not name or name in SKIPPED:
+        if not name or name in semantics.SKIPPED:
             return
         if self._depth > MOST_NESTED:
             self._collector.text(f" {' '.join(map(str, element.itertext()))} ")
@@ -125,13 +111,13 @@ class _Walker:
         self._depth -= 1
 
     def _described(self, element: etree._Element, name: str, context: Context) -> None:
-        types = types_of(element)
-        if types & NON_TEXT_TYPES or (is_hidden(element) and not types & NOTES_TYPES):
+        types = semantics.types_of(element)
+        if types & semantics.NON_TEXT_TYPES or (semantics.is_hidden(element) and not types & semantics.NOTES_TYPES):
             # Links may lead to invisible elements: an index refers to printed page numbers.
             for inner in islice(element.iter(), _MOST_HIDDEN_ANCHORS):
                 self._anchor(inner)
             return
-        marks = (block_styles_of if name in BLOCKS else styles_of)(element, name, self.sheet)
+        marks = (block_styles_of if name in semantics.BLOCKS else styles_of)(element, name, self.sheet)
         before, language = self.language, language_of(element)
         if language and not is_same_language(language, before or language):
             marks = (*marks, InlineMark(language=language))
@@ -142,7 +128,7 @@ class _Walker:
     def _known(
         self, element: etree._Element, name: str, types: frozenset[str], marks: tuple[InlineMark, ...], context: Context
     ) -> None:
-        if name not in BLOCKS:
+        if name not in semantics.BLOCKS:
             self._anchor(element)
             self._inline(element, name, types, marks, context)
             return
@@ -154,7 +140,7 @@ class _Walker:
         self._collector.end(marks)
         last = len(self.paragraphs)
         if last > first:
-            if is_note(element, types):
+            if semantics.is_note(element, types):
                 self.notes.append((first, last))
             for value in _ids_of(element):
                 self.ends.setdefault(value, last)
@@ -194,11 +180,11 @@ class _Walker:
             self._table(element, inner)
         elif name == "hgroup":
             self._heading_group(element, inner)
-        elif inner.verse and is_verse(element, types):
+        elif inner.verse and semantics.is_verse(element, types):
             self._stanzas(element, inner)
-        elif is_figure(element, name):
+        elif semantics.is_figure(element, name):
             self._figure(element, inner)
-        elif is_caption(element, name):
+        elif semantics.is_caption(element, name):
             self._caption(element, inner)
         else:
             self._children(element, inner)
@@ -217,7 +203,7 @@ class _Walker:
         self._marker = ""
 
     def _table(self, element: etree._Element, context: Context) -> None:
-        if self._in_cell or not is_data_table(element):
+        if self._in_cell or not semantics.is_data_table(element):
             # A layout table, or cells with texts of their own: read cell by cell.
             self._children(element, context)
             self.flush(context)
@@ -242,7 +228,9 @@ class _Walker:
         return self._collector.end_cell(start)
 
     def _heading_group(self, element: etree._Element, context: Context) -> None:
-        level = next((HEADINGS[local_name(e)] for e in element.iter() if local_name(e) in HEADINGS), 1)
+        level = next(
+            (semantics.HEADINGS[local_name(e)] for e in element.iter() if local_name(e) in semantics.HEADINGS), 1
+        )
         inner = replace(context, kind=ParagraphKind.HEADING, level=level)
         for child in element:
             self.flush(inner)
@@ -274,7 +262,7 @@ class _Walker:
         """Pictures without a description get the figure's caption, wherever that stands."""
         before, self._captioned = self._captioned, None
         within = [(each, local_name(each)) for each in element.iter(etree.Element)]
-        if any(is_caption(each, name) and plain_text(each) for each, name in within):
+        if any(semantics.is_caption(each, name) and plain_text(each) for each, name in within):
             pictures = (picture_of(each) for each, name in within if name in ("img", "image"))
             self._captioned = [InlineMark(image=each.source) for each in pictures if each.source and not each.words]
         self._children(element, context)
@@ -327,7 +315,7 @@ class _Walker:
             collector.text(equation_text(element))
         elif name == "ruby":
             collector.text(_ruby(element))
-        elif name in ("a", "sup") and is_reference(element, name, types):
+        elif name in ("a", "sup") and semantics.is_reference(element, name, types):
             self._reference(element)
         else:
             if address := href_of(element, name):
