@@ -223,6 +223,5 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 
 
 def _inline(text: str) -> str:
-    """Escape text from books and models: no formatting, links or terminal controls."""
     text = _SPECIAL.sub(r"\\\1", _CONTROL.sub("\ufffd", text))
     return _NUMBER_AT_START.sub(r"\1\\", _SIGN_AT_START.sub(r"\1\\", text))

@@ -180,7 +180,6 @@ def _by_content(text: str, suffix: str) -> ReadableFormat:
 
 
 def _is_markdown(text: str) -> bool:
-    """Whether a text without a Markdown name is evidently Markdown: headings and other signs."""
     if _FRONT_MATTER.match(text):
         return True
     headings = len(_HEADING_LINE.findall(text))

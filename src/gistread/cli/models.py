@@ -156,7 +156,6 @@ def _lines(model: ModelFile, free_bytes: int, chosen: ModelSource | None, result
 
 
 def _chosen() -> ModelSource | None:
-    """The default model; problems with the settings are reported, and the list goes on."""
     try:
         model = load_config(default_paths().config_file).model
         return find_source(model) if model else None

@@ -117,7 +117,6 @@ def _with_action(words: Sequence[str], default: str) -> Sequence[str]:
 
 
 def _misspelt(argv: Sequence[str]) -> str:
-    """The command closest to the first word, if that is a bare word and no file."""
     if not argv or not argv[0].isalpha() or Path(argv[0]).exists():
         return ""
     return next(iter(difflib.get_close_matches(argv[0], _COMMANDS, n=1)), "")

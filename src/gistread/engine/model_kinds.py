@@ -77,7 +77,6 @@ def check_writes_text(header: GgufHeader) -> None:
 
 
 def _other(header: GgufHeader) -> str:
-    """Why a file cannot be used at all; empty if it can."""
     if header.contains == "imatrix":
         return "it is an importance matrix, not a model"
     if header.architecture in _SOUND:
@@ -194,5 +193,4 @@ def prefixes_of(header: GgufHeader) -> Prefixes:
 
 
 def _words(name: str, title: str) -> str:
-    """File name and title, in lower case with words joined by hyphens."""
     return re.sub(r"[\s_]+", "-", f"{name} | {title}".casefold())

@@ -124,7 +124,6 @@ def _files_under(folder: Path) -> Iterator[Path]:
 
 
 def _described_by_jan(folder: Path) -> Iterator[FoundModel]:
-    """Models imported into Jan, whose model.yml points to the file."""
     for description in sorted((folder / "llamacpp" / "models").glob("**/model.yml")):
         try:
             said = _MODEL_PATH.search(description.read_bytes()[:100_000].decode("utf-8", "replace"))
@@ -234,7 +233,6 @@ def _lm_studio(home: Path) -> Iterator[Path]:
 
 
 def _gpt4all(home: Path, cache: Path, data: Path) -> Iterator[Path]:
-    """Its documented folders, the one in its settings, and that of its Python package."""
     config = _from_environment("XDG_CONFIG_HOME") or home / ".config"
     lines = (line.partition("=") for line in _text(config / "nomic.ai" / "GPT4All.ini").splitlines())
     yield from _absolute(*(value.strip().strip('"') for name, _, value in lines if name.strip() == "modelPath"))

@@ -104,7 +104,6 @@ def read_outcomes(path: Path) -> dict[Key, AnsweredQuestion]:
 
 
 def _read(path: Path) -> tuple[dict[Key, AnsweredQuestion], int]:
-    """The outcomes, the later of two for the same key; and the bytes of whole lines."""
     known: dict[Key, AnsweredQuestion] = {}
     length = 0
     with path.open("rb") as file:

@@ -200,7 +200,6 @@ class _Text:
         self.unready: dict[str, EngineError] = {}  # Why a reader cannot be asked, by reader
 
     async def ready_for(self, reader: str) -> AsyncGenerator[MemoryProgress | ArtifactBuilt, None]:
-        """Build the memory and artifacts for a reader; errors become those of its questions."""
         if not METHODS[reader].uses_memory:
             return
         try:

@@ -62,7 +62,6 @@ def _text(path: Path, volumes: Sequence[Path], title: str | None, authors: Seque
 
 
 def _reference(path: Path, book: Path) -> str:
-    """A path as the series file names it: relative to its folder if inside, otherwise absolute."""
     folder, whole = path.absolute().resolve().parent, book.absolute()
     inside = whole.parent.resolve() / whole.name
     named = inside.relative_to(folder) if inside.is_relative_to(folder) else whole

@@ -52,7 +52,6 @@ def _by_letters(place: TextQuote, text: SearchableText, near: int) -> tuple[int,
 
 
 def _occurrence(text: str, exact: str, prefix: str, suffix: str, near: int) -> tuple[int, int] | None:
-    """The occurrence with the best matching context, then the nearest; None if that is ambiguous."""
     best: tuple[float, int, int] | None = None
     at = text.find(exact)
     while at >= 0:
@@ -159,7 +158,6 @@ def _likely_shift(sought: list[str], first: int, words: "_Words", near: int) -> 
 
 
 def _run(sought: list[str], at: int) -> tuple[int, str] | None:
-    """Words from `at` on, joined until they are unlikely to recur by chance."""
     for count in range(2, _SEED_WORDS + 1):
         if at + count > len(sought):
             return None

@@ -57,7 +57,6 @@ class Artifact:
 
 
 async def _outgrows_window(memory: GistMemory, models: ArtifactModels) -> bool:
-    """Whether the gists leave no room in the engine's window for open pages and an answer."""
     if not memory.entries:
         return False
     engine = models.engine

@@ -59,7 +59,6 @@ class _Keys:
         self._terms = Terms(language)
 
     def of(self, element: str) -> str:
-        """The key of an element; empty if nothing of it counts."""
         words = [word.removesuffix("'s").strip("'") for word in self._terms.words(element)]
         counted = [word for word in words if word not in ARTICLES] or words
         return " ".join(folded(self._terms.stem(word)) for word in counted if word)

@@ -167,7 +167,6 @@ CUT_PAGE_WORDS = 80  # Length of the gist of a page cut at the spoiler bound
 
 
 def _book_until(book: Book, offset: int) -> Book:
-    """The beginning of a book, without title, authors and the titles of its volumes."""
     text = book.text[:offset]
     volumes = tuple(replace(one, title="", end=min(one.end, offset)) for one in book.volumes if one.heading < offset)
     for number, volume in enumerate(volumes, start=1):

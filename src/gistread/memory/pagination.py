@@ -206,7 +206,6 @@ def _units(book: Book, start: int, end: int, max_words: int, *, whole_words: int
 def _divided(
     text: str, start: int, paragraph: Paragraph, end: int, max_words: int, whole_words: int
 ) -> Iterator[_Unit]:
-    """The paragraph from `start` as one unit if it is short enough, else as sentences or pieces of them."""
     most_characters = max_words * CHARACTERS_PER_WORD
     heading = paragraph.kind is ParagraphKind.HEADING
     if paragraph.end - start <= most_characters:
@@ -237,7 +236,6 @@ def _sentences(text: str, start: int, stop: int, end: int, window: int) -> Itera
 
 
 def _pieces(text: str, start: int, end: int, max_words: int) -> Iterator[_Unit]:
-    """A sentence, divided between words (anywhere without spaces) if it is longer than a page."""
     most_characters = max_words * CHARACTERS_PER_WORD
     while start < end:
         stop = min(end, start + most_characters)

@@ -86,7 +86,6 @@ async def split_into_chunks(
 
 
 def _pieces(book: Book, start: int, end: int) -> Iterable[tuple[int, int, bool]]:
-    """Paragraphs, long ones split into sentences: start, end, whether it is a heading."""
     for paragraph in book.paragraphs_between(start, end):
         first, last = max(start, paragraph.start), min(end, paragraph.end)
         text = book.text[first:last]

@@ -99,7 +99,6 @@ class SinglePass:
         return page, attempts, usage
 
     async def _show(self, start: int) -> Passage:
-        """Bring the passage from `start` into the window, which restarts or shows less when it is full."""
         size = self._size
         fresh = self._window.begin == start
         task_tokens = await longer_task(self._engine, self._gist, "single_pass_pause", _TASK_TOKENS)

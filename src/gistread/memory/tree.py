@@ -153,7 +153,6 @@ def _derived(memory: GistMemory, pages: PageRange) -> DerivedRecords:
 
 
 def _known(memory: GistMemory, pages: PageRange, text: str) -> Gist | None:
-    """The stored summary of this text; a text too short to be shortened is its own."""
     if is_short(text):
         return Gist(text, count_words(text), GistSource.VERBATIM)
     match _derived(memory, pages).get(_KIND, _key(memory, text)):
@@ -249,7 +248,6 @@ def _section(pages: Sequence[_Placed], depth: int) -> PageRange:
 
 
 def _volume(pages: Sequence[_Placed]) -> PageRange:
-    """A volume of a series: the shape of its own book, after its title page."""
     (title, _), *inside = pages
     page = PageRange(0, title, title)
     if not inside:

@@ -111,7 +111,6 @@ async def ranked(question: str, passages: Sequence[Passage], book: Book) -> list
 async def _fill(
     wanted: Sequence[Passage], book: Book, room: int, count: CountTokens, measure: CountTokens
 ) -> list[Passage]:
-    """The first of the `wanted` passages that fit `room` tokens by `measure`, joined."""
     chosen: list[Passage] = []
     left = room
     for start, end in wanted:

@@ -115,7 +115,6 @@ async def _walk(search: Search, path: Path, steering: Steering) -> AsyncGenerato
 
 
 async def _read_facts(search: Search, path: Path, steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
-    """Read the facts of this element and queue the pages wanted in full."""
     path.steps += 1
     all_facts = [fact for fact in path.element.facts if fact.page not in steering.refused]
     facts = await asyncio.to_thread(nearest, search, all_facts, _FACTS_SHOWN)

@@ -92,7 +92,6 @@ async def gists(
 async def _choose_page(
     search: Search, steering: Steering, task: str, lookups: Sequence[int], named: Sequence[int] = ()
 ) -> int | StopReason:
-    """The next page that the model asks for, or why there is none. `named` pages begin its answer."""
     window = search.window
     while True:
         if steering.stop:
@@ -122,7 +121,6 @@ async def _choose_page(
 
 
 async def _reason(search: Search, page: int) -> str:
-    """The model's reason for this page in one line, as a continuation of its choice."""
     begun = prompts.load("lookup_reason").fill(page=page)
     prompt = (*search.prompt("lookup"), Message("assistant", begun))
     max_tokens = min(REASON_TOKENS, search.options.answer_tokens)

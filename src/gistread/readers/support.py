@@ -126,7 +126,6 @@ class _Check:
         return len(new & terms), len(self._asked & terms)
 
     def _foreign(self, text: str) -> tuple[str, ...]:
-        """Names, numbers and quotations that neither the text nor the question has."""
         names, _ = foreign_names(Draft(text, self._text, before=self._question))
         found = [name for name in names if not name[0].isdigit() or _is_telling(name)]
         for quotation in _QUOTATION.findall(text):
@@ -141,7 +140,6 @@ class _Check:
         return self._words
 
     def _quote(self, new: frozenset[str], window: list[_Sentence]) -> Citation | None:
-        """The sentence of the book that shares most words with the statement; None if none shares any."""
         if window and not window[0].end and window[0].page:
             page = window[0].page
             window = [self._sentence(*place) for place in sentences_of(self._memory, page.start, page.end)]

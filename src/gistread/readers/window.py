@@ -126,7 +126,6 @@ async def lay_out(
 
 
 def _tree_and_weights(question: str, memory: GistMemory, here: int | None) -> tuple[Node, list[float]]:
-    """The current tree, and how much each page matters for this question. Run it in a thread."""
     documents = [f"{entry.gist.text}\n{memory.text_of(entry.page)}" for entry in memory.entries]
     return current_tree(memory), page_weights(Ranker(documents, memory.book.language).scores(question), here)
 

@@ -27,12 +27,11 @@ from gistread.readers.registry import METHODS
 from gistread.session import events as told
 from gistread.session.actor import Actor
 from gistread.session.answer import Question
-from gistread.session.artifacts import Artifacts
 from gistread.session.events import Obstacle, ReadingState, SessionEvent
+from gistread.session.jobs import Artifacts, BookReading
 from gistread.session.machine import UNDER_WAY, Job, Signal, Situation, after, jobs_for
 from gistread.session.memory_choice import MemoryChoice
 from gistread.session.models import MakeEngine, ModelPair, check_once
-from gistread.session.reading import BookReading
 
 Listener = Callable[[SessionEvent], None]
 log = logging.getLogger("gistread.session")

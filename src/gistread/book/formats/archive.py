@@ -92,7 +92,6 @@ def _fold_path(name: str) -> str:
 
 
 def _check_directory(stream: BinaryIO) -> None:
-    """Reject a directory that would fill the memory."""
     size = stream.seek(0, 2)
     stream.seek(max(0, size - _END_RECORD_BYTES - _COMMENT_BYTES))
     tail = stream.read()

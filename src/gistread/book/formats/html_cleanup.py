@@ -136,7 +136,6 @@ def mark_backlinks(root: etree._Element) -> None:
 
 
 def _is_over_notes(rule: etree._Element) -> bool:
-    """Whether a rule separates notes from the text; it is not a scene break."""
     around = (rule, rule.getparent(), rule.getnext())
     return any(element is not None and classes_of(element) & _NOTES_CLASSES for element in around)
 

@@ -54,7 +54,6 @@ def read_markdown(data: bytes, name: str) -> Book:
 
 
 def _slug(title: str) -> str:
-    """Anchor of a heading as most Markdown viewers build it."""
     return _SLUG_DROPPED.sub("", title.strip().lower()).replace(" ", "-")
 
 
@@ -80,7 +79,6 @@ def split_front_matter(text: str) -> tuple[str, Metadata]:
 
 
 def _texts(value: object) -> list[str]:
-    """The texts in a value: a text, a list of texts, or a list of mappings with a name."""
     if isinstance(value, dict):
         value = value.get("name") or value.get("text")
     if isinstance(value, list):

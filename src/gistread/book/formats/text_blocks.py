@@ -118,7 +118,6 @@ def _groups(lines: Iterable[str]) -> Iterator[tuple[list[str], int]]:
 
 
 def _line_blocks(lines: Iterable[str]) -> Iterator[TextBlock]:
-    """Each line is a paragraph, except lines indented together."""
     for group, gap in _groups(lines):
         for set_in, run in groupby(group, key=lambda line: line.startswith("  ")):
             together = tuple(run)

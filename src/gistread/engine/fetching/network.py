@@ -97,7 +97,6 @@ def new_client(network: Network) -> "httpx2.AsyncClient":
 
 @functools.cache
 def _certificates() -> ssl.SSLContext:
-    """Read once, since it is slow."""
     import httpx2
 
     return httpx2.create_ssl_context()

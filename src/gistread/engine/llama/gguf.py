@@ -184,7 +184,6 @@ def _most(weights: Mapping[str, int]) -> str:
 
 
 def _name(path: Path, contents: Contents) -> str:
-    """The file's name; for a blob named by its hash, the name in the header."""
     stem = path.stem
     return contents.text("general.name") or stem if stem.startswith("sha256-") else stem
 

@@ -128,7 +128,6 @@ class Connection:
 
     @contextlib.contextmanager
     def _failures(self) -> Iterator[None]:
-        """Translate exceptions of the HTTP library and timeouts."""
         import httpx2
 
         try:

@@ -91,7 +91,6 @@ async def _listed(connection: Connection, address: ServerAddress) -> tuple[str, 
 
 
 def _select(address: ServerAddress, listed: list[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """The listed model with the name in the address or an unambiguous part of it; without a name, the only one."""
     wanted = address.model.casefold()
     texts = [one for one in listed if "embed" not in one["id"].casefold()] or listed
     if not wanted:
@@ -147,7 +146,6 @@ async def _with_details(connection: Connection, found: DiscoveredModel, entry: M
 
 
 async def _recognized(connection: Connection, found: DiscoveredModel) -> DiscoveredModel:
-    """Recognize a server by endpoints that only one program has."""
     props = await _query(connection, f"{found.root}/props")
     if _field(props, "default_generation_settings") is not None:
         return replace(found, dialect=LLAMA_SERVER)

@@ -138,7 +138,6 @@ def _entity(problem: Problem) -> Entity | None:
 
 
 def _can_be_swapped(problem: Problem, old: Entity) -> bool:
-    """Whether the needles contain the answer, under one name only, and the question does not."""
     texts = [f"{passage.title}\n{passage.text}" for passage in problem.supporting]
     if any(names(problem.question, name) for name in told_by(old)) or not any(names(text, old.name) for text in texts):
         return False

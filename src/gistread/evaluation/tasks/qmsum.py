@@ -43,7 +43,6 @@ def _document(record: Record, number: int) -> Document:
 
 
 def _spoken(content: str) -> str:
-    """The words of a turn in normal spelling; empty if there is only noise."""
     words = " ".join(_NOISE.sub(" ", content).split())
     words = _PARTED.sub("", _SPELT.sub(lambda spelt: spelt[0].replace("_", ""), words))
     return words if re.search(r"\w", words) else ""

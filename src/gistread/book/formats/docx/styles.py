@@ -121,7 +121,6 @@ def read_styles(root: etree._Element | None) -> Styles:
 
 
 def _chain(element: etree._Element, elements: Mapping[str, etree._Element]) -> list[etree._Element]:
-    """A style and its ancestors, the nearest first."""
     chain: list[etree._Element] = []
     below: etree._Element | None = element
     while below is not None and below not in chain and len(chain) < _DEEPEST:

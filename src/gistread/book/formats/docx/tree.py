@@ -255,7 +255,6 @@ def _add_scene_breaks(root: etree._Element) -> None:
 
 
 def _marker(properties: etree._Element | None, style: ParagraphStyle, numbering: Numbering) -> "tuple[str, int] | None":
-    """Number or bullet of a paragraph and its list level; None if it is in no list."""
     own = inherit_numbering(numbering_of(properties), style.numbering)
     if own is None or own[0] in ("", "0"):
         return None

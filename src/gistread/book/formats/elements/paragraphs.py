@@ -112,7 +112,6 @@ def _preformatted(collected: CollectedText) -> list[str]:
 
 
 def _expanded(line: str) -> str:
-    """Expand tabs without counting marks as columns."""
     first, *others = line.split("\t")
     for other in others:
         first += " " * (_TAB_COLUMNS - len(inline.strip_marks(first)) % _TAB_COLUMNS) + other

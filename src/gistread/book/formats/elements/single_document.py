@@ -116,7 +116,6 @@ def _chapters(
 
 
 def _title_heading(paragraphs: Sequence[ParsedParagraph], starts: Collection[int]) -> str:
-    """The first heading if it is the title of the whole rather than of the first chapter."""
     first = next(
         (index for index, paragraph in enumerate(paragraphs[:3]) if paragraph.kind is ParagraphKind.HEADING), None
     )

@@ -157,7 +157,6 @@ class _Walker:
         self._marker = ""
 
     def _anchor(self, element: etree._Element) -> None:
-        """Record an id at the current or next paragraph."""
         for value in _ids_of(element):
             if value not in self.anchors:
                 self.anchors[value] = len(self.paragraphs)
@@ -239,7 +238,6 @@ class _Walker:
             self.flush(inner)
 
     def _stanzas(self, element: etree._Element, context: Context) -> None:
-        """A poem or stanza; lines in elements of their own become one paragraph."""
         first, known = len(self.paragraphs), len(self._ids)
         self._children(element, context)
         self.flush(context)

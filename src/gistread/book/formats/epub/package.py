@@ -206,7 +206,6 @@ def _first_picture(archive: Archive, path: str) -> str:
 
 
 def _text_path(item: _Item, items: dict[str, _Item]) -> str:
-    """Path of the text that an item is or falls back to, without scripts if possible; empty if there is none."""
     chain = [item]
     while (following := items.get(chain[-1].fallback)) and following not in chain:
         chain.append(following)
@@ -330,7 +329,6 @@ def _identifier(element: etree._Element, kind: str) -> str:
 
 
 def _is_isbn(number: str) -> bool:
-    """Whether the check digit is right."""
     if len(number) == 13 and number.isdigit():
         return sum(int(digit) * (3 if at % 2 else 1) for at, digit in enumerate(number)) % 10 == 0
     if len(number) == 10 and number[:9].isdigit():

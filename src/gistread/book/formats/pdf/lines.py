@@ -226,7 +226,6 @@ def _gutter(segments: list[_Segment], known: float | None) -> float | None:
 
 
 def _joined(segments: list[_Segment], x: float) -> list[_Segment]:
-    """Join the segments of a row on one side of `x`: a line may be written word by word."""
     ordered = sorted(segments, key=lambda one: (one.left >= x, -round(one.baseline), one.left))
     grouped = groupby(ordered, key=lambda one: (one.left >= x, round(one.baseline)))
     rows = [list(row) for _, row in grouped]

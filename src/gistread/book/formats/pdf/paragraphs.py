@@ -94,7 +94,6 @@ def _breaks_off(block: Block) -> bool:
 
 
 def _continuation(last: Block, own: Sequence[Block], layout: PageLayout) -> Block | None:
-    """The block of a column that continues `last`: its first, or the first after a figure."""
     running = [block for block in own if not _is_float(block)]
     for index, block in enumerate(running):
         if _continues(last, block, layout):
@@ -191,7 +190,6 @@ def _is_short(above: Line, below: Line, right: float) -> bool:
 
 
 def _has_hanging_indent(lines: Sequence[Line], index: int, right: float) -> bool:
-    """Whether indented lines nearby continue their paragraph (hanging indent), as in references."""
     continuing = starting = 0
     low, high = max(1, index - _WINDOW), min(len(lines), index + _WINDOW + 1)
     for above, line in zip(lines[low - 1 : high - 1], lines[low:high], strict=True):

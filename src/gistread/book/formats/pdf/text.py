@@ -94,7 +94,6 @@ def _styles(line: Line, run: TextRun, kind: ParagraphKind, layout: PageLayout) -
 
 
 def _linked(run: TextRun, text: str, styles: frozenset[Style], areas: Sequence[LinkArea]) -> Iterator[StyledText]:
-    """Split a run by the links it lies in, assuming letters of equal width."""
     if not areas:
         yield StyledText(text, styles)
         return

@@ -128,7 +128,6 @@ class Worker:
         )
 
     def _take_messages(self) -> None:
-        """Take everything that has arrived; wait for a message if there is nothing to do."""
         wait = self._scheduler is None or self._scheduler.idle
         while True:
             try:

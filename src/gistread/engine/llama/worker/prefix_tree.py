@@ -118,7 +118,6 @@ class PrefixTree:
         return path[::-1]
 
     def _split(self, node: _Node, at: int) -> None:
-        """Split a node after `at` tokens; its holders hold both halves."""
         rest = _Node(node.tokens[at:], node, set(node.holders), node.children)
         for child in rest.children:
             child.parent = rest

@@ -152,7 +152,6 @@ class Slots:
         return int(self._offload.pinnable_bytes() / token_bytes) if self._offload is not None and token_bytes else 0
 
     def _restore_from_file(self, request: Request) -> None:
-        """Restore the stable beginning of a request from disk unless it is in memory. Tried once a request."""
         stable = request.prompt[: request.stable]
         idle = self._idle()
         if request.cache_file_tried or self._cache_files is None or len(stable) < LEAST_TOKENS or not idle:

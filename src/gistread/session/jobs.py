@@ -1,0 +1,129 @@
+"""The long jobs of a session, reading the book and building artifacts: a stop keeps everything finished."""
+
+import time
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import replace
+
+from gistread.engine.protocol import Engine, Priority
+from gistread.memory.artifacts import ARTIFACTS, ArtifactModels
+from gistread.memory.estimate import UNKNOWN_PACE, Pace, RemainingWork, expected_pace, pace_of, seconds_to_read
+from gistread.memory.model import GistMemory, Page
+from gistread.memory.reading import PageAhead, PageFound, PageRead, ReadingPlan, characters_left, read_book
+from gistread.memory.sizes import TOKENS_PER_WORD, measure_tokens_per_word
+from gistread.memory.writer import MemoryWriter
+from gistread.session.events import ActivityChanged, ArtifactGrown, ArtifactProgress, Notice, PageStarted, SessionEvent
+
+
+class BookReading:
+    def __init__(self, tell: Callable[[SessionEvent], None]) -> None:
+        self._tell = tell
+        self.page: Page | None = None  # The next page, while its gist is being made
+        self.seconds_left: float | None = None  # For what is left of the plan
+        self.plan = ReadingPlan()
+        self.tokens_per_word = TOKENS_PER_WORD  # Tokens per word of the book, measured once a model is loaded
+        self._expected: Pace = UNKNOWN_PACE
+
+    async def expect(self, writer: MemoryWriter, engine: Engine) -> None:
+        """Estimate how long the plan takes. Raises EngineError."""
+        memory = writer.memory
+        if not memory.complete:
+            self.tokens_per_word = await measure_tokens_per_word(memory.book, engine)
+        self._expected = expected_pace(engine.info, memory.method.mode, self.tokens_per_word)
+        self._estimate(writer)
+
+    async def run(self, writer: MemoryWriter, engine: Engine) -> None:
+        """Read what is planned. Raises EngineError."""
+        notice, found = writer.notice, list[Page]()
+        try:
+            async for event in read_book(writer, engine, priority=Priority.BACKGROUND, plan=self.plan):
+                match event:
+                    case PageFound(page=page):
+                        found.append(page)
+                        if page.number:
+                            self._tell(event)
+                    case PageRead(entry=entry) | PageAhead(entry=entry):
+                        found = [page for page in found if page.start != entry.page.start]
+                        self.page = None
+                        self._estimate(writer)
+                        self._tell(event)
+                        self._tell(ActivityChanged())
+                if writer.notice != notice:
+                    notice = writer.notice
+                    self._tell(Notice(notice, is_problem=True))
+                if found and self.page is None:
+                    self.page = found[0]
+                    self._tell(PageStarted(self.page))
+        finally:
+            self.page = None
+
+    def _estimate(self, writer: MemoryWriter) -> None:
+        pace = pace_of(writer.all_entries(), self._expected)
+        self.seconds_left = seconds_to_read(writer.memory, pace, characters_left(writer, self.plan))
+
+
+class Artifacts:
+    def __init__(self, tell: Callable[[SessionEvent], None]) -> None:
+        self._tell = tell
+        self._wanted: dict[str, None] = {}
+        self.paused = False  # Paused by the user
+        self.progress: ArtifactProgress | None = None
+
+    @property
+    def due(self) -> bool:
+        return bool(self._wanted) and not self.paused
+
+    def want(self, *names: str) -> None:
+        """Add these artifacts (`memory/artifacts.py`) to the queue."""
+        self._wanted.update(dict.fromkeys(names))
+
+    def forget(self) -> None:
+        self._wanted.clear()
+        self.paused = False
+        self._set(None)
+
+    def pause(self) -> None:
+        """Pause until `resume`; progress stays visible."""
+        self.paused = bool(self._wanted)
+        self._set(replace(self.progress, paused=True, seconds_left=None) if self.progress else None)
+
+    def resume(self) -> None:
+        self.paused = False
+        self._set(replace(self.progress, paused=False) if self.progress else None)
+
+    async def run(self, memory: GistMemory, models: ArtifactModels) -> None:
+        """Build the missing parts of all queued artifacts. Raises GistreadError."""
+        try:
+            while self._wanted:
+                name = next(iter(self._wanted))
+                await self._build(name, memory, models)
+                self._wanted.pop(name, None)
+        finally:
+            if not self.paused:
+                self._set(None)
+
+    async def _build(self, name: str, memory: GistMemory, models: ArtifactModels) -> None:
+        artifact = ARTIFACTS[name]
+        left = await artifact.remaining(memory, models)
+        if left.complete:
+            return
+        expected = left.seconds(models.engine.info)
+        self._set(ArtifactProgress(name, left.done, left.total, expected))
+        begun = time.monotonic()
+        done = left.done
+        async with aclosing(artifact.build(memory, models, Priority.BACKGROUND)) as growing:
+            async for grown in growing:
+                done = max(done, grown.done)
+                seconds = _seconds_left(left, done, grown.total, time.monotonic() - begun, expected)
+                self._set(ArtifactProgress(name, done, grown.total, seconds))
+                self._tell(ArtifactGrown(name))
+
+    def _set(self, progress: ArtifactProgress | None) -> None:
+        if progress != self.progress:
+            self.progress = progress
+            self._tell(ActivityChanged())
+
+
+def _seconds_left(left: RemainingWork, done: int, total: int, elapsed: float, expected: float | None) -> float | None:
+    built = done - left.done
+    return elapsed / built * max(0, total - done) if built > 0 else expected
