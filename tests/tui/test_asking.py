@@ -3,6 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
 from gistread.config import Config
@@ -21,6 +22,7 @@ from gistread.readers.events import (
     Stopped,
     StopReason,
 )
+from gistread.tui.app import GistreadApp
 from gistread.tui.layout import Pane
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import long_book, small_book
@@ -30,10 +32,12 @@ from tests.tui.scripted import (
     app_on,
     lines,
     opened,
+    paths_in,
     read_whole,
     text_of,
     until,
 )
+from tests.tui.test_choosing import model
 
 WIDE, NARROW = (130, 44), (80, 24)
 STARTED = Started("readagent-s", 3, 3, True)
@@ -67,7 +71,7 @@ async def test_steps_appear_one_by_one_and_the_page_opens_where_one_sees_it(
         screen = await read_whole(pilot)
         await ask(pilot, "who lit it")
         await until(pilot, lambda: reader.questions == ["who lit it"])
-        await until(pilot, lambda: "choosing a page" in text_of(app))
+        await until(pilot, lambda: "Choosing a page" in text_of(app))
         assert screen.panes.current is Pane.BOOK
         reader.say(STARTED, LookedUp(30, 1, "the road"), Expanded(30, OpenedBy.AGENT))
         await until(pilot, lambda: "opened by the agent: the road" in text_of(app))
@@ -75,12 +79,12 @@ async def test_steps_appear_one_by_one_and_the_page_opens_where_one_sees_it(
         assert "page 31" not in text_of(app)
         reader.say(LookedUp(31, 2, "why not"), Expanded(31, OpenedBy.AGENT), Stopped(StopReason.ENOUGH))
         await until(pilot, lambda: "③ enough" in text_of(app))
-        await until(pilot, lambda: "answering" in text_of(app))
+        await until(pilot, lambda: "Answering" in text_of(app))
         reader.say(AnswerDelta("Finch "), AnswerDelta("did "))
         await until(pilot, lambda: "Finch did" in text_of(app))
         reader.say(answered("Finch did [30]."))
         await until(pilot, lambda: "Finch did [30]." in text_of(app))
-        await until(pilot, lambda: "memory complete" in text_of(app))
+        await until(pilot, lambda: "memory is complete" in text_of(app))
 
 
 async def test_a_source_leads_to_its_words_in_the_book_and_to_its_page_in_the_memory(
@@ -169,19 +173,31 @@ async def test_a_question_while_the_book_is_being_read_says_over_how_much(
         reader.say(Started("readagent-s", reader.pages_read, 46, False, told=(SegmentLevel(1, 1, 0),)))
         await until(pilot, lambda: f"Over the first {reader.pages_read} of ~46 pages." in text_of(app))
         assert "larger than the model's window" in text_of(app)
-        assert "reading page" not in text_of(app)
+        assert "Reading along" not in text_of(app)
         await pilot.press("escape")
         engine.gate.set()
         count = len(screen.memory_pane.memory.entries)
         await until(pilot, lambda: len(screen.memory_pane.memory.entries) > count)
 
 
-async def test_asking_without_a_model_says_what_to_do(tmp_path: Path) -> None:
-    app = app_on(small_book(), tmp_path)
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await opened(pilot)
-        await pilot.press("a")
-        await until(pilot, lambda: "Press m to choose one" in text_of(app))
+async def test_a_question_without_a_model_offers_the_choice_and_is_asked_then(
+    tmp_path: Path, reader: ScriptedReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gistread.tui.screens.model.each_model", lambda: iter([model("small-model")]))
+    monkeypatch.setattr("gistread.tui.screens.model.starter_path", lambda: None)
+    engine = SteppedEngine(says=says)
+    app = GistreadApp(
+        small_book(), paths=paths_in(tmp_path), config=Config(min_words=40, max_words=90), make_engine=lambda _: engine
+    )
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("a", *"quit")  # none of these letters is a command now
+        assert screen.question.value == "quit"
+        await pilot.press("enter")
+        await until(pilot, lambda: "small-model" in text_of(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: reader.questions == ["quit"])
+        assert app.settings.config.model == "/models/small-model.gguf"
 
 
 async def test_a_question_before_the_first_page_waits_for_it(tmp_path: Path, reader: ScriptedReader) -> None:
@@ -190,7 +206,7 @@ async def test_a_question_before_the_first_page_waits_for_it(tmp_path: Path, rea
     app = app_on(small_book(), tmp_path, engine)
     async with app.run_test(size=WIDE) as pilot:
         await opened(pilot)
-        await until(pilot, lambda: "reading page 1" in text_of(app))
+        await until(pilot, lambda: "Reading along · 0" in text_of(app))
         await ask(pilot, "who")
         await until(pilot, lambda: "waits for the first page" in text_of(app))
         assert not reader.questions

@@ -3,15 +3,17 @@
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 
 from gistread.config import Config, load_config
 from gistread.engine.model_files import ModelFile
 from gistread.engine.model_kinds import ModelKind
 from gistread.errors import BookError, EngineError
+from gistread.session.events import ReadingState
 from gistread.tui.app import GistreadApp
 from gistread.tui.screens.model import ModelScreen
 from gistread.tui.screens.reading import ReadingScreen
-from tests.tui.books import small_book
+from tests.tui.books import long_book, small_book
 from tests.tui.scripted import SteppedEngine, app_on, opened, paths_in, read_whole, text_of, until
 
 SIZE = (110, 40)
@@ -63,7 +65,7 @@ async def test_models_are_listed_with_what_one_has_to_know_and_the_choice_is_rem
         assert "cannot be used: the file is cut off" in shown
         assert "Read without a model" in shown
         await pilot.press("enter")
-        await until(pilot, lambda: "memory complete" in text_of(app))
+        await until(pilot, lambda: "memory is complete" in text_of(app))
         assert asked_for == [str(models[0].path)]
         await until(pilot, lambda: load_config(paths_in(tmp_path).config_file).model == str(models[0].path))
 
@@ -117,7 +119,7 @@ async def test_switching_to_no_model_closes_the_engine_and_keeps_the_memory(
         await pilot.press("m")
         await until(pilot, lambda: isinstance(app.screen, ModelScreen) and "Read without" in text_of(app))
         await pilot.press("ctrl+end", "enter")
-        await until(pilot, lambda: "no model" in text_of(app))
+        await until(pilot, lambda: "No model" in text_of(app))
         assert engine.closed
         assert "The lamp and the boy are spoken" in text_of(app)
 
@@ -183,9 +185,14 @@ async def test_a_reader_is_chosen_for_the_next_question_and_for_other_days(tmp_p
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("A")
-        await until(pilot, lambda: "● auto" in text_of(app))
+        await until(pilot, lambda: "● Careful" in text_of(app))
+        assert "Quick" in text_of(app)
+        assert "Thorough" in text_of(app)
+        assert "memwalker" not in text_of(app)
+        await pilot.press("G", "enter")  # the methods
+        await until(pilot, lambda: "memwalker" in text_of(app))
         assert "needs no memory" in text_of(app)
-        await pilot.press("j", "enter")
+        await pilot.press("enter")
         session = app.reading.session if app.reading else None
         assert session is not None
         await until(pilot, lambda: session.reader == "gistread")
@@ -196,3 +203,38 @@ async def test_a_reader_is_chosen_for_the_next_question_and_for_other_days(tmp_p
         assert later.reading is not None
         assert later.reading.session is not None
         assert later.reading.session.reader == "gistread"
+
+
+async def test_a_book_is_read_along_only_where_that_was_chosen_and_a_pause_is_remembered(tmp_path: Path) -> None:
+    engines: list[SteppedEngine] = []
+
+    def app_with_default() -> GistreadApp:
+        def make(name: str) -> SteppedEngine:
+            engines.append(SteppedEngine())
+            engines[-1].stop_after = 5
+            return engines[-1]
+
+        config = Config(model="fake", min_words=40, max_words=90)
+        return GistreadApp(long_book(40), paths=paths_in(tmp_path), config=config, make_engine=make)
+
+    async def states(pilot: Pilot[None], *keys: str, state: ReadingState) -> None:
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.session and screen.session.has_model)
+        await pilot.press(*keys)
+        await until(pilot, lambda: screen.session and screen.session.activity.reading is state)
+
+    for keys, state, calls in (
+        ("", ReadingState.IDLE, False),
+        ("r", ReadingState.RUNNING, True),
+        ("", ReadingState.RUNNING, True),
+        ("r", ReadingState.PAUSED, True),
+        ("", ReadingState.IDLE, False),
+    ):
+        app = app_with_default()
+        async with app.run_test(size=SIZE) as pilot:
+            if keys and state is ReadingState.PAUSED:
+                await states(pilot, state=ReadingState.RUNNING)
+            await states(pilot, *keys, state=state)
+            if state is ReadingState.RUNNING:
+                await engines[-1].stopped.wait()
+            assert bool(engines[-1].calls) is calls

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
 from gistread.tui.screens.contents import ContentsScreen, ContentsTree
 from tests.tui.books import small_book
@@ -69,9 +67,7 @@ def test_words_and_shares_are_of_a_chapter_with_all_under_it() -> None:
     assert tree.words(0) == 501
     assert tree.words(1) == tree.words(2) + tree.words(4) + 502
     start, end = tree.book.chapters[1].start, tree.book.chapters[4].end
-    assert tree.share_read(1, start) == 0
-    assert tree.share_read(1, (start + end) // 2) == pytest.approx(0.5, abs=0.01)
-    assert tree.share_read(0, end) == 1
+    assert tree.extent(1) == (start, end)
 
 
 def test_a_long_tree_begins_with_only_the_way_to_the_reader_unfolded() -> None:

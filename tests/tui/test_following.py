@@ -201,7 +201,7 @@ async def test_the_answers_take_more_room_while_there_is_more_to_show_and_never_
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await asked(pilot, reader, STARTED)
-        await until(pilot, lambda: "choosing a page" in text_of(app))
+        await until(pilot, lambda: "Choosing a page" in text_of(app))
         usual = screen.answers_pane.size.height
         reader.say(*_notes(1, 40))
         await until(pilot, lambda: "part 40 of 90" in text_of(app))

@@ -13,7 +13,7 @@ from tests.tui.books import long_book
 from tests.tui.scripted import SteppedEngine, app_on, opened, text_of, until
 
 
-async def test_the_status_line_tells_of_it_and_escape_pauses_and_r_goes_on(tmp_path: Path) -> None:
+async def test_the_status_line_tells_of_it_and_r_pauses_and_goes_on(tmp_path: Path) -> None:
     engine = SteppedEngine()
 
     def stopping(text: str) -> str:
@@ -28,14 +28,14 @@ async def test_the_status_line_tells_of_it_and_escape_pauses_and_r_goes_on(tmp_p
         screen = await opened(pilot)
         session = screen.session
         assert session is not None
-        await until(pilot, lambda: re.search(r"making facts: [56] of \d+", text_of(app)))
-        assert re.search(r"making facts: \d+ of \d+ · .*left", text_of(app))
-        await pilot.press("escape")
-        await until(pilot, lambda: re.search(r"paused: facts: \d+ of \d+ · r to resume", text_of(app)))
+        await until(pilot, lambda: re.search(r"Making facts: [56] of \d+", text_of(app)))
+        assert re.search(r"Making facts: \d+ of \d+ · .*left", text_of(app))
+        await pilot.press("r")
+        await until(pilot, lambda: re.search(r"Paused: facts: \d+ of \d+ · r to resume", text_of(app)))
         assert "r resume" in text_of(app)
         engine.gate.set()
         await pilot.press("r")
-        await until(pilot, lambda: "memory complete" in text_of(app))
+        await until(pilot, lambda: "memory is complete" in text_of(app))
         assert screen.memory_pane.memory is not None
         assert len(extractions(engine)) == len(screen.memory_pane.memory.entries)
 
@@ -46,7 +46,7 @@ async def test_the_chooser_says_what_each_reader_needs_and_how_long_it_takes(tmp
     app = app_on(long_book(20), tmp_path, engine, replace(GRAPHREADER, reader="readagent-s"))
     async with app.run_test(size=(120, 60)) as pilot:
         screen = await opened(pilot)
-        await pilot.press("A")
+        await pilot.press("A")  # the method in the settings is none of the usual three: all are listed
         await until(pilot, lambda: "needs facts" in text_of(app))
         session = screen.session
         assert session is not None
@@ -79,9 +79,9 @@ async def test_the_reading_of_parts_is_told_paused_and_taken_up(tmp_path: Path) 
         await pilot.press("escape")
         engine.stop_after = len(engine.calls) + 2
         assert session.build_artifacts("members") is None
-        await until(pilot, lambda: re.search(r"making members: 2 of \d+ · .*left", text_of(app)))
-        await pilot.press("escape")
-        await until(pilot, lambda: re.search(r"paused: members: 2 of \d+ · r to resume", text_of(app)))
+        await until(pilot, lambda: re.search(r"Making members: 2 of \d+ · .*left", text_of(app)))
+        await pilot.press("r")
+        await until(pilot, lambda: re.search(r"Paused: members: 2 of \d+ · r to resume", text_of(app)))
         engine.gate.set()
         await pilot.press("r")
         with app.batch_update():

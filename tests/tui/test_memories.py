@@ -179,7 +179,7 @@ async def test_without_a_model_memories_can_be_seen_and_nothing_is_promised(tmp_
         await chooser(pilot, "C")
         await pilot.press("j", "enter")
         await until(pilot, lambda: focus_on(screen) == GistFocus(task=TASK))
-        assert "no model" in text_of(app)
+        assert "No model" in text_of(app)
 
 
 async def test_what_a_person_chose_for_a_book_holds_the_next_day(tmp_path: Path) -> None:

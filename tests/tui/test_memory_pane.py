@@ -23,7 +23,7 @@ async def test_pages_appear_as_the_model_reads_and_the_rest_is_said_to_be_unread
         screen = await opened(pilot)
         await until(pilot, lambda: "being read" in text_of(app))
         assert "not read yet" in text_of(app)
-        assert "reading page 1 of" in text_of(app)
+        assert "Reading along · 0 of" in text_of(app)
         engine.gate.set()
         await until(pilot, lambda: screen.session.activity.reading is ReadingState.DONE)
         await until(pilot, lambda: "not read yet" not in text_of(app))
@@ -112,8 +112,10 @@ async def test_reading_pauses_and_goes_on_by_key(tmp_path: Path) -> None:
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
         await until(pilot, lambda: not engine.gate.is_set())
-        await pilot.press("escape")
-        await until(pilot, lambda: "paused after page" in text_of(app))
+        await pilot.press("escape", "escape")
+        assert screen.session.busy
+        await pilot.press("r")
+        await until(pilot, lambda: "Paused · " in text_of(app))
         count = len(screen.memory_pane.memory.entries)
         engine.gate.set()
         await pilot.pause(0.2)
@@ -128,12 +130,12 @@ async def test_the_loading_of_a_model_is_shown_and_can_be_stopped(tmp_path: Path
     app = app_on(small_book(), tmp_path, engine)
     async with app.run_test(size=WIDE) as pilot:
         await opened(pilot)
-        await until(pilot, lambda: "loading 40%" in text_of(app))
-        await pilot.press("escape")
-        await until(pilot, lambda: "loading was stopped" in text_of(app))
+        await until(pilot, lambda: "Loading the model 40%" in text_of(app))
+        await pilot.press("r")
+        await until(pilot, lambda: "Paused while loading" in text_of(app))
         engine.load_gate.set()
         await pilot.press("r")
-        await until(pilot, lambda: "memory complete" in text_of(app))
+        await until(pilot, lambda: "memory is complete" in text_of(app))
 
 
 async def test_an_engine_that_fails_is_one_line_and_reading_goes_on_by_key(tmp_path: Path) -> None:
@@ -147,8 +149,8 @@ async def test_an_engine_that_fails_is_one_line_and_reading_goes_on_by_key(tmp_p
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         await opened(pilot)
-        await until(pilot, lambda: "stopped: The model ended twice." in text_of(app))
+        await until(pilot, lambda: "Stopped: The model ended twice." in text_of(app))
         await pilot.press("space")
         failing[0] = False
         await pilot.press("r")
-        await until(pilot, lambda: "memory complete" in text_of(app))
+        await until(pilot, lambda: "memory is complete" in text_of(app))

@@ -28,41 +28,41 @@ def activity(phase: Phase = Phase.IDLE, **about: object) -> Activity:
 @pytest.mark.parametrize(
     ("now", "said"),
     [
-        (Activity(), "no model: m chooses one"),
-        (Activity(problem="It is cut off."), "no model: It is cut off. · m chooses another"),
-        (activity(Phase.LOADING, fraction=0.4), "loading 40% · SmolLM2 · CPU"),
+        (Activity(), "No model yet: m chooses one"),
+        (Activity(problem="It is cut off."), "No model: It is cut off. · m chooses another"),
+        (activity(Phase.LOADING, fraction=0.4), "Loading the model 40%"),
         (
             activity(
                 Phase.DECODE, speed=41, reading=ReadingState.RUNNING, pages_read=11, pages_total=60, seconds_left=360
             ),
-            "reading page 12 of ~60 · 41 tok/s · 6 min left · SmolLM2 · CPU",
+            "Reading along · 11 of ~60 pages · 6 min left",
         ),
         (
             activity(notice="no connection to gpu:80; again in 4 s", reading=ReadingState.RUNNING, pages_read=2),
-            "no connection to gpu:80; again in 4 s · reading page 3 of ? · SmolLM2 · CPU",
+            "no connection to gpu:80; again in 4 s · Reading along · 2 of ? pages",
         ),
         (
             activity(Phase.PREFILL, fraction=0.6, asking=AskingState.PAGE, priority=Priority.INTERACTIVE),
-            "reading the prompt 60% · SmolLM2 · CPU",
+            "Reading for your question 60%",
         ),
-        (activity(Phase.DECODE, asking=AskingState.PAGE), "choosing a page · SmolLM2 · CPU"),
-        (activity(Phase.DECODE, asking=AskingState.ANSWER, speed=30), "answering · 30 tok/s · SmolLM2 · CPU"),
-        (activity(), "idle · SmolLM2 · CPU"),
+        (activity(Phase.DECODE, asking=AskingState.PAGE), "Choosing a page"),
+        (activity(Phase.DECODE, asking=AskingState.ANSWER, speed=30), "Answering"),
+        (activity(), "Not reading along · r: SmolLM2 reads along"),
         (
             activity(reading=ReadingState.PAUSED, pages_read=3, pages_total=9),
-            "paused after page 3 of ~9 · r to resume · SmolLM2 · CPU",
+            "Paused · 3 of ~9 pages read · r to resume",
         ),
         (
             activity(reading=ReadingState.DONE, pages_read=9, pages_total=9),
-            "idle · memory complete: 9 pages · SmolLM2 · CPU",
+            "The memory is complete: 9 pages",
         ),
         (
             activity(Phase.FAILED, notice="it ended twice"),
-            "stopped: it ended twice · r to resume · SmolLM2 · CPU",
+            "Stopped: it ended twice · r to resume",
         ),
         (
             activity(reading=ReadingState.FAILED, problem="The disk is full."),
-            "stopped: The disk is full. · r to resume · m for another model",
+            "Stopped: The disk is full. · r to resume · m for another model",
         ),
     ],
 )

@@ -44,9 +44,8 @@ def _sample(config: Config, model: str) -> ExitStatus:
     from gistread.engine.models import STARTER
     from gistread.sample import story_path
 
-    if not model and not config.model and starter_path() is not None:
-        model = STARTER
-    return _open_screen(story_path(), config, model)
+    model = model or config.model or (STARTER if starter_path() is not None else "")
+    return _open_screen(story_path(), config, model)  # a named model reads along at once
 
 
 def _last_book() -> Path:

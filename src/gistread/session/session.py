@@ -189,7 +189,12 @@ class Session:
 
     @property
     def has_model(self) -> bool:
-        return bool(self._core.models.reading.spec)
+        return bool(self.reading_model)
+
+    @property
+    def reading_model(self) -> str:
+        """Path, name or address of the reading model; empty if none is chosen."""
+        return self._core.models.reading.spec
 
     @property
     def answering(self) -> bool:

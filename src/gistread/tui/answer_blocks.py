@@ -21,7 +21,7 @@ _STEP = 2  # indent of a step under its parent
 STOPPED = {
     events.StopReason.ENOUGH: "enough",
     events.StopReason.LIMIT: "no more look-ups allowed",
-    events.StopReason.WINDOW: "the next page would not fit the window",
+    events.StopReason.WINDOW: "as much as the model can look at",
     events.StopReason.PERSON: "stopped by you",
     events.StopReason.NOTHING_LEFT: "nothing further to open",
 }

@@ -60,7 +60,7 @@ class GistreadApp(App[None]):
     ) -> None:
         super().__init__()
         self.paths = paths
-        self.settings = Settings(replace(config, model=model or config.model), paths.config_file, self._warn)
+        self.settings = Settings(config, paths.config_file, self._warn)
         self._downloads: ModelDownloads | None = None  # None until the person looks at models
         self.failure: GistreadError | None = None  # why the app ended, if the book that was named cannot be opened
         self._first = book
@@ -77,6 +77,7 @@ class GistreadApp(App[None]):
             keymap=keymap,
             make_engine=make_engine or self._new_engine,
             make_embedder=self._new_embedder,
+            named_model=model,
             download_note=lambda: self._downloads.note if self._downloads is not None else "",
             cannot_open=self._cannot_open,
         )
@@ -291,7 +292,13 @@ class GistreadApp(App[None]):
         results = CheckResults(self.paths.check_results, installed_version())
         info = self._session.info if self._session is not None else None
         loaded = placement_text(info.placement) if info is not None and info.placement is not None else ""
-        self.push_screen(ModelScreen(self.settings.config, self._downloads, results, loaded), self._use_model)
+        state = self._session.activity.engine if self._session is not None else None
+        if state is not None and state.tokens_per_s:
+            loaded += f" · {state.tokens_per_s:.0f} tok/s"
+        config = self.settings.config
+        if self._session is not None:
+            config = replace(config, model=self._session.reading_model)
+        self.push_screen(ModelScreen(config, self._downloads, results, loaded), self._use_model)
 
     def _redraw_lines(self) -> None:
         if self.reading is not None and self.reading.is_mounted:
@@ -308,13 +315,14 @@ class GistreadApp(App[None]):
         except GistreadError as error:
             self.notify(str(error), severity="error", timeout=10)
             return
-        self.settings.set(choice.role.setting, model)
         session = self._session
-        if session is None:
+        if choice.role is not Role.READING or session is None or not self.settings.config.model:
+            self.settings.set(choice.role.setting, model)
+        if session is None or self.reading is None:
             return
         match choice.role:
             case Role.READING:
-                await session.use_model(model)
+                await self.reading.use_model(model)
             case Role.ASKING:
                 await session.use_asking_model(model)
                 name = session.activity.asking_model

@@ -59,8 +59,10 @@ _READING = (
     ),
     ("refuse", "x", run("questions.refuse_page"), "Refuse the opened page", "The agent goes on without it."),
     ("stop-lookups", "s", run("questions.answer_now"), "Answer now", "With the pages that are already open."),
-    ("cancel", "escape", "cancel", "Cancel, pause, back", "The question; else back to the book; else pause reading."),
-    ("resume", "r", "resume", "Resume reading", "After a pause or an error."),
+    ("cancel", "escape", "cancel", "Cancel, back", "What is in front: the question, a search; else back to the book."),
+    ("resume", "r", "resume", "Read along, or pause", "The model reads from your chapter on."),
+    ("read-from-here", "F", "read_here", "Read along from here", "Your chapter first, then those after it."),
+    ("read-chapter", "X", "read_here(True)", "Read along in this chapter only"),
     (
         "follow",
         "f",

@@ -1,6 +1,7 @@
 """Opens a book and its session, in a thread. Imports are late, so that a book is shown before memories are loaded."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,13 +11,15 @@ from gistread.readers.events import Citation
 from gistread.session.events import SessionEvent
 from gistread.tui.answer_blocks import Exchange, put_to
 from gistread.tui.services import AppServices
-from gistread.user_data import UserData
+from gistread.user_data import ReadingPlace, UserData
 
 if TYPE_CHECKING:
     from gistread.session.session import Session
 
 
-def read_book(wanted: Book | Path, services: AppServices, cancelled: Callable[[], bool]) -> tuple[Book, int, str]:
+def read_book(
+    wanted: Book | Path, services: AppServices, cancelled: Callable[[], bool]
+) -> tuple[Book, ReadingPlace, str]:
     """(book, saved place, notice); data of an earlier version of the text is migrated. Raises BookError."""
     user_data = services.user_data
     if isinstance(wanted, Book):
@@ -28,9 +31,9 @@ def read_book(wanted: Book | Path, services: AppServices, cancelled: Callable[[]
     _ = book.words
     try:
         notice = "" if user_data.was_opened(book.sha256) else _carry(book, wanted, services)
-        return book, user_data.position(book.sha256), notice
+        return book, user_data.reading_place(book.sha256), notice
     except StorageError as error:
-        return book, 0, f"Your place and marks in this book cannot be read: {error}"
+        return book, ReadingPlace(), f"Your place and marks in this book cannot be read: {error}"
 
 
 def _carry(book: Book, wanted: Book | Path, services: AppServices) -> str:
@@ -47,7 +50,9 @@ def _carry(book: Book, wanted: Book | Path, services: AppServices) -> str:
     return f"The text of this book has changed: {carried.lost} of {carried.marks} marks have lost their place."
 
 
-def make_session(book: Book, services: AppServices, listener: Callable[[SessionEvent], None]) -> "Session":
+def make_session(
+    book: Book, services: AppServices, listener: Callable[[SessionEvent], None], place: Callable[[], int]
+) -> "Session":
     from gistread.session.session import Session
 
     return Session(
@@ -58,7 +63,20 @@ def make_session(book: Book, services: AppServices, listener: Callable[[SessionE
         background=True,
         make_engine=services.make_engine,
         embedder=services.make_embedder(),
+        place=place,
     )
+
+
+def model_of(book: Book, services: AppServices) -> tuple[str, bool]:
+    """The model for this book, and whether it reads along by itself: only where the person said so."""
+    if services.named_model:
+        return services.named_model, True
+    chosen = None
+    with suppress(StorageError):
+        chosen = services.user_data.reading_along(book.sha256)
+    if chosen is None:
+        return services.config.model, services.config.read_along
+    return chosen.model, chosen.along
 
 
 def saved_zoom(book: Book, user_data: UserData) -> str:

@@ -57,6 +57,7 @@ class AppServices:
     # Called in a thread: finding a model by its name reads headers. Raises EngineError.
     make_engine: "Callable[[str], Engine]"
     make_embedder: "Callable[[], Embedder]"
+    named_model: str  # The model named on the command line, which reads along; empty for none
     download_note: Callable[[], str]  # Progress of a model download in a few words; empty without one
     cannot_open: Callable[[GistreadError], None]
 

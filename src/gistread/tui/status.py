@@ -17,30 +17,31 @@ class Status:
 
 
 def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
+    """In a reader's words; model, device and rates are shown where models are chosen."""
     state = activity.engine
     if state is None and activity.asking_model and activity.asking is AskingState.IDLE:
-        return Status((f"no reading model: {model_key} chooses one", f"{activity.asking_model} answers"), "○")
+        return Status((f"No model reads along: {model_key} chooses one", f"{activity.asking_model} answers"), "○")
     if state is None and activity.problem:
-        return Status((f"no model: {activity.problem}", f"{model_key} chooses another"), "✕", "error")
+        return Status((f"No model: {activity.problem}", f"{model_key} chooses another"), "✕", "error")
     if state is None:
-        kept = f"{activity.pages_read} pages from an earlier session" if activity.pages_read else ""
-        return Status(tuple(filter(None, (f"no model: {model_key} chooses one", kept))), "○")
+        kept = f"{_pages(activity.pages_read)} read earlier" if activity.pages_read else ""
+        return Status(tuple(filter(None, (f"No model yet: {model_key} chooses one", kept))), "○")
     answers = f"{activity.asking_model} answers" if activity.asking_model else ""
-    name = tuple(filter(None, (activity.model, activity.device, answers)))
+    name = (answers,) if answers else ()
     if activity.problem and activity.asking is AskingState.IDLE and activity.reading is not ReadingState.RUNNING:
         return Status(
-            (f"stopped: {activity.problem}", f"{resume_key} to resume", f"{model_key} for another model"), "✕", "error"
+            (f"Stopped: {activity.problem}", f"{resume_key} to resume", f"{model_key} for another model"), "✕", "error"
         )
     match state.phase:
         case Phase.LOADING if activity.reading is ReadingState.PAUSED:
-            return Status(("loading was stopped", f"{resume_key} to resume", *name), "○")
+            return Status(("Paused while loading the model", f"{resume_key} to resume", *name), "○")
         case Phase.LOADING:
-            return Status((_with_share("loading", state.fraction), *name), "◌", "accent")
+            return Status((_with_share("Loading the model", state.fraction), *name), "◌", "accent")
         case Phase.FAILED:
             why = state.notice or "the model ended"
-            return Status((f"stopped: {why}", f"{resume_key} to resume", *name), "✕", "error")
+            return Status((f"Stopped: {why}", f"{resume_key} to resume", *name), "✕", "error")
         case Phase.STOPPED:
-            return Status(("the model is not loaded", f"{resume_key} loads it", *name), "○")
+            return Status(("Not reading along", f"{resume_key}: {activity.model} reads along", *name), "○")
     doing = _doing(activity, state, resume_key)
     notice = (state.notice,) if state.notice else ()
     if not _busy(activity):
@@ -51,48 +52,47 @@ def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
 
 
 def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str, ...]:
-    speed = (f"{state.tokens_per_s:.0f} tok/s",) if state.tokens_per_s else ()
     if activity.asking is not AskingState.IDLE:
         if state.phase is Phase.PREFILL and state.priority is Priority.INTERACTIVE:
-            return (_with_share("reading the prompt", state.fraction), *speed)
+            return (_with_share("Reading for your question", state.fraction),)
         said = {
-            AskingState.WAITING: "your question waits for the first page",
-            AskingState.ARTIFACTS: "making what the reader needs",
-            AskingState.PAGE: "choosing a page",
-            AskingState.TEXT: "reading the book for your question",
-            AskingState.ANSWER: "answering",
+            AskingState.WAITING: "Your question waits for the first page",
+            AskingState.ARTIFACTS: "Preparing the answer",
+            AskingState.PAGE: "Choosing a page",
+            AskingState.TEXT: "Reading the book for your question",
+            AskingState.ANSWER: "Answering",
         }
-        return (said[activity.asking], *speed)
+        return (said[activity.asking],)
     total = f"~{activity.pages_total}" if activity.pages_total else "?"
     making = _making(activity.artifact, resume_key) if activity.artifact else ()
     match activity.reading:
         case ReadingState.RUNNING:
             left = activity.seconds_left
             return (
-                f"reading page {activity.pages_read + 1} of {total}",
+                f"Reading along · {activity.pages_read} of {total} pages",
                 *making[:1],
-                *speed,
                 *((f"{format_duration(left)} left",) if left is not None else ()),
             )
         case _ if making:
-            return (*making, *speed)
+            return making
         case ReadingState.PAUSED:
-            return (f"paused after page {activity.pages_read} of {total}", f"{resume_key} to resume")
+            return (f"Paused · {activity.pages_read} of {total} pages read", f"{resume_key} to resume")
         case ReadingState.WAITING:
-            return ("the reading goes on after the answer",)
+            return ("Reading along continues after the answer",)
         case ReadingState.OFFERED:
             whole = activity.pages_read >= activity.pages_total
             memory = (
-                f"memory complete: {_pages(activity.pages_read)}"
+                f"The memory is complete: {_pages(activity.pages_read)}"
                 if whole
-                else f"{activity.pages_read} of {total} pages"
+                else f"{activity.pages_read} of {total} pages read"
             )
-            kept = f"read by {activity.read_by}" if activity.read_by else "from an earlier session"
-            return (f"idle · {memory}, {kept}", f"{resume_key} to read again")
+            kept = f"by {activity.read_by}" if activity.read_by else "earlier"
+            return (f"{memory}, {kept}", f"{resume_key} to read again")
         case ReadingState.DONE:
-            return ("idle", f"memory complete: {_pages(activity.pages_read)}")
+            return (f"The memory is complete: {_pages(activity.pages_read)}",)
         case _:
-            return ("idle",)
+            read = f" · {activity.pages_read} of {total} pages read" if activity.pages_read else ""
+            return (f"Not reading along{read}", f"{resume_key}: {activity.model} reads along")
 
 
 def _pages(count: int) -> str:
@@ -102,9 +102,9 @@ def _pages(count: int) -> str:
 def _making(making: ArtifactProgress, resume_key: str) -> tuple[str, ...]:
     of = f"{making.name}: {making.done} of {making.total}" if making.total else making.name
     if making.paused:
-        return (f"paused: {of}", f"{resume_key} to resume")
+        return (f"Paused: {of}", f"{resume_key} to resume")
     left = (f"{format_duration(making.seconds_left)} left",) if making.seconds_left is not None else ()
-    return (f"making {of}", *left)
+    return (f"Making {of}", *left)
 
 
 def _busy(activity: Activity) -> bool:

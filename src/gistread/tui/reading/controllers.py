@@ -76,6 +76,7 @@ class SessionListener:
     def _redraw(self) -> None:
         self._due = False
         self._questions.flush()
+        self._questions.ask_waiting()
         session = self._context.session
         if session is not None:
             running = session.activity.reading is events.ReadingState.RUNNING

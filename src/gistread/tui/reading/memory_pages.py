@@ -55,7 +55,7 @@ class MemoryPages:
             if not self._walking:
                 self._walking = True
                 self._navigation.jumps.leave(self._context.place, event.page.start)
-            self._context.book_pane.scroll_to_offset(event.page.start)
+            self._navigation.show(event.page.start)
 
     def clicked(self, event: Clicked) -> bool:
         match event.block_key:

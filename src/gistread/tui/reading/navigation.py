@@ -1,13 +1,15 @@
 """Moving in the book: jumps and the way back, chapters and paragraphs, the contents, and "go to"."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from gistread.tui.layout import Pane
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.destination import HINT, Destination, chapter_step, destinations_of, paragraph_step
 from gistread.tui.screens.contents import ContentsTree
+from gistread.user_data import ReadingPlace
 
 LONGEST = 200
+_REMEMBERED = 20  # jumps after a restart
 
 
 class JumpList:
@@ -18,6 +20,15 @@ class JumpList:
         self._ahead: list[int] = []
         self._series = ""
         self._came_to: int | None = None
+
+    def restore(self, behind: Iterable[int]) -> None:
+        """Go back to these places, as before a restart."""
+        self._behind[:] = behind
+
+    @property
+    def behind(self) -> tuple[int, ...]:
+        """The places to go back to, the last one last."""
+        return tuple(self._behind)
 
     def leave(self, here: int, there: int, series: str = "") -> None:
         """The person jumps from `here` to `there`. Jumps of one `series` at once (`]]]`, `nnn`) count as one."""
@@ -61,24 +72,36 @@ class Navigation:
         self._return_to: Pane | None = None
         self.jumps = JumpList()
 
-    def jump(self, offset: int, top: float = 0.0, *, series: str = "", return_to: Pane | None = None) -> None:
-        """Show a place, `top` of the screen (0 to 1) down. Jumps of one `series` count as one for the way back."""
+    @property
+    def saved_place(self) -> ReadingPlace:
+        """What is remembered of the position after a restart."""
+        position = self._context.position
+        return ReadingPlace(position.place, position.read, self.jumps.behind[-_REMEMBERED:])
+
+    def jump(
+        self, offset: int, top: float = 0.0, *, series: str = "", return_to: Pane | None = None, look: bool = True
+    ) -> None:
+        """Show a place, `top` of the screen (0 to 1) down. Jumps of one `series` count as one for the way back.
+
+        With `look`, the reading place stays until the person reads on there.
+        """
         pane = self._context.book_pane
         self.jumps.leave(pane.place, offset, series)
-        self.show(offset, top)
+        self.show(offset, top, look=look)
         if series:
             pane.call_after_refresh(lambda: self.jumps.arrived(pane.place))
         self._return_to = return_to or self._return_to
 
-    def show(self, offset: int, top: float = 0.0) -> None:
+    def show(self, offset: int, top: float = 0.0, *, look: bool = True) -> None:
         """Show this place without remembering the one that was left."""
+        self._context.position.jump(look=look)
         if self._book.paragraphs and offset <= self._book.paragraphs[0].start:
             self._context.book_pane.scroll_to_beginning()
         else:
             self._context.book_pane.scroll_to_offset(offset, top=top)
 
     def jump_to_share(self, share: float) -> None:
-        self.jump(round(len(self._book.text) * share))
+        self.jump(round(len(self._book.text) * share), look=share in (0, 1))
 
     def back(self) -> None:
         self._return(self.jumps.back, "No earlier place to go back to.")
@@ -98,10 +121,11 @@ class Navigation:
 
     def step_chapter(self, step: int) -> None:
         step *= self._context.take_count()
-        self.jump(chapter_step(self._book, self._context.place, step), series="chapters")
+        self.jump(chapter_step(self._book, self._context.place, step), series="chapters", look=False)
 
     def step_paragraph(self, step: int) -> None:
-        self.show(paragraph_step(self._book, self._context.place, step * self._context.take_count()))
+        offset = paragraph_step(self._book, self._context.place, step * self._context.take_count())
+        self._context.book_pane.scroll_to_offset(offset)
 
     def contents(self) -> None:
         from gistread.tui.screens.contents import ContentsScreen
@@ -112,12 +136,12 @@ class Navigation:
             self._contents.fold_all_but(self._book.chapter_index(context.place))
 
         def go(chapter: int) -> None:
-            self.jump(self._book.chapters[chapter].start)
+            self.jump(self._book.chapters[chapter].start, look=False)
             context.panes.show(Pane.BOOK)
 
         seen_by_model = context.answers_pane.shown_places
         speed = context.progress.words_per_minute
-        context.push(ContentsScreen(self._contents, context.place, speed, seen_by_model), go)
+        context.push(ContentsScreen(self._contents, context.place, speed, context.position, seen_by_model), go)
 
 
 class GoTo:
@@ -155,7 +179,7 @@ class GoTo:
     def accepted(self, words: str, choice: int | None) -> None:
         if choice is not None and choice < len(self._destinations):
             self.cancelled()
-            self._navigation.jump(self._destinations[choice].offset)
+            self._navigation.jump(self._destinations[choice].offset, look=False)
         elif not words.strip():
             self.cancelled()
 

@@ -1,5 +1,7 @@
 """Asking questions: the question line, steering a running question, and showing and saving its answer."""
 
+from typing import TYPE_CHECKING
+
 from gistread.readers.events import AnswerDelta, Answered, Expanded, LookedUp, OpenedBy, ReaderEvent
 from gistread.session import events
 from gistread.session.answer import saved_question
@@ -10,6 +12,11 @@ from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.widgets.inputs import QuestionInput
 
+if TYPE_CHECKING:
+    from gistread.session.session import Session
+
+_NO_MODEL = (Obstacle.NO_MODEL, Obstacle.NO_READING_MODEL)
+
 
 class QuestionController:
     def __init__(self, context: ReadingContext, pages: MemoryPages) -> None:
@@ -18,17 +25,14 @@ class QuestionController:
         self._deltas: list[AnswerDelta] = []  # parts of the answer that have not been drawn
         self._reason = ""  # why the agent looks something up
         self._put = events.QuestionStarted("", "")
+        self._waiting = ""  # entered, but a model must be chosen first
         self.opened_pages: list[int] = []  # opened by the agent for the last question
 
     # What the person does
 
     def ask(self) -> None:
-        session = self._context.session
-        obstacle = session.question_obstacle() if session is not None else None
-        if obstacle is None or obstacle is Obstacle.BUSY:
-            self._context.panes.show_question()
-        else:
-            self._context.warn_of(obstacle)
+        """Open the question line, whatever a question still needs: what is typed must not run as commands."""
+        self._context.panes.show_question()
 
     def toggle_answers(self) -> None:
         if self._context.answers_pane.exchanges or self._context.panes.narrow:
@@ -41,11 +45,29 @@ class QuestionController:
         if session is None:
             context.warn("The book is still being opened.")
             return
-        if obstacle := session.question_obstacle():
+        obstacle = session.question_obstacle()
+        self._waiting = event.question if obstacle in _NO_MODEL else ""
+        if self._waiting:
+            context.notify("Choose a model; your question is asked then.")
+            context.screen.app.call_later(context.screen.app.run_action, "choose_model")
+        elif obstacle:
             context.warn_of(obstacle)
+        if obstacle:
             return
-        context.question.taken(event.question)
-        session.start_question(event.question, context.memory_pane.view.pinned, context.place)
+        self._start(session, event.question)
+
+    def ask_waiting(self) -> None:
+        """Ask the question that waits for a model, if one is chosen and the question still stands in its line."""
+        session, question = self._context.session, self._waiting
+        if question and session is not None and session.question_obstacle() is None:
+            self._waiting = ""
+            if " ".join(self._context.question.value.split()) == question:
+                self._start(session, question)
+
+    def _start(self, session: "Session", question: str) -> None:
+        context = self._context
+        context.question.taken(question)
+        session.start_question(question, context.memory_pane.view.pinned, context.place)
         if context.panes.narrow:
             context.answers_pane.focus()
         else:

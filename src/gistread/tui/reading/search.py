@@ -189,7 +189,7 @@ class SearchController:
         start, end = self.hits.marked(index)[0]
         view = self._context.book_pane.visible_range
         if view is None or not (view[0] <= start and end <= view[1]):
-            self._context.book_pane.scroll_to_offset(start, top=_HIT_TOP)
+            self._navigation.show(start, top=_HIT_TOP)
 
     def list_hits(self) -> None:
         from gistread.tui.screens.hits import Chosen, HitsScreen

@@ -134,7 +134,9 @@ def _of_session(activity: Activity, opened_pages: bool) -> list[tuple[str, str]]
         return [("resume", "read again")]
     if not activity.model:
         return [("choose-model", "choose a model")]
-    paused = activity.artifact is not None and activity.artifact.paused
-    if paused or activity.reading in (ReadingState.PAUSED, ReadingState.FAILED):
+    making = activity.artifact
+    if activity.reading is ReadingState.IDLE:
+        return [("resume", "read along")]
+    if (making and making.paused) or activity.reading in (ReadingState.PAUSED, ReadingState.FAILED):
         return [("resume", "resume")]
-    return []
+    return [("resume", "pause")] if making or activity.reading is not ReadingState.DONE else []

@@ -10,7 +10,7 @@ from gistread.errors import StorageError
 from gistread.library.catalogue import Catalogue
 from gistread.library.metadata import book_file_of
 from gistread.marking.model import quote_at
-from gistread.user_data import SavedQuestion, UserData
+from gistread.user_data import ReadingPlace, SavedQuestion, UserData
 
 REST_S = 1.0  # how long a place must be at rest before it is written
 
@@ -24,7 +24,7 @@ class UserDataWriter:
         self._book = book
         self._path = path
         self._warn = warn
-        self._offset: int | None = None
+        self._place: ReadingPlace | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._refused = False
@@ -49,15 +49,18 @@ class UserDataWriter:
 
         self._write(write)
 
-    def save_place(self, offset: int) -> None:
-        """Remember where the person is, once they stay there."""
-        self._offset = offset
+    def save_place(self, place: ReadingPlace) -> None:
+        """Remember where the person reads, once they stay there."""
+        self._place = place
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(REST_S, self._write_place)
 
     def save_zoom(self, level: str) -> None:
         self._write(lambda: self._user_data.set_zoom(self._book.sha256, level))
+
+    def save_reading_along(self, model: str, along: bool) -> None:
+        self._write(lambda: self._user_data.set_reading_along(self._book.sha256, model, along))
 
     def save_question(self, question: SavedQuestion) -> None:
         self._write(lambda: self._user_data.add_question(self._book.sha256, question))
@@ -69,10 +72,11 @@ class UserDataWriter:
         await asyncio.gather(*self._tasks)
 
     def _write_place(self) -> None:
-        offset, self._offset, self._timer = self._offset, None, None
-        if offset is not None:
-            words = quote_at(self._book.text, offset)
-            self._write(lambda: self._user_data.set_position(self._book.sha256, offset, words))
+        place, self._place, self._timer = self._place, None, None
+        if place is not None:
+            words = quote_at(self._book.text, place.offset)
+            sha256, known = self._book.sha256, {"read": place.read, "behind": place.behind}
+            self._write(lambda: self._user_data.set_position(sha256, place.offset, words, **known))
 
     def _write(self, write: Callable[[], None]) -> None:
         task = asyncio.create_task(self._in_thread(write))

@@ -14,6 +14,7 @@ from gistread.book.normalise import count_words
 from gistread.search.tokens import folded as without_diacritics
 from gistread.tui.commands import own_keys
 from gistread.tui.progress import reading_time
+from gistread.tui.reading.position import ReadingPosition
 from gistread.tui.screens.listing import RowsPanel
 from gistread.tui.text import Block, Clicked, LongText, clean
 
@@ -100,15 +101,11 @@ class ContentsTree:
         return sum(self._words[index : self._ends[index]])
 
     def holds(self, index: int, places: Iterable[tuple[int, int]]) -> int:
-        start, end = self._extent(index)
+        start, end = self.extent(index)
         return sum(first < end and start < last for first, last in places)
 
-    def share_read(self, index: int, place: int) -> float:
-        """Share (0 to 1) of a chapter and its descendants before `place`."""
-        start, end = self._extent(index)
-        return min(1.0, max(0.0, (place - start) / max(1, end - start)))
-
-    def _extent(self, index: int) -> tuple[int, int]:
+    def extent(self, index: int) -> tuple[int, int]:
+        """Start and end of a chapter and its descendants."""
         return self.book.chapters[index].start, self.book.chapters[self._ends[index] - 1].end
 
 
@@ -116,6 +113,7 @@ def _plain(text: str) -> str:
     return without_diacritics(text.casefold())
 
 
+_ALL_READ = 0.97  # share of a chapter that counts as read: its last lines may never have left the screen
 _STEP = 2  # indent of a chapter under its parent, in cells
 
 
@@ -134,13 +132,18 @@ class ContentsScreen(RowsPanel[int | None]):
     )
 
     def __init__(
-        self, tree: ContentsTree, place: int, words_per_minute: float, shown: tuple[tuple[int, int], ...] = ()
+        self,
+        tree: ContentsTree,
+        place: int,
+        words_per_minute: float,
+        position: ReadingPosition,
+        shown: tuple[tuple[int, int], ...] = (),
     ) -> None:
-        """`place`: the reading position; `shown`: places given to the model for the last answer."""
+        """`place`: offset of the view; `shown`: places given to the model for the last answer."""
         super().__init__()
+        self._position = position
         self._shown = shown
         self._tree = tree
-        self._place = place
         self._words_per_minute = words_per_minute
         self._here = tree.book.chapter_index(place)
         self._lines: list[Node] = []
@@ -173,8 +176,8 @@ class ContentsScreen(RowsPanel[int | None]):
 
     def _block(self, node: Node, here: int | None) -> Block:
         tree = self._tree
-        share = tree.share_read(node.index, self._place)
-        read = "read" if share >= 1 else f"{max(1, round(100 * share))}%" if share > 0 else ""
+        share = self._position.share_read(*tree.extent(node.index))
+        read = "read" if share >= _ALL_READ else f"{max(1, round(100 * share))}%" if share > 0 else ""
         minutes = reading_time(tree.words(node.index) / max(1.0, self._words_per_minute))
         you = "← you" if node.index == here else ""
         marker = ("▸" if node.is_folded else "▾") if node.has_children else ""

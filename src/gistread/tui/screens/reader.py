@@ -1,8 +1,12 @@
-"""The list of readers, with what each needs and how long that takes."""
+"""How questions are answered: three usual ways, then the methods of the papers with what each needs."""
 
 from typing import TYPE_CHECKING
 
+from textual import on
+from textual.widgets import OptionList
+
 from gistread.engine.protocol import EngineInfo
+from gistread.memory.sizes import TOKENS_PER_WORD
 from gistread.readers.registry import DEFAULT_READER, METHODS, Method
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.units import format_duration
@@ -27,13 +31,25 @@ def need_words(name: str, left: "RemainingWork | None", info: EngineInfo | None)
     return f"needs {name}" + (f": {time}" if time else "")
 
 
+_MORE = "\0more"  # id of the row that lists every method
+_USUAL = {  # Names in plain words for three methods: (name, what it does)
+    "dos": ("Quick", "Reads the passages that fit the question best, and answers."),
+    "auto": ("Careful", "Looks again where the first passages do not say; opens pages if the model chooses well."),
+    "notes": ("Thorough", "Reads the whole book for the question and takes notes."),
+}
+_NAME_CELLS = 12
+
+
 class ReaderScreen(ListScreen):
-    """Dismissed with the name of a reader."""
+    """Dismissed with the name of a reader. The methods of the papers are listed on request."""
 
     def __init__(self, current: str, session: "Session | None" = None) -> None:
         self._current = current or DEFAULT_READER
         self._session = session
-        super().__init__("Choose a reader", "How the next question is answered.", self._rows_with({}), self._current)
+        self._left: dict[str, RemainingWork] = {}
+        self._whole = self._current not in _USUAL
+        note = "How the next question is answered. Every answer names its sources."
+        super().__init__("How thoroughly to answer", note, self._all_rows(), self._current)
 
     def on_mount(self) -> None:
         if self._session is not None:
@@ -42,13 +58,40 @@ class ReaderScreen(ListScreen):
     async def _measure(self, session: "Session") -> None:
         """For a long book, measuring the remaining work takes a moment."""
         if left := await session.artifacts_left():
-            self.show_rows(self._rows_with(left), self.chosen or self._current)
+            self._left = left
+            self.show_rows(self._all_rows(), self.chosen or self._current)
 
-    def _rows_with(self, left: "dict[str, RemainingWork]") -> list[Row]:
-        return [self._row(method, left) for method in METHODS.values()]
+    def _all_rows(self) -> list[Row]:
+        rows = [self._row(name, *words, seconds=self._seconds(name)) for name, words in _USUAL.items()]
+        if not self._whole:
+            return [*rows, Row(_MORE, "Methods …", "Those of the research papers, by name.")]
+        return rows + [self._method(method) for method in METHODS.values() if method.name not in _USUAL]
 
-    def _row(self, method: Method, left: "dict[str, RemainingWork]") -> Row:
+    def _row(self, name: str, title: str, about: str, *, seconds: float | None = None) -> Row:
+        time = f"{title:<{_NAME_CELLS}}about {format_duration(seconds)}" if seconds else title
+        return Row(name, ("● " if name == self._current else "") + time, about)
+
+    def _method(self, method: Method) -> Row:
         info = self._session.info if self._session is not None else None
         about = [method.summary, *([] if method.needs_memory else ["needs no memory"])]
-        about += filter(None, (need_words(name, left.get(name), info) for name in method.artifacts))
-        return Row(method.name, ("● " if method.name == self._current else "") + method.name, " · ".join(about))
+        about += filter(None, (need_words(name, self._left.get(name), info) for name in method.artifacts))
+        return self._row(method.name, method.name, " · ".join(about))
+
+    def _seconds(self, name: str) -> float | None:
+        """A rough estimate; None before the model's rates are known."""
+        info = self._session.info if self._session is not None else None
+        if self._session is None or info is None or info.rates is None:
+            return None
+        book_tokens = TOKENS_PER_WORD * self._session.book.words
+        read = {"dos": min(4096, book_tokens), "auto": min(2 * 4096, book_tokens), "notes": book_tokens}[name]
+        written = 128 + (64 * read / 2000 if name == "notes" else 0)  # the answer, and a note on each part
+        return read / info.rates.prefill + written / info.rates.decode[0][1]
+
+    @on(OptionList.OptionSelected)
+    def _show_methods(self, event: OptionList.OptionSelected) -> None:
+        if event.option.id == _MORE:
+            event.prevent_default()  # not dismissed
+            self._whole = True
+            at = self.options.highlighted
+            self.show_rows(self._all_rows(), "")
+            self.options.highlighted = at

@@ -22,11 +22,12 @@ from gistread.reading_speed import ReadingSpeedFile
 from gistread.tui.commands import Scope, bindings
 from gistread.tui.layout import HEADER_ROWS, KEY_LINE_ROWS, WIDE_COLUMNS, Pane
 from gistread.tui.marking.caret import Selecting
-from gistread.tui.opening import earlier_questions, make_session, read_book, saved_zoom
+from gistread.tui.opening import earlier_questions, make_session, model_of, read_book, saved_zoom
 from gistread.tui.progress import Progress
 from gistread.tui.reading.context import MarkLayers, ReadingContext
 from gistread.tui.reading.controllers import Controllers
 from gistread.tui.reading.pane_switcher import PaneSwitcher
+from gistread.tui.reading.position import ReadingPosition
 from gistread.tui.reading.status_lines import StatusLines
 from gistread.tui.reading.user_data_writer import UserDataWriter
 from gistread.tui.services import AppServices
@@ -122,11 +123,11 @@ class ReadingScreen(Screen[None]):
     async def _open(self) -> None:
         services = self._services
         try:
-            book, offset, notice = await asyncio.to_thread(read_book, self._source, services, self._left.is_set)
+            book, saved, notice = await asyncio.to_thread(read_book, self._source, services, self._left.is_set)
         except GistreadError as error:
             services.cannot_open(error)
             return
-        self.book_pane.show_book(book, offset)
+        self.book_pane.show_book(book, saved.offset)
         self.answers_pane.places = Places(len(book.text), book=book)
         warn = self._warn
         context = ReadingContext(
@@ -141,11 +142,13 @@ class ReadingScreen(Screen[None]):
             prompt=self.prompt,
             panes=self.panes,
             layers=MarkLayers(self.book_pane, self.memory_pane),
+            position=ReadingPosition(saved, len(book.text)),
             progress=Progress(book, ReadingSpeedFile(services.paths.reading_speed), services.config.progress.split()),
             user_data=UserDataWriter(services.user_data, Catalogue(services.paths.library), book, self._path, warn),
             refresh=self.redraw_lines,
         )
         self.controllers = controllers = Controllers(context)
+        controllers.navigation.jumps.restore(saved.behind)
         controllers.typography.apply_text_order()
         self.redraw_lines()
         for line in filter(None, (*book.notices, notice)):
@@ -157,7 +160,8 @@ class ReadingScreen(Screen[None]):
         context.user_data.save_opened()
         await asyncio.to_thread(context.progress.load)
         self.lines.show_place(controllers)
-        session = await asyncio.to_thread(make_session, book, services, controllers.session.on_event)
+        listener = controllers.session.on_event
+        session = await asyncio.to_thread(make_session, book, services, listener, lambda: context.place)
         context.session = session
         self.redraw_lines()
         asked = await asyncio.to_thread(earlier_questions, book, services.user_data)
@@ -167,8 +171,9 @@ class ReadingScreen(Screen[None]):
         controllers.zoom.restore(await asyncio.to_thread(saved_zoom, book, services.user_data))
         if services.config.asking_model:
             await session.use_asking_model(services.config.asking_model)
-        if services.config.model:
-            await session.use_model(services.config.model)
+        model, along = await asyncio.to_thread(model_of, book, services)
+        if model:
+            await session.use_model(model, read=along)
         self.redraw_lines()
 
     async def close(self) -> None:
@@ -178,7 +183,7 @@ class ReadingScreen(Screen[None]):
             return
         context = controllers.context
         await controllers.speech.stop()
-        context.user_data.save_place(context.place)
+        context.user_data.save_place(controllers.navigation.saved_place)
         await context.user_data.close()
         with contextlib.suppress(GistreadError):  # the disk's refusal was reported with the place
             await asyncio.to_thread(context.progress.keep)
@@ -207,7 +212,7 @@ class ReadingScreen(Screen[None]):
             self.lines.show_keys(self.controllers)
 
     async def action_cancel(self) -> None:
-        """Undo the innermost thing: a count, a question being typed, speech, an answer, a search, the reading."""
+        """Undo the innermost thing: a count, a question being typed, speech, an answer, a search. It never pauses."""
         controllers, panes = self.controllers, self.panes
         if controllers is None:
             return
@@ -224,17 +229,50 @@ class ReadingScreen(Screen[None]):
             panes.show(Pane.BOOK)
         elif controllers.search.clear() or controllers.links.close_last_note():
             pass
-        elif session is not None and session.busy:
-            await session.pause()
         else:
             panes.show_answers(False)
             panes.leave_focus_mode()
             panes.unseen_answer = False
         self.redraw_lines()
 
-    def action_resume(self) -> None:
+    async def action_resume(self) -> None:
+        """Pause the model, or let it read; remembered for this book."""
+        session = self._session_with_model()
+        if session is None:
+            return
+        along = not session.busy
+        if along:
+            session.resume()
+        else:
+            await session.pause()
+        self._keep_reading_along(session, along)
+
+    def action_read_here(self, alone: bool = False) -> None:
+        session = self._session_with_model()
+        if session is None:
+            return
+        if session.memory is not None and session.memory.complete:
+            self._warn("The whole book has been read.")
+        else:
+            session.read_here(alone=alone)
+            self._keep_reading_along(session, True)
+
+    def _session_with_model(self) -> "Session | None":
+        """The session, if a model can read; otherwise offer the choice of one."""
+        if self.session is not None and not self.session.has_model:
+            self.app.call_later(self.app.run_action, "choose_model")
+            return None
+        return self.session
+
+    def _keep_reading_along(self, session: "Session", along: bool) -> None:
+        if self.controllers is not None:
+            self.controllers.context.user_data.save_reading_along(session.reading_model, along)
+
+    async def use_model(self, model: str) -> None:
+        """Let this model read the book from now on, or none if empty; remembered for this book."""
         if self.session is not None:
-            self.session.resume()
+            await self.session.use_model(model)
+            self._keep_reading_along(self.session, bool(model))
 
     def action_open_page(self) -> None:
         """Open what the current pane has chosen: a link, a line of an answer, a page."""
@@ -280,12 +318,14 @@ class ReadingScreen(Screen[None]):
         if controllers is None:
             return
         context, view = controllers.context, self.book_pane.visible_range
+        if view is not None:
+            context.position.moved(*view)
         if view is not None and self.panes.current is Pane.BOOK and not controllers.speech.running:
             context.progress.meter.moved(*view)
         else:
             context.progress.meter.interrupt()
         self.lines.show_place(controllers)
-        context.user_data.save_place(event.offset)
+        context.user_data.save_place(controllers.navigation.saved_place)
         controllers.pages.book_moved(event.offset)
         controllers.search.mark_hits()
 

@@ -1,0 +1,65 @@
+"""Where the person reads, apart from where they only look, and which parts of the book they have read."""
+
+from collections.abc import Iterable
+
+from gistread.user_data import ReadingPlace
+
+Range = tuple[int, int]
+
+
+def merged(ranges: Iterable[Range]) -> tuple[Range, ...]:
+    """The same parts of a book, sorted, without overlaps."""
+    whole: list[Range] = []
+    for start, end in sorted(ranges):
+        if whole and start <= whole[-1][1]:
+            whole[-1] = whole[-1][0], max(end, whole[-1][1])
+        elif start < end:
+            whole.append((start, end))
+    return tuple(whole)
+
+
+class ReadingPosition:
+    """Follows the view of the book. A jump to a source, a hit or a page is a look until a screen is read there."""
+
+    def __init__(self, saved: ReadingPlace, length: int) -> None:
+        self.place = saved.offset
+        self.end = saved.offset  # End of the view there
+        self.read: tuple[Range, ...] = saved.read
+        self._length = length
+        self._view: Range | None = None
+        self._jumped = True  # The next move of the view is no reading
+        self._looking_from: int | None = None  # Where the person looks, while that is not where they read
+
+    @property
+    def looking(self) -> bool:
+        """Whether the person is away from the place they read at."""
+        return self._looking_from is not None
+
+    def jump(self, *, look: bool) -> None:
+        """The next move of the view is a jump; with `look`, the reading place stays."""
+        self._jumped = True
+        if look and self._looking_from is None:
+            self._looking_from = -1
+        elif not look:
+            self._looking_from = None
+
+    def moved(self, start: int, end: int) -> None:
+        """`[start, end)` of the book is in view."""
+        before, self._view = self._view, (start, end)
+        jumped, self._jumped = self._jumped, False
+        if before is not None and not jumped and before[0] <= start <= before[1]:
+            self.read = merged((*self.read, (before[0], self._length if end >= self._length else start)))
+        elif not jumped and before is not None and start > before[1]:
+            jumped = True
+        if self._looking_from is not None:
+            if jumped:
+                self._looking_from = start
+            if start <= self.place < end or start - self._looking_from >= end - start:
+                self._looking_from = None
+        if self._looking_from is None:
+            self.place, self.end = start, end
+
+    def share_read(self, start: int, end: int) -> float:
+        """Share (0 to 1) of a part of the book that has been read."""
+        read = sum(max(0, min(end, last) - max(start, first)) for first, last in self.read)
+        return read / max(1, end - start)

@@ -1,0 +1,71 @@
+"""Where the person reads, apart from where they look; and what of the book they have read."""
+
+from pathlib import Path
+
+from gistread.tui.reading.position import ReadingPosition, merged
+from gistread.user_data import ReadingPlace
+from tests.tui.books import long_book
+from tests.tui.scripted import app_on, opened, text_of, until
+
+LENGTH = 10_000
+
+
+def test_parts_that_touch_become_one() -> None:
+    assert merged([(5, 9), (0, 3), (3, 5), (20, 20), (12, 14)]) == ((0, 9), (12, 14))
+
+
+def test_reading_on_moves_the_place_and_marks_what_was_passed() -> None:
+    position = ReadingPosition(ReadingPlace(), LENGTH)
+    for start in (0, 300, 900, 1500):
+        position.moved(start, start + 1000)
+    assert (position.place, position.end, position.read) == (1500, 2500, ((0, 1500),))
+    assert position.share_read(1000, 2000) == 0.5
+
+
+def test_a_look_keeps_the_place_until_it_is_left_or_read_on() -> None:
+    position = ReadingPosition(ReadingPlace(1000, ((0, 1000),)), LENGTH)
+    position.moved(1000, 2000)
+    position.jump(look=True)
+    position.moved(8000, 9000)
+    assert (position.place, position.looking) == (1000, True)
+    position.moved(8500, 9500)
+    assert (position.place, position.looking) == (1000, True)
+    position.jump(look=True)
+    position.moved(900, 1900)  # back
+    assert not position.looking
+    position.jump(look=True)
+    position.moved(5000, 6000)
+    for start in (5500, 6000, 6500):
+        position.moved(start, start + 1000)
+    assert (position.place, position.looking) == (6500, False)
+    assert position.share_read(2000, 5000) == 0
+
+
+def test_going_to_a_chapter_moves_the_place_but_reads_nothing() -> None:
+    position = ReadingPosition(ReadingPlace(), LENGTH)
+    position.moved(0, 1000)
+    position.jump(look=False)
+    position.moved(LENGTH - 1000, LENGTH)
+    assert (position.place, position.read) == (LENGTH - 1000, ())
+
+
+async def test_after_a_look_and_a_restart_one_is_where_one_read_and_can_go_back(tmp_path: Path) -> None:
+    book = long_book()
+    app = app_on(book, tmp_path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        await pilot.press("3", "0", "%")
+        await until(pilot, lambda: screen.book_pane.place > 0)
+        place = screen.book_pane.place
+        await pilot.press("G")
+        await until(pilot, lambda: screen.book_pane.place > 2 * place)
+        await pilot.press("t")
+        await until(pilot, lambda: "Chapter 20" in text_of(app))
+        assert "read" not in text_of(app).split("Enter")[1]
+        await pilot.press("escape", "q")
+    again = app_on(book, tmp_path)
+    async with again.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.book_pane.place == place)
+        await pilot.press("backspace")
+        await until(pilot, lambda: screen.book_pane.place == 0)
