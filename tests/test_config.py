@@ -67,7 +67,7 @@ def test_reads_what_windows_editors_write(file: Path) -> None:
     ("text", "said"),
     [
         ("\n\nthem = 'dark'", ["line 3", "unknown setting 'them'", "Did you mean theme?"]),
-        ("zzz = 1", ["line 1", "unknown setting 'zzz'", "theme, model, asking_model, context_tokens"]),
+        ("zzz = 1", ["line 1", "unknown setting 'zzz'", "theme, model, read_along, asking_model, context_tokens"]),
         ("theme = 7", ["line 1: theme must be a text in quotes, not 7"]),
         ("\nfollow = 'yes'", ["line 2: follow must be true or false, not 'yes'"]),
         ("max_pages = true", ["max_pages must be a whole number from 0 to 100, not true"]),

@@ -155,5 +155,11 @@ def lines(app: App[None]) -> list[str]:
     ]
 
 
+def filled(app: App[None], row: int) -> str:
+    """The words of a row that are drawn in reverse: the tab that is shown."""
+    strip = app.screen._compositor.render_strips()[row]
+    return "".join(segment.text for segment in strip if segment.style and segment.style.reverse).strip()
+
+
 def text_of(app: App[None]) -> str:
     return "\n".join(line.rstrip() for line in lines(app))

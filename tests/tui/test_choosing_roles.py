@@ -41,7 +41,7 @@ def app_with(folder: Path, **settings: str) -> tuple[GistreadApp, dict[str, Step
         engines[name] = SteppedEngine(name=name, fingerprint=f"{name}-1")
         return engines[name]
 
-    config = Config(min_words=40, max_words=90, **settings)  # type: ignore[arg-type]
+    config = Config(read_along=True, min_words=40, max_words=90, **settings)  # type: ignore[arg-type]
     return GistreadApp(small_book(), paths=paths_in(folder), config=config, make_engine=make), engines
 
 

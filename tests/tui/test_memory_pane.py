@@ -49,7 +49,7 @@ async def test_where_a_gist_comes_from_is_said_in_words(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says="I cannot help with that."))
     async with app.run_test(size=WIDE) as pilot:
         await read_whole(pilot)
-        await until(pilot, lambda: "extractive" in text_of(app))
+        await until(pilot, lambda: "own sentences" in text_of(app))
 
 
 async def test_a_page_opens_and_closes_inline_by_key_and_by_mouse(tmp_path: Path) -> None:

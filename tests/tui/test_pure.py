@@ -109,7 +109,7 @@ def test_a_page_says_every_state_in_words() -> None:
     view = View(pinned={1}, refused={1}, here=1)
     *_, block = entry_blocks(known, known.entry(1), view)
     assert block.text == "Gist 1 in two lines."
-    assert block.tail == "extractive · ◆ pinned · refused · ← you"
+    assert block.tail == "the page’s own sentences · ◆ pinned · refused · ← you"
 
 
 def test_an_open_page_shows_the_books_own_words_at_their_offsets() -> None:

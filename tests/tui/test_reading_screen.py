@@ -9,7 +9,7 @@ from gistread.config import Config
 from gistread.tui.defects import DefectError
 from gistread.tui.layout import Pane
 from tests.tui.books import long_book, small_book
-from tests.tui.scripted import SteppedEngine, app_on, lines, opened, read_whole, text_of, until
+from tests.tui.scripted import SteppedEngine, app_on, filled, lines, opened, read_whole, text_of, until
 
 WIDE, NARROW = (120, 40), (80, 24)
 
@@ -79,16 +79,16 @@ async def test_a_narrow_terminal_shows_one_pane_and_says_which(tmp_path: Path) -
     app = app_on(small_book(), tmp_path, SteppedEngine())
     async with app.run_test(size=NARROW) as pilot:
         await read_whole(pilot)
-        assert "[Book]" in lines(app)[0]
+        assert filled(app, 0) == "Book"
         assert "MEMORY" not in text_of(app)
         await pilot.press("tab")
-        await until(pilot, lambda: "[Memory]" in lines(app)[0])
+        await until(pilot, lambda: filled(app, 0) == "Memory")
         assert "MEMORY" in text_of(app)
         await pilot.press("tab")
-        await until(pilot, lambda: "[Question]" in lines(app)[0])
+        await until(pilot, lambda: filled(app, 0) == "Question")
         assert "Ask the book" in text_of(app)
         await pilot.press("tab")
-        await until(pilot, lambda: "[Book]" in lines(app)[0])
+        await until(pilot, lambda: filled(app, 0) == "Book")
 
 
 async def test_every_size_of_terminal_works(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ async def test_no_color_is_respected_and_nothing_is_lost_with_the_colours(
     async with app.run_test(size=NARROW) as pilot:
         await read_whole(pilot)
         await pilot.press("tab")
-        await until(pilot, lambda: "← you" in text_of(app) and "[Memory]" in text_of(app))
+        await until(pilot, lambda: "← you" in text_of(app) and filled(app, 0) == "Memory")
         assert any(isinstance(a_filter, Monochrome) for a_filter in app.get_line_filters())
 
 

@@ -9,7 +9,7 @@ from gistread.engine.protocol import NO_USAGE
 from gistread.readers.events import Answered, Citation, Started
 from gistread.tui.progress import chapter_words
 from tests.tui.books import long_book, small_book
-from tests.tui.scripted import ScriptedReader, SteppedEngine, app_on, lines, read_whole, text_of, until
+from tests.tui.scripted import ScriptedReader, SteppedEngine, app_on, filled, lines, read_whole, text_of, until
 
 WIDE = (130, 44)
 SAGA = join_books("The Whole Saga", (), [small_book(), replace(long_book(20), title="The Long Road")])
@@ -22,8 +22,8 @@ def says(text: str) -> str:
 
 def zoomed(app: object) -> str:
     """The level that the line above the memory says."""
-    found = re.search(r"\[(series|book|volume|chapter|page|text)\]", text_of(app))
-    return found[1] if found else ""
+    levels = {"series", "book", "volume", "chapter", "page", "text"}
+    return next((word for word in (filled(app, row) for row in range(8)) if word in levels), "")
 
 
 def memory_side(app: object) -> list[str]:

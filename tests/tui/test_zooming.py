@@ -12,6 +12,7 @@ from tests.tui.scripted import (
     ScriptedReader,
     SteppedEngine,
     app_on,
+    filled,
     lines,
     opened,
     read_whole,
@@ -31,8 +32,8 @@ def says(text: str) -> str:
 
 def zoomed(app: object) -> str:
     """The level that the line above the memory says."""
-    found = re.search(r"\[(book|chapter|page|text)\]", text_of(app))
-    return found[1] if found else ""
+    levels = {"book", "chapter", "page", "text"}
+    return next((word for word in (filled(app, row) for row in range(8)) if word in levels), "")
 
 
 async def test_one_zooms_out_to_chapters_and_book_and_in_to_the_text_by_key_and_by_mouse(tmp_path: Path) -> None:
@@ -55,7 +56,7 @@ async def test_one_zooms_out_to_chapters_and_book_and_in_to_the_text_by_key_and_
         assert screen.panes.current is Pane.BOOK
         await pilot.press("<")
         await until(pilot, lambda: zoomed(app) == "page")
-        row = next(row for row, line in enumerate(lines(app)) if "[page]" in line)
+        row = next(row for row in range(len(lines(app))) if filled(app, row) == "page")
         for word in ("chapter", "book", "text", "page"):
             column = lines(app)[row].index(word)
             await pilot.click(offset=(column, row))

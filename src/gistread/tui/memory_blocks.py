@@ -1,6 +1,6 @@
 """A gist memory as blocks of long text, for the memory pane."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,14 @@ from gistread.tui.text import Block, Span
 
 if TYPE_CHECKING:
     from gistread.memory.tree import Node
+
+
+# In words, who wrote a gist.
+_SOURCES = {
+    GistSource.MODEL: "",
+    GistSource.EXTRACTIVE: "the page’s own sentences",
+    GistSource.VERBATIM: "the whole page",
+}
 
 
 class Zoom(StrEnum):
@@ -57,6 +65,8 @@ class View:
     here: int | None = None  # The page the person is reading
     unread_at: int | None = None  # Offset the person is reading at, if the model has not read that far
     begun: Page | None = None  # The page whose gist is being made
+    guide: tuple[str, ...] = ()  # What an empty memory says: what it is, and what to do next
+    ahead: tuple[MemoryEntry, ...] = ()  # Pages read ahead of a gap, by place
     reading: bool = False  # Whether the model is reading the book
     zoom: Zoom = Zoom.PAGE
 
@@ -70,10 +80,11 @@ def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View) -> list[Blo
         return [_page_block(memory, number, entry.gist.text, "heading", tail=here, level=2)]
     blocks: list[Block] = []
     if not in_text and (title := _chapter_that_begins(memory, number)):
-        blocks.append(Block(title, style="heading", level=3, indent=_gutter(memory)))
+        blocks.append(Block(title, style="heading", level=4, indent=1, rule=True))
     if opening is None and not in_text:
         gist = " ".join(entry.gist.text.split())
-        return [*blocks, _page_block(memory, number, gist, "gist", tail=_tail(entry, view))]
+        style = "gist" if entry.gist.source is GistSource.MODEL else "own-words"
+        return [*blocks, _page_block(memory, number, gist, style, tail=_tail(entry, view))]
     said = _opened_by(opening) if opening else f"{page.words:,} words"
     blocks.append(_page_block(memory, number, said, "step", "▾", _tail(entry, view)))
     rail = "╎ ".rjust(_gutter(memory))
@@ -97,6 +108,7 @@ def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View) -> list[Blo
     if opening is not None:
         end_line = f"end of page {number} · {page.words:,} words"
         blocks.append(Block(end_line, key=("page", number), style="muted", rail=rail, blank_before=0))
+        blocks = [replace(block, ground="opened") if block.key else block for block in blocks]
     return blocks
 
 
@@ -140,43 +152,64 @@ def _part_tail(part: "Node", view: View) -> str:
     if not part.made:
         words.append("from its gists")
     elif part.summary.source is not GistSource.MODEL:
-        words.append(part.summary.source.value)
+        words.append(_SOURCES[part.summary.source])
     if view.here is not None and part.first <= view.here <= part.last:
         words.append("← you")
     return " · ".join(words)
 
 
-def empty_blocks(view: View) -> list[Block]:
-    said = ["The model is reading the first page."]
-    if not view.reading:
-        about = (
-            "A model reads the book page by page and keeps here what each page says in a few words. Then you can ask."
-        )
-        said = ["No page has been read yet.", about]
-    return [Block(line, key=("rest", 1), style="muted") for line in said]
+def guide_blocks(view: View) -> list[Block]:
+    """What stands in an empty memory."""
+    if not view.guide:
+        return []
+    about, *following = view.guide
+    head = [Block("The memory of this book", style="heading", level=4, indent=1, rule=True), Block(about, indent=1)]
+    return head + [Block(line, style="strong", indent=3, hanging=" ▸ ") for line in following]
 
 
 def rest_blocks(memory: GistMemory, view: View) -> list[Block]:
-    """Blocks after the last page: the page being read, and those to come."""
+    """Blocks after the last page: the page being read, pages read ahead, and those to come."""
     if memory.complete:
         return []
-    blocks = []
+    blocks = [] if memory.entries else guide_blocks(view)
     read = len(memory.entries)
     begun = view.begun
     in_work = view.reading and view.unread_at is not None and view.unread_at < _work_ends(memory, begun)
     ahead = view.unread_at is not None and not in_work
-    if view.reading:
+    if view.reading and (begun is None or begun.number):
         said = f"… being read: {begun.words:,} words, being shortened" if begun else "… being read"
         blocks.append(_page_block(memory, read + 1, said, "muted", tail="← you" if in_work else ""))
         read += 1
-    last = memory.estimated_pages
-    if last > read:
-        span = f"{read + 1} to about {last}" if last > read + 1 else f"{read + 1}"
-        blocks.append(
-            Block(
-                f"{span} … not read yet", key=("rest", read + 1), style="muted", indent=1, tail="← you" if ahead else ""
-            )
-        )
+    left = memory.estimated_pages - read - len(view.ahead)
+    if view.ahead:
+        blocks += _ahead_blocks(memory, view)
+        rest = f"about {left} other {'page' if left == 1 else 'pages'}"
+    else:
+        rest = f"{read + 1} to about {read + left}" if left > 1 else f"{read + 1}"
+    if left > 0:
+        tail = "← you" if ahead and not view.ahead else ""
+        blocks.append(Block(f"{rest} … not read yet", key=("rest", read + 1), style="muted", indent=1, tail=tail))
+    return blocks
+
+
+def _ahead_blocks(memory: GistMemory, view: View) -> list[Block]:
+    """The pages that were read before those in front of them, which get their numbers later."""
+    book = memory.book
+    blocks: list[Block] = []
+    chapter = ""
+    for entry in view.ahead:
+        if (title := book.chapter_title(entry.page.start)) != chapter:
+            chapter = title
+            blocks.append(Block(title or book.title, style="heading", level=4, indent=1, rule=True))
+        here = view.unread_at is not None and entry.page.start <= view.unread_at < entry.page.end
+        gist, style = " ".join(entry.gist.text.split()), "gist"
+        if entry.gist.source is not GistSource.MODEL:
+            style = "own-words"
+        tail = "← you" if here else ""
+        key = ("ahead", entry.page.start)
+        blocks.append(Block(gist, key=key, style=style, indent=_gutter(memory), hanging="  ·", tail=tail))
+    if view.reading and view.begun is not None and not view.begun.number:
+        blocks.append(Block("… being read", key=("rest", 0), style="muted", indent=_gutter(memory), hanging="  ·"))
     return blocks
 
 
@@ -189,7 +222,7 @@ def _tail(entry: MemoryEntry, view: View) -> str:
     words = []
     gist_shown = view.zoom is not Zoom.TEXT or number in view.opened
     if gist_shown and entry.gist.source is not GistSource.MODEL:
-        words.append(entry.gist.source.value)
+        words.append(_SOURCES[entry.gist.source])
     if number in view.pinned:
         words.append("◆ pinned")
     if number in view.refused:

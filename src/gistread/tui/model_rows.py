@@ -106,7 +106,8 @@ def _row(model: ModelFile, fit: MemoryFit | None, current: str, *, is_starter: b
     is_current = current in (str(model.path), model.name) or (is_starter and current == STARTER)
     name = f"{model.name}  (starter)" if is_starter else model.name
     if model.usable:
-        about = " · ".join(filter(None, [memory_fit_text(model, fit), *facts(model)]))
+        trying_out = "small model, for trying out" if is_starter else ""
+        about = " · ".join(filter(None, [trying_out, memory_fit_text(model, fit), *facts(model)]))
     elif model.embeds:
         about = " · ".join(facts(model))
     else:

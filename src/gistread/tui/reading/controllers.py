@@ -80,7 +80,8 @@ class SessionListener:
         session = self._context.session
         if session is not None:
             running = session.activity.reading is events.ReadingState.RUNNING
-            self._context.memory_pane.set_progress(begun=session.activity.page, reading=running)
+            pane, ahead = self._context.memory_pane, session.pages_ahead
+            pane.set_progress(begun=session.activity.page, reading=running, ahead=ahead)
         self._context.refresh()
 
 

@@ -61,7 +61,7 @@ class MemoryPages:
         match event.block_key:
             case ("page", int(number)):
                 self._context.memory_pane.toggle_page(number)
-            case ("part", int()):
+            case ("part" | "ahead", int()):
                 self._context.memory_pane.action_go_to_page()
             case _:
                 return False
@@ -76,7 +76,8 @@ class MemoryPages:
     def open(self) -> None:
         """Open or close the chosen page; zoomed out, go to it in the book."""
         pane = self._context.memory_pane
-        if self._context.panes.current is Pane.MEMORY and pane.view.zoom.coarse:
+        ahead = isinstance(pane.cursor_key, tuple) and pane.cursor_key[0] == "ahead"
+        if self._context.panes.current is Pane.MEMORY and (pane.view.zoom.coarse or ahead):
             pane.action_go_to_page()
         elif (number := self._read_page()) is not None:
             pane.toggle_page(number)

@@ -1,5 +1,8 @@
 """The lines around the panes: header, memory header, the agent's steps, status and keys."""
 
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Static
@@ -18,6 +21,10 @@ from gistread.tui.text import clean
 from gistread.tui.widgets.lines import Choices, HeaderLine, KeyLine, Line, StatusLine, fitted
 
 _FOUND = (("next-hit", "next"), ("previous-hit", "previous"), ("all-hits", "all hits"), ("cancel", "clear"))
+_ABOUT_MEMORY = (
+    "A model reads along and writes here, page by page, what each page says. {open-page} opens the page behind a note."
+)
+TRYING_OUT = "Small model, for trying out"
 _CARET = (("caret-next-word", "move"), ("caret-anchor", "begin here"))
 _SELECTED = (
     ("copy", "copy"),
@@ -26,6 +33,19 @@ _SELECTED = (
     ("look-up", "look up"),
     ("drop-selection", "clear"),
 )
+
+
+if TYPE_CHECKING:
+    from gistread.session.session import Session
+
+
+@lru_cache
+def is_starter(model: str) -> bool:
+    """Whether this names the starter."""
+    from gistread.engine.model_search import starter_path
+    from gistread.engine.models import STARTER
+
+    return bool(model) and model in (STARTER, str(starter_path()))
 
 
 class StatusLines:
@@ -39,6 +59,7 @@ class StatusLines:
         self.show_place(controllers)
         self.show_status(controllers)
         if controllers is not None:
+            controllers.context.memory_pane.set_guide(self._guide(controllers.context.session))
             self._show_memory_header(controllers)
             self._show_strip(controllers)
 
@@ -67,6 +88,25 @@ class StatusLines:
         keys = self._screen.query_one("#keys", KeyLine)
         keys.show_keys(self._panes.current.value, self._services.keymap, leading, count)
 
+    def _guide(self, session: "Session | None") -> tuple[str, ...]:
+        """What the memory is, and what to do next."""
+        next_steps = []
+        state = session.activity.reading if session is not None else None
+        if session is not None and not session.has_model:
+            next_steps = ["{choose-model} chooses a model on this machine, or one to download."]
+        elif session is not None and state is ReadingState.LOADING:
+            next_steps = [f"{session.activity.model} is being loaded …"]
+        elif session is not None and state in (ReadingState.IDLE, ReadingState.PAUSED):
+            next_steps = [f"{{resume}} lets {session.activity.model} read along."]
+        elif state is ReadingState.RUNNING:
+            next_steps = ["The first page is being read …"]
+        if session is not None and is_starter(session.reading_model):
+            next_steps.append(
+                f"{TRYING_OUT}: its notes and answers are often wrong. {{choose-model}} offers better ones."
+            )
+        next_steps.append("{ask} asks about the book, also before a page is read.")
+        return tuple(map(self._services.with_keys, (_ABOUT_MEMORY, *next_steps)))
+
     def _show_memory_header(self, controllers: Controllers) -> None:
         context = controllers.context
         memory, view = context.memory_pane.memory, context.memory_pane.view
@@ -79,6 +119,7 @@ class StatusLines:
             parts.append("not following")
         content = Content.assemble(("MEMORY", "bold"), ("   " + " · ".join(parts), "$gr-muted"))
         self._screen.query_one("#memory-header", Line).show(parts, content)
+        self._show_bar(controllers)
         self._screen.set_class(bool(memory and memory.entries), "-zoom")
         if memory is not None:
             zooms = levels_of(memory.book)
@@ -87,6 +128,8 @@ class StatusLines:
             steps = ((out, run("zoom.step", -1)), (into, run("zoom.step", 1)))
             self._screen.query_one("#memory-zoom", Choices).show_choices(levels, zooms.index(view.zoom), steps)
         origin = []
+        if context.session is not None and is_starter(context.session.reading_model):
+            origin.append(self._services.with_keys(f"{TRYING_OUT}; {{choose-model}} offers better ones"))
         if context.session is not None and (reader := context.session.read_by):
             origin.append(f"read by {reader}")
         if memory is not None and memory.focus.preset != FICTION:
@@ -95,6 +138,22 @@ class StatusLines:
             origin.append(f"to find out: {memory.focus.task}")
         self._screen.set_class(bool(origin), "-origin")
         self._screen.query_one("#memory-origin", Line).show(origin, Content(clean(" · ".join(origin))))
+
+    def _show_bar(self, controllers: Controllers) -> None:
+        """How much of the book is in the memory, and where in it the person is."""
+        context = controllers.context
+        memory, length = context.memory_pane.memory, max(1, len(context.book.text))
+        line = self._screen.query_one("#memory-bar", Line)
+        cells = line.room
+        pages = [(0, memory.read_until)] if memory is not None else []
+        pages += [(entry.page.start, entry.page.end) for entry in context.memory_pane.view.ahead]
+        read = [any(start * cells < (at + 0.5) * length < end * cells for start, end in pages) for at in range(cells)]
+        here = min(cells - 1, context.place * cells // length)
+        parts = [
+            ("┃", "bold $gr-text") if at == here else ("━", "$gr-accent") if is_read else ("─", "$gr-rule")
+            for at, is_read in enumerate(read)
+        ]
+        line.show((tuple(read), here), Content.assemble(*parts))
 
     def _show_strip(self, controllers: Controllers) -> None:
         answers, panes = controllers.context.answers_pane, self._panes

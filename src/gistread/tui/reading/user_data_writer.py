@@ -75,8 +75,8 @@ class UserDataWriter:
         place, self._place, self._timer = self._place, None, None
         if place is not None:
             words = quote_at(self._book.text, place.offset)
-            sha256, known = self._book.sha256, {"read": place.read, "behind": place.behind}
-            self._write(lambda: self._user_data.set_position(sha256, place.offset, words, **known))
+            save, sha256 = self._user_data.set_position, self._book.sha256
+            self._write(lambda: save(sha256, place.offset, words, read=place.read, behind=place.behind))
 
     def _write(self, write: Callable[[], None]) -> None:
         task = asyncio.create_task(self._in_thread(write))

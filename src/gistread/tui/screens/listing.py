@@ -1,5 +1,6 @@
 """The base of panels over a screen, and a panel with a list to choose from and perhaps a line to type into."""
 
+import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -13,6 +14,9 @@ from textual.widgets.option_list import Option
 
 from gistread.tui.commands import own_keys
 from gistread.tui.text import LongText, clean
+
+_PANEL_CELLS = 88
+_AROUND_CELLS = 7  # border, padding and scroll bar of a panel
 
 
 class Panel(ModalScreen[ScreenResultType]):
@@ -135,10 +139,12 @@ class ListScreen(ListPanel):
 
     def show_rows(self, rows: Sequence[Row], at: str) -> None:
         self.options.clear_options()
+        room = min(_PANEL_CELLS, self.app.size.width) - _AROUND_CELLS
         for row in rows:
             content = row.text if isinstance(row.text, Content) else Content(clean(row.text))
             if row.about:
-                content = Content.assemble(content, "\n  ", (clean(row.about), "$gr-muted"))
+                about = textwrap.fill(clean(row.about), room, initial_indent="  ", subsequent_indent="  ")
+                content = Content.assemble(content, "\n", (about, "$gr-muted"))
             self.options.add_option(Option(content, id=row.id))
         self.options.display = bool(rows)
         if rows:

@@ -78,6 +78,7 @@ class ReadingScreen(Screen[None]):
             yield BookPane(self._services.config, id="book")
             with Vertical(id="memory-side"):
                 yield Line(id="memory-header")
+                yield Line(id="memory-bar")
                 yield Line(id="memory-origin")
                 yield Choices(id="memory-zoom")
                 yield MemoryPane(id="memory")

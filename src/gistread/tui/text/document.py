@@ -37,6 +37,8 @@ class Block:
     # Muted words at the right edge of the last row, such as `(410 w)`; in a row of their own if necessary.
     tail: str = ""
     blank_before: int = 1  # Empty rows above
+    rule: bool = False  # Whether a line runs from the text to the right edge, or to the tail
+    ground: str = ""  # A style whose background fills the rows; empty: that of the widget
     align: Literal["left", "center", "justify"] = "left"  # `left` means right for a right-to-left script
     language: str = ""  # BCP 47, for hyphenation; empty: no hyphenation
     foreign: tuple[tuple[int, int, str], ...] = ()  # (start, end, language) of parts in another language

@@ -16,7 +16,7 @@ from gistread.tui.text.setting import set_row
 STYLES = (
     *("text", "heading", "heading-1", "heading-2", "heading-3", "heading-4"),
     *("verse", "quote", "list", "table", "note", "break", "code", "image"),
-    *("page", "gist", "answer", "question", "step", "unread", "muted", "error", "warning"),
+    *("page", "opened", "gist", "own-words", "answer", "question", "step", "unread", "muted", "error", "warning"),
     *("label", "rail", "tail", "cursor", "sign"),
     *("strong", "emphasis", "underline", "strike", "superscript", "subscript", "small-capitals", "inline-code"),
     *("link", "note-link", "current-link", "mark", "hit", "current-hit", "cited", "here", "noted", "spoken"),
@@ -53,6 +53,10 @@ class Palette:
                 found += self.layer(f"{style}-{level}")
             self._blocks[style, level] = found
         return found
+
+    def on_ground(self, style: Style, ground: str) -> Style:
+        """A style on the background of another one."""
+        return style + Style(bgcolor=self.block(ground).bgcolor) if ground else style
 
     def layer(self, style: str) -> Style:
         """What a span or a mark changes about the style under it."""
@@ -91,28 +95,30 @@ def paint_row(
     """
     block = layout.block
     base = palette.block(block.style, block.level)
-    ground = palette.ground
+    base, ground = palette.on_ground(base, block.ground), palette.on_ground(palette.ground, block.ground)
     segments: list[Segment] = []
     used = 0
     rail = crop(clean(block.rail), layout.left)
     if rail and (joined or row >= layout.above):
-        segments.append(before_text(rail, palette.block("rail"), at))
+        segments.append(before_text(rail, palette.on_ground(palette.block("rail"), block.ground), at))
         used = cell_len(rail)
     span = layout.span(row)
     if span is not None:
         if row == layout.above and (label := layout.label):
-            segments.append(before_text(label, palette.block("label"), at))
+            segments.append(before_text(label, palette.on_ground(palette.block("label"), block.ground), at))
             used += cell_len(label)
         if (gap := layout.text_cell(row) - used) > 0:
             segments.append(before_text(" " * gap, ground, at))
             used += gap
         segments.extend(_pieces(layout, row, base, palette, marked, selected, at))
         used += layout.row_cells(row)
-    if block.tail and row == layout.rows - 1:
+    if row == layout.rows - 1 and (block.tail or block.rule):
         tail = crop(clean(block.tail), layout.width - used)
         length = span[1] - span[0] if span is not None else 0
-        segments.append(located(" " * (layout.width - used - cell_len(tail)), ground, length, at))
-        segments.append(located(tail, palette.block("tail"), length, at))
+        between = layout.width - used - cell_len(tail)
+        line = f" {'─' * (between - 1 - bool(tail))} "[:between] if block.rule else " " * between
+        segments.append(located(line, palette.block("rail") if block.rule else ground, length, at))
+        segments.append(located(tail, palette.on_ground(palette.block("tail"), block.ground), length, at))
     return segments
 
 

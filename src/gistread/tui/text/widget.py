@@ -225,11 +225,13 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         line = self._paint_margin(layout, inner, margin, palette, row)
         if self.gutter_cells:
             marked = (joined or inner >= layout.above) and self._is_current(index)
-            line.append(before_text(_CURSOR if marked else " ", palette.block("cursor"), row))
+            cursor = palette.on_ground(palette.block("cursor"), block.ground)
+            line.append(before_text(_CURSOR if marked else " ", cursor, row))
         line += paint_row(layout, inner, palette, self._marked(block), selected, joined, at=row)
         if (rest := width - sum(segment.cell_length for segment in line)) > 0:
             span = layout.span(inner) or (0, 0)
-            line.append(located(" " * rest, palette.ground, span[1] - span[0], row))
+            ground = palette.on_ground(palette.ground, block.ground)
+            line.append(located(" " * rest, ground, span[1] - span[0], row))
         return Strip(line).adjust_cell_length(width, palette.ground)
 
     def _paint_margin(self, layout: Layout, row: int, margin: int, palette: Palette, at: int) -> list[Segment]:

@@ -183,4 +183,4 @@ def fitted(text: str, room: int) -> str:
 
 
 def _tab(name: str, active: bool) -> Content:
-    return Content.styled(f"[{name}]", "bold $gr-accent") if active else Content.styled(f" {name} ", "$gr-muted")
+    return Content.styled(f" {name} ", "bold reverse $gr-accent" if active else "$gr-muted")

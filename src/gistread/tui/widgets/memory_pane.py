@@ -33,7 +33,7 @@ class MemoryPane(LongText):
         """Pages were opened, closed or pinned, or the zoom changed."""
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(memory_blocks.empty_blocks(memory_blocks.View()), id=id, side_margin=1)
+        super().__init__((), id=id, side_margin=1)
         self.memory: GistMemory | None = None
         self.view = memory_blocks.View()
         self._sizes: list[int] = []
@@ -47,8 +47,9 @@ class MemoryPane(LongText):
         same = memory is not None and self.memory is not None and memory.size == self.memory.size
         pinned = self.view.pinned if same else set()
         self.memory = memory
+        old = self.view
         self.view = memory_blocks.View(
-            here=self.view.here, reading=self.view.reading, pinned=pinned, zoom=self.view.zoom
+            here=old.here, reading=old.reading, pinned=pinned, zoom=old.zoom, guide=old.guide
         )
         self.cursor = memory is not None
         self._parts, self._lead = (), []
@@ -81,10 +82,22 @@ class MemoryPane(LongText):
             self._sizes.append(len(blocks))
             self._rest = rest
 
-    def set_progress(self, *, begun: Page | None, reading: bool) -> None:
-        if (begun, reading) != (self.view.begun, self.view.reading):
-            self.view.begun, self.view.reading = begun, reading
+    def set_progress(self, *, begun: Page | None, reading: bool, ahead: tuple[MemoryEntry, ...] | None = None) -> None:
+        """Show whether the model is reading, which page, and the pages read ahead (None: unchanged)."""
+        view = self.view
+        ahead = view.ahead if ahead is None else ahead
+        if (begun, reading, ahead) != (view.begun, view.reading, view.ahead):
+            view.begun, view.reading, view.ahead = begun, reading, ahead
             self._redraw_rest()
+
+    def set_guide(self, guide: tuple[str, ...]) -> None:
+        """What an empty memory says."""
+        if guide != self.view.guide:
+            self.view.guide = guide
+            if self.memory is None:
+                self._draw()
+            else:
+                self._redraw_rest()
 
     def set_here(self, offset: int, *, scroll: bool) -> None:
         """Mark the page the person is reading; with `scroll`, scroll to it."""
@@ -154,7 +167,7 @@ class MemoryPane(LongText):
     def _draw(self, *, keep_position: bool = False) -> None:
         memory = self.memory
         if memory is None:
-            self._sizes, self._rest = [], memory_blocks.empty_blocks(self.view)
+            self._sizes, self._rest = [], memory_blocks.guide_blocks(self.view)
             self.show(self._rest, keep_position=keep_position)
             return
         if self.view.zoom.coarse:
@@ -210,4 +223,6 @@ class MemoryPane(LongText):
         match self.cursor_key:
             case ("page" | "part", int(number)) if self.memory and number <= len(self.memory.entries):
                 return self.memory.entry(number).page
+            case ("ahead", int(start)):
+                return next((entry.page for entry in self.view.ahead if entry.page.start == start), None)
         return None
