@@ -83,6 +83,7 @@ async def test_the_tree_says_where_one_is_and_how_much_of_each_is_read(tmp_path:
         screen = await opened(pilot)
         await pilot.press("4", "]")
         await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[4].start)
+        screen.controllers.context.position.read = ((0, screen.book.chapters[4].start),)
         await pilot.press("t")
         await until(pilot, lambda: isinstance(app.screen, ContentsScreen) and "← you" in text_of(app))
         rows = {title: next(line for line in lines(app)[1:] if title in line) for title, _ in SHAPE}

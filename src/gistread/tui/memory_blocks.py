@@ -171,12 +171,12 @@ def rest_blocks(memory: GistMemory, view: View) -> list[Block]:
     """Blocks after the last page: the page being read, pages read ahead, and those to come."""
     if memory.complete:
         return []
-    blocks = [] if memory.entries else guide_blocks(view)
+    blocks = [] if memory.entries or view.ahead else guide_blocks(view)
     read = len(memory.entries)
     begun = view.begun
     in_work = view.reading and view.unread_at is not None and view.unread_at < _work_ends(memory, begun)
     ahead = view.unread_at is not None and not in_work
-    if view.reading and (begun is None or begun.number):
+    if view.reading and (begun.number if begun else not view.ahead):
         said = f"… being read: {begun.words:,} words, being shortened" if begun else "… being read"
         blocks.append(_page_block(memory, read + 1, said, "muted", tail="← you" if in_work else ""))
         read += 1
