@@ -48,7 +48,7 @@ def test_everything_is_said_of_a_place() -> None:
     said = place_words(book, third.start, third.start / len(book.text), 230, ALL)
     assert said.title == "The Long Road · B. Walker"
     assert said.chapter == "Chapter 3"
-    assert said.progress == ("chapter 2 min", "book 36 min left", "p. 4 of 37", "10%")
+    assert said.progress == ("chapter 2 min", "book 36 min left", "print p. 4 of 37", "10%")
 
 
 def test_only_what_is_wished_is_shown() -> None:
@@ -63,7 +63,7 @@ def test_a_faster_reader_has_less_to_go_and_at_the_end_there_is_nothing_left() -
     slow, fast = (place_words(book, 0, 0.0, pace, frozenset({"book-left"})).progress[0] for pace in (100, 400))
     assert int(re.search(r"(\d+) min", slow)[1]) + 60 * ("1 h" in slow) > int(re.search(r"(\d+) min", fast)[1])
     end = place_words(book, len(book.text) - 900, 1.0, 230, ALL)
-    assert end.progress[-3:] == ("book <1 min left", "p. 37 of 37", "100%")
+    assert end.progress[-3:] == ("book <1 min left", "print p. 37 of 37", "100%")
 
 
 def test_what_stands_at_the_right_edge_moves_a_few_times_in_a_book_at_most() -> None:
@@ -83,9 +83,9 @@ def test_a_chapter_that_is_only_a_number_is_called_with_its_part() -> None:
 
 
 def test_the_least_important_is_left_out_first() -> None:
-    parts = ("chapter 4 min", "book 2 h 10 min", "p. 31 of 402", "31%")
-    assert fitting(parts, 200) == "chapter 4 min · book 2 h 10 min · p. 31 of 402 · 31%"
-    assert fitting(parts, 20) == "p. 31 of 402 · 31%"
+    parts = ("chapter 4 min", "book 2 h 10 min", "print p. 31 of 402", "31%")
+    assert fitting(parts, 200) == "chapter 4 min · book 2 h 10 min · print p. 31 of 402 · 31%"
+    assert fitting(parts, 26) == "print p. 31 of 402 · 31%"
     assert fitting(parts, 5) == "31%"
     assert fitting(parts, 2) == ""
 
@@ -138,13 +138,13 @@ async def test_the_header_says_pages_and_minutes_or_on_a_narrow_screen_the_page_
     async with app.run_test(size=(140, 40)) as pilot:
         await opened(pilot)
         assert "The Long Road · B. Walker" in lines(app)[0]
-        assert lines(app)[0].rstrip().endswith("chapter 2 min · book 40 min left · p. 1 of 37 · 0%")
+        assert lines(app)[0].rstrip().endswith("chapter 2 min · book 40 min left · print p. 1 of 37 · 0%")
         await pilot.resize_terminal(80, 24)
         await until(pilot, lambda: filled(app, 0) == "Book")
-        assert lines(app)[0].rstrip().endswith("p. 1 of 37 · 0%")
+        assert lines(app)[0].rstrip().endswith("print p. 1 of 37 · 0%")
         await pilot.resize_terminal(140, 40)
         await pilot.press("G")
-        await until(pilot, lambda: "book <1 min left · p. 37 of 37 · 100%" in lines(app)[0])
+        await until(pilot, lambda: "book <1 min left · print p. 37 of 37 · 100%" in lines(app)[0])
 
 
 async def test_the_settings_say_what_the_header_shows(tmp_path: Path) -> None:

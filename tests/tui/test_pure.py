@@ -4,9 +4,9 @@ import pytest
 
 from gistread.engine.protocol import EngineState, Phase, Priority
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
-from gistread.readers.events import OpenedBy, SegmentLevel, Started
+from gistread.readers.events import Citation, OpenedBy, SegmentLevel, Started
 from gistread.session.events import Activity, AskingState, ReadingState
-from gistread.tui.answer_blocks import page_links, scope_of
+from gistread.tui.answer_blocks import ToSource, scope_of, source_links
 from gistread.tui.commands import COMMANDS, check_keys, help_lines
 from gistread.tui.memory_blocks import Opening, View, entry_blocks, rest_blocks
 from gistread.tui.status import status_of
@@ -148,9 +148,15 @@ def test_the_scope_of_a_question_is_said_only_when_it_is_not_everything() -> Non
     assert "1 page by its own gist, 17 pages in 1 summary" in said
 
 
-def test_page_numbers_in_brackets_are_links() -> None:
-    answer = "A bar is cracked [11], a rail bent [14]; [x] is not a page."
-    assert [(answer[link.start : link.end], link.link) for link in page_links(answer)] == [
-        ("[11]", ToPage(11)),
-        ("[14]", ToPage(14)),
+def test_page_numbers_in_brackets_become_those_of_sources_and_are_links() -> None:
+    answer = "A bar is cracked [11], a rail bent [14]; [x] is not a page. So it is."
+    sources = (Citation(14, 0, 4, "rail"),)
+    doubted = answer.index("So it"), len(answer)
+    text, spans = source_links(answer, sources, [doubted])
+    assert text == "A bar is cracked [p. 11], a rail bent [1]; [x] is not a page. So it is."
+    assert [(text[span.start : span.end], span.link) for span in spans] == [
+        ("[p. 11]", ToPage(11)),
+        ("[1]", ToSource(0)),
+        ("So it is.", None),
     ]
+    assert source_links("A rail is bent.", sources)[0] == "A rail is bent. [1]"

@@ -96,7 +96,7 @@ async def test_what_no_model_has_shortened_is_said_and_it_is_a_key_away(tmp_path
         assert "from its gists" in text_of(app)
         engine.stop_after = len(engine.calls) + 3
         await pilot.press("c")
-        await until(pilot, lambda: "making coarser gists: 3 of" in text_of(app))
+        await until(pilot, lambda: "Making coarser gists: 3 of" in text_of(app))
         await pilot.press("escape")
         await until(pilot, lambda: "paused" in text_of(app))
         engine.gate.set()

@@ -1,13 +1,13 @@
 """Questions, the agent's steps and answers as blocks of long text."""
 
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
 from gistread.readers import events
 from gistread.readers.text import describe_segments, describe_unfit, unsupported
 from gistread.tui.text import Block, Span
-from gistread.tui.work.lines import Goal, Places, ToPage, WorkLine, bar, short
+from gistread.tui.work.lines import Goal, Linked, Places, ToPage, WorkLine, bar, short
 from gistread.tui.work.whole import Work
 from gistread.user_data import mark_unsupported
 
@@ -16,6 +16,8 @@ _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
 
 _WIDTH = 92  # maximum columns of an answer: a little more than of the book
 _INDENT = 3
+_SOURCES = 9  # most sources that are listed: as many as digits
+_LEAST_QUOTE, _AROUND_QUOTE = 20, 9  # characters
 _STEP = 2  # indent of a step under its parent
 
 STOPPED = {
@@ -44,6 +46,7 @@ Leads = Goal | ToSource | Unfold
 class Exchange:
     question: str
     put: str = ""  # The answering model and that of the memory, if they differ
+    bound: str = ""  # How much of the text may be used, unless all of it
     scope: str = ""  # How much of the book is covered, unless all of it
     making: tuple[str, int, int] | None = None  # Artifact being built for the reader: (name, done, total)
     steps: tuple[str, ...] = ()
@@ -132,12 +135,15 @@ class Drawn:
             self.goals[block.key] = goal
 
 
-def exchange_blocks(exchange: Exchange, number: int, places: Places) -> Drawn:
-    """One exchange, the `number`th from 0. Keys of its blocks are (kind, number, …), their links are `Leads`."""
+def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int = _WIDTH) -> Drawn:
+    """One exchange, the `number`th from 0. Keys of its blocks are (kind, number, …), their links are `Leads`.
+
+    `cells`: width of the pane; a source takes one row.
+    """
     drawn = Drawn()
     question = _said(exchange.question, ("question", number), "question", "?", above=1)
-    drawn.add(question, Unfold() if exchange.work else None)
-    if about := " ".join(filter(None, (exchange.put, exchange.scope))):
+    drawn.add(replace(question, ground="opened"), Unfold() if exchange.work else None)
+    if about := " ".join(filter(None, (exchange.put, exchange.bound, exchange.scope))):
         drawn.add(_said(about, None, "muted"))
     if exchange.making:
         what, done, total = exchange.making
@@ -150,20 +156,21 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places) -> Drawn:
         drawn.add(_said(note, None, "muted"))
     if exchange.answer:
         answer, marks = mark_unsupported(exchange.answer.strip(), exchange.unsupported)
-        links = page_links(answer)
-        first = next((span.link for span in links if isinstance(span.link, ToPage)), None)
-        doubts = tuple(Span(start, end, "warning") for start, end in marks)
-        drawn.add(_said(answer, ("answer", number), "answer", spans=(*links, *doubts)), first)
+        answer, spans = source_links(answer, exchange.citations, marks)
+        first = next((span.link for span in spans if isinstance(span.link, Leads)), None)
+        drawn.add(_said(answer, ("answer", number), "answer", spans=spans), first)
     elif exchange.running:
         drawn.add(_said("…", None, "muted"))
     if exchange.problem:
         drawn.add(_said(exchange.problem, None, "error"))
-    for index, citation in enumerate(exchange.citations[:9]):
+    for index, citation in enumerate(exchange.citations[:_SOURCES]):
+        place = places.source(citation.page, citation.start)
+        room = max(_LEAST_QUOTE, min(cells, _WIDTH) - _INDENT - len(place) - _AROUND_QUOTE)
         # A quotation that is the whole answer is not shortened.
-        quote = short(citation.quote, 90) if exchange.found else " ".join(citation.quote.split())
-        text = f"{places.source(citation.page, citation.start)}  “{quote}”"
-        links = (Span(0, len(text), "link", ToSource(index)),)
-        drawn.add(_said(text, ("source", number, index), "answer", str(index + 1), links), ToSource(index))
+        quote = short(citation.quote, room) if exchange.found else " ".join(citation.quote.split())
+        text = f"{place} · “{quote}”"
+        links = (Span(0, len(text), "muted", ToSource(index)),)
+        drawn.add(_said(text, ("source", number, index), "muted", str(index + 1), links), ToSource(index))
     return drawn
 
 
@@ -195,9 +202,38 @@ def _work_block(line: WorkLine, number: int) -> Block:
     return replace(block, indent=len(lead) + _STEP)
 
 
-def page_links(answer: str) -> tuple[Span, ...]:
-    found = _PAGE_NUMBER.finditer(answer)
-    return tuple(Span(match.start(), match.end(), "link", ToPage(int(match[1]))) for match in found)
+def source_links(
+    answer: str, citations: Sequence[Citation] = (), doubts: Sequence[tuple[int, int]] = ()
+) -> tuple[str, tuple[Span, ...]]:
+    """The answer with the number of a source, or `p. 7`, for each page number in brackets; its links and doubts.
+
+    Sources are added at the end of an answer that names none.
+    """
+    number_of: dict[int, int] = {}
+    for index, citation in enumerate(citations[:_SOURCES]):
+        number_of.setdefault(citation.page, index)
+    linked = Linked()
+    last = 0
+    named = False
+    shifts: list[tuple[int, int]] = []
+    for match in _PAGE_NUMBER.finditer(answer):
+        page = int(match[1])
+        linked.add(answer[last : match.start()])
+        if page in number_of:
+            named = True
+            linked.add(f"[{number_of[page] + 1}]", ToSource(number_of[page]))
+        else:
+            linked.add(f"[p. {page}]", ToPage(page))
+        last = match.end()
+        shifts.append((last, len(linked.text) - last))
+    linked.add(answer[last:])
+    for index in range(0 if named else len(citations[:_SOURCES])):
+        linked.add(" ").add(f"[{index + 1}]", ToSource(index))
+    marks = []
+    for start, end in doubts:
+        shift = next((by for at, by in reversed(shifts) if at <= start), 0)
+        marks.append(Span(start + shift, end + shift, "warning"))
+    return linked.text, (*linked.spans, *marks)
 
 
 def strip_lines(exchange: Exchange, places: Places, lines: int = 3) -> list[str]:

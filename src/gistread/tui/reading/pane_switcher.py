@@ -10,7 +10,8 @@ from gistread.tui.widgets.memory_pane import MemoryPane
 
 FOCUS_MODE = "-focus-mode"
 _ANSWERS = "-answers"
-_USUAL_HEIGHT, _LARGEST_HEIGHT = 0.28, 0.46  # of the answers pane, as a share of the screen's height
+_USUAL_HEIGHT, _LARGEST_HEIGHT = 0.3, 0.5  # most rows of the answers pane, as a share of the screen's height
+_LEAST_ROWS = 3
 
 
 class PaneSwitcher:
@@ -81,13 +82,13 @@ class PaneSwitcher:
         self._screen.set_class(shown, _ANSWERS)
 
     def fit_answers(self) -> None:
-        """Give the answers the height they need while a reader shows all its steps, but never half of the screen."""
-        if self._answers.works and not self.narrow:
-            height = self._screen.size.height
-            least, most = int(_USUAL_HEIGHT * height), int(_LARGEST_HEIGHT * height)
-            self._answers.styles.height = min(most, max(least, self._answers.row_count))
-        else:
+        """Give the answers the height that the last one needs, within limits."""
+        if self.narrow:
             self._answers.styles.clear_rule("height")
+        else:
+            large = self._answers.works or self._screen.has_class("-roomy")
+            most = int((_LARGEST_HEIGHT if large else _USUAL_HEIGHT) * self._screen.size.height)
+            self._answers.styles.height = max(_LEAST_ROWS, min(self._answers.last_rows, most))
 
     def leave_focus_mode(self) -> None:
         self._screen.remove_class(FOCUS_MODE)

@@ -25,7 +25,9 @@ class QuestionController:
         self._deltas: list[AnswerDelta] = []  # parts of the answer that have not been drawn
         self._reason = ""  # why the agent looks something up
         self._put = events.QuestionStarted("", "")
+        self._whole_book = False  # whether text beyond the reading place may be used before it has been read
         self._waiting = ""  # entered, but a model must be chosen first
+        self._bound: int | None = None  # of the last question
         self.opened_pages: list[int] = []  # opened by the agent for the last question
 
     # What the person does
@@ -56,6 +58,29 @@ class QuestionController:
             return
         self._start(session, event.question)
 
+    @property
+    def bound(self) -> int | None:
+        """End of the text that a question may use: that of the view one reads at, until the memory has got there.
+
+        None: everything that the memory has, or the whole book.
+        """
+        context, memory = self._context, self._context.memory_pane.memory
+        end = max(context.position.end, memory.read_until if memory is not None else 0)
+        read = memory is not None and memory.read_until >= context.position.end
+        return None if self._whole_book or read or end >= len(context.book.text) else end
+
+    @property
+    def bound_words(self) -> str:
+        """`up to 12%`, `the whole book`; empty if the memory decides."""
+        if self._whole_book:
+            return "the whole book"
+        return f"up to {self.bound / len(self._context.book.text):.0%}" if self.bound is not None else ""
+
+    def switch_bound(self) -> None:
+        """Ask the whole book, or only the text up to the reading place."""
+        self._whole_book = not self._whole_book
+        self._context.refresh()
+
     def ask_waiting(self) -> None:
         """Ask the question that waits for a model, if one is chosen and the question still stands in its line."""
         session, question = self._context.session, self._waiting
@@ -67,7 +92,8 @@ class QuestionController:
     def _start(self, session: "Session", question: str) -> None:
         context = self._context
         context.question.taken(question)
-        session.start_question(question, context.memory_pane.view.pinned, context.place)
+        self._bound = self.bound
+        session.start_question(question, context.memory_pane.view.pinned, context.place, until=self._bound)
         if context.panes.narrow:
             context.answers_pane.focus()
         else:
@@ -95,7 +121,10 @@ class QuestionController:
     def on_asked(self, question: str) -> None:
         self.opened_pages = []
         self._context.memory_pane.clear_question()
-        self._context.answers_pane.begin(question)
+        bound = self._bound
+        share = f"{bound / len(self._context.book.text):.0%}" if bound is not None else ""
+        said = f"From the text up to your place ({share})." if share else ""
+        self._context.answers_pane.begin(question, said)
         self._context.panes.show_answers()
         self._context.panes.fit_answers()
 

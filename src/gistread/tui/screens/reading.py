@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Grid, Horizontal, Vertical
 from textual.geometry import Size
 from textual.message import Message
 from textual.screen import Screen
@@ -20,7 +20,7 @@ from gistread.errors import GistreadError
 from gistread.library.catalogue import Catalogue
 from gistread.reading_speed import ReadingSpeedFile
 from gistread.tui.commands import Scope, bindings
-from gistread.tui.layout import HEADER_ROWS, KEY_LINE_ROWS, WIDE_COLUMNS, Pane
+from gistread.tui.layout import HEADER_ROWS, KEY_LINE_ROWS, ROOMY_COLUMNS, WIDE_COLUMNS, Pane
 from gistread.tui.marking.caret import Selecting
 from gistread.tui.opening import earlier_questions, make_session, model_of, read_book, saved_zoom
 from gistread.tui.progress import Progress
@@ -35,7 +35,7 @@ from gistread.tui.text import Clicked, OffsetChanged
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
 from gistread.tui.widgets.inputs import QuestionInput
-from gistread.tui.widgets.lines import Choices, HeaderLine, KeyLine, Line, Rule, StatusLine
+from gistread.tui.widgets.lines import Actions, Choices, HeaderLine, KeyLine, Line, Rule, StatusLine
 from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.tui.widgets.prompt import Prompt
 from gistread.tui.widgets.typography_panel import TypographyPanel
@@ -74,7 +74,7 @@ class ReadingScreen(Screen[None]):
         self._set_size_classes(self.app.size, update=False)  # set after the widgets, they style everything twice
         yield HeaderLine(id="header")
         yield Rule(id="header-rule")
-        with Horizontal(id="panes"):
+        with Grid(id="panes"):
             yield BookPane(self._services.config, id="book")
             with Vertical(id="memory-side"):
                 yield Line(id="memory-header")
@@ -82,12 +82,13 @@ class ReadingScreen(Screen[None]):
                 yield Line(id="memory-origin")
                 yield Choices(id="memory-zoom")
                 yield MemoryPane(id="memory")
-        with Vertical(id="question-side"):
-            yield Rule(id="question-rule")
-            yield AnswersPane(id="answers")
-            with Horizontal(id="question-line"):
-                yield Static(" ? ", id="question-mark", markup=False)
-                yield QuestionInput("Ask the book", id="question")
+            with Vertical(id="question-side"):
+                yield Rule(id="question-rule")
+                yield AnswersPane(id="answers")
+                with Horizontal(id="question-line"):
+                    yield Static(" ? ", id="question-mark", markup=False)
+                    yield QuestionInput("Ask the book", id="question")
+                    yield Actions(id="question-bound")
         yield Static("", id="strip", markup=False)
         yield Prompt(id="prompt")
         yield StatusLine(id="status")
@@ -112,8 +113,13 @@ class ReadingScreen(Screen[None]):
         self.call_after_refresh(self.redraw_lines)
 
     def _set_size_classes(self, size: Size, *, update: bool = True) -> None:
-        narrow, short, tiny = size.width < WIDE_COLUMNS, size.height < KEY_LINE_ROWS, size.height < HEADER_ROWS
-        self.update_classes({"-narrow": narrow, "-short": short, "-tiny": tiny}, update=update)
+        classes = {
+            "-narrow": size.width < WIDE_COLUMNS,
+            "-roomy": size.width >= ROOMY_COLUMNS,
+            "-short": size.height < KEY_LINE_ROWS,
+            "-tiny": size.height < HEADER_ROWS,
+        }
+        self.update_classes(classes, update=update)
 
     def redraw_lines(self) -> None:
         self.panes.fit_answers()

@@ -222,15 +222,16 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         layout = self._index.layout(index)
         block = layout.block
         joined = index > 0 and block.key is not None and self._index.block(index - 1).key == block.key
+        fill = block.ground if joined or inner >= layout.above else ""
         line = self._paint_margin(layout, inner, margin, palette, row)
         if self.gutter_cells:
             marked = (joined or inner >= layout.above) and self._is_current(index)
-            cursor = palette.on_ground(palette.block("cursor"), block.ground)
+            cursor = palette.on_ground(palette.block("cursor"), fill)
             line.append(before_text(_CURSOR if marked else " ", cursor, row))
         line += paint_row(layout, inner, palette, self._marked(block), selected, joined, at=row)
         if (rest := width - sum(segment.cell_length for segment in line)) > 0:
             span = layout.span(inner) or (0, 0)
-            ground = palette.on_ground(palette.ground, block.ground)
+            ground = palette.on_ground(palette.ground, fill)
             line.append(located(" " * rest, ground, span[1] - span[0], row))
         return Strip(line).adjust_cell_length(width, palette.ground)
 

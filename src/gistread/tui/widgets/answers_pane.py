@@ -30,7 +30,13 @@ class AnswersPane(LongText):
         self._blocks: list[Block] = []
         self._goals: dict[Hashable, Leads] = {}
         self._last_start = 0
+        self._drawn_width = 0
         self._left_at = -1  # row of the last automatic scroll; elsewhere, the person has scrolled
+
+    def on_resize(self) -> None:
+        """Sources take one row at any width."""
+        if self.exchanges and self.size.width != self._drawn_width:
+            self._draw_all()
 
     # What is asked and answered
 
@@ -39,8 +45,9 @@ class AnswersPane(LongText):
         self._draw_all()
         self._scroll_to_newest()
 
-    def begin(self, question: str) -> None:
-        self.exchanges.append(Exchange(question, running=True))
+    def begin(self, question: str, bound: str = "") -> None:
+        """Show a question; `bound`: how much of the text may be used, in words."""
+        self.exchanges.append(Exchange(question, bound=bound, running=True))
         self._draw_all()
         self.set_cursor(("question", len(self.exchanges) - 1), scroll=False)
         self._scroll_to_newest()
@@ -60,6 +67,11 @@ class AnswersPane(LongText):
     @property
     def works(self) -> bool:
         return bool(self.exchanges) and self.exchanges[-1].shows_work
+
+    @property
+    def last_rows(self) -> int:
+        """Rows of the last exchange."""
+        return self._index.height - self._index.first_row(self._last_start) if self._blocks else 0
 
     @property
     def shown_places(self) -> tuple[tuple[int, int], ...]:
@@ -84,10 +96,11 @@ class AnswersPane(LongText):
     # Drawing
 
     def _draw_all(self) -> None:
+        self._drawn_width = self.size.width
         self._blocks, self._goals = [], {}
         for number, exchange in enumerate(self.exchanges):
             self._last_start = len(self._blocks)
-            drawn = exchange_blocks(exchange, number, self.places)
+            drawn = exchange_blocks(exchange, number, self.places, self.size.width)
             self._blocks += drawn.blocks
             self._goals |= drawn.goals
         self.show(self._blocks)
@@ -95,7 +108,7 @@ class AnswersPane(LongText):
     def _set_last(self, exchange: Exchange) -> None:
         following = self.scroll_offset.y >= self.max_scroll_y or self.scroll_offset.y == self._left_at
         self.exchanges[-1] = exchange
-        drawn = exchange_blocks(exchange, len(self.exchanges) - 1, self.places)
+        drawn = exchange_blocks(exchange, len(self.exchanges) - 1, self.places, self.size.width)
         self._replace_last(drawn)
         if following:
             self._scroll_to_newest()

@@ -9,7 +9,9 @@ from textual.message import Message
 from textual.suggester import Suggester
 from textual.widgets import Input
 
-from gistread.tui.commands import own_keys
+from gistread.tui.commands import own_keys, run
+
+BOUND_KEY = "ctrl+t"
 
 
 class HistoryInput(Input):
@@ -44,7 +46,11 @@ class HistoryInput(Input):
 class QuestionInput(HistoryInput):
     """Up and Down go through earlier questions about this book."""
 
-    BINDINGS = own_keys(("up", "step(-1)", "Earlier question"), ("down", "step(1)", "Later question"))
+    BINDINGS = own_keys(
+        ("up", "step(-1)", "Earlier question"),
+        ("down", "step(1)", "Later question"),
+        (BOUND_KEY, f"screen.{run('questions.switch_bound')}", "The whole book, or up to your place"),
+    )
 
     class Asked(Message):
         def __init__(self, question: str) -> None:

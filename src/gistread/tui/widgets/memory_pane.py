@@ -81,6 +81,8 @@ class MemoryPane(LongText):
             self.splice(sum(self._sizes), len(self._rest), [*blocks, *rest])
             self._sizes.append(len(blocks))
             self._rest = rest
+            if len(self._sizes) == 1:
+                self.set_cursor(("page", 1), scroll=False)
 
     def set_progress(self, *, begun: Page | None, reading: bool, ahead: tuple[MemoryEntry, ...] | None = None) -> None:
         """Show whether the model is reading, which page, and the pages read ahead (None: unchanged)."""

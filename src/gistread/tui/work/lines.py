@@ -121,7 +121,7 @@ class Linked:
         self.text = ""
         self._spans: list[Span] = []
 
-    def add(self, piece: str, goal: Goal | None = None, style: str = "link") -> "Linked":
+    def add(self, piece: str, goal: Hashable | None = None, style: str = "link") -> "Linked":
         if goal is not None:
             self._spans.append(Span(len(self.text), len(self.text) + len(piece), style, goal))
         self.text += piece
