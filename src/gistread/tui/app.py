@@ -57,6 +57,7 @@ class GistreadApp(App[None]):
         model: str = "",
         path: Path | None = None,
         make_engine: "Callable[[str], Engine] | None" = None,
+        tour: bool = False,
     ) -> None:
         super().__init__()
         self.paths = paths
@@ -65,6 +66,7 @@ class GistreadApp(App[None]):
         self.failure: GistreadError | None = None  # why the app ended, if the book that was named cannot be opened
         self._first = book
         self._first_path = path
+        self._tour = tour  # whether the first book is shown with the tour
         self._palettes, self._problems = themes.read_themes(themes.packaged_themes(), paths.themes)
         keymap, key_problems = commands.check_keys(config.keys)
         self._problems += key_problems
@@ -96,7 +98,8 @@ class GistreadApp(App[None]):
             self.notify(problem, severity="warning", timeout=10)
 
     def open_book(self, book: Opened, path: Path | None = None) -> None:
-        self.push_screen(ReadingScreen(book, self.services, path=path))
+        self.push_screen(ReadingScreen(book, self.services, path=path, tour=self._tour))
+        self._tour = False
 
     def _cannot_open(self, error: GistreadError) -> None:
         """End if the book was named when gistread was started; otherwise go back to the library."""
@@ -373,7 +376,8 @@ def run(book: Opened | None, *, paths: Paths, config: Config, model: str = "", p
     if not in_browser and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("No terminal to show a book on.", "`gistread index` and `gistread ask` work without one.")
     log_to(paths.log_file)
-    app = GistreadApp(book, paths=paths, config=config, model=model, path=path)
+    first_start = not any(paths.books.glob("*.jsonl"))
+    app = GistreadApp(book, paths=paths, config=config, model=model, path=path, tour=first_start)
     with asked_to_leave_order(config.bidi, os.environ):
         app.run()
     if app.failure is not None:

@@ -124,6 +124,7 @@ _READING = (
         "The selection, or from the first visible sentence.",
     ),
     ("pause-speech", "P", run("speech.pause"), "Pause or resume reading aloud"),
+    ("tour", "f2", "start_tour", "Show the tour", "Book, memory, questions and model, in four steps."),
     ("picture", "i", run("images.show_next"), "Show a picture", "The first in view, or the next in the book."),
 )
 _SELECTING = (

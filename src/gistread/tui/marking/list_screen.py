@@ -56,7 +56,7 @@ class MarksScreen(ListPanel):
             yield Static("Marks", classes="panel-title", markup=False)
             yield Static("", classes="panel-note", id="marks-note", markup=False)
             yield OptionList(id="rows", markup=False)
-            yield Input(placeholder="type to filter: words, notes, chapters, colours", compact=True, id="filter")
+            yield Input(placeholder="/ filters: words, notes, chapters, colours", compact=True, id="filter")
             yield Actions(*_CHOICES)
 
     def on_mount(self) -> None:

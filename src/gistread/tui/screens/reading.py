@@ -38,6 +38,7 @@ from gistread.tui.widgets.inputs import QuestionInput
 from gistread.tui.widgets.lines import Actions, Choices, HeaderLine, KeyLine, Line, Rule, StatusLine
 from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.tui.widgets.prompt import Prompt
+from gistread.tui.widgets.tour import Tour
 from gistread.tui.widgets.typography_panel import TypographyPanel
 from gistread.tui.work.lines import Places
 
@@ -51,11 +52,14 @@ class ReadingScreen(Screen[None]):
     BINDINGS = bindings(Scope.READING)
     AUTO_FOCUS = "#book"
 
-    def __init__(self, book: Book | Path, services: AppServices, *, path: Path | None = None) -> None:
+    def __init__(
+        self, book: Book | Path, services: AppServices, *, path: Path | None = None, tour: bool = False
+    ) -> None:
         super().__init__(classes=f"-{Pane.BOOK}-pane")
         self._source = book
         self._services = services
         self._path = book if isinstance(book, Path) else path
+        self._tour = tour
         self._left = threading.Event()  # set if the person leaves before the book is open
         self.controllers: Controllers | None = None  # None until the book is open
         self.unsaved = ""  # after `close`: what could not be saved, in words
@@ -158,6 +162,8 @@ class ReadingScreen(Screen[None]):
         controllers.navigation.jumps.restore(saved.behind)
         controllers.typography.apply_text_order()
         self.redraw_lines()
+        if self._tour:
+            self.action_start_tour()
         for line in filter(None, (*book.notices, notice)):
             self.notify(line, timeout=8)
         self.call_after_refresh(lambda: self.run_worker(self._start_session(controllers)))
@@ -214,6 +220,8 @@ class ReadingScreen(Screen[None]):
                 await result
 
     def on_key(self, event: events.Key) -> None:
+        for tour in self.query(Tour):
+            tour.key(event)
         if self.controllers is not None:
             self.controllers.sources.key(event)
             self.lines.show_keys(self.controllers)
@@ -241,6 +249,14 @@ class ReadingScreen(Screen[None]):
             panes.leave_focus_mode()
             panes.unseen_answer = False
         self.redraw_lines()
+
+    def action_start_tour(self) -> None:
+        self.query(Tour).remove()
+        self.mount(Tour(self._services), after="#panes")
+
+    def action_tour(self, on: int) -> None:
+        for tour in self.query(Tour):
+            tour.step(bool(on))
 
     async def action_resume(self) -> None:
         """Pause the model, or let it read; remembered for this book."""
