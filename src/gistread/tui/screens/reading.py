@@ -220,7 +220,7 @@ class ReadingScreen(Screen[None]):
                 await result
 
     def on_key(self, event: events.Key) -> None:
-        for tour in self.query(Tour):
+        for tour in self.query(Tour) if self.focused is self.book_pane else ():
             tour.key(event)
         if self.controllers is not None:
             self.controllers.sources.key(event)
