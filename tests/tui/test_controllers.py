@@ -8,7 +8,7 @@ import pytest
 
 from gistread.marking.model import MarkKind, new_mark, quote_at
 from gistread.marking.store import MarkStore
-from gistread.tui.commands import COMMANDS, Scope, with_keys
+from gistread.tui.commands import COMMANDS, READING, with_keys
 from gistread.tui.defects import DefectError
 from gistread.tui.marking.panels import MarkScreen
 from gistread.tui.reading import controllers
@@ -25,7 +25,7 @@ async def test_every_command_of_the_reading_screen_names_a_method(tmp_path: Path
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
         for command in COMMANDS:
-            if command.scope is not Scope.READING:
+            if command.scope not in READING:
                 continue
             if (match := re.match(r"run\('(\w+)\.(\w+)'", command.action)) is None:
                 assert callable(getattr(screen, f"action_{command.action}")), command.id

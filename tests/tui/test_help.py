@@ -19,8 +19,8 @@ SIZE = (110, 40)
     ("first", "heading"),
     [
         (places_first(Pane.BOOK), Scope.MOVING),
-        (places_first(Pane.MEMORY), Scope.MEMORY),
-        (places_first(Pane.ANSWERS), Scope.READING),
+        (places_first(Pane.MEMORY), Scope.REMEMBERING),
+        (places_first(Pane.ANSWERS), Scope.ASKING),
         (places_first(Pane.BOOK, selecting=True), Scope.SELECTING),
         (places_first(None, library=True), Scope.LIBRARY),
     ],

@@ -257,7 +257,8 @@ def strip_lines(exchange: Exchange, places: Places, lines: int = 3) -> list[str]
 
 
 def _newest(work: Work, places: Places) -> list[str]:
-    current = next((line for line in work.lines(places) if line.key == work.current), None)
+    # The places of passages are many; the summary says how many.
+    current = next((line for line in work.lines(places) if line.key == work.current != ("places",)), None)
     line = " ".join(filter(None, (current.sign, current.text, current.tail))) if current else ""
     return list(filter(None, (work.summary(places), line)))
 

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 Opened = Path | Book
 QUIT_S = 2.0
+_KEY_CELLS = 14  # Columns of the keys in the palette
 
 
 class GistreadApp(App[None]):
@@ -142,7 +143,7 @@ class GistreadApp(App[None]):
             target = self._target(command, screen)
             if command.title and target is not None:
                 keys = " ".join(commands.keys_of(command, self.services.keymap))
-                about = f"{keys}  {self.services.with_keys(command.help)}".strip()
+                about = f"{keys:<{_KEY_CELLS}}{command.scope} · {self.services.with_keys(command.help)}".rstrip(" ·")
                 yield SystemCommand(command.title, about, self._runner(command.action, target))
         for name, one in self._palettes.items():
             yield SystemCommand(f"Theme: {one.title}", "", lambda name=name: self.use_theme(name))

@@ -11,7 +11,12 @@ from textual.binding import Binding, BindingType
 class Scope(StrEnum):
     """Where a command works. Its value is the heading in the help."""
 
-    READING = "Reading and asking"
+    ASKING = "Questions and answers"
+    REMEMBERING = "Memory and model"
+    GOING = "Going places"
+    SEARCHING = "Searching"
+    MARKING = "Marks and notes"
+    VIEWING = "Text, pictures and voice"
     MEMORY = "In the memory"
     SELECTING = "While selecting by keyboard"
     MOVING = "Moving, in any pane"
@@ -39,12 +44,23 @@ def run(path: str, *arguments: object) -> str:
     return f"run({', '.join(map(repr, (path, *arguments)))})"
 
 
-_READING = (
+_ASKING = (
     ("ask", "a", run("questions.ask"), "Ask the book", "Up and Down bring back earlier questions.", "ask"),
-    ("choose-preset", "D", run("memories.choose_preset"), "Choose a preset", "Fiction, a meeting, a paper …"),
-    ("read-for", "Q", run("memories.read_for"), "Read for a question", "Makes a memory for one question or task."),
-    ("choose-memory", "C", run("memories.choose_memory"), "Choose a memory", "By model, preset and task."),
-    ("contents", "t", run("navigation.contents"), "Contents", "Go to a chapter.", "contents", "book"),
+    ("answers", "v", run("questions.toggle_answers"), "Show or hide the answers", "", "answers", "answers"),
+    ("citation-1", "1", run("sources.follow", 1), "Follow a source: 1 to 9", "In the memory and in the book."),
+    *((f"citation-{n}", str(n), run("sources.follow", n), "") for n in range(2, 10)),
+    (
+        *("show-work", "W", run("sources.toggle_work"), "Show or hide the reader's steps"),
+        *("The tree it walked, its notes, its members. {open-page} follows a line.", "steps", "answers"),
+    ),
+    ("stop-lookups", "s", run("questions.answer_now"), "Answer now", "With the pages that are already open."),
+    ("refuse", "x", run("questions.refuse_page"), "Refuse the opened page", "The agent goes on without it."),
+    ("cancel", "escape", "cancel", "Cancel, back", "What is in front: the question, a search; else back to the book."),
+)
+_REMEMBERING = (
+    ("resume", "r", "resume", "Read along, or pause", "The model reads from your chapter on."),
+    ("read-from-here", "F", "read_here", "Read along from here", "Your chapter first, then those after it."),
+    ("read-chapter", "X", "read_here(True)", "Read along in this chapter only"),
     (
         *("open-page", "enter", "open_page", "Open or close a page; follow a link"),
         *("In the memory, inline; in the book, the chosen link or note; in an answer, the line.", "open"),
@@ -57,12 +73,6 @@ _READING = (
         *("make-coarser", "c", run("zoom.summarise"), "Summarise chapters and book"),
         "For the zoomed-out memory and for long memories.",
     ),
-    ("refuse", "x", run("questions.refuse_page"), "Refuse the opened page", "The agent goes on without it."),
-    ("stop-lookups", "s", run("questions.answer_now"), "Answer now", "With the pages that are already open."),
-    ("cancel", "escape", "cancel", "Cancel, back", "What is in front: the question, a search; else back to the book."),
-    ("resume", "r", "resume", "Read along, or pause", "The model reads from your chapter on."),
-    ("read-from-here", "F", "read_here", "Read along from here", "Your chapter first, then those after it."),
-    ("read-chapter", "X", "read_here(True)", "Read along in this chapter only"),
     (
         "follow",
         "f",
@@ -72,30 +82,34 @@ _READING = (
         "follow",
         "memory",
     ),
+    ("choose-memory", "C", run("memories.choose_memory"), "Choose a memory", "By model, preset and task."),
+    ("choose-preset", "D", run("memories.choose_preset"), "Choose a preset", "Fiction, a meeting, a paper …"),
+    ("read-for", "Q", run("memories.read_for"), "Read for a question", "Makes a memory for one question or task."),
+)
+_GOING = (
+    ("contents", "t", run("navigation.contents"), "Contents", "Go to a chapter.", "contents", "book"),
     ("next-pane", "tab", run("panes.step", 1), "Next pane", "Book, memory, question.", "pane"),
     ("previous-pane", "shift+tab", run("panes.step", -1), "Previous pane"),
-    (
-        *("show-work", "W", run("sources.toggle_work"), "Show or hide the reader's steps"),
-        *("The tree it walked, its notes, its members. {open-page} follows a line.", "steps", "answers"),
-    ),
-    ("answers", "v", run("questions.toggle_answers"), "Show or hide the answers", "", "answers", "answers"),
-    ("citation-1", "1", run("sources.follow", 1), "Follow a source: 1 to 9", "In the memory and in the book."),
-    *((f"citation-{n}", str(n), run("sources.follow", n), "") for n in range(2, 10)),
     ("back", "backspace,ctrl+o,alt+left", run("navigation.back"), "Go back", "To where you were before a jump."),
     ("forward", "alt+right,ctrl+i", run("navigation.forward"), "Go forward", "After going back."),
     ("go-to", ":,ctrl+g", run("go_to.ask"), "Go to …", "A percentage, page, chapter, title or offset."),
-    ("find", "/", run("search.find"), "Search the book", "As you type; Tab: exact, regex, ranked.", "search", "book"),
-    ("find-backward", "question_mark", run("search.find", True), "Search backward"),
-    ("next-hit", "n", run("search.step", 1), "Next search hit"),
-    ("previous-hit", "N", run("search.step", -1), "Previous search hit"),
-    ("all-hits", "ctrl+f", run("search.list_hits"), "List all search hits", "With context and chapter."),
-    ("next-link", "full_stop", run("links.step", 1), "Next link or note in view", "{open-page} follows it."),
-    ("previous-link", "comma", run("links.step", -1), "Previous link or note in view"),
     ("percent", "%", run("go_to.percent"), "Go to a percentage", "40{percent} goes to 40%."),
     ("next-chapter", "]", run("navigation.step_chapter", 1), "Next chapter"),
     ("previous-chapter", "[", run("navigation.step_chapter", -1), "Previous chapter"),
     ("next-paragraph", ")", run("navigation.step_paragraph", 1), "Next paragraph"),
     ("previous-paragraph", "(", run("navigation.step_paragraph", -1), "Previous paragraph"),
+    ("next-link", "full_stop", run("links.step", 1), "Next link or note in view", "{open-page} follows it."),
+    ("previous-link", "comma", run("links.step", -1), "Previous link or note in view"),
+)
+_SEARCHING = (
+    ("find", "/", run("search.find"), "Search the book", "As you type; Tab: exact, regex, ranked.", "search", "book"),
+    ("find-backward", "question_mark", run("search.find", True), "Search backward"),
+    ("next-hit", "n", run("search.step", 1), "Next search hit"),
+    ("previous-hit", "N", run("search.step", -1), "Previous search hit"),
+    ("all-hits", "ctrl+f", run("search.list_hits"), "List all search hits", "With context and chapter."),
+    ("look-up", "w", run("marks.look_up"), "Look up the word", "In the dictionary named in the settings."),
+)
+_MARKING = (
     (
         *("select", "V", run("marks.select"), "Select text"),
         *("Arrows move the caret, {caret-anchor} begins the selection, arrows extend it.", "select"),
@@ -109,13 +123,15 @@ _READING = (
     ("go-to-mark", "'", run("marks.go_to_letter"), "Go to a letter mark", "Twice: go back."),
     ("marks", "l", run("marks.list_marks"), "List all marks", "Filter, go to, delete and restore.", "marks", "book"),
     ("undo-deletion", "U", run("marks.undo"), "Restore a deleted mark"),
-    ("look-up", "w", run("marks.look_up"), "Look up the word", "In the dictionary named in the settings."),
     ("export", "E", run("marks.export"), "Export marks, notes and questions", "Markdown, JSON, or the book as text."),
+)
+_VIEWING = (
     ("typography", "=", run("typography.toggle_panel"), "Typography", "All settings, previewed in the book."),
     ("wider-text", "+", run("typography.widen", 4), "Wider text"),
     ("narrower-text", "-", run("typography.widen", -4), "Narrower text"),
     ("columns", "|", run("typography.columns"), "One or two columns", "Two where there is room."),
     ("focus-mode", "z", run("typography.focus_mode"), "Focus mode", "Only the text; again: everything."),
+    ("picture", "i", run("images.show_next"), "Show a picture", "The first in view, or the next in the book."),
     (
         "read-aloud",
         "R",
@@ -125,7 +141,6 @@ _READING = (
     ),
     ("pause-speech", "P", run("speech.pause"), "Pause or resume reading aloud"),
     ("tour", "f2", "start_tour", "Show the tour", "Book, memory, questions and model, in four steps."),
-    ("picture", "i", run("images.show_next"), "Show a picture", "The first in view, or the next in the book."),
 )
 _SELECTING = (
     *(
@@ -188,7 +203,12 @@ _ANYWHERE = (
 COMMANDS = tuple(
     Command(scope, *row)
     for scope, rows in (
-        (Scope.READING, _READING),
+        (Scope.ASKING, _ASKING),
+        (Scope.REMEMBERING, _REMEMBERING),
+        (Scope.GOING, _GOING),
+        (Scope.SEARCHING, _SEARCHING),
+        (Scope.MARKING, _MARKING),
+        (Scope.VIEWING, _VIEWING),
         (Scope.SELECTING, _SELECTING),
         (Scope.MEMORY, _MEMORY),
         (Scope.MOVING, _MOVING),
@@ -198,6 +218,14 @@ COMMANDS = tuple(
     for row in rows
 )
 BY_ID: Mapping[str, Command] = {command.id: command for command in COMMANDS}
+READING = (
+    Scope.ASKING,
+    Scope.REMEMBERING,
+    Scope.GOING,
+    Scope.SEARCHING,
+    Scope.MARKING,
+    Scope.VIEWING,
+)  # of the reading screen, in any pane
 _OWN_KEYS = (Scope.SELECTING, Scope.LIBRARY)  # scopes whose keys take precedence over all others while they are active
 
 

@@ -100,6 +100,7 @@ def earlier_questions(book: Book, user_data: UserData) -> list[Exchange]:
             lookups=one.lookups,
             found=one.found,
             unsupported=one.unsupported,
+            problem="" if one.answer else "Interrupted before there was an answer.",
         )
         for one in kept
     ]

@@ -11,6 +11,7 @@ from gistread.tui.layout import Pane
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.widgets.inputs import QuestionInput
+from gistread.user_data import SavedQuestion
 
 if TYPE_CHECKING:
     from gistread.session.session import Session
@@ -159,6 +160,13 @@ class QuestionController:
         self._context.answers_pane.end(problem)
         self._context.panes.fit_answers()
         self._context.panes.unseen_answer = self._context.panes.current is not Pane.ANSWERS
+
+    def save_unanswered(self) -> None:
+        """Keep the question that is being answered when the book is closed."""
+        session = self._context.session
+        if session is not None and session.answering and self._context.answers_pane.exchanges:
+            question = self._context.answers_pane.exchanges[-1].question
+            self._context.user_data.save_question(SavedQuestion(question, "", found=False, reader=session.reader))
 
     def flush(self) -> None:
         if self._deltas:

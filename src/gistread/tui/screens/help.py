@@ -10,7 +10,7 @@ from textual.containers import Vertical
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
-from gistread.tui.commands import BY_ID, Scope, display_key, help_lines, own_keys
+from gistread.tui.commands import BY_ID, READING, Scope, display_key, help_lines, own_keys
 from gistread.tui.layout import Pane
 from gistread.tui.screens.listing import Panel
 from gistread.tui.text import Block, LongText, Span
@@ -40,11 +40,11 @@ def places_first(pane: Pane | None, *, selecting: bool = False, library: bool = 
     if library:
         return (Scope.LIBRARY, Scope.MOVING)
     if selecting:
-        return (Scope.SELECTING, Scope.READING)
+        return (Scope.SELECTING, *READING)
     of_panes = {
-        Pane.BOOK: (Scope.MOVING, Scope.READING),
-        Pane.MEMORY: (Scope.MEMORY, Scope.MOVING, Scope.READING),
-        Pane.ANSWERS: (Scope.READING, Scope.MOVING),
+        Pane.BOOK: (Scope.MOVING, *READING),
+        Pane.MEMORY: (Scope.REMEMBERING, Scope.MEMORY, Scope.MOVING),
+        Pane.ANSWERS: (Scope.ASKING, Scope.MOVING),
     }
     return of_panes[pane] if pane is not None else ()
 

@@ -19,7 +19,7 @@ from gistread.book.model import Book
 from gistread.errors import GistreadError
 from gistread.library.catalogue import Catalogue
 from gistread.reading_speed import ReadingSpeedFile
-from gistread.tui.commands import Scope, bindings
+from gistread.tui.commands import READING, bindings
 from gistread.tui.layout import HEADER_ROWS, KEY_LINE_ROWS, ROOMY_COLUMNS, WIDE_COLUMNS, Pane
 from gistread.tui.marking.caret import Selecting
 from gistread.tui.opening import earlier_questions, make_session, model_of, read_book, saved_zoom
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 class ReadingScreen(Screen[None]):
     """One book: already open, or the path of one to open."""
 
-    BINDINGS = bindings(Scope.READING)
+    BINDINGS = bindings(*READING)
     AUTO_FOCUS = "#book"
 
     def __init__(
@@ -197,6 +197,7 @@ class ReadingScreen(Screen[None]):
         context = controllers.context
         await controllers.speech.stop()
         context.user_data.save_place(controllers.navigation.saved_place)
+        controllers.questions.save_unanswered()
         await context.user_data.close()
         with contextlib.suppress(GistreadError):  # the disk's refusal was reported with the place
             await asyncio.to_thread(context.progress.keep)
