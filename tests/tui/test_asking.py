@@ -83,7 +83,7 @@ async def test_steps_appear_one_by_one_and_the_page_opens_where_one_sees_it(
         reader.say(AnswerDelta("Finch "), AnswerDelta("did "))
         await until(pilot, lambda: "Finch did" in text_of(app))
         reader.say(answered("Finch did [30]."))
-        await until(pilot, lambda: "Finch did [30]." in text_of(app))
+        await until(pilot, lambda: "Finch did [p. 30]." in text_of(app))
         await until(pilot, lambda: "memory is complete" in text_of(app))
 
 
@@ -118,9 +118,9 @@ async def test_a_page_number_in_the_answer_is_a_link_for_the_mouse(tmp_path: Pat
         screen = await read_whole(pilot)
         await ask(pilot, "who")
         reader.say(STARTED, answered("Somebody did [30]."))
-        await until(pilot, lambda: "Somebody did [30]." in text_of(app))
-        row = next(row for row, line in enumerate(lines(app)) if "Somebody did [30]." in line)
-        await pilot.click(offset=(lines(app)[row].index("[30]") + 1, row))
+        await until(pilot, lambda: "Somebody did [p. 30]." in text_of(app))
+        row = next(row for row, line in enumerate(lines(app)) if "Somebody did [p. 30]." in line)
+        await pilot.click(offset=(lines(app)[row].index("[p. 30]") + 1, row))
         await until(pilot, lambda: screen.book_pane.place == screen.memory_pane.memory.entry(30).page.start)
 
 

@@ -205,7 +205,8 @@ async def test_the_answers_take_more_room_while_there_is_more_to_show_and_never_
         usual = screen.answers_pane.size.height
         reader.say(*_notes(1, 40))
         await until(pilot, lambda: "part 40 of 90" in text_of(app))
-        assert usual < screen.answers_pane.size.height < WIDE[1] / 2
+        most = screen.answers_pane.size.height
+        assert usual < most < WIDE[1] / 2
         reader.say(Stopped(StopReason.NOTHING_LEFT), DONE)
         await until(pilot, lambda: "Ferrand did." in text_of(app))
-        await until(pilot, lambda: screen.answers_pane.size.height == usual)
+        await until(pilot, lambda: screen.answers_pane.size.height < most)

@@ -322,11 +322,11 @@ class GistreadApp(App[None]):
         session = self._session
         if choice.role is not Role.READING or session is None or not self.settings.config.model:
             self.settings.set(choice.role.setting, model)
-        if session is None or self.reading is None:
+        if session is None or self.reading is None or self.reading.controllers is None:
             return
         match choice.role:
             case Role.READING:
-                await self.reading.use_model(model)
+                await self.reading.controllers.reading_along.use_model(model)
             case Role.ASKING:
                 await session.use_asking_model(model)
                 name = session.activity.asking_model

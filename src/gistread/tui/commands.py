@@ -58,9 +58,15 @@ _ASKING = (
     ("cancel", "escape", "cancel", "Cancel, back", "What is in front: the question, a search; else back to the book."),
 )
 _REMEMBERING = (
-    ("resume", "r", "resume", "Read along, or pause", "The model reads from your chapter on."),
-    ("read-from-here", "F", "read_here", "Read along from here", "Your chapter first, then those after it."),
-    ("read-chapter", "X", "read_here(True)", "Read along in this chapter only"),
+    ("resume", "r", run("reading_along.toggle"), "Read along, or pause", "The model reads from your chapter on."),
+    (
+        "read-from-here",
+        "F",
+        run("reading_along.here"),
+        "Read along from here",
+        "Your chapter first, then those after it.",
+    ),
+    ("read-chapter", "X", run("reading_along.chapter"), "Read along in this chapter only"),
     (
         *("open-page", "enter", "open_page", "Open or close a page; follow a link"),
         *("In the memory, inline; in the book, the chosen link or note; in an answer, the line.", "open"),

@@ -12,6 +12,7 @@ from gistread.tui.reading.memory_pages import MemoryPages, MemoryZoom
 from gistread.tui.reading.memory_picker import MemoryPicker
 from gistread.tui.reading.navigation import GoTo, Navigation
 from gistread.tui.reading.questions import QuestionController
+from gistread.tui.reading.reading_along import ReadingAlong
 from gistread.tui.reading.search import SearchController
 from gistread.tui.reading.source_follower import SourceFollower
 from gistread.tui.reading.speech import ReadAloud
@@ -107,6 +108,7 @@ class Controllers:
         self.pages = MemoryPages(context, self.navigation)
         self.zoom = MemoryZoom(context)
         self.memories = MemoryPicker(context)
+        self.reading_along = ReadingAlong(context)
         self.sources = SourceFollower(context, self.navigation, self.pages)
         self.questions = QuestionController(context, self.pages)
         self.session = SessionListener(context, self.questions, self.zoom, self.pages)

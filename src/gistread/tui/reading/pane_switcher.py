@@ -10,7 +10,7 @@ from gistread.tui.widgets.memory_pane import MemoryPane
 
 FOCUS_MODE = "-focus-mode"
 _ANSWERS = "-answers"
-_USUAL_HEIGHT, _LARGEST_HEIGHT = 0.3, 0.5  # most rows of the answers pane, as a share of the screen's height
+_USUAL_HEIGHT, _LARGEST_HEIGHT = 0.3, 0.48  # most rows of the answers pane, as a share of the screen's height
 _LEAST_ROWS = 3
 
 

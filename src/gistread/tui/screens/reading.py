@@ -259,45 +259,6 @@ class ReadingScreen(Screen[None]):
         for tour in self.query(Tour):
             tour.step(bool(on))
 
-    async def action_resume(self) -> None:
-        """Pause the model, or let it read; remembered for this book."""
-        session = self._session_with_model()
-        if session is None:
-            return
-        along = not session.busy
-        if along:
-            session.resume()
-        else:
-            await session.pause()
-        self._keep_reading_along(session, along)
-
-    def action_read_here(self, alone: bool = False) -> None:
-        session = self._session_with_model()
-        if session is None:
-            return
-        if session.memory is not None and session.memory.complete:
-            self._warn("The whole book has been read.")
-        else:
-            session.read_here(alone=alone)
-            self._keep_reading_along(session, True)
-
-    def _session_with_model(self) -> "Session | None":
-        """The session, if a model can read; otherwise offer the choice of one."""
-        if self.session is not None and not self.session.has_model:
-            self.app.call_later(self.app.run_action, "choose_model")
-            return None
-        return self.session
-
-    def _keep_reading_along(self, session: "Session", along: bool) -> None:
-        if self.controllers is not None:
-            self.controllers.context.user_data.save_reading_along(session.reading_model, along)
-
-    async def use_model(self, model: str) -> None:
-        """Let this model read the book from now on, or none if empty; remembered for this book."""
-        if self.session is not None:
-            await self.session.use_model(model)
-            self._keep_reading_along(self.session, bool(model))
-
     def action_open_page(self) -> None:
         """Open what the current pane has chosen: a link, a line of an answer, a page."""
         if self.controllers is None:
