@@ -20,8 +20,18 @@ from gistread.readers.events import (
     StopReason,
 )
 from gistread.session.events import AskingState
+from gistread.user_data import UserData
 from tests.tui.books import small_book
-from tests.tui.scripted import ScriptedReader, SteppedEngine, app_on, opened, read_whole, until
+from tests.tui.scripted import (
+    ScriptedReader,
+    SteppedEngine,
+    app_on,
+    opened,
+    paths_in,
+    read_whole,
+    text_of,
+    until,
+)
 
 WIDE, NARROW = (160, 50), (80, 24)
 Compare = Callable[..., bool]
@@ -82,6 +92,33 @@ def test_each_pane_on_a_narrow_screen(tmp_path: Path, reader: ScriptedReader, sn
         await pilot.pause(0.3)
 
     assert snap_compare(app, terminal_size=NARROW, run_before=show)
+
+
+def test_the_first_minutes_without_a_model(tmp_path: Path, snap_compare: Compare) -> None:
+    app = app_on(small_book(), tmp_path, None, config("paper"))
+
+    async def show(pilot: Pilot[None]) -> None:
+        await opened(pilot)
+        await pilot.press("f2")
+        await until(pilot, lambda: "1 of 4" in text_of(app))
+
+    assert snap_compare(app, terminal_size=(100, 30), run_before=show)
+
+
+def test_a_chapter_read_ahead_and_a_page_under_way(tmp_path: Path, snap_compare: Compare) -> None:
+    engine = SteppedEngine(says=gists)
+    engine.stop_after = 3
+    app = app_on(small_book(), tmp_path, engine, config("night"))
+    start = small_book().chapters[1].start
+    UserData(paths_in(tmp_path).books).set_position(small_book().sha256, start)
+
+    async def show(pilot: Pilot[None]) -> None:
+        await opened(pilot)
+        await engine.stopped.wait()
+        await until(pilot, lambda: "not read yet" in text_of(app))
+        await pilot.pause(0.2)
+
+    assert snap_compare(app, terminal_size=WIDE, run_before=show)
 
 
 @pytest.mark.parametrize("key", ["f1", "t"])
