@@ -21,7 +21,7 @@ from gistread.readers.events import (
 )
 from gistread.session.events import AskingState
 from gistread.user_data import UserData
-from tests.tui.books import small_book
+from tests.tui.books import long_book, small_book
 from tests.tui.scripted import (
     ScriptedReader,
     SteppedEngine,
@@ -108,9 +108,9 @@ def test_the_first_minutes_without_a_model(tmp_path: Path, snap_compare: Compare
 def test_a_chapter_read_ahead_and_a_page_under_way(tmp_path: Path, snap_compare: Compare) -> None:
     engine = SteppedEngine(says=gists)
     engine.stop_after = 3
-    app = app_on(small_book(), tmp_path, engine, config("night"))
-    start = small_book().chapters[1].start
-    UserData(paths_in(tmp_path).books).set_position(small_book().sha256, start)
+    book = long_book(40)
+    app = app_on(book, tmp_path, engine, config("night"))
+    UserData(paths_in(tmp_path).books).set_position(book.sha256, book.chapters[7].start)
 
     async def show(pilot: Pilot[None]) -> None:
         await opened(pilot)

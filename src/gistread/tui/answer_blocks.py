@@ -203,7 +203,7 @@ def _work_block(line: WorkLine, number: int) -> Block:
 
 
 def source_links(
-    answer: str, citations: Sequence[Citation] = (), doubts: Sequence[tuple[int, int]] = ()
+    answer: str, citations: Sequence[events.Citation] = (), doubts: Sequence[tuple[int, int]] = ()
 ) -> tuple[str, tuple[Span, ...]]:
     """The answer with the number of a source, or `p. 7`, for each page number in brackets; its links and doubts.
 
