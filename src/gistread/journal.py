@@ -61,11 +61,7 @@ def check_version(records: Iterable[Record], kind: str, version: int, path: Path
 
 
 def read_records(path: Path, *, independent: bool = False) -> tuple[list[Record], int]:
-    """All whole records from the start, and their length in bytes.
-
-    For `independent` records, includes those after damaged lines; the length ends before the first damage. A missing
-    file has none. Raises StorageError.
-    """
+    """The whole records and their length in bytes; `independent`: also those after damage. Raises StorageError."""
     records: list[Record] = []
     length = 0
     whole = True

@@ -68,11 +68,7 @@ class BookBuilder:
         lines: bool = False,
         marks: Sequence[InlineMark] = (),
     ) -> bool:
-        """Append a paragraph; `lines` keeps line breaks, which verse, lists and tables always keep.
-
-        With `marks`, the text contains `inline.opening(i)` and `inline.closing(i)` around the words of `marks[i]`.
-        Returns False for empty text and for a scene break right after another.
-        """
+        """Append a paragraph with `inline` marks; False for empty text and a scene break after another."""
         text = clean(text)
         if marks:
             text = inline.attach_marks(text)

@@ -49,12 +49,10 @@ def estimate(values: Mapping[Key, float], *, seed: int = 0, draws: int = 2000, l
     return Estimate(mean, low, high, len(values), documents)
 
 
-def difference(
-    one: Mapping[Key, float], other: Mapping[Key, float], *, seed: int = 0, draws: int = 2000, level: float = 0.95
-) -> Estimate | None:
+def difference(one: Mapping[Key, float], other: Mapping[Key, float], *, seed: int = 0) -> Estimate | None:
     """The mean of `one` − `other` over their common questions, and its interval; as `estimate`."""
     shared = {key: value - other[key] for key, value in one.items() if key in other}
-    return estimate(shared, seed=seed, draws=draws, level=level)
+    return estimate(shared, seed=seed)
 
 
 def _interval(clusters: list[list[float]], seed: int, draws: int, level: float) -> tuple[float, float]:

@@ -53,12 +53,7 @@ class _Unit:
 
 
 def find_passage(book: Book, start: int, size: PageSize, pauses: Pauses = Pauses.CHOSEN) -> Passage:
-    """The passage that begins at the pause point `start`, within its chapter, and its legal pause points.
-
-    Uniform pages have one, about midway between `min_words` and `max_words`. A pause that leaves less than half of
-    `min_words` of the chapter is avoided. A page that would be shorter than that before a long paragraph takes
-    sentences of it.
-    """
+    """The passage at the pause point `start`, within its chapter, and its legal pause points (uniform: one)."""
     stop = chapter_end(book, start)
     if pauses is Pauses.UNIFORM:
         return _uniform(book, start, stop, size)
@@ -121,11 +116,7 @@ async def next_page(
     pauses: Pauses = Pauses.CHOSEN,
     beside_tokens: int = TOKENS_BESIDE,
 ) -> tuple[Page, Usage]:
-    """Find the page that begins at `start`; its number is not known yet. Returns the page and the cost.
-
-    A passage too long for the engine's window is shortened. `beside_tokens` is how much longer than the prompt here
-    the gisting prompt may be. Raises EngineError when no page fits or the engine fails.
-    """
+    """Find the page that begins at `start`, unnumbered, and the cost. Raises EngineError when no page fits."""
     passage = find_passage(book, start, size, pauses)
     prompt = _prompt(book, passage)
     while (needed := await _needed_tokens(book, passage, prompt, engine) + beside_tokens) > engine.info.context_tokens:

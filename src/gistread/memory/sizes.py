@@ -28,28 +28,18 @@ SMALLEST_PAGE_WORDS = 60  # A shorter page is not worth gisting
 
 
 def choose_size(
-    book_words: int,
-    context_tokens: int,
-    *,
-    min_words: int | None = None,
-    max_words: int | None = None,
-    tokens_per_word: float = TOKENS_PER_WORD,
+    book_words: int, context_tokens: int, *, min_words: int | None = None, max_words: int | None = None
 ) -> PageSize:
-    """The page size for a book of `book_words` words and a window of `context_tokens` tokens.
-
-    It is the smallest usual size whose gists leave room for two open pages and the answer; if there is none, the
-    largest whose two open pages fill at most half of the window. Bounds set by the person win. Raises UsageError for
-    invalid bounds, EngineError when not even one page fits.
-    """
+    """The smallest usual size whose gists leave room for two open pages. Raises UsageError, EngineError."""
     for name, value in (("--min-words", min_words), ("--max-words", max_words)):
         if value is not None and value < 1:
             raise UsageError(f"{name} is {value}; a page needs at least one word.")
     if min_words is not None and max_words is not None and min_words > max_words:
         raise UsageError(f"--min-words {min_words} is more than --max-words {max_words}.", "Give a smaller minimum.")
-    room_words = max(0, int((context_tokens - PROMPT_TOKENS - ANSWER_TOKENS) / tokens_per_word))
+    room_words = max(0, int((context_tokens - PROMPT_TOKENS - ANSWER_TOKENS) / TOKENS_PER_WORD))
     size = _with_bounds(_usual_size(book_words, room_words), min_words, max_words)
     if size.max_words > room_words:
-        needed = round(size.max_words * tokens_per_word) + PROMPT_TOKENS + ANSWER_TOKENS
+        needed = round(size.max_words * TOKENS_PER_WORD) + PROMPT_TOKENS + ANSWER_TOKENS
         raise EngineError(
             f"The context is too small for one page: a page of {size.max_words} words needs about {needed} tokens, "
             f"the model's window has {context_tokens}.",

@@ -153,11 +153,7 @@ def repeats_prompt(statement: str) -> bool:
 
 
 def without_repetition(text: str) -> str:
-    """The text up to where it begins to repeat itself.
-
-    That is a sentence said again, the third of three nearly equal sentences, or a run of words said again at once (four
-    or more words twice, fewer three times and six words in all).
-    """
+    """The text up to a sentence or run of words said again, or the third of three nearly equal sentences."""
     words = list(_LOOP_WORD.finditer(text))
     plain = [word[0].casefold() for word in words]
     for at in range(len(words)):

@@ -79,11 +79,7 @@ async def lay_out(
     *,
     answer_tokens: int = 0,
 ) -> Window:
-    """Choose the level of every page for this question, and open the `pinned` ones that fit.
-
-    `here` is the page where the person reads, `answer_tokens` what `measure` counts for the answer. Without segments if
-    not even one line fits. Raises PromptTooLongError when the question alone fills the window.
-    """
+    """Choose the level of every page, opening the `pinned` ones that fit. Raises PromptTooLongError."""
     room = engine.info.context_tokens - await measure("")
     if room < 0:
         context_tokens = engine.info.context_tokens

@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 from gistread.engine.protocol import Priority
@@ -104,14 +104,7 @@ class _Waiter:
 class RequestSlots:
     """A priority semaphore for the requests to one server."""
 
-    def __init__(
-        self,
-        limit: AdaptiveLimit,
-        *,
-        has_slots: bool,
-        window: int | None = None,
-        now: Callable[[], float] = time.monotonic,
-    ) -> None:
+    def __init__(self, limit: AdaptiveLimit, *, has_slots: bool, window: int | None = None) -> None:
         """`has_slots`: the limit holds for interactive requests too. `window`: tokens that requests turn out to share
         if the server reports a full KV cache; None if they never do.
         """
@@ -119,7 +112,6 @@ class RequestSlots:
         self._has_slots = has_slots
         self._window = window
         self._shared = False
-        self._now = now
         self._taken: list[RequestSlot] = []
         self._waiting: dict[Priority, deque[_Waiter]] = {one: deque() for one in Priority}
 
@@ -141,13 +133,13 @@ class RequestSlots:
             if lost.cache_full and self._window is not None and slot.before_sharing:
                 self._shared = True
             elif lost.busy:
-                self._limit.back_off(self._now())
+                self._limit.back_off(time.monotonic())
             raise
         finally:
             self._taken.remove(slot)
-            self._limit.set_running(len(self._taken), self._now())
+            self._limit.set_running(len(self._taken), time.monotonic())
             if slot.work > 0:
-                self._limit.done(slot.work, self._now())
+                self._limit.done(slot.work, time.monotonic())
             self._wake_next()
 
     async def _take(self, priority: Priority, tokens: int = 0) -> RequestSlot:
@@ -166,7 +158,7 @@ class RequestSlots:
             queue.remove(waiter)
         slot = RequestSlot(priority, tokens, before_sharing=not self._shared)
         self._taken.append(slot)
-        self._limit.set_running(len(self._taken), self._now())
+        self._limit.set_running(len(self._taken), time.monotonic())
         self._wake_next()
         return slot
 

@@ -134,11 +134,7 @@ def references(answers: Iterable[str]) -> tuple[str, ...]:
 
 
 def json_records(path: Path) -> Iterator[Record]:
-    """The objects of a file: one a line (read lazily), a JSON list, or one JSON object. Empty lines are skipped.
-
-    For a folder, those of every `.jsonl` and `.json` file, by name. Raises GistreadError for unreadable, empty or other
-    files.
-    """
+    """The objects of a file or folder: one a line, a JSON list, or one object. Raises GistreadError."""
     if path.is_dir():
         files = sorted(file for file in path.iterdir() if file.suffix.lower() in (".json", ".jsonl"))
         if not files:

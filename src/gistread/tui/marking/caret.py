@@ -161,7 +161,7 @@ class Selecting(LongText):
             self._something_selected = not self._something_selected
             self.post_message(self.CaretMoved())
 
-    def begin_selecting(self, unit: Unit = Unit.WORD, *, extending: bool = False) -> None:
+    def begin_selecting(self, unit: Unit = Unit.WORD) -> None:
         """Set the caret on the selection, or else at the last click, or else at the first words in view."""
         book, view = self.book, self.visible_range
         if book is None or view is None:
@@ -181,7 +181,7 @@ class Selecting(LongText):
                 if following == head or following[0] >= view[1]:
                     break
                 head = following
-        self.caret = Caret(head, head, extending)
+        self.caret = Caret(head, head)
         self._show_caret()
 
     def _is_prose(self, words: Range) -> bool:

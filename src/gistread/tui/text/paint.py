@@ -85,13 +85,10 @@ def paint_row(
     *,
     at: int = 0,
 ) -> list[Segment]:
-    """The row from the rail to the end of the text or of the tail (at most `layout.width` cells).
+    """The row from the rail to the end of the text or of the tail, with `marked` over the block's own style.
 
-    Args:
-        marked: drawn over the block's own style and spans, the topmost last.
-        selected: the part `[start, end)` of the block's text that is selected.
-        joined: whether the block continues the one before, so that its rail runs through the empty rows between.
-        at: the row's number in the document, which Textual needs for selections.
+    `selected`: the selected part of the block's text. `joined`: whether the block continues the one before, so that its
+    rail runs through. `at`: the row's number in the document, which Textual needs for selections.
     """
     block = layout.block
     base = palette.block(block.style, block.level)

@@ -48,12 +48,8 @@ def wrap(
     """Rows of `text` as `(start, end)`, without white space at breaks; at least one.
 
     No row exceeds `width` cells, unless a single glyph does. A line feed ends a row; white space after it is kept, for
-    verse.
-
-    Args:
-        first: cells by which the first row is narrower (an indent, a label).
-        turnover: cells by which rows that continue a line are narrower.
-        narrow: `is_narrow(text)`, if known.
+    verse. `first`: cells by which the first row is narrower; `turnover`: by which rows that continue a line are.
+    `narrow`: `is_narrow(text)`, if known.
     """
     width = max(1, width)
     rows: list[tuple[int, int]] = []

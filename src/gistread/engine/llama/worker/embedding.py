@@ -58,15 +58,12 @@ def _fitted(text: str, weights: Weights, most: int) -> tuple[list[int], bool]:
 class Embedding:
     """Takes requests and sends events, one `step` at a time."""
 
-    def __init__(
-        self, model: LoadedModel, send: Callable[[Event], None], clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, model: LoadedModel, send: Callable[[Event], None]) -> None:
         self._context = model.context
         self._send = send
-        self._clock = clock
         self._requests: list[EmbeddingRequest] = []
         self._evaluating: EmbeddingRequest | None = None
-        self._status = StatusReporter(send, clock)
+        self._status = StatusReporter(send, time.monotonic)
 
     @property
     def idle(self) -> bool:
@@ -95,13 +92,13 @@ class Embedding:
             return
         request = min(self._requests, key=lambda request: request.priority)
         texts, batch = self._fill_batch(request)
-        began = self._clock()
+        began = time.monotonic()
         self._context.clear()
         self._evaluating = request
         outcome = self._context.evaluate(batch) if batch else Outcome.DONE
         self._evaluating = None
         self._context.allow()
-        elapsed = self._clock() - began
+        elapsed = time.monotonic() - began
         request.worked_s += elapsed
         if outcome is Outcome.FULL:
             self._finish(request, Failed("there is no room for a text", request.id))
