@@ -126,12 +126,12 @@ def test_the_first_row_and_continued_rows_can_be_narrower() -> None:
 
 
 @pytest.mark.parametrize("alphabet", ["x", "字", "é\u0301", "x -", "a\u200b", "👩\u200d"])
-def test_three_million_characters_wrap_in_linear_time(alphabet: str) -> None:
+def test_a_million_characters_wrap_in_linear_time(alphabet: str) -> None:
     def seconds(size: int) -> float:
         text = clean(alphabet * (size // len(alphabet)))
         start = time.process_time()
         wrap(text, 70)
         return time.process_time() - start
 
-    small = max(seconds(100_000), 0.005)
+    small = max(seconds(100_000), 0.02)
     assert seconds(1_000_000) < 40 * small
