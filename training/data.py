@@ -6,6 +6,7 @@ from typing import Protocol
 from training import written
 from training.packing import Example
 from training.pages import SHARED, read_pages
+from training.retrieved import Retrieved
 from training.tales import Choices, FairyTales, Mentions, TaleLookups
 
 
@@ -23,6 +24,7 @@ def sources(seed: int, names: Collection[str]) -> dict[str, Source]:
         "choices": lambda: Choices(tales, seed),
         "mentions": lambda: Mentions(tales, seed),
         "lookups": lambda: TaleLookups(tales, seed),
+        "retrieved": lambda: Retrieved(tales, seed),
         "gists": lambda: written.Gists(read_pages(), seed),
         "single_pass": lambda: written.SinglePassGists(read_pages(), seed),
         "memories": lambda: written.Memories(read_pages(), seed),

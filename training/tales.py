@@ -59,7 +59,7 @@ def read_tales(path: Path) -> list[Tale]:
             gold = frozenset(int(float(number)) - 1 for number in asked["cor_section"].split(","))
             answers = [sentence(value) for key, value in asked.items() if key.startswith("answer") and value.strip()]
             if answers and max(gold) < len(sections):
-                questions.append(Question(_question(asked["question"]), tuple(answers), gold))
+                questions.append(Question(tidy_question(asked["question"]), tuple(answers), gold))
         tales.append(Tale(record["story"], sections, tuple(questions)))
     return tales
 
@@ -71,7 +71,7 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?", '"')) else ".")
 
 
-def _question(text: str) -> str:
+def tidy_question(text: str) -> str:
     text = re.sub(r"\s+([.,;:!?])", r"\1", " ".join(text.split()))
     return text[:1].upper() + text[1:].rstrip(" .") + ("" if text.endswith("?") else "?")
 
