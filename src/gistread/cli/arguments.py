@@ -4,7 +4,6 @@ import argparse
 from pathlib import Path
 
 from gistread.cli.argument_types import bound, count, numbers, page_numbers, port, readers, shares
-from gistread.evaluation.tasks.registry import TASKS
 from gistread.readers.registry import METHODS
 
 # The readers `eval` compares by default: gistread's own, ReadAgent, and three cheap baselines.
@@ -198,6 +197,8 @@ def add_act(parser: argparse.ArgumentParser) -> None:
 
 
 def add_eval(parser: argparse.ArgumentParser) -> None:
+    from gistread.evaluation.tasks.registry import TASKS
+
     option = parser.add_argument
     option(
         "task",

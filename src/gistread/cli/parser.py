@@ -6,7 +6,6 @@ import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import NoReturn
 
@@ -162,7 +161,7 @@ _EXAMPLES = """examples:
 """
 
 _READERS = "\n".join(f"  {method.name:13}{method.summary}" for method in METHODS.values())
-_TABLES = tomllib.loads(resources.files("gistread.cli").joinpath("commands.toml").read_text("utf-8"))
+_TABLES = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
 _COMMANDS = {
     name: _Command(**table | {"examples": table["examples"].strip().replace("{readers}", _READERS)})
     for name, table in _TABLES.items()

@@ -5,7 +5,7 @@ import tomllib
 import unicodedata
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
-from importlib import resources
+from pathlib import Path
 from threading import Lock
 
 # Scripts without spaces: Thai, Lao, Burmese, Khmer, kana, Han.
@@ -41,7 +41,7 @@ _CACHED_STEMS = 50_000  # About the vocabulary of a long novel
 @cache
 def stop_words() -> Mapping[str, frozenset[str]]:
     """Stop words of questions by ISO 639-1 code."""
-    table = tomllib.loads(resources.files("gistread.search").joinpath("stop_words.toml").read_text("utf-8"))
+    table = tomllib.loads(Path(__file__).with_name("stop_words.toml").read_text("utf-8"))
     return {language: frozenset(words.split()) for language, words in table.items()}
 
 

@@ -3,7 +3,7 @@
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from importlib import import_module, resources
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -64,7 +64,7 @@ def _loader(path: str) -> Callable[..., "Iterator[Document]"]:
     return load
 
 
-_TABLES = tomllib.loads(resources.files("gistread.evaluation.tasks").joinpath("tasks.toml").read_text("utf-8"))
+_TABLES = tomllib.loads(Path(__file__).with_name("tasks.toml").read_text("utf-8"))
 # Every task by the name that `gistread eval` takes.
 TASKS: Mapping[str, Task] = MappingProxyType(
     {

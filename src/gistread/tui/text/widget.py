@@ -1,7 +1,7 @@
 """The widget that draws every long text: only the rows in view, cached. It reports what was clicked."""
 
 from collections.abc import Hashable, Iterable, Sequence
-from importlib import resources
+from pathlib import Path
 
 from rich.segment import Segment
 from textual import events
@@ -28,7 +28,7 @@ _CURSOR = "▌"
 class LongText(TextView, can_focus=True, inherit_bindings=False):
     """Blocks of text, scrolled by rows. It has actions but binds no keys."""
 
-    DEFAULT_CSS = resources.files("gistread.tui.text").joinpath("long_text.tcss").read_text("utf-8")
+    DEFAULT_CSS = Path(__file__).with_name("long_text.tcss").read_text("utf-8")
 
     OffsetChanged = OffsetChanged
     Clicked = Clicked
