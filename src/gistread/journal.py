@@ -102,6 +102,10 @@ def _is_torn(path: Path, length: int) -> bool:
         return file.read(1) != b"\n"
 
 
+class InUseError(StorageError):
+    """Another process is writing the file."""
+
+
 class Journal:
     """A file open for appending, by one process at a time. `records` are those found on opening."""
 
@@ -206,7 +210,7 @@ def _open_locked(path: Path, until: float) -> FileIO:
         file.close()
         if not locked:
             if time.monotonic() >= until:
-                raise StorageError(
+                raise InUseError(
                     f"Another gistread is writing {path.name}.", "Close it there, or continue without saving."
                 )
             time.sleep(_AGAIN_S)

@@ -65,6 +65,7 @@ class SavedQuestion:
     memory: str = ""  # That had read the book; empty if none or unknown
     asked_at: float = 0.0  # Seconds since the epoch
     unsupported: tuple[tuple[int, int], ...] = ()  # (start, end) in the answer of what the text did not support
+    scope: str = ""  # How much of the book was looked at, in words; empty for all of it
 
 
 NOT_SUPPORTED = "[Not supported by the text]"
@@ -256,4 +257,5 @@ def _question(record: Record) -> SavedQuestion:
     fields["lookups"] = tuple(record["lookups"])
     fields["memory"] = record.get("memory", "")
     fields["unsupported"] = tuple((start, end) for start, end in record.get("unsupported", ()))
+    fields["scope"] = str(record.get("scope", ""))
     return SavedQuestion(**fields)

@@ -74,6 +74,8 @@ class MemoryStore:
                 records, _ = journal.read_records(path, independent=True)
                 if records and _same_key(records[0], header):
                     memory.entries.extend(chain(entries_of(records[1:], book)))
+            if isinstance(error, journal.InUseError):
+                error = StorageError(f"{book.title} is being read in another gistread.")
             return MemoryWriter(memory, None, not_saved_notice(error))
         try:
             return _resume(file, header, memory)

@@ -95,6 +95,7 @@ def earlier_questions(book: Book, user_data: UserData) -> list[Exchange]:
         Exchange(
             one.question,
             put=put_to(one.model, one.memory),
+            scope=one.scope,
             answer=one.answer,
             citations=tuple(Citation(c.page, c.start, c.end, c.quote) for c in one.citations),
             lookups=one.lookups,

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 class Layer(IntEnum):
     """From bottom to top."""
 
+    MODEL = 0  # the page that the model reads
     HIGHLIGHTS = 1  # the person's own marks
     SPOKEN = 2  # the sentence being read aloud
     LINKS = 3  # the chosen link

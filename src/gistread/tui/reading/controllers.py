@@ -5,7 +5,7 @@ from textual.message import Message
 from gistread.session import events
 from gistread.tui.layout import Pane
 from gistread.tui.marking.controller import MarkController
-from gistread.tui.reading.context import ReadingContext
+from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.image_viewer import ImageViewer
 from gistread.tui.reading.links import LinkController
 from gistread.tui.reading.memory_pages import MemoryPages, MemoryZoom
@@ -17,7 +17,7 @@ from gistread.tui.reading.search import SearchController
 from gistread.tui.reading.source_follower import SourceFollower
 from gistread.tui.reading.speech import ReadAloud
 from gistread.tui.reading.typography import Typography
-from gistread.tui.text import Clicked
+from gistread.tui.text import Clicked, Mark
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
 from gistread.tui.widgets.inputs import QuestionInput
@@ -26,6 +26,7 @@ from gistread.tui.widgets.typography_panel import TypographyPanel
 from gistread.tui.work.lines import Places
 
 REDRAW_S = 0.1
+_BEING_READ, _SIGN = "being-read", "◌"  # the page that the model reads: a sign in the margin, no style
 
 
 class SessionListener:
@@ -82,7 +83,10 @@ class SessionListener:
         if session is not None:
             running = session.activity.reading is events.ReadingState.RUNNING
             pane, ahead = self._context.memory_pane, session.pages_ahead
-            pane.set_progress(begun=session.activity.page, reading=running, ahead=ahead)
+            begun = session.activity.page
+            pane.set_progress(begun=begun, reading=running, ahead=ahead)
+            marks = (Mark(begun.start, begun.end, _BEING_READ, sign=_SIGN),) if begun is not None else ()
+            self._context.layers.set(Layer.MODEL, marks)
         self._context.refresh()
 
 

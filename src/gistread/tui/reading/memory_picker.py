@@ -47,10 +47,19 @@ class MemoryPicker:
         self._context.push(ListScreen("Read this book as …", note, rows, current or suggested), use)
 
     async def read_for(self) -> None:
-        if self._session_with_model() is not None:
-            await self.choose_memory(typing=True)
+        from gistread.tui.screens.listing import ListScreen
 
-    async def choose_memory(self, *, typing: bool = False) -> None:
+        session = self._session_with_model()
+        if session is None:
+            return
+
+        async def use(task: str) -> None:
+            await self._read_for_task(session, task)
+
+        note = f"The model reads the book again and keeps what bears on it; other memories stay.{_time(session)}"
+        self._context.push(ListScreen("Read this book for a question", note, prompt="what you look for"), use)
+
+    async def choose_memory(self) -> None:
         from gistread.library.text import describe_memory
         from gistread.tui.screens.listing import ListScreen, Row
 
@@ -76,7 +85,7 @@ class MemoryPicker:
             who, facts = describe_memory(header, session.book, now_s)
             rows.append(Row(path, ("● " if shown else "") + who, facts))
         prompt = "or what you look for, to have it read for that"
-        self._context.push(ListScreen("Memories of this book", note, rows, at, prompt=prompt, typing=typing), use)
+        self._context.push(ListScreen("Memories of this book", note, rows, at, prompt=prompt), use)
 
     async def _read_for_task(self, session: "Session", text: str) -> None:
         from gistread.memory.focus import DEFAULT_FOCUS, GistFocus, parse_task

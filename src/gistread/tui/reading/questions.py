@@ -1,5 +1,6 @@
 """Asking questions: the question line, steering a running question, and showing and saving its answer."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gistread.readers.events import AnswerDelta, Answered, Expanded, LookedUp, OpenedBy, ReaderEvent
@@ -176,12 +177,10 @@ class QuestionController:
     def _save(self, answered: Answered) -> None:
         session = self._context.session
         assert session is not None
-        self._context.user_data.save_question(
-            saved_question(
-                self._context.answers_pane.exchanges[-1].question,
-                answered,
-                reader=session.reader,
-                model=self._put.model,
-                memory=self._put.memory,
-            )
+        exchange = self._context.answers_pane.exchanges[-1]
+        put = self._put
+        question = saved_question(
+            exchange.question, answered, reader=session.reader, model=put.model, memory=put.memory
         )
+        scope = " ".join(filter(None, (exchange.bound, exchange.scope)))
+        self._context.user_data.save_question(replace(question, scope=scope))

@@ -118,7 +118,7 @@ class StatusLines:
         if memory is not None and memory.entries:
             total = "" if memory.complete else f" of ~{memory.estimated_pages}"
             parts.append(f"{len(memory.entries)}{total} pages")
-            parts.append(f"{memory.compression_rate(view.opened):.0f}% shorter")
+            parts.append(f"{memory.compression_rate():.0f}% shorter")
         if not controllers.pages.following:
             parts.append("not following")
         content = Content.assemble(("MEMORY", "bold"), ("   " + " · ".join(parts), "$gr-muted"))

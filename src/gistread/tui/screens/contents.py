@@ -71,8 +71,16 @@ class ContentsTree:
 
     def fold_all_but(self, here: int) -> None:
         """Fold a long tree, except for the ancestors of the chapter `here`."""
-        if len(self.book.chapters) > _ALL_OPEN:
-            self.folded = self._with_children - {here, *self.above(here)}
+        if len(self.book.chapters) <= _ALL_OPEN:
+            return
+        self.folded = self._with_children - {here, *self.above(here)}
+        # A book is often one part with all chapters in it: unfold whole levels while they fit.
+        for level in sorted({self.book.chapters[index].level for index in self.folded}):
+            before = set(self.folded)
+            self.folded -= {index for index in before if self.book.chapters[index].level == level}
+            if len(self.nodes()) > _ALL_OPEN:
+                self.folded = before
+                return
 
     def toggle(self, index: int) -> None:
         self.folded ^= {index} & self._with_children

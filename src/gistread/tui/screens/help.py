@@ -17,8 +17,8 @@ from gistread.tui.text import Block, LongText, Span
 
 _INTRODUCTION = (
     "The model reads the book page by page and keeps a gist of each: that is the memory beside the book. "
-    "A question is answered from the gists; where they are not enough, the agent opens pages, and you see which "
-    "and why. Numbers in brackets are pages: they lead to the page in the memory and to its words in the book."
+    "A question is answered from the gists and the text; where they are not enough, the agent opens pages, and you see "
+    "which and why. Numbers in brackets are the sources of an answer: they lead to its words in the book."
 )
 _KEY_COLUMNS = 18
 

@@ -113,16 +113,14 @@ class ListScreen(ListPanel):
         at: str = "",
         *,
         prompt: str = "",
-        typing: bool = False,
     ) -> None:
-        """`at`: id of the row for the cursor. With a `prompt` there is a line to type into; `typing` focuses it."""
+        """`at`: id of the row for the cursor. With a `prompt` there is a line to type into."""
         super().__init__()
         self._title = title
         self._note = note
         self._rows = rows
         self._at = at
         self._prompt = prompt
-        self._typing = typing or not rows
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="panel"):
@@ -134,7 +132,7 @@ class ListScreen(ListPanel):
 
     def on_mount(self) -> None:
         self.show_rows(self._rows, self._at)
-        if self._prompt and self._typing:
+        if self._prompt and not self._rows:
             self.query_one("#typed").focus()
 
     def show_rows(self, rows: Sequence[Row], at: str) -> None:

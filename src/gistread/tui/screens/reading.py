@@ -31,7 +31,7 @@ from gistread.tui.reading.position import ReadingPosition
 from gistread.tui.reading.status_lines import StatusLines
 from gistread.tui.reading.user_data_writer import UserDataWriter
 from gistread.tui.services import AppServices
-from gistread.tui.text import Clicked, OffsetChanged
+from gistread.tui.text import Block, Clicked, OffsetChanged
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
 from gistread.tui.widgets.inputs import QuestionInput
@@ -40,7 +40,7 @@ from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.tui.widgets.prompt import Prompt
 from gistread.tui.widgets.tour import Tour
 from gistread.tui.widgets.typography_panel import TypographyPanel
-from gistread.tui.work.lines import Places
+from gistread.tui.work.lines import Places, counted
 
 if TYPE_CHECKING:
     from gistread.session.session import Session
@@ -107,6 +107,8 @@ class ReadingScreen(Screen[None]):
         self.prompt = self.query_one("#prompt", Prompt)
         self.panes = PaneSwitcher(self, self.book_pane, self.memory_pane, self.answers_pane, self.question)
         self.lines = StatusLines(self, self._services, self.panes)
+        if isinstance(self._source, Path):
+            self.book_pane.show((Block(f"Opening {self._source.name} …", style="muted"),))
         self.run_worker(self._open(), exit_on_error=True)
 
     def on_unmount(self) -> None:
@@ -180,6 +182,10 @@ class ReadingScreen(Screen[None]):
         asked = await asyncio.to_thread(earlier_questions, book, services.user_data)
         self.answers_pane.show_exchanges(asked)
         self.question.remember([exchange.question for exchange in asked])
+        if asked:
+            self.panes.show_answers(self.has_class("-roomy"))
+            shows = services.key_hint("answers")
+            self.question.placeholder = f"Ask the book · {shows} shows {counted(len(asked), 'earlier question')}"
         await session.show_saved_memory()
         controllers.zoom.restore(await asyncio.to_thread(saved_zoom, book, services.user_data))
         if services.config.asking_model:
