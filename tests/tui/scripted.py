@@ -99,6 +99,7 @@ class ScriptedReader:
         """A question has come since this was cleared."""
         self.steering = Steering()
         self.pages_read = 0
+        self.text_length = 0  # of the part of the book it may use
 
     def say(self, *events: ReaderEvent) -> None:
         for event in events:
@@ -110,7 +111,7 @@ class ScriptedReader:
         self.questions.append(question)
         self.asked.set()
         self.steering = steering
-        self.pages_read = len(memory.entries)
+        self.pages_read, self.text_length = len(memory.entries), len(memory.book.text)
         while True:
             event = await self._events.get()
             yield event

@@ -1,5 +1,6 @@
 """A question on the screen: the agent's steps, the pages that open, the answer and its sources."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -290,3 +291,29 @@ async def test_words_of_the_model_are_never_markup(tmp_path: Path, reader: Scrip
         screen.panes.unseen_answer = True
         screen.redraw_lines()
         await until(pilot, lambda: markup in lines(app)[-3])
+
+
+async def test_a_question_before_the_memory_has_got_there_is_asked_of_the_text_up_to_the_reading_place(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    engine = SteppedEngine(says=says)
+    engine.stop_after = 6
+    app = app_on(long_book(), tmp_path, engine)
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await opened(pilot)
+        await engine.stopped.wait()
+        await pilot.press("1", "0", "%")
+        await until(pilot, lambda: "up to 1" in text_of(app))
+        await ask(pilot, "who")
+        await until(pilot, lambda: reader.questions)
+        assert screen.book_pane.place < reader.text_length < len(screen.book.text) / 4
+        reader.say(STARTED, replace(answered("Not found."), found=False))
+        await until(pilot, lambda: re.search(r"From the text up to your place \(1\d%\)", text_of(app)))
+        await until(pilot, lambda: "ask the whole book" in text_of(app))
+        await pilot.press("a", "ctrl+t")
+        await until(pilot, lambda: "the whole book" in text_of(app).splitlines()[-3])
+        await pilot.press(*"who", "enter")
+        await until(pilot, lambda: len(reader.questions) == 2)
+        assert reader.text_length == len(screen.book.text)
+        reader.say(answered("Somebody."))
+        engine.gate.set()

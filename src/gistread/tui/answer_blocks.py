@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from gistread.readers import events
 from gistread.readers.text import describe_segments, describe_unfit, unsupported
+from gistread.tui.commands import BOUND_KEY, display_key
 from gistread.tui.text import Block, Span
 from gistread.tui.work.lines import Goal, Linked, Places, ToPage, WorkLine, bar, short
 from gistread.tui.work.whole import Work
@@ -161,6 +162,8 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int 
         drawn.add(_said(answer, ("answer", number), "answer", spans=spans), first)
     elif exchange.running:
         drawn.add(_said("…", None, "muted"))
+    if exchange.bound and not exchange.found and not exchange.running:
+        drawn.add(_said(f"{display_key(BOUND_KEY)} in the question line lets you ask the whole book.", None, "muted"))
     if exchange.problem:
         drawn.add(_said(exchange.problem, None, "error"))
     for index, citation in enumerate(exchange.citations[:_SOURCES]):

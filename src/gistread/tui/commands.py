@@ -9,6 +9,8 @@ from pathlib import Path
 
 from textual.binding import Binding, BindingType
 
+BOUND_KEY = "ctrl+t"  # In the question line: ask the whole book, or the text up to the reading place
+
 
 class Scope(StrEnum):
     """Where a command works. Its value is the heading in the help."""

@@ -67,8 +67,9 @@ class QuestionController:
         None: everything that the memory has, or the whole book.
         """
         context, memory = self._context, self._context.memory_pane.memory
-        end = max(context.position.end, memory.read_until if memory is not None else 0)
-        read = memory is not None and memory.read_until >= context.position.end
+        view = context.book_pane.visible_range
+        end = context.position.end or (view[1] if view is not None else 0)
+        read = memory is not None and memory.read_until >= end
         return None if self._whole_book or read or end >= len(context.book.text) else end
 
     @property

@@ -10,7 +10,7 @@ from textual.widgets import Static
 from gistread.presets import FICTION
 from gistread.session.events import Activity, AskingState, ReadingState
 from gistread.tui.answer_blocks import strip_lines
-from gistread.tui.commands import display_key, run
+from gistread.tui.commands import BOUND_KEY, display_key, run
 from gistread.tui.layout import STRIP_ROWS, Pane
 from gistread.tui.memory_blocks import levels_of
 from gistread.tui.reading.controllers import Controllers
@@ -18,7 +18,6 @@ from gistread.tui.reading.pane_switcher import PaneSwitcher
 from gistread.tui.services import AppServices
 from gistread.tui.status import Status, status_of
 from gistread.tui.text import clean
-from gistread.tui.widgets.inputs import BOUND_KEY
 from gistread.tui.widgets.lines import Actions, Choices, HeaderLine, KeyLine, Line, StatusLine, fitted
 
 _FOUND = (("next-hit", "next"), ("previous-hit", "previous"), ("all-hits", "all hits"), ("cancel", "clear"))
@@ -63,9 +62,6 @@ class StatusLines:
             controllers.context.memory_pane.set_guide(self._guide(controllers.context.session))
             self._show_memory_header(controllers)
             self._show_strip(controllers)
-            bound = controllers.questions.bound_words
-            action = (display_key(BOUND_KEY), bound, run("questions.switch_bound"))
-            self._screen.query_one("#question-bound", Actions).show_actions(*([action] if bound else []))
 
     def show_place(self, controllers: Controllers | None) -> None:
         header = self._screen.query_one("#header", HeaderLine)
@@ -75,6 +71,9 @@ class StatusLines:
         context = controllers.context
         words = context.progress.place(context.place, context.book_pane.share_read(context.book))
         header.show_place(words.title, words.chapter, words.progress, self._panes.tabs)
+        bound = controllers.questions.bound_words
+        action = (display_key(BOUND_KEY), bound, run("questions.switch_bound"))
+        self._screen.query_one("#question-bound", Actions).show_actions(*([action] if bound else []))
 
     def show_status(self, controllers: Controllers | None) -> None:
         """What the model is doing, and the keys that matter now."""

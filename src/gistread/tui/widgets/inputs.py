@@ -9,9 +9,7 @@ from textual.message import Message
 from textual.suggester import Suggester
 from textual.widgets import Input
 
-from gistread.tui.commands import own_keys, run
-
-BOUND_KEY = "ctrl+t"
+from gistread.tui.commands import BOUND_KEY, own_keys, run
 
 
 class HistoryInput(Input):
