@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 Opened = Path | Book
 QUIT_S = 2.0
-_KEY_CELLS = 14  # Columns of the keys in the palette
+_KEY_CELLS = 20  # Columns of the keys in the palette
 
 
 class GistreadApp(App[None]):
