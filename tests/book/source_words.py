@@ -12,6 +12,8 @@ WORD = re.compile(r"\w+")
 _INLINE_NAMES = "a abbr b bdi bdo br cite code data dfn em i kbd mark q s small span strong sub sup time u var"
 _INLINE = frozenset(_INLINE_NAMES.split())
 _INVISIBLE = re.compile("[\u00ad\u200b\u2060\ufeff]")
+_UNREAD = frozenset(("head", "nav", "script", "style", "case"))
+_INVISIBLE_ELEMENT = re.compile(r"'hidden'|display\s*:\s*none|'class': '(?:lnum|linenum|linenumber)\b|'pagebreak'")
 _OPF = "{http://www.idpf.org/2007/opf}"
 _TYPE = "{http://www.idpf.org/2007/ops}type"
 
@@ -38,7 +40,7 @@ def _collect(element: ElementTree.Element, parts: list[str], beside: set[str]) -
     types = element.get(_TYPE, "").split()
     if name == "img":
         beside.update(WORD.findall(element.get("alt", "")))
-    if name in ("head", "nav") or "backlink" in types:
+    if name in _UNREAD or "backlink" in types or _INVISIBLE_ELEMENT.search(f"{element.attrib}"):
         return
     gap = "" if name in _INLINE - {"br"} and "noteref" not in types else " "
     parts += [gap, element.text or ""]

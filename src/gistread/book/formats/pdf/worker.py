@@ -14,8 +14,8 @@ import math
 import re
 import resource
 import sys
-from collections.abc import Iterator
-from itertools import groupby, pairwise
+from collections.abc import Iterator, Mapping
+from itertools import groupby, islice, pairwise
 from statistics import median
 from typing import Any, BinaryIO
 
@@ -31,6 +31,7 @@ _WORD = re.compile(r"\S+")
 _F = re.compile("f")
 _ACCENT = re.compile("[`´¨ˆ˜¯˘˙ˇ¸˚˝]")
 _DROPPED = "\0"  # Stands for a character that belongs to another one, so that indices stay
+_MOST_ACCENTS = 2_000  # Per page
 _NEAR_CHARACTERS = 120  # An accent on a capital may follow its line
 _LEAST_SPACE_EMS = 0.1
 _LINES_TO_TRY = 12
@@ -146,8 +147,12 @@ class _Reader:
         pdfium.FPDFText_GetLooseCharBox(self.text, index, area)
         return rotate_box((area.left, area.bottom, area.right, area.top), turn)[0::2]
 
-    def replace(self, index: int, character: str) -> None:
-        self.characters = self.characters[:index] + character + self.characters[index + 1 :]
+    def replace(self, changed: Mapping[int, str]) -> None:
+        """Replace characters by their indices."""
+        characters = list(self.characters)
+        for index, character in changed.items():
+            characters[index] = character
+        self.characters = "".join(characters)
 
     def origin(self, index: int) -> tuple[float, float]:
         pdfium.FPDFText_GetCharOrigin(self.text, index, *self._origin)
@@ -211,26 +216,28 @@ def _find_lost_letters(page: _Reader, narrowest: dict[int, float]) -> None:
 
 def _compose_accents(page: _Reader) -> None:
     """Join each accent to the letter it stands over, as old TeX fonts write them apart."""
-    for index in [match.start() for match in _ACCENT.finditer(page.characters)]:
+    changed: dict[int, str] = {}
+    for index in [match.start() for match in islice(_ACCENT.finditer(page.characters), _MOST_ACCENTS)]:
         left, bottom, right, top = page.box(index)
         middle, height = (left + right) / 2, (bottom + top) / 2
         near = (index + 1, index + 2, *range(index - _NEAR_CHARACTERS, index + _NEAR_CHARACTERS))
-        for other in (each for each in near if 0 <= each < page.count):
+        for other in (each for each in near if 0 <= each < page.count and each not in changed):
             letter = composed(page.characters[other], page.characters[index])
             if not letter:
                 continue
             start, low, end, high = page.box(other)
             above = (height - (low + high) / 2) / (high - low or 1)
             if start <= middle <= end and (-1 < above < 0 if page.characters[index] == "¸" else 0 < above < 1.2):
-                page.replace(other, letter)
-                page.replace(index, _DROPPED)
+                changed |= {other: letter, index: _DROPPED}
                 break
+    page.replace(changed)
 
 
 def _measure_spaces(page: _Reader) -> None:
     """Find spaces by distances where PDFium guesses wrongly, as in files without space characters."""
+    dropped: dict[int, str] = {}
     for number, line in enumerate(_LINE.finditer(page.characters)):
-        if number == _LINES_TO_TRY and not page.inserted and _DROPPED not in page.characters:
+        if number == _LINES_TO_TRY and not page.inserted and not dropped:
             return
         scale, turn = page.scale_and_turn(line.start())
         letters = [index for index in range(*line.span()) if page.characters[index] not in (" ", _DROPPED)]
@@ -241,7 +248,8 @@ def _measure_spaces(page: _Reader) -> None:
             if gap > least and after == before + 1:
                 page.inserted[before] = " "
             elif abs(gap) < least / 2 and after == before + 2:
-                page.replace(before + 1, _DROPPED)
+                dropped[before + 1] = _DROPPED
+    page.replace(dropped)
 
 
 def _split_by_object(page: _Reader, start: int, stop: int) -> Iterator[tuple[int, int]]:

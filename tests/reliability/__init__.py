@@ -1,0 +1,1 @@
+"""Measures what is lost: words of PDFs and EPUBs, pages of memories that are killed, damaged or refused by the disk."""
