@@ -7,28 +7,21 @@ from importlib import import_module
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "Answer": "session.answer",
-    "Book": "book.model",
-    "BookError": "errors",
-    "BookSearch": "search.book_search",
-    "Citation": "readers.events",
-    "Config": "config",
-    "EngineError": "errors",
-    "Export": "exporting",
-    "ExportFormat": "exporting",
-    "GistMemory": "memory.model",
-    "GistreadError": "errors",
-    "NotReadyError": "errors",
-    "Paths": "paths",
-    "SearchMode": "search.book_search",
-    "Session": "session.session",
-    "StorageError": "errors",
-    "SyncSession": "session.sync",
-    "UsageError": "errors",
-    "open_book": "book.open",
-    "render_export": "exporting",
+_NAMES = {
+    "book.model": ("Book",),
+    "book.open": ("open_book",),
+    "config": ("Config",),
+    "errors": ("BookError", "EngineError", "GistreadError", "NotReadyError", "StorageError", "UsageError"),
+    "exporting": ("Export", "ExportFormat", "render_export"),
+    "memory.model": ("GistMemory",),
+    "paths": ("Paths",),
+    "readers.events": ("Citation",),
+    "search.book_search": ("BookSearch", "SearchMode"),
+    "session.answer": ("Answer",),
+    "session.session": ("Session",),
+    "session.sync": ("SyncSession",),
 }
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = ["__version__", *_HOMES]
 
 

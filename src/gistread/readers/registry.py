@@ -1,9 +1,11 @@
 """Every reader by name. A reader's module is imported when it is first used: the command line names all of them."""
 
+import tomllib
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
@@ -80,63 +82,8 @@ async def auto(
 
 
 DEFAULT_READER = "auto"
-# For readers that see the whole memory; they use existing summaries and build none.
-_WHEN_LONG = ("summaries of a long memory",)
-_METHODS = (
-    Method(
-        "auto",
-        "page look-ups where the model chooses reliably, else ranked passages",
-        "registry:auto",
-        needs_memory=False,
-        names_pages=True,
-        artifacts=_WHEN_LONG,
-    ),
-    Method(
-        "gistread",
-        "passages in the order of the book; in doubt, more of them",
-        "gistread:gistread",
-        needs_memory=False,
-        names_pages=True,
-    ),
-    Method(
-        "readagent-s",
-        "opens one page after another, looking again each time",
-        "readagent:readagent_s",
-        artifacts=_WHEN_LONG,
-    ),
-    Method("readagent-p", "names all the pages it wants at once", "readagent:readagent_p", artifacts=_WHEN_LONG),
-    Method(
-        "memwalker",
-        "walks down a tree of summaries to the page with the answer",
-        "memwalker:memwalker",
-        artifacts=("summaries",),
-    ),
-    Method(
-        "graphreader",
-        "follows five paths through a graph of key elements, and votes",
-        "graphreader:graphreader",
-        artifacts=("facts",),
-    ),
-    Method(
-        "longagent",
-        "a leader asks members who have read one chunk each",
-        "longagent:longagent",
-        needs_memory=False,
-        artifacts=("members",),
-    ),
-    Method("notes", "reads the whole book for the question, taking notes", "notes:notes", needs_memory=False),
-    Method("gists", "the gist memory alone", "readagent:gists", artifacts=_WHEN_LONG),
-    Method("bm25", "the pages that share most words with the question", "text_readers:bm25"),
-    Method(
-        "dense",
-        "the pages nearest in meaning, by an embedding model",
-        "text_readers:dense",
-        artifacts=("vectors",),
-        needs_embedder=True,
-    ),
-    Method("dos", "passages by relevance, in the order of the book", "text_readers:dos", needs_memory=False),
-    Method("full", "the whole text, or as much of its start as fits", "text_readers:full", needs_memory=False),
-    Method("closed-book", "no text at all: what the model knew before", "text_readers:closed_book", needs_memory=False),
-)
+_TABLES = tomllib.loads(Path(__file__).with_name("methods.toml").read_text("utf-8"))
 # Every reader by the name that `--reader` takes.
-METHODS: Mapping[str, Method] = MappingProxyType({method.name: method for method in _METHODS})
+METHODS: Mapping[str, Method] = MappingProxyType(
+    {name: Method(name, **row | {"artifacts": tuple(row.get("artifacts", ()))}) for name, row in _TABLES.items()}
+)
