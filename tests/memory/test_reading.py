@@ -55,6 +55,14 @@ async def test_every_page_is_found_then_gisted_then_the_book_is_finished(store: 
     assert kept.memory.complete
 
 
+async def test_the_first_gist_is_made_before_the_second_page_is_looked_for(store: MemoryStore) -> None:
+    book, model = make_book(["# Two", *(prose(60, seed=i) for i in range(8))]), engine(parallel=8)
+    with store.open(book, MemoryRequest("fake", "f", SIZE)) as kept:
+        events = [event async for event in read_book(kept, model)]
+    assert [type(event) for event in events[:3]] == [PageFound, PageRead, PageFound]
+    assert [call.kind for call in model.calls[:2]] == ["choose", "complete"]
+
+
 async def test_a_page_is_kept_before_it_is_told(store: MemoryStore) -> None:
     with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:
         async for event in read_book(kept, engine()):

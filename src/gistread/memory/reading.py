@@ -25,7 +25,7 @@ from gistread.memory.writer import MemoryWriter
 
 _REQUESTS_PER_CHAPTER = 8  # Parallel requests that one chapter keeps busy: pages are found faster than they are gisted
 _REMOTE_REQUESTS_PER_CHAPTER = 2  # On a server, where one page is found while another is gisted
-_PAGES_AT_FIRST = 2
+_PAGES_AT_FIRST = 1
 _PAGES_MORE = 2
 _BOUNDS = "page"  # Kind of the records that say where a page without a gist ends
 _KEY_CHARACTERS = 2_000
@@ -135,7 +135,7 @@ class _Reading:
         self._engine = engine
         self._priority = priority
         self._emit = emit
-        # Pages being found and gisted. The limit grows with each finished page, so that the first gists come soon.
+        # Pages being found and gisted. The limit grows with each finished page, so that the first gist comes soon.
         self._pages = ConcurrencyLimit(engine, _PAGES_AT_FIRST)
         self._chapters = 0  # Chapters being read
         self._start_more: Callable[[], None] = lambda: None

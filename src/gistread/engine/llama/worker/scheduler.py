@@ -1,8 +1,9 @@
 """Decides which tokens are evaluated next. One step evaluates one batch.
 
 Interactive requests interrupt background work and run alone; an interrupted request keeps its cells if possible.
-Running sequences decode together, and new prompts fill the rest of the batch: a token decoded beside a prompt costs
-next to nothing. The main loop calls `submit`, `cancel` and `step`; the reader thread only `interrupt_for`.
+Running sequences decode together. On a graphics card new prompts fill the rest of the batch. On a processor a batch of
+prompts takes as long as dozens of decoded tokens, so both take turns: a gist does not wait for the pages after it.
+The main loop calls `submit`, `cancel` and `step`; the reader thread only `interrupt_for`.
 """
 
 import threading
@@ -24,6 +25,7 @@ from gistread.engine.protocol import Phase, Priority
 
 _SMOOTHING = 0.8
 _STATUS_INTERVAL_S = 0.1
+_DECODE_WEIGHT = 2.0  # Seconds of decoding for each second of prompts, on a processor with both to do
 
 
 @dataclass(eq=False, slots=True)
@@ -66,6 +68,8 @@ class Scheduler:
         self._status = StatusReporter(send, clock, self._stats)
         self._rates: dict[Phase, float] = {}  # Tokens a second by phase, smoothed over batches
         self._busy_s = self._decode_s = 0.0
+        self._decodes: bool | None = None  # Whether it is decoding's turn or that of prompts; None: they take no turns
+        self._owed_s = 0.0  # Time owed to decoding; below 0: it is the prompts' turn
         # Tokens and their KV state, to be written to disk when idle.
         self._unsaved: tuple[list[int], State] | None = None
         self.saved = threading.Event()  # Set while nothing is to be written to disk
@@ -120,8 +124,12 @@ class Scheduler:
         self._context.allow()
         elapsed = self._clock() - started
         self._decode_s += elapsed
+        if self._decodes is not None:
+            self._owed_s += -elapsed if self._decodes else _DECODE_WEIGHT * elapsed
+        shares = Counter(item.sequence for item in tokens)
         for request in chosen:
-            request.worked_s += elapsed / len(chosen)
+            assert request.sequence is not None
+            request.worked_s += elapsed * shares[request.sequence] / len(tokens)
         if outcome is Outcome.DONE:
             self._advance(chosen, tokens, elapsed)
         self._busy_s += self._clock() - began
@@ -145,7 +153,15 @@ class Scheduler:
         chosen: list[Request] = []
         batch: list[BatchToken] = []
         running = [request for request in self._slots.running if request.priority is priority]
-        for request in sorted(running, key=lambda request: self._slots.pending(request) > 1):
+        decoding = [request for request in running if self._slots.pending(request) == 1]
+        prompts = [request for request in running if request not in decoding]
+        if decoding and prompts and not self._model.on_gpu:
+            self._decodes = self._owed_s >= 0
+            running = decoding if self._decodes else prompts
+        else:
+            self._decodes, self._owed_s = None, 0.0
+            running = decoding + prompts
+        for request in running:
             assert request.sequence is not None
             start = self._slots.evaluated(request)
             tokens = request.tokens[start : start + room]
