@@ -1,6 +1,6 @@
 """The sources of training examples, by name."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Protocol
 
 from training import written
@@ -16,18 +16,20 @@ class Source(Protocol):
     def examples(self, number: int) -> list[Example]: ...
 
 
+TALES = SHARED / "fairytaleqa" / "fairytaleqa_train.jsonl"
+SOURCES: dict[str, Callable[[int], Source]] = {
+    "tales": lambda seed: FairyTales(TALES, seed),
+    "retrieved": lambda seed: Retrieved(TALES, seed),
+    "choices": lambda seed: Choices(TALES, seed),
+    "mentions": lambda seed: Mentions(TALES, seed),
+    "lookups": lambda seed: TaleLookups(TALES, seed),
+    "gists": lambda seed: written.Gists(read_pages(), seed),
+    "single_pass": lambda seed: written.SinglePassGists(read_pages(), seed),
+    "memories": lambda seed: written.Memories(read_pages(), seed),
+    "answers": lambda seed: written.Answers(read_pages(), seed),
+}
+
+
 def sources(seed: int, names: Collection[str]) -> dict[str, Source]:
     """The sources of these names."""
-    tales = SHARED / "fairytaleqa" / "fairytaleqa_train.jsonl"
-    makers = {
-        "tales": lambda: FairyTales(tales, seed),
-        "choices": lambda: Choices(tales, seed),
-        "mentions": lambda: Mentions(tales, seed),
-        "lookups": lambda: TaleLookups(tales, seed),
-        "retrieved": lambda: Retrieved(tales, seed),
-        "gists": lambda: written.Gists(read_pages(), seed),
-        "single_pass": lambda: written.SinglePassGists(read_pages(), seed),
-        "memories": lambda: written.Memories(read_pages(), seed),
-        "answers": lambda: written.Answers(read_pages(), seed),
-    }
-    return {name: makers[name]() for name in names}
+    return {name: SOURCES[name](seed) for name in names}

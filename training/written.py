@@ -90,7 +90,7 @@ class SinglePassGists(Written):
         made: list[Example] = []
         start = 0
         for page in run:
-            found, attempts, _ = await single_pass.next_page(start)
+            found, attempts, _ = await single_pass.next_page(start, None)
             if book.text[found.start : found.end].strip() != page.text.strip():
                 break
             if len(reader.labels) > 1:

@@ -123,3 +123,23 @@ def test_statements_in_other_languages_are_checked(text: str, right: str, wrong:
 
 def test_lines_without_words_are_no_statements() -> None:
     assert statement_spans("1.\n- \nHe went.\n***") == [(6, 14)]
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "is_fit"),
+    [
+        ("Who stole the brass key?", "F.", False),
+        ("Where was the lamp?", "In twenty-two years.", False),
+        ("Who came in the storm?", "Three days.", False),
+        ("Where was the lamp?", "In the storm.", True),
+        ("How many lamps went out?", "A silver watch.", False),
+        ("How many lamps went out?", "The lamp.", False),
+        ("How many ships were wrecked?", "One ship.", True),
+    ],
+)
+def test_a_short_answer_must_fit_the_kind_of_question(question: str, answer: str, is_fit: bool) -> None:
+    text = MEMORY.book.text + "\n\nIn twenty-two years, and in three days, F. had one ship and none of them."
+    memory = make_memory()
+    memory = replace(memory, book=replace(memory.book, text=text))
+    (statement,) = check(answer, question, memory, [(0, len(text))])
+    assert statement.supported is is_fit

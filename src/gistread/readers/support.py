@@ -26,6 +26,12 @@ _NUMBER_WORDS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million dozen"
 )
+_NUMBER = rf"\d|\b(?:{'|'.join(_NUMBER_WORDS.split())}|no|none|nobody|several|many|few|all|both|half|once|twice)"
+_TIME = rf"\W*(?:\w+\W+)?(?:{_NUMBER})[\w-]*\W+(?:second|minute|hour|day|night|week|month|year)s?\W*"
+# In English: what a short answer must have, or must not be, by the question's first words.
+_MUST_HAVE = (re.compile(r"\W*how (?:many|old)\b", re.IGNORECASE), re.compile(_NUMBER, re.IGNORECASE))
+_MUST_NOT_BE = (re.compile(r"\W*(?:who|whom|whose|where)\b", re.IGNORECASE), re.compile(_TIME, re.IGNORECASE))
+_SHORT_WORDS = 5
 _ASKS_FOR_A_NAME = re.compile(r"\W*(?:who|whom|whose|where)\b", re.IGNORECASE)
 
 
@@ -53,6 +59,19 @@ def statement_spans(answer: str) -> list[tuple[int, int]]:
         for start, end in sentence_spans(line[0])
         if re.search(r"[^\W\d_]", line[0][start:end])
     ]
+
+
+def _fits(statement: str, question: str, words: int) -> bool:
+    """Whether a statement can be an answer at all: not a single letter, nor a time where a place or person is asked."""
+    if not re.search(r"\w{2}|\d", statement) and statement.isascii():
+        return False
+    if words > _SHORT_WORDS:
+        return True
+    asks, has = _MUST_HAVE
+    if asks.match(question) and not has.search(statement):
+        return False
+    asks, is_time = _MUST_NOT_BE
+    return not (asks.match(question) and is_time.fullmatch(statement))
 
 
 class _Check:
@@ -84,7 +103,9 @@ class _Check:
         new = self._content(text) - self._asked
         foreign = self._foreign(text)
         best = max(self._windows, key=lambda window: self._overlap(new, _union(window)), default=[])
-        if not new:
+        if not _fits(text, self._question, len(self._terms.words(text))):
+            supported = False
+        elif not new:
             supported = True
         elif new <= self._names_and_numbers:
             supported = self._stands_near_the_question(new)
