@@ -123,6 +123,15 @@ def test_the_lines_of_a_centred_title_are_one_heading() -> None:
     assert texts(book)[0] == "The Lamp That Had Burned for the Keeper of the Tower"
 
 
+def test_the_words_in_a_figure_are_one_paragraph() -> None:
+    labels = [
+        Put(60 + 90 * n % 200, 460 - 15 * n, word, 6, "sans") for n, word in enumerate(("1.0", "0.5", "Day", "Oil"))
+    ]
+    caption = Put(50, 395, "Figure 1: The oil that the lamp burned.")
+    book = read(Sheet([*prose(LONG, OTHER, top=540), *labels, caption, *prose(THIRD, LONG, top=370)]))
+    assert texts(book) == [LONG, OTHER, "1.0 0.5 Day Oil", caption.text, THIRD, LONG]
+
+
 def test_filled_fields_of_a_form_are_read() -> None:
     book = read(Sheet([Put(50, 500, "Name:")], links=[LinkTo(50, 490, 80, 510)], fields=[Put(90, 500, "Ann Lee")]))
     assert book.text == "Name: Ann Lee"
@@ -356,7 +365,7 @@ def test_a_paper_in_two_columns() -> None:
     assert any("To determine whether the arguments affect" in text for text in whole)
     notes = [link for link in book.links if link.target_end]
     assert {book.text[link.start : link.end] for link in notes} >= {"2", "3", "4", "5", "6", "7"}
-    assert len(texts(book, ParagraphKind.IMAGE)) == 9
+    assert sum(text.startswith("Figure") for text in texts(book, ParagraphKind.IMAGE)) == 9
     cited = next(link for link in book.links if book.text[link.start : link.end] == "Irving et al.")
     assert cited.target is not None
     assert book.text[cited.target :].startswith("Geoffrey Irving")

@@ -1,7 +1,7 @@
 """Joins lines into paragraphs by gaps, indents, short lines and sizes, across columns and pages."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from gistread.book.formats.pdf.layout import PageLayout, first_word_width
@@ -31,6 +31,7 @@ _HEADING_RATIO = 1.12
 _LONGEST_HEADING = 250
 _MOST_COMMAS = 3
 _WINDOW = 7
+_LONGEST_LABEL = 40
 
 
 @dataclass(slots=True)
@@ -140,7 +141,7 @@ def _column_blocks(column: Column, layout: PageLayout) -> list[Block]:
     for block in found:
         block.kind = _kind(block, layout)
         block.keeps_lines = block.kind in (ParagraphKind.TABLE, ParagraphKind.CODE)
-    return list(_merge_rows(found, layout))
+    return _merge_labels(_merge_rows(found, layout), layout)
 
 
 def _begins(lines: Sequence[Line], index: int, left: float, right: float, layout: PageLayout, block: Block) -> bool:
@@ -268,6 +269,25 @@ def _merge_rows(found: list[Block], layout: PageLayout) -> Iterator[Block]:
             before = block
     if before:
         yield before
+
+
+def _merge_labels(found: Iterable[Block], layout: PageLayout) -> list[Block]:
+    """Join the words in a figure, above its caption, into one paragraph."""
+    merged: list[Block] = []
+    for block in found:
+        labels: list[Line] = []
+        while block.kind is ParagraphKind.IMAGE and merged and _is_label(merged[-1], layout):
+            labels[:0] = merged.pop().lines
+        if labels:
+            merged.append(Block(labels, ParagraphKind.IMAGE, left=block.left, right=block.right))
+        merged.append(block)
+    return merged
+
+
+def _is_label(block: Block, layout: PageLayout) -> bool:
+    is_other_size = abs(block.lines[0].size - layout.size) > _SIZE_STEP * layout.size
+    is_short = all(len(line.text) <= _LONGEST_LABEL for line in block.lines)
+    return is_other_size and is_short and block.kind in (ParagraphKind.TEXT, ParagraphKind.QUOTE, ParagraphKind.TABLE)
 
 
 def _is_close(above: Block, below: Block, layout: PageLayout) -> bool:
