@@ -1,4 +1,4 @@
-"""Sizes, durations and lists as people read them."""
+"""Sizes, durations, lists and shares as people read them."""
 
 from collections.abc import Sequence
 
@@ -30,3 +30,11 @@ def format_list(names: Sequence[str], most: int) -> str:
 def counted(number: int, what: str) -> str:
     """`1 question`, `4 questions`."""
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def progress_bar(share: float, columns: int = 24) -> str:
+    """`━━━───`; completely empty or full only at 0 or 1."""
+    filled = round(share * columns)
+    if columns > 1 and 0 < share < 1:
+        filled = min(max(filled, 1), columns - 1)
+    return "━" * filled + "─" * (columns - filled)

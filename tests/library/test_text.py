@@ -4,7 +4,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from gistread.library.text import percent, progress_bar, relative_time
+from gistread.library.text import percent, relative_time
+from gistread.units import progress_bar
 
 NOW = datetime(2026, 3, 2, 0, 30)
 

@@ -13,11 +13,12 @@ from gistread.library.adding import AddResult, add
 from gistread.library.catalogue import Catalogue
 from gistread.library.entries import Order, in_order, list_entries, matching
 from gistread.library.model import LibraryEntry, absolute
-from gistread.library.text import furthest_reader, percent, progress_bar, relative_time
+from gistread.library.text import furthest_reader, percent, relative_time
 from gistread.memory.focus import DEFAULT_FOCUS
 from gistread.memory.progress import BookProgress, furthest_memories
 from gistread.paths import default_paths
 from gistread.reading_speed import ReadingSpeedFile
+from gistread.units import progress_bar
 from gistread.user_data import UserData
 
 _BAR_COLUMNS = 12

@@ -15,7 +15,7 @@ from gistread.cli.loading import choose_embedding_model, loaded, new_embedder
 from gistread.cli.model_check import checked
 from gistread.cli.opening import settings
 from gistread.cli.output import say
-from gistread.cli.progress import ProgressLine, at_work, bar, reading_line
+from gistread.cli.progress import ProgressLine, at_work, reading_line
 from gistread.config import Config
 from gistread.engine.model_source import ModelSource, find_source
 from gistread.engine.protocol import Engine, EngineInfo
@@ -37,7 +37,7 @@ from gistread.paths import default_paths
 from gistread.presets import find_preset
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
-from gistread.units import counted, format_duration
+from gistread.units import counted, format_duration, progress_bar
 
 _CLOSED_BOOK = "closed-book"
 _MEMORIES = "memories"
@@ -214,7 +214,7 @@ async def _rate(folder: Path, judge: Engine, line: ProgressLine) -> None:
     answers = list(read_outcomes(folder / FILE_NAME).values())
     async with aclosing(rate_all(folder, answers, judge)) as rating:
         async for done, total in rating:
-            line.show(f"{bar(done / max(1, total))}  {judge.info.name} has rated {done} of {total} answers")
+            line.show(f"{progress_bar(done / max(1, total))}  {judge.info.name} has rated {done} of {total} answers")
 
 
 class _RunProgress:
@@ -299,7 +299,8 @@ class _RunProgress:
         self._line.say(f"{documents.index(document.id) + 1} of {len(documents)}: {document.id}{self._left()}")
 
     def _bar(self) -> str:
-        return f"{bar(self._done / max(1, self._plan.questions))}  {self._done} of {self._plan.questions}{self._left()}"
+        done, all_questions = self._done, self._plan.questions
+        return f"{progress_bar(done / max(1, all_questions))}  {done} of {all_questions}{self._left()}"
 
     def _left(self) -> str:
         return f" · {format_duration(self._left_s)} left" if self._left_s else ""

@@ -9,7 +9,7 @@ from pathlib import Path
 from gistread.cli.interrupt import InterruptError, run_until_interrupted
 from gistread.cli.json_output import Json
 from gistread.cli.output import say, wrap, write, write_json
-from gistread.cli.progress import ProgressLine, bar
+from gistread.cli.progress import ProgressLine
 from gistread.config import save_setting
 from gistread.engine.catalogue import Catalogue, CatalogueEntry, read_catalogue
 from gistread.engine.fetching.network import Network, network_of
@@ -21,7 +21,7 @@ from gistread.engine.model_kinds import makes_vectors
 from gistread.engine.recommendation import Machine, Recommendation, estimate_fit, needed_bytes, recommend, this_machine
 from gistread.errors import UsageError
 from gistread.paths import default_paths
-from gistread.units import format_size
+from gistread.units import format_size, progress_bar
 
 
 def show_catalogue(*, json: bool) -> None:
@@ -103,7 +103,7 @@ async def _download(plan: Plan, folder: Path, network: Network) -> FetchedModel:
             if notice and notice != last_notice:
                 line.say(f"{notice[0].upper()}{notice[1:]}.")
             last_notice = notice
-            line.show(f"{bar(share_of(progress))}  {progress_text(progress, number, count)}")
+            line.show(f"{progress_bar(share_of(progress))}  {progress_text(progress, number, count)}")
 
         try:
             return await get(plan, folder, network, show)

@@ -7,12 +7,10 @@ from typing import Self, TextIO
 
 from gistread.cli.output import is_quiet, sanitize, say
 from gistread.engine.protocol import EngineInfo, EngineState, Phase
-from gistread.library.text import progress_bar
 from gistread.memory.model import GistMemory
-from gistread.units import format_duration
+from gistread.units import format_duration, progress_bar
 
 _REDRAWN_EVERY_S = 0.1
-_BAR_COLUMNS = 24
 
 
 class ProgressLine:
@@ -65,17 +63,12 @@ def reading_line(memory: GistMemory, state: EngineState, left_s: float | None) -
         parts.append(f"{format_duration(left_s)} left")
     if state.notice and state.phase in (Phase.IDLE, Phase.SUSPENDED):
         return " · ".join((state.notice, *parts))  # Most important first: the line may be cut off.
-    return f"{bar(share)}  {' · '.join(parts)}"
-
-
-def bar(share: float) -> str:
-    """`━━━━────` for a share from 0 to 1."""
-    return progress_bar(share, _BAR_COLUMNS)
+    return f"{progress_bar(share)}  {' · '.join(parts)}"
 
 
 def artifact_line(what: str, done: int, total: int, left_s: float) -> str:
     """`━━━━──── facts: 12 of 46 · 8 min left`"""
-    return f"{bar(done / max(1, total))}  {what}: {done} of {total} · {format_duration(left_s)} left"
+    return f"{progress_bar(done / max(1, total))}  {what}: {done} of {total} · {format_duration(left_s)} left"
 
 
 def engine_line(state: EngineState, model: str) -> str:

@@ -34,14 +34,6 @@ def relative_time(then_s: float, now_s: float) -> str:
     return f"{then:%b %Y}"
 
 
-def progress_bar(share: float, columns: int) -> str:
-    """`━━━───`; completely empty or full only at 0 or 1."""
-    filled = round(share * columns)
-    if columns > 1 and 0 < share < 1:
-        filled = min(max(filled, 1), columns - 1)
-    return "━" * filled + "─" * (columns - filled)
-
-
 def percent(share: float) -> str:
     """`47%`; 100% only at 1."""
     return f"{min(99, round(100 * share)) if share < 1 else 100}%"

@@ -8,8 +8,9 @@ from gistread.readers import events
 from gistread.readers.text import describe_segments, describe_unfit, unsupported
 from gistread.tui.commands import BOUND_KEY, display_key
 from gistread.tui.text import Block, Span
-from gistread.tui.work.lines import Goal, Linked, Places, ToPage, WorkLine, bar, short
+from gistread.tui.work.lines import Goal, Linked, Places, ToPage, WorkLine, short
 from gistread.tui.work.whole import Work
+from gistread.units import progress_bar
 from gistread.user_data import mark_unsupported
 
 _PAGE_NUMBER = re.compile(r"\[(\d+)\]")
@@ -148,7 +149,9 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int 
         drawn.add(_said(about, None, "muted"))
     if exchange.making:
         what, done, total = exchange.making
-        drawn.add(_said(f"{bar(done, total)} making {what}: {done} of {total}", ("making", number), "step"))
+        drawn.add(
+            _said(f"{progress_bar(done / max(1, total))} making {what}: {done} of {total}", ("making", number), "step")
+        )
     if exchange.steps:
         drawn.add(_said("   ".join(exchange.steps), ("steps", number), "step"))
     if exchange.work:

@@ -16,7 +16,8 @@ from gistread.tui.marking.sync import POLL_S, MarkSync
 from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.navigation import Navigation
 from gistread.tui.text import Clicked
-from gistread.tui.work.lines import counted, short
+from gistread.tui.work.lines import short
+from gistread.units import counted
 
 if TYPE_CHECKING:
     from gistread.exporting import Export

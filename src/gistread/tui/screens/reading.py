@@ -40,7 +40,8 @@ from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.tui.widgets.prompt import Prompt
 from gistread.tui.widgets.tour import Tour
 from gistread.tui.widgets.typography_panel import TypographyPanel
-from gistread.tui.work.lines import Places, counted
+from gistread.tui.work.lines import Places
+from gistread.units import counted
 
 if TYPE_CHECKING:
     from gistread.session.session import Session

@@ -14,10 +14,11 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from gistread.library.model import LibraryEntry
-from gistread.library.text import furthest_reader, percent, progress_bar, relative_time
+from gistread.library.text import furthest_reader, percent, relative_time
 from gistread.memory.progress import BookProgress
 from gistread.tui.commands import Scope, bindings
 from gistread.tui.text import clean
+from gistread.units import progress_bar
 
 ONE_LINE = 100  # columns from which a book takes one line
 _MARGIN = 2  # columns for the cursor at the left

@@ -97,21 +97,10 @@ def ranges_words(numbers: Iterable[int]) -> str:
     return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in ranges(numbers))
 
 
-def counted(count: int, one: str, many: str = "") -> str:
-    """`1 page`, `3 pages`."""
-    return f"{count} {one if count == 1 else many or one + 's'}"
-
-
 def short(text: str, limit: int) -> str:
     """A text on one line, cut at a word."""
     line = " ".join(text.split())
     return line if len(line) <= limit else line[:limit].rsplit(" ", 1)[0] + " …"
-
-
-def bar(done: int, total: int, cells: int = 24) -> str:
-    """A progress bar: `━━━━────`."""
-    filled = round(cells * done / max(1, total))
-    return "━" * filled + "─" * (cells - filled)
 
 
 class Linked:

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from gistread.readers.events import Noted, PartRead, ReaderEvent, Stopped
-from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, bar, counted
+from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine
+from gistread.units import counted, progress_bar
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,11 @@ class Notebook:
         """A line for each note, one for each run of parts without, and the progress."""
         lines = list(self._parts(places))
         if not self.over:
-            said = f"{bar(self.read, self.total)} part {self.read} of {self.total}" if self.total else "reading part 1"
+            said = (
+                f"{progress_bar(self.read / max(1, self.total))} part {self.read} of {self.total}"
+                if self.total
+                else "reading part 1"
+            )
             lines.append(WorkLine(("progress",), said))
         return lines
 

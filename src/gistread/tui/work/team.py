@@ -5,7 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from gistread.readers.events import Agreed, MembersAsked, ReaderEvent, Reported, Shared, Stopped, TeamFormed
-from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, bar, counted, ranges_words, short
+from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, ranges_words, short
+from gistread.units import counted, progress_bar
 
 _ANSWERS, _SILENT, _READING = "●", "○", "·"
 _CELLS_TOGETHER = 10
@@ -89,7 +90,7 @@ class Team:
         tail = "" if done < everyone else f"{len(one.telling)} tell, {everyone - len(one.telling)} not mentioned"
         yield WorkLine(("members", number), said.text, tail=tail, spans=said.spans)
         if done < everyone and not self.over:
-            counts = f"{bar(done, everyone)} {done} of {everyone} have read their parts"
+            counts = f"{progress_bar(done / max(1, everyone))} {done} of {everyone} have read their parts"
             legend = f"{_ANSWERS} tells  {_SILENT} not mentioned  {_READING} reads"
             yield WorkLine(("progress", number), counts, tail=legend)
         for report in one.telling:

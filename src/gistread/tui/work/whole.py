@@ -4,7 +4,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gistread.readers import events
-from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, counted
+from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine
+from gistread.units import counted
 
 if TYPE_CHECKING:
     from gistread.tui.work.notebook import Notebook
