@@ -4,8 +4,9 @@ from pathlib import Path
 
 from gistread.session.events import ReadingState
 from gistread.tui.layout import Pane
+from gistread.user_data import UserData
 from tests.tui.books import long_book, small_book
-from tests.tui.scripted import SteppedEngine, app_on, lines, opened, read_whole, text_of, until
+from tests.tui.scripted import SteppedEngine, app_on, lines, opened, paths_in, read_whole, text_of, until
 
 WIDE = (130, 44)
 
@@ -154,3 +155,26 @@ async def test_an_engine_that_fails_is_one_line_and_reading_goes_on_by_key(tmp_p
         failing[0] = False
         await pilot.press("r")
         await until(pilot, lambda: "memory is complete" in text_of(app))
+
+
+async def test_pages_read_ahead_stand_in_the_memory_and_lead_to_the_book(tmp_path: Path) -> None:
+    engine = SteppedEngine(says=gists)
+    engine.stop_after = 4
+    book = long_book(40)
+    UserData(paths_in(tmp_path).books).set_position(book.sha256, book.chapters[7].start)
+    app = app_on(book, tmp_path, engine)
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await opened(pilot)
+        await engine.stopped.wait()
+        await until(pilot, lambda: len(screen.memory_pane.view.ahead) > 1)
+        assert "Chapter 8 ───" in text_of(app)
+        await pilot.press("g")
+        ahead = screen.memory_pane.view.ahead[1].page
+        screen.memory_pane.set_cursor(("ahead", ahead.start))
+        await pilot.press("tab", "enter")
+        await until(pilot, lambda: screen.book_pane.place == ahead.start)
+        engine.gate.set()
+        with app.batch_update():
+            await until(pilot, lambda: screen.session.activity.reading is ReadingState.DONE)
+        assert not screen.memory_pane.view.ahead
+        assert screen.memory_pane.memory.page_at(ahead.start).start == ahead.start

@@ -15,6 +15,7 @@ from gistread.tui.layout import STRIP_ROWS, Pane
 from gistread.tui.memory_blocks import levels_of
 from gistread.tui.reading.controllers import Controllers
 from gistread.tui.reading.pane_switcher import PaneSwitcher
+from gistread.tui.reading.position import merged
 from gistread.tui.services import AppServices
 from gistread.tui.status import Status, status_of
 from gistread.tui.text import clean
@@ -71,6 +72,7 @@ class StatusLines:
         context = controllers.context
         words = context.progress.place(context.place, context.book_pane.share_read(context.book))
         header.show_place(words.title, words.chapter, words.progress, self._panes.tabs)
+        self._show_bar(controllers)
         bound = controllers.questions.bound_words
         action = (display_key(BOUND_KEY), bound, run("questions.switch_bound"))
         self._screen.query_one("#question-bound", Actions).show_actions(*([action] if bound else []))
@@ -122,7 +124,6 @@ class StatusLines:
             parts.append("not following")
         content = Content.assemble(("MEMORY", "bold"), ("   " + " · ".join(parts), "$gr-muted"))
         self._screen.query_one("#memory-header", Line).show(parts, content)
-        self._show_bar(controllers)
         self._screen.set_class(bool(memory and memory.entries), "-zoom")
         if memory is not None:
             zooms = levels_of(memory.book)
@@ -148,8 +149,8 @@ class StatusLines:
         memory, length = context.memory_pane.memory, max(1, len(context.book.text))
         line = self._screen.query_one("#memory-bar", Line)
         cells = line.room
-        pages = [(0, memory.read_until)] if memory is not None else []
-        pages += [(entry.page.start, entry.page.end) for entry in context.memory_pane.view.ahead]
+        ahead = ((entry.page.start, entry.page.end) for entry in context.memory_pane.view.ahead)
+        pages = merged([(0, memory.read_until if memory is not None else 0), *ahead])
         read = [any(start * cells < (at + 0.5) * length < end * cells for start, end in pages) for at in range(cells)]
         here = min(cells - 1, context.place * cells // length)
         parts = [

@@ -106,14 +106,22 @@ class MemoryPane(LongText):
         page = self.memory.page_at(offset) if self.memory else None
         before, self.view.here = self.view.here, page.number if page else None
         if page is None or self.view.unread_at is not None:
+            was = self._ahead_at(self.view.unread_at)
             self.view.unread_at = offset if page is None else None
-            self._redraw_rest()
+            if not self.view.ahead or self._ahead_at(self.view.unread_at) != was:
+                self._redraw_rest()
         if self.view.here == before:
             return
         self._redraw(before)
         self._redraw(self.view.here)
         if scroll and page is not None:
             self.bring_into_view(page.number)
+
+    def _ahead_at(self, offset: int | None) -> int:
+        """Index of the page read ahead that contains this offset; -1 if none does."""
+        ahead = self.view.ahead
+        index = -1 if offset is None else bisect_right(ahead, offset, key=lambda entry: entry.page.start) - 1
+        return index if index >= 0 and offset is not None and offset < ahead[index].page.end else -1
 
     # Pages
 
