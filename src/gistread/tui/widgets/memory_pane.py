@@ -214,9 +214,14 @@ class MemoryPane(LongText):
         if self.memory is None:
             return
         rest = memory_blocks.rest_blocks(self.memory, self.view)
-        if rest != self._rest:
-            self.splice(len(self._lead) + sum(self._sizes), len(self._rest), rest)
-            self._rest = rest
+        old, self._rest = self._rest, rest
+        # A long book has thousands of pages ahead: only the changed ones are set anew.
+        least = min(len(old), len(rest))
+        head = next((at for at in range(least) if old[at] != rest[at]), least)
+        tail = next((at for at in range(least - head) if old[-1 - at] != rest[-1 - at]), least - head)
+        if head + tail < max(len(old), len(rest)):
+            at = len(self._lead) + sum(self._sizes) + head
+            self.splice(at, len(old) - head - tail, rest[head : len(rest) - tail])
 
     # Keys
 
