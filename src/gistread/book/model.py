@@ -1,10 +1,7 @@
-"""The book model: one normalised text, with chapters and paragraphs as offsets into it.
+"""The book model: one normalised text, with chapters and paragraphs as character offsets into it.
 
-Every position in a book is a character offset into `Book.text`; the SHA-256 of that text identifies the book, whatever
-its file is called.
-
-Normalised text: NFC; paragraphs joined by one empty line; inside a paragraph a line feed only where the author ended a
-line (verse, tables); no other control characters.
+The SHA-256 of the text identifies the book. It is NFC; one empty line joins paragraphs; inside one a line feed stands
+only where the author ended a line (verse, tables); there are no other control characters.
 """
 
 import hashlib
@@ -151,7 +148,6 @@ class Book:
         return self._overlapping(self.paragraphs, start, end)
 
     def _overlapping(self, ranges: Sequence[_Range], start: int, end: int) -> Iterator[_Range]:
-        """Ranges that overlap `[start, end)`; none of them crosses the end of its paragraph."""
         first = self.paragraphs[self.paragraph_index(start)].start if self.paragraphs else 0
         for one in islice(ranges, bisect_left(ranges, first, key=lambda one: one.start), None):
             if one.start >= end:

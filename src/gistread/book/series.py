@@ -1,9 +1,7 @@
-"""A series: a TOML file that lists books to be read as one.
+"""A series: a TOML file that lists books, by paths relative to it, to be read as one.
 
-For example `title = "The Barsetshire Chronicles"` and `volumes = ["warden.epub", "towers.epub"]`, with paths relative
-to the file's folder. A volume that cannot be opened is an error, since all later offsets depend on it.
-
-Joining only shifts offsets: a volume's text in the series equals its text as a single book.
+A volume that cannot be opened is an error, since all later offsets depend on it. Joining only shifts offsets: a
+volume's text in the series equals its text as a single book.
 """
 
 import os

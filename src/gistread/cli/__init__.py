@@ -50,7 +50,6 @@ def _run(words: list[str]) -> int:
 
 
 def _with_adapter(arguments: argparse.Namespace) -> argparse.Namespace:
-    """Name the model of the command line, or of the settings, with the adapter of `--adapter`."""
     if not getattr(arguments, "adapter", None):
         return arguments
     from gistread.config import load_config

@@ -146,7 +146,6 @@ def _existing(numbers: tuple[int, ...], memory: GistMemory) -> set[int]:
 async def _show_events(
     events: AsyncIterator[told.ReaderEvent], book: Book, reader: str, arguments: argparse.Namespace, line: ProgressLine
 ) -> tuple[str, list[Json], told.Answered]:
-    """Print events as the arguments say; return the reader's name, the steps and the answer."""
     as_json = arguments.json or arguments.events
     steps: list[Json] = []
     answered: told.Answered | None = None
@@ -187,8 +186,6 @@ async def _show_events(
 
 @dataclass(slots=True)
 class _StreamedAnswer:
-    """The answer on standard output: as it is decoded if `live`, else only when it is complete."""
-
     live: bool
     _streamed: list[str] = field(default_factory=list)
 

@@ -104,7 +104,6 @@ async def _examine_model(model: ModelSource, config: Config, found: _Findings, *
 
 
 def _quantization_advice(header: GgufHeader, config: Config, *, compared: bool) -> list[Advice]:
-    """Advice for weights that may be slow, unless a copy was compared with them."""
     if compared and config.fast_weights != "never":
         return []
     what = f"Weights in {header.quantization} may be slow on this processor"

@@ -1,9 +1,7 @@
 """The interface of engines: `Engine` answers prompts, `Embedder` turns texts into vectors.
 
-Everything is asyncio. Cancelling the task that awaits a request stops it in the engine at once.
-
-Prompts put long, stable text first and the task last (design D4). An engine caches prefixes and evaluates only what is
-new; `Usage` says how much that was.
+Cancelling the task that awaits a request stops it in the engine. Prompts put long, stable text first and the task last
+(design D4): an engine caches prefixes and evaluates only what is new.
 """
 
 from collections.abc import AsyncGenerator, Callable, Sequence

@@ -186,8 +186,6 @@ class _Run:
 
 
 class _Text:
-    """A document, its memory, and why readers cannot be asked about it."""
-
     def __init__(self, document: Document, plan: Plan, engine: Engine, asking: Engine, store: MemoryStore) -> None:
         """`engine` builds memory and artifacts, `asking` answers."""
         self._document = document
@@ -234,7 +232,6 @@ class _Text:
         return _scored(plan.task, question, outcome, self._memory), lost
 
     async def _outgrows(self) -> bool:
-        """Whether the memory with all its open pages could exceed the window or the budget."""
         entries, options, window = self._memory.entries, self._plan.options, self._asking.info.context_tokens
         if not entries:
             return False

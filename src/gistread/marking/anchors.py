@@ -138,7 +138,6 @@ def _most_similar(
 
 
 def _likely_shift(sought: list[str], first: int, words: "_Words", near: int) -> int | None:
-    """Word index of the first of these words, by a vote of their short runs."""
     runs = [found for at in range(len(sought)) if (found := _run(sought, at))]
     step = max(1, len(runs) // _SEEDS)
     votes: Counter[int] = Counter()

@@ -207,7 +207,6 @@ class _Reading:
         return start
 
     def _next_start(self) -> int:
-        """Start of the text to read next, behind the title of a volume."""
         book, at = self._memory.book, self._memory.read_until
         return book.volumes[book.volume_index(at)].start if book.is_volume_heading(at) else at
 
@@ -237,7 +236,6 @@ class _Reading:
         return page, () if is_short(text) else await careful_attempts(text, self._engine, memory.focus), usage
 
     async def _gist(self, page: Page, attempts: tuple[Attempt, ...], usage: Usage) -> None:
-        """Make the gist, store it, and release the slot taken when the page was looked for."""
         memory = self._memory
         try:
             result = await gist_page(

@@ -139,7 +139,6 @@ class _DerivedOfVolumes(DerivedRecords):
 
 
 def _in_series(book: Book, volumes: Iterable[Iterable[MemoryEntry]]) -> dict[int, MemoryEntry]:
-    """The pages of all volumes by start offset in the series, with a title page for each volume begun."""
     known: dict[int, MemoryEntry] = {}
     for index, entries in enumerate(volumes):
         moved = {entry.page.start: entry for entry in (_to_series(book, index, one) for one in entries)}
@@ -157,7 +156,6 @@ def _title_page(book: Book, index: int) -> MemoryEntry:
 
 
 def _to_series(book: Book, index: int, entry: MemoryEntry) -> MemoryEntry:
-    """A page of a volume by its offsets in the series; the last one includes the empty line behind the volume."""
     volume, page = book.volumes[index], entry.page
     end = page.end + volume.start
     end = book.volume_end(index) if end >= volume.end else end

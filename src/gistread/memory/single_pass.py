@@ -163,7 +163,6 @@ class SinglePass:
 
 
 def _before(book: Book, start: int) -> int:
-    """Start of a little context before `start`: whole sentences, at most `_OVERLAP_WORDS`."""
     first = book.volumes[book.volume_index(start)].start if book.volumes else 0
     text = book.text[max(first, start - _OVERLAP_WORDS * CHARACTERS_PER_WORD) : start]
     offset = start - len(text)

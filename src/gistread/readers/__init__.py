@@ -1,5 +1,1 @@
-"""Readers: methods of answering questions about a book, all with the same signature (`registry.py`).
-
-A reader takes a question, a memory and an engine and yields events (design D7), the last of them `Answered`. The person
-may change `Steering` at any time. Closing the generator stops the reader at once.
-"""
+"""Readers: methods of answering questions as a stream of events (design D7), all with one signature (`protocol.py`)."""

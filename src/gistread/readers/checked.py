@@ -77,8 +77,6 @@ def _nothing_read(started: Started) -> bool:
 
 
 def _without_meta(answered: Answered, question: str, memory: GistMemory) -> Answered:
-    """The answer with its statements, without those about the model or its task."""
-
     def statements(answer: str) -> Answered:
         return replace(answered, answer=answer, statements=check(answer, question, memory, places, answered.gists))
 

@@ -1,8 +1,4 @@
-"""Events that a reader yields while it answers, and the steering that it obeys.
-
-A reader is an async generator of these events, the last of them `Answered` (design D7). Screens, the command line and
-evaluations consume the same stream; `--events` prints the class names and fields as JSON.
-"""
+"""The events of a reader's stream, the last of them `Answered` (D7), also for `--events`, and the steering it obeys."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum

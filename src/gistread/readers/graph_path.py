@@ -1,10 +1,8 @@
 """One path through the graph of key elements, with its own notebook (GraphReader, section 3.3.2).
 
-At an element, the path reads its facts and queues pages (`read_chunk`) or none (`stop_and_read_neighbor`). At a page,
-it reads the text and continues with the queue (`search_more`), with the page before or after (`read_previous_chunk`,
-`read_subsequent_chunk`), or ends (`termination`). With an empty queue it moves to a neighbour (`read_neighbor_node`) or
-ends. Only valid actions are offered (design D3): no page and no element twice. Facts, neighbours and notes are cut to
-what fits the window, keeping the nearest to the question and the latest.
+At an element it reads facts and queues pages; at a page it reads the text and goes on with the queue or a page beside
+it; with an empty queue it moves to a neighbour or ends. Only valid actions are offered (design D3): no page and no
+element twice. What is shown is cut to the window, keeping the nearest to the question and the latest.
 """
 
 import asyncio

@@ -1,9 +1,8 @@
 """MemWalker: walks down a tree of summaries to the page with the answer (section 3.2; `memory/tree.py`).
 
-At a node the model sees the summaries of its children and picks the most promising (triage) or, below the top, none. At
-a page it reads the text and says whether it has the answer. Rejected nodes are not offered again, so a walk always
-ends: with an answer, with nothing left, or at the limit of calls. The working memory, the summaries on the path, is
-part of every prompt as far as it fits, the nearest first. Of a page that is too long, the beginning is read.
+At a node the model picks the most promising child (triage) or, below the top, none; at a page it says whether it has
+the answer. Rejected nodes are not offered again, so a walk always ends. The working memory, the summaries on the path,
+is part of every prompt as far as it fits, the nearest first.
 """
 
 import asyncio

@@ -103,7 +103,6 @@ def resolve_memory(
 
 
 def _preset(name: str, own_presets: Path, book: Book, begun: list[MemoryHeader], task: str) -> Preset:
-    """The named preset; for `auto` that of the latest memory with this task or none, else one that suits the book."""
     if name != AUTO:
         return find_preset(name, own_presets)
     if similar := [header for header in begun if header.focus.task in ("", task)]:

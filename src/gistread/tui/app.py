@@ -103,7 +103,6 @@ class GistreadApp(App[None]):
         self._tour = False
 
     def _cannot_open(self, error: GistreadError) -> None:
-        """End if the book was named when gistread was started; otherwise go back to the library."""
         if self._first is not None:
             self.failure = error
             self.exit(return_code=int(error.exit_status))

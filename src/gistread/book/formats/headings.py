@@ -141,7 +141,6 @@ def _bare_rest(rest: str) -> str:
 
 
 def _may_follow(rest: str, before: str) -> bool:
-    """Whether the words after a number may continue a heading rather than a sentence."""
     if not _bare_rest(rest):
         return True
     if _SEPARATOR.match(rest):

@@ -51,7 +51,6 @@ def remove_boilerplate(root: etree._Element) -> None:
 
 
 def _measured(root: etree._Element) -> Iterator[tuple[etree._Element, _Measure]]:
-    """Candidates for boilerplate and finally the root, each with its contents, in one walk."""
     open_ones: list[_Measure] = [Counter()]
     for event, element in etree.iterwalk(root, events=("start", "end")):
         if event == "start":

@@ -134,7 +134,6 @@ def _without_stray_numerals(found: list[Candidate], sizes: list[int]) -> list[Ca
 
 
 def _sequence(found: list[Candidate]) -> list[Candidate]:
-    """Candidates that count up from 1, and again from 1 after a part; one may be missing."""
     chosen: list[Candidate] = []
     expected = 1
     for c in found:
@@ -214,7 +213,6 @@ def _levels(found: list[Candidate]) -> list[int]:
 
 
 def _subtitled(found: list[Candidate], blocks: Sequence[TextBlock]) -> list[tuple[str, int]]:
-    """Each heading's title, joined with a title in the next block, and the number of blocks it takes."""
     taken = {c.index for c in found}
     bare = [c for c in found if c.bare and c.rank in (Rank.CHAPTER, Rank.CONTAINER)]
     following = [c for c in bare if _has_next(c, blocks, taken) and is_short_line(blocks[c.index + 1])]

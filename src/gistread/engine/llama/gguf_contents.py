@@ -1,11 +1,8 @@
 """Parses the header of a GGUF file: metadata pairs, and totals over its list of tensors.
 
-A GGUF file (version 2 or 3, little endian) is a magic number, two counts, that many metadata pairs, that many tensor
-descriptions, and the aligned tensors. Counts and lengths are untrusted: all work is bounded, so that no file takes more
-than some 70 MB or a second.
-
-A vocabulary is a hundred thousand length-prefixed strings, and walking over them takes most of the time. So the parser
-searches for the next key instead, and walks only if what follows turns out to be inconsistent.
+Counts and lengths are untrusted: all work is bounded, so that no file takes more than some 70 MB or a second. Walking
+over the strings of a vocabulary takes most of the time, so the parser searches for the next key instead, and walks only
+if what follows is inconsistent.
 """
 
 import math
@@ -243,7 +240,6 @@ class _Pass:
             self._skip(length * struct.calcsize("<" + SCALARS[kind]))
 
     def _array_from(self, start: int, kind: int, length: int) -> Array:
-        """Decode an array that has been walked over, so its lengths are valid."""
         at = self._window.show(start, self._at - start)
         data = self._window.data
         if kind != STRING:

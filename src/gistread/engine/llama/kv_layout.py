@@ -49,8 +49,6 @@ def memory_of(contents: Contents) -> Memory:
 
 
 class _Keys:
-    """Header keys prefixed with the architecture's name."""
-
     def __init__(self, contents: Contents) -> None:
         self.contents = contents
         self.architecture = contents.text("general.architecture")

@@ -152,7 +152,6 @@ class Chat:
         return {name: value for name, value in body.items() if name not in self.unsupported} | dict(request.extra)
 
     def _conversation(self, prompt: Prompt) -> Sequence[Message]:
-        """The messages; a started answer that cannot be continued becomes part of the task."""
         if prompt[-1].role != "assistant" or self.dialect.continuation is not None or len(prompt) < 2:
             return prompt
         *before, task, started = prompt

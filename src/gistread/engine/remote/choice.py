@@ -138,7 +138,6 @@ def _probability(reply: Reply, options: Sequence[str], index: int) -> float | No
 
 
 def _likeliest(logprobs: Sequence[TokenLogprobs], options: Sequence[str]) -> int | None:
-    """The option begun by the likeliest first token that begins exactly one."""
     if not logprobs:
         return None
     first = logprobs[0]

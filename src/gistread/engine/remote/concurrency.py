@@ -172,7 +172,6 @@ class RequestSlots:
         return (len(self._taken) if self._has_slots else interactive) < self.limit
 
     def _preempt(self) -> None:
-        """Preempt the latest background request, one for each waiting interactive request."""
         preempted = sum(slot.preempted.is_set() for slot in self._taken)
         if preempted >= len(self._waiting[Priority.INTERACTIVE]):
             return

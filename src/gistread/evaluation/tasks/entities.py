@@ -68,7 +68,6 @@ def entity(answer: str, question: str, text: str) -> Entity | None:
 
 
 def _is_a_persons(name: str, text: str) -> bool:
-    """Whether this can be a person's name: two or three words, no particles, no article before it."""
     words = name.split()
     if not 2 <= len(words) <= 3 or not all(word[0].isupper() and word.isascii() for word in words) or "," in name:
         return False

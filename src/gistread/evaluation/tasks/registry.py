@@ -51,7 +51,6 @@ class Task:
 
 
 def _loader(path: str) -> Callable[..., "Iterator[Document]"]:
-    """A function of a module in this package, with distinct names for its documents."""
     module, function = path.split(".")
 
     def load(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> "Iterator[Document]":

@@ -62,7 +62,6 @@ def _paragraph(record: Record, title: str) -> Paragraph:
 
 
 def _problem(qa: Record, title: str, text: str) -> Problem:
-    """A question; the sentences of its first answer support it."""
     answers: list[str] = []
     support: tuple[str, ...] = ()
     for answer in qa.records("answers"):
@@ -121,7 +120,6 @@ def _hotpotqa(record: Record, number: int) -> Problem:
 
 
 def _facts(record: Record) -> dict[str, set[int]]:
-    """The numbers of supporting sentences by title; empty for all sentences."""
     facts: dict[str, set[int]] = defaultdict(set)
     if "supporting_facts" in record:
         for fact in record.items("supporting_facts"):

@@ -218,7 +218,6 @@ class LinkController:
 
 
 def _precedes(key: Hashable, path: NotePath) -> bool:
-    """Whether a block belongs to a note cited earlier in the same paragraph or note."""
     other: NotePath = key[1] if isinstance(key, tuple) and key[0] == "note" else ()
     parent = path[:-1]
     return len(other) > len(parent) and other[: len(parent)] == parent and other[len(parent)] < path[-1]

@@ -1,8 +1,4 @@
-"""The widget for long text: a book, a gist memory and answers are sequences of blocks.
-
-`document` defines blocks, `wrap` and `layout` break them into rows, `rows` indexes them, `paint` draws one, and
-`widget.LongText` scrolls.
-"""
+"""The widget for long text: blocks (`document`) become rows (`layout`), which are indexed, painted and scrolled."""
 
 from gistread.tui.text.cells import clean
 from gistread.tui.text.document import Block, Clicked, Mark, OffsetChanged, Span

@@ -1,9 +1,8 @@
 """Breaks a paragraph into rows, greedily and in linear time.
 
-A row may end at white space; after an em or en dash, or a hyphen between letters; between two characters of Chinese or
-Japanese, except that no closing punctuation starts a row and no opening bracket ends one (the core of kinsoku shori,
-JIS X 4051). A word wider than the row is cut between glyphs. Words are hyphenated only where a row would otherwise end
-far from the edge, never in two consecutive rows and never in the last row of a line.
+A row may end at white space; after a dash, or a hyphen between letters; between two characters of Chinese or Japanese
+by the core of kinsoku shori (JIS X 4051). Words are hyphenated only where a row would otherwise end far from the edge,
+never in two consecutive rows and never in the last row of a line.
 """
 
 import re

@@ -145,8 +145,6 @@ def _assemble(document: PdfDocument, paragraphs: list[Block], layout: PageLayout
 
 
 class _NoteIndex:
-    """Finds the note of a raised number: the only one with that label on its page."""
-
     def __init__(self, paragraphs: Sequence[Block]) -> None:
         found: dict[tuple[int, str], list[int]] = {}
         for index, block in enumerate(paragraphs):

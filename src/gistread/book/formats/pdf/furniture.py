@@ -58,7 +58,6 @@ def _with_strays(edges: Sequence[tuple[Sequence[Line], Sequence[Line]]], found: 
 
 
 def _keys(text: str, page: int) -> Iterator[tuple[str, int]]:
-    """Keys to recognise a row on other pages: its words, or the words around a page number."""
     words = " ".join(text.split()).casefold()
     yield words, -1
     for match in _NUMBER.finditer(text):

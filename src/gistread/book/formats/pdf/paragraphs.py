@@ -78,7 +78,6 @@ def split_into_blocks(columns: Sequence[Column], layout: PageLayout) -> list[Blo
 
 
 def _continuable(own: list[Block], before: Block | None, found: list[Block], layout: PageLayout) -> Block | None:
-    """The paragraph that may continue in the next column: the last one here, or the one this column interrupts."""
     is_body = before and abs(before.lines[-1].size - layout.size) <= _SIZE_STEP * layout.size
     cut = before if before and is_body and _breaks_off(before) else None
     for block in reversed(own):
@@ -347,7 +346,6 @@ def without_leaders(text: str) -> str:
 
 
 def _split_footnotes(column: Column, body_size: float) -> tuple[Sequence[Line], list[Block]]:
-    """The lines above the small print at a column's foot, and its notes, each starting with a number or sign."""
     lines = column.lines
     start = len(lines)
     while start and lines[start - 1].size < _SMALL_NOTE * body_size:

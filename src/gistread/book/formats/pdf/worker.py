@@ -269,7 +269,6 @@ def _split_by_object(page: _Reader, start: int, stop: int) -> Iterator[tuple[int
 
 
 def _split_at_gaps(page: _Reader, start: int, stop: int, size: float, turn: int) -> Iterator[tuple[int, int]]:
-    """Split at gaps as wide as those between columns, if the letters are spread out."""
     left, right, end = rotate_box(page.box(start), turn)[0], rotate_box(page.box(stop - 1), turn)[2], stop
     if right - left <= (stop - start) * size * _CLOSE_EMS:
         yield start, stop

@@ -1,11 +1,8 @@
 """The worker process: reads messages from standard input, writes events to what was standard output.
 
-llama.cpp writes to file descriptors 1 and 2, so the pipe is moved to a descriptor of its own and 1 is pointed at 2,
-which is a log file.
-
-The reader thread takes lines from the pipe. It answers counts at once, passes everything else to the main loop, and
-interrupts the loop for what cannot wait (a cancel, an interactive request). The main loop loads the model, then steps
-the scheduler. When the pipe closes, the process exits, whatever it does.
+llama.cpp writes to file descriptors 1 and 2, so the pipe is moved to a descriptor of its own and 1 is pointed at 2, a
+log file. The reader thread answers counts at once, passes the rest to the main loop, and interrupts that for what
+cannot wait. When the pipe closes, the process exits, whatever it does.
 """
 
 import contextlib

@@ -99,8 +99,6 @@ def _whole(header: GgufHeader) -> list[GgufHeader]:
 
 @dataclass(slots=True)
 class _Loader:
-    """Tries layouts, keeping the weights loaded between attempts where possible."""
-
     message: Load
     header: GgufHeader
     cards: tuple[Gpu, ...]

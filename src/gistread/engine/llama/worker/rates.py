@@ -57,8 +57,6 @@ def parallel_of(rates: Rates) -> int:
 
 @dataclass(slots=True)
 class _Measurement:
-    """One run. The decoding sequences are forked from one that holds the prompt."""
-
     context: Context
     needed_cpu: float  # Least processor seconds per second
     exhaustive: bool  # Measure every number of sequences, as on a GPU, where only many pay
