@@ -58,6 +58,7 @@ def add_pages(parser: argparse.ArgumentParser) -> None:
     option("-m", "--model", metavar="NAME", help="the memory of this model (default: the one with most pages)")
     add_focus(parser)
     option("--list", action="store_true", help="list all memories of the book instead")
+    option("--delete", action="store_true", help="delete this memory instead, without asking")
     add_formats(parser)
 
 

@@ -1,4 +1,4 @@
-"""`gistread pages BOOK`: the pages and gists of a memory, or a list of the book's memories."""
+"""`gistread pages BOOK`: the pages and gists of a memory, a list of the book's memories, or one memory less."""
 
 import argparse
 import textwrap
@@ -12,6 +12,7 @@ from gistread.errors import ExitStatus
 from gistread.library.text import describe_memory
 from gistread.memory.focus import DEFAULT_FOCUS
 from gistread.memory.model import GistMemory, GistSource, MemoryEntry
+from gistread.units import counted
 
 _COLUMNS = 78
 
@@ -29,7 +30,12 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         if not read:
             say("No memories of this book yet.")
         return ExitStatus.DONE
-    memory = memory_store().load(book, find_memory(headers, memory_query(arguments, arguments.model)))
+    header = find_memory(headers, memory_query(arguments, arguments.model))
+    if arguments.delete:
+        memory_store().delete(header)
+        say(f"Deleted {counted(header.pages, 'page')} of {header.model_name}, {header.focus.description}.")
+        return ExitStatus.DONE
+    memory = memory_store().load(book, header)
     if arguments.json:
         write_json(pages_document(memory))
     else:

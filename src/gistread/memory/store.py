@@ -120,6 +120,13 @@ class MemoryStore:
         derived = DerivedRecords(header.path.with_suffix(SUFFIX))
         return GistMemory(book, header.size, header.model_name, entries, derived, header.method, header.focus)
 
+    def delete(self, header: MemoryHeader) -> None:
+        """Delete a memory and all derived from it. Raises StorageError if it is in use."""
+        for part in filter(None, header.volumes or (header,)):
+            Journal(part.path).close()  # refused while another process writes to it
+            for path in (part.path, part.path.with_suffix(SUFFIX), part.path.with_name(part.path.name + _DAMAGED)):
+                path.unlink(missing_ok=True)
+
     def trim(self, limit_bytes: int, keep: Collection[str] = ()) -> int:
         """Remove memories, the least recently opened first, but none in `keep` or in use; return the bytes freed."""
         kept_keys = {sha256[:_BOOK_KEY_LENGTH] for sha256 in keep}
