@@ -8,18 +8,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gistread.book.model import Book
+from gistread.cli import memories
 from gistread.cli.argument_types import Bound
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json, ask_document, reader_document, step_document
 from gistread.cli.loading import choose_embedding_model
-from gistread.cli.memories import (
-    MemoryQuery,
-    check_preset,
-    find_memory,
-    memories_by,
-    memory_query,
-    saved_memories,
-)
 from gistread.cli.opening import check_models, open_named, settings
 from gistread.cli.output import say, write, write_json
 from gistread.cli.progress import ProgressLine
@@ -48,10 +41,10 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     reader = arguments.reader or config.reader or DEFAULT_READER
     if reader not in METHODS:
         raise UsageError(f"Unknown reader {reader!r} in config.toml.", f"Use one of {', '.join(METHODS)}.")
-    check_preset(config)
+    memories.check_preset(config)
     check_models(arguments)
     embedding_model = choose_embedding_model(arguments.embedding_model, config, [reader])
-    query = memory_query(arguments)
+    query = memories.memory_query(arguments)
     book = open_named(arguments.book)
     config = replace(config, reader=reader)
     header = None if arguments.index else _choose_memory(book, config, query, arguments)
@@ -60,10 +53,10 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
 
 def _choose_memory(
-    book: Book, config: Config, query: MemoryQuery, arguments: argparse.Namespace
+    book: Book, config: Config, query: memories.MemoryQuery, arguments: argparse.Namespace
 ) -> MemoryHeader | None:
     """The memory to ask over; None if there is none and the reader needs none. Raises GistreadError."""
-    headers = saved_memories(book, arguments.book)
+    headers = memories.saved_memories(book, arguments.book)
     if not METHODS[config.reader].needs_memory and not any(header.pages for header in headers):
         return None
     fingerprint = ""
@@ -74,8 +67,8 @@ def _choose_memory(
             if arguments.model:
                 raise
         if arguments.model and arguments.asking_model and fingerprint:
-            headers = memories_by(fingerprint, arguments.model, headers)
-    header = find_memory(headers, query, prefer=fingerprint)
+            headers = memories.memories_by(fingerprint, arguments.model, headers)
+    header = memories.find_memory(headers, query, prefer=fingerprint)
     if header.focus != DEFAULT_FOCUS:
         say(f"The book was read {header.focus.description}.")
     return header

@@ -167,25 +167,32 @@ def _share(true: bool) -> float:
     return _ALL if true else 0.0
 
 
-def _share_if_known(true: bool | None) -> float | None:
-    return None if true is None else _share(true)
+def _prefilled(case: Case) -> float:
+    return float(case.outcome.usage.prefilled)
+
+
+def _prompt_tokens(case: Case) -> float:
+    return float(case.outcome.usage.prefilled + case.outcome.usage.reused)
+
+
+def _if_known(of: Callable[[Outcome], bool | None]) -> Callable[[Case], float | None]:
+    return lambda case: None if (true := of(case.outcome)) is None else _share(true)
 
 
 _PAGE_RECALL = _of_pages(lambda gold, opened: len(gold & opened) / len(gold))
 _PAGE_ANY = _of_pages(lambda gold, opened: not gold.isdisjoint(opened))
 _PAGE_ALL = _of_pages(lambda gold, opened: gold <= opened)
 _PAGE_PRECISION = _of_pages(lambda gold, opened: len(gold & opened) / len(opened) if opened else None)
+_AGREES_PARTLY = _rated(Rating.PARTIAL)
+_QUOTES_HOLD = _if_known(lambda outcome: outcome.quotes_hold)
+_UNSUPPORTED = _if_known(lambda outcome: outcome.unsupported)
+_COMPRESSION_RATE = _if_ended(lambda outcome: outcome.compression_rate)
+_CONTEXT = _if_ended(lambda outcome: float(outcome.context_tokens))
 
 _METRICS = (
     Metric("accuracy", "the right option was chosen", "%", True, _accuracy),
     Metric("lr-1", "agrees with a reference, by the judge (LLM rating 1)", "%", True, _rated(Rating.EXACT)),
-    Metric(
-        "lr-2",
-        "agrees with a reference at least partly, by the judge (LLM rating 2)",
-        "%",
-        True,
-        _rated(Rating.PARTIAL),
-    ),
+    Metric("lr-2", "agrees with a reference at least partly, by the judge (LLM rating 2)", "%", True, _AGREES_PARTLY),
     Metric("rouge-1", "words shared with a reference, F measure", "%", True, _rouge("rouge1")),
     Metric("rouge-2", "pairs of words shared with a reference, F measure", "%", True, _rouge("rouge2")),
     Metric("rouge-l", "longest common subsequence of words with a reference, F measure", "%", True, _rouge("rougeL")),
@@ -199,50 +206,16 @@ _METRICS = (
     Metric("gold-coverage", "share of the text with the answer that the model saw", "%", True, _gold_coverage),
     Metric("not-found", "said that the book does not say, though it does", "%", False, _not_found),
     Metric("refused", "said that the book does not say, where it does not", "%", True, _refused),
-    Metric(
-        "quotes",
-        "every quote shown is in the book word for word",
-        "%",
-        True,
-        lambda case: _share_if_known(case.outcome.quotes_hold),
-    ),
-    Metric(
-        "unsupported",
-        "marked as not supported by the text, or replaced by a quotation",
-        "%",
-        None,
-        lambda case: _share_if_known(case.outcome.unsupported),
-    ),
+    Metric("quotes", "every quote shown is in the book word for word", "%", True, _QUOTES_HOLD),
+    Metric("unsupported", "marked as not supported by the text, or replaced by a quotation", "%", None, _UNSUPPORTED),
     Metric("ended", "questions that got an answer", "%", True, lambda case: _share(case.outcome.ended)),
-    Metric(
-        "compression-rate",
-        "100·(1 − words in the prompt ÷ words of the book)",
-        "%",
-        True,
-        _if_ended(lambda outcome: outcome.compression_rate),
-    ),
+    Metric("compression-rate", "100·(1 − words in the prompt ÷ words of the book)", "%", True, _COMPRESSION_RATE),
     Metric("lookups", "pages looked up", "pages", None, lambda case: float(len(case.outcome.lookups))),
+    Metric("context-tokens", "tokens of book and gists in the prompt of the answer", "tokens", False, _CONTEXT),
     Metric(
-        "context-tokens",
-        "tokens of book and gists in the prompt of the answer",
-        "tokens",
-        False,
-        _if_ended(lambda outcome: float(outcome.context_tokens)),
+        "prefilled-tokens", "prompt tokens evaluated for the question, without reused ones", "tokens", False, _prefilled
     ),
-    Metric(
-        "prefilled-tokens",
-        "prompt tokens evaluated for the question, without reused ones",
-        "tokens",
-        False,
-        lambda case: float(case.outcome.usage.prefilled),
-    ),
-    Metric(
-        "prompt-tokens",
-        "prompt tokens of all steps, reused ones included",
-        "tokens",
-        False,
-        lambda case: float(case.outcome.usage.prefilled + case.outcome.usage.reused),
-    ),
+    Metric("prompt-tokens", "prompt tokens of all steps, reused ones included", "tokens", False, _prompt_tokens),
     Metric("seconds", "time to the whole answer", "s", False, lambda case: case.outcome.seconds),
 )
 # Every metric by name: those of the answer, of its sources, of its cost.
@@ -250,14 +223,6 @@ METRICS: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric
 
 # Metrics of every task, beside those in `Task.metrics`.
 COSTS = (
-    "ended",
-    "not-found",
-    "quotes",
-    "unsupported",
-    "compression-rate",
-    "lookups",
-    "context-tokens",
-    "prompt-tokens",
-    "prefilled-tokens",
-    "seconds",
+    *("ended", "not-found", "quotes", "unsupported", "compression-rate"),
+    *("lookups", "context-tokens", "prompt-tokens", "prefilled-tokens", "seconds"),
 )

@@ -16,22 +16,10 @@ from gistread.engine.protocol import NO_USAGE, Engine, Prompt, Sampling, Usage
 from gistread.memory.chunks import TASK_TOKENS, chunk_text, chunk_tokens, pinned
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, split_into_chunks
-from gistread.readers import answering
+from gistread.readers import answering, events
 from gistread.readers.agreement import agree, clusters
 from gistread.readers.choices import without_options
 from gistread.readers.citations import cite_passages
-from gistread.readers.events import (
-    Agreed,
-    MembersAsked,
-    ReaderEvent,
-    Reported,
-    Shared,
-    Started,
-    Steering,
-    Stopped,
-    StopReason,
-    TeamFormed,
-)
 from gistread.readers.protocol import ReaderOptions
 
 NAME = "longagent"
@@ -83,45 +71,45 @@ class _Team:
 
 
 async def longagent(
-    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
-) -> AsyncGenerator[ReaderEvent, None]:
+    question: str, memory: GistMemory, engine: Engine, steering: events.Steering, options: ReaderOptions
+) -> AsyncGenerator[events.ReaderEvent, None]:
     """Answer from the whole book, chunk by chunk. See `registry.Reader`."""
     team = _Team(question, memory, engine, options)
     answer_tokens = max(answering.SHORT_TOKENS, options.answer_tokens)
     team.chunk_tokens = chunk_tokens(engine.info.context_tokens, await engine.count(question), answer_tokens)
     team.max_reports = max(2, team.chunk_tokens // (ROUNDS * answering.SHORT_TOKENS))
     team.chunks = await split_into_chunks(memory.book, team.chunk_tokens, engine.count)
-    yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0)
-    yield TeamFormed(tuple(team.chunks))
+    yield events.Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0)
+    yield events.TeamFormed(tuple(team.chunks))
 
     asked = question
-    reason = StopReason.LIMIT
+    reason = events.StopReason.LIMIT
     for round_number in range(1, ROUNDS + 1):
-        yield MembersAsked(round_number, asked)
+        yield events.MembersAsked(round_number, asked)
         reports: list[_Report] = []
         async with aclosing(_ask_members(team, asked, steering, from_end=round_number % 2 == 0)) as members:
             async for report in members:
-                yield Reported(report.chunk + 1, report.answer, *team.chunks[report.chunk])
+                yield events.Reported(report.chunk + 1, report.answer, *team.chunks[report.chunk])
                 if report.answer:
                     reports.append(report)
         async for settled in _resolve(team, asked, reports, steering):
             yield settled
         team.history.append((asked, _shortlist(reports, team.max_reports)))
         if steering.stop:
-            reason = StopReason.PERSON
+            reason = events.StopReason.PERSON
         elif round_number < ROUNDS and (following := await _next_question(team)):
             asked = following
             continue
         elif round_number < ROUNDS:
-            reason = StopReason.ENOUGH
+            reason = events.StopReason.ENOUGH
         break
-    yield Stopped(reason)
+    yield events.Stopped(reason)
     async for event in _answer(team):
         yield event
 
 
 async def _ask_members(
-    team: _Team, question: str, steering: Steering, *, from_end: bool
+    team: _Team, question: str, steering: events.Steering, *, from_end: bool
 ) -> AsyncGenerator[_Report, None]:
     """The members' reports, as they finish.
 
@@ -169,14 +157,16 @@ async def _short_answer(team: _Team, question: str, *chunks: int) -> str:
 
 
 async def _resolve(
-    team: _Team, question: str, reports: list[_Report], steering: Steering
-) -> AsyncGenerator[Agreed | Shared, None]:
+    team: _Team, question: str, reports: list[_Report], steering: events.Steering
+) -> AsyncGenerator[events.Agreed | events.Shared, None]:
     """Let two members who disagree read both chunks, until the rest agrees (section 2.3)."""
     for attempt in range(CONFLICTS):
         groups = clusters([report.answer for report in reports])
         if not attempt:
             for group in groups:
-                yield Agreed(reports[group[0]].answer, tuple(sorted(reports[index].chunk + 1 for index in group)))
+                yield events.Agreed(
+                    reports[group[0]].answer, tuple(sorted(reports[index].chunk + 1 for index in group))
+                )
         if len(groups) < 2 or steering.stop:
             return
         first, second = reports[groups[0][0]], reports[groups[1][0]]
@@ -186,7 +176,7 @@ async def _resolve(
             groups[0] if answer and agree(answer, second.answer) and not agree(answer, first.answer) else groups[1]
         )
         kept = first if dropped is groups[1] else second
-        yield Shared((first.chunk + 1, second.chunk + 1), kept.chunk + 1, kept.answer)
+        yield events.Shared((first.chunk + 1, second.chunk + 1), kept.chunk + 1, kept.answer)
         reports[:] = [report for position, report in enumerate(reports) if position not in dropped]
 
 
@@ -209,7 +199,7 @@ async def _next_question(team: _Team) -> str:
     return "" if not question or known or answering.says_not_found(question) else question
 
 
-async def _answer(team: _Team) -> AsyncGenerator[ReaderEvent, None]:
+async def _answer(team: _Team) -> AsyncGenerator[events.ReaderEvent, None]:
     engine, options, book = team.engine, team.options, team.memory.book
     while team.reported() and 0 < options.budget_tokens < await engine.count(team.findings()):
         team.drop_report()

@@ -8,17 +8,9 @@ from itertools import islice
 from lxml import etree
 
 from gistread.book import inline
-from gistread.book.formats.elements import semantics
+from gistread.book.formats.elements import inline_elements, semantics
 from gistread.book.formats.elements.collector import Collector
 from gistread.book.formats.elements.equations import equation_text
-from gistread.book.formats.elements.inline_elements import (
-    BY_NAME,
-    block_styles_of,
-    href_of,
-    is_same_language,
-    language_of,
-    styles_of,
-)
 from gistread.book.formats.elements.list_markers import marker
 from gistread.book.formats.elements.markup import MOST_NESTED, elements_named, local_name, plain_text
 from gistread.book.formats.elements.paragraphs import Context, ParsedParagraph, classify, context_inside
@@ -61,7 +53,7 @@ def read_document(root: etree._Element, language: str = "", sheet: StyleSheet = 
     become plain text.
     """
     bodies = (child for child in root if local_name(child) == "body")
-    language = next(filter(None, map(language_of, (root, *bodies))), language)
+    language = next(filter(None, map(inline_elements.language_of, (root, *bodies))), language)
     sheet = merge_sheets([sheet, *(read_sheet(plain_text(each)) for each in in_head(root, "style"))])
     walker = _Walker(language, sheet)
     walker.element(root, Context())
@@ -107,7 +99,7 @@ class _Walker:
         if element.attrib:
             self._described(element, name, context)
         else:
-            self._known(element, name, frozenset(), BY_NAME.get(name, ()), context)
+            self._known(element, name, frozenset(), inline_elements.BY_NAME.get(name, ()), context)
         self._depth -= 1
 
     def _described(self, element: etree._Element, name: str, context: Context) -> None:
@@ -117,9 +109,11 @@ class _Walker:
             for inner in islice(element.iter(), _MOST_HIDDEN_ANCHORS):
                 self._anchor(inner)
             return
-        marks = (block_styles_of if name in semantics.BLOCKS else styles_of)(element, name, self.sheet)
-        before, language = self.language, language_of(element)
-        if language and not is_same_language(language, before or language):
+        marks = (inline_elements.block_styles_of if name in semantics.BLOCKS else inline_elements.styles_of)(
+            element, name, self.sheet
+        )
+        before, language = self.language, inline_elements.language_of(element)
+        if language and not inline_elements.is_same_language(language, before or language):
             marks = (*marks, InlineMark(language=language))
         self.language = language or before
         self._known(element, name, types, marks, context)
@@ -286,7 +280,7 @@ class _Walker:
         for inner in element.iter():
             self._anchor(inner)
         text = plain_text(element) or _DRAWN_REFERENCE
-        address = next(filter(None, (href_of(each, local_name(each)) for each in element.iter())), "")
+        address = next(filter(None, (inline_elements.href_of(each, local_name(each)) for each in element.iter())), "")
         marks = (InlineMark(href=address, is_note=True),) if address else ()
         self._collector.begin(marks)
         self._collector.text(text if text[:1] in "[(" or " " in text else f"[{text}]")
@@ -316,7 +310,7 @@ class _Walker:
         elif name in ("a", "sup") and semantics.is_reference(element, name, types):
             self._reference(element)
         else:
-            if address := href_of(element, name):
+            if address := inline_elements.href_of(element, name):
                 marks = (InlineMark(href=address), *marks)
             collector.begin(marks)
             if name == "q":
