@@ -1,6 +1,7 @@
 """The model that reads is checked beside its reading: when, how often, and what a question does to it."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +86,36 @@ async def test_a_question_interrupts_the_check_which_restarts_afterwards(
     await check.running.wait()
     check.end.set()
     await told.until(lambda: told.of(events.Notice))
+    await session.close()
+
+
+@pytest.mark.parametrize("choice", [0, "right"])
+async def test_a_model_is_checked_briefly_before_its_first_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: ScriptedReader, choice: int | str
+) -> None:
+    Check(monkeypatch)
+    rights = ("two jars of honey", "her brother Karl", "beside the kitchen window")
+
+    def chooses(prompt: str, options: Sequence[str]) -> int | str:
+        lines = [line for line in prompt.splitlines() if line[:2] in ("A.", "B.", "C.")]
+        return next((line[0] for line in lines if line[3:] in rights), 0) if choice == "right" else 0
+
+    engine = local_engine()
+    engine._chooses = chooses
+    session, told = session_on(tmp_path, engine, long_book(40))
+    await session.use_model("local")
+    await told.until(lambda: told.of(events.PageRead))
+    states: list[events.AskingState] = []
+    session._core.listeners.append(lambda event: states.append(session.activity.asking))
+    for is_first in (True, False):
+        states.clear()
+        reader.asked.clear()
+        session.start_question("who")
+        await reader.asked.wait()
+        assert (events.AskingState.CHECK in states) is is_first
+        assert reader.options.is_reliable is (choice == "right")
+        await session.cancel_question()
+    assert results(tmp_path).get("local-1") is None, "the whole check is still due"
     await session.close()
 
 

@@ -98,6 +98,7 @@ class ScriptedReader:
         self.asked = asyncio.Event()
         """A question has come since this was cleared."""
         self.steering = Steering()
+        self.options = ReaderOptions()
         self.pages_read = 0
         self.text_length = 0  # of the part of the book it may use
 
@@ -110,7 +111,7 @@ class ScriptedReader:
     ) -> AsyncGenerator[ReaderEvent, None]:
         self.questions.append(question)
         self.asked.set()
-        self.steering = steering
+        self.steering, self.options = steering, options
         self.pages_read, self.text_length = len(memory.entries), len(memory.book.text)
         while True:
             event = await self._events.get()

@@ -5,6 +5,7 @@ passages of the sample story under the usual guard.
 """
 
 import asyncio
+import contextlib
 import re
 import time
 from collections import Counter
@@ -20,6 +21,7 @@ from gistread.memory.model import GistSource
 from gistread.sample import story_path
 
 TIME_LIMIT_S = 120.0  # A slower model is not checked
+BRIEF_LIMIT_S = 5.0  # For a check before an answer
 _GISTING_S = 8.0  # Time for gisting; two passages are gisted in any case
 _TURN_TOKENS = 48
 _ANSWER_TOKENS = 16  # Enough to see whether it is an answer
@@ -67,6 +69,18 @@ async def check_model(engine: Engine, priority: Priority = Priority.BACKGROUND) 
         ) from None
     seconds = time.monotonic() - began
     return assess(chosen, answered, turn, gisted, seconds, has_template=engine.info.has_template)
+
+
+async def check_answering(engine: Engine, priority: Priority = Priority.INTERACTIVE) -> CheckResult | None:
+    """Check only what decides how a question is answered, for `BRIEF_LIMIT_S` at most; None if not even choices end."""
+    chosen, answered = list[tuple[int, int]](), list[bool]()
+    with contextlib.suppress(TimeoutError, EngineError):
+        async with asyncio.timeout(BRIEF_LIMIT_S):
+            chosen = await _choose(engine, priority)
+            answered = await _answer(engine, priority)
+    right = sum(place == wanted for place, wanted in chosen)
+    counts = CheckResult(Worth.SOME, "", right, len(chosen), answered=sum(answered), questions=len(answered))
+    return counts if chosen else None
 
 
 def assess(

@@ -82,18 +82,20 @@ class Question:
     def needs_memory(self) -> bool:
         return METHODS[self.reader].needs_memory
 
+    def enter(self, state: AskingState, tell: Callable[[SessionEvent], None]) -> None:
+        if state is not self.state:
+            self.state = state
+            tell(ActivityChanged())
+
     async def run(
         self, memory: GistMemory, engine: Engine, options: ReaderOptions, tell: Callable[[SessionEvent], None]
     ) -> None:
         """Run the reader. Raises EngineError, UsageError."""
-        self.state = AskingState.PAGE
-        tell(ActivityChanged())
+        self.enter(AskingState.PAGE, tell)
         events: AsyncGenerator[steps.ReaderEvent, None]
         events = METHODS[self.reader].reader()(self.text, memory, engine, self.steering, options)
         async for event in events:
-            if (state := _state_from(event, self.state)) is not self.state:
-                self.state = state
-                tell(ActivityChanged())
+            self.enter(_state_from(event, self.state), tell)
             tell(QuestionProgress(event))
 
 

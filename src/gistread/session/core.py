@@ -31,7 +31,7 @@ from gistread.session.events import Obstacle, ReadingState, SessionEvent
 from gistread.session.jobs import Artifacts, BookReading
 from gistread.session.machine import UNDER_WAY, Job, Signal, Situation, after, jobs_for
 from gistread.session.memory_choice import MemoryChoice
-from gistread.session.models import MakeEngine, ModelPair, check_once
+from gistread.session.models import MakeEngine, ModelChecks, ModelPair
 
 Listener = Callable[[SessionEvent], None]
 log = logging.getLogger("gistread.session")
@@ -55,7 +55,7 @@ class Core:
         self.background = background
         self.listeners: list[Listener] = []
         self.choice = MemoryChoice(book, MemoryStore(paths.memories), config, paths.presets, task)
-        self.checks = CheckResults(paths.check_results, installed_version())
+        self.checks = ModelChecks(CheckResults(paths.check_results, installed_version()))
         self.models = ModelPair(make_engine, config, self.tell)
         self.memory: GistMemory | None = None  # The memory shown, which questions are answered from
         self.writer: MemoryWriter | None = None  # Writer of the memory that the model continues
@@ -369,7 +369,7 @@ class Core:
             await prepare(self.memory, await self.models.load_reading())
 
     async def _check(self) -> None:
-        if result := await check_once(self.models.reading, self.checks):
+        if result := await self.checks.check(self.models.reading):
             self.tell(told.Notice(f"{self.models.reading.name}: {result.line}."))
 
     async def _build(self) -> None:
@@ -384,7 +384,7 @@ class Core:
             memory = memory.until(question.until)
         engine = await self.models.load_asking()
         self.tell(told.QuestionStarted(engine.info.name, memory.model_name if memory.entries else ""))
-        result = await asyncio.to_thread(self.checks.get, engine.info.fingerprint)
+        result = await self.checks.for_answer(engine, lambda: question.enter(told.AskingState.CHECK, self.tell))
         options = ReaderOptions(
             max_pages=self.config.max_pages,
             choices=question.choices,

@@ -32,6 +32,7 @@ class AskingState(StrEnum):
 
     IDLE = "none"  # No question is running
     WAITING = "model"  # For the model to load, or for the first page
+    CHECK = "check"  # For a brief check of the model
     ARTIFACTS = "needs"  # For artifacts that the reader needs
     PAGE = "page"  # For the model to choose a page
     TEXT = "text"  # For the model to read the book's text

@@ -13,7 +13,7 @@ from gistread.engine.remote.address import is_address
 from gistread.errors import EngineError, GistreadError
 from gistread.memory.artifacts import ArtifactModels
 from gistread.memory.check_results import CheckResult, CheckResults
-from gistread.memory.model_check import check_model
+from gistread.memory.model_check import check_answering, check_model
 from gistread.paths import Paths
 from gistread.session.events import ActivityChanged, ModelLoaded, Notice, SessionEvent
 
@@ -32,18 +32,6 @@ def lazy_embedder(config: Config, paths: Paths) -> Embedder:
     from gistread.engine.llama.embedder import LlamaEmbedder
 
     return LlamaEmbedder(lambda: find_embedding_model(config.embedding_model, "dense"), log=paths.worker_log)
-
-
-async def check_once(model: "ChosenModel", checks: CheckResults) -> CheckResult | None:
-    """Check a model on this machine that was not checked before; None if there is nothing to check."""
-    engine = model.engine
-    if engine is None or engine.info.placement is None:
-        return None
-    if await asyncio.to_thread(checks.get, engine.info.fingerprint) is not None:
-        return None
-    result = await check_model(engine)
-    await asyncio.to_thread(checks.save, engine.info.fingerprint, await asyncio.to_thread(model.file), result)
-    return result
 
 
 class ChosenModel:
@@ -109,6 +97,37 @@ class ChosenModel:
         engine = await asyncio.to_thread(self._make_engine, spec)
         self.engine, self._unwatch = engine, engine.watch(self._watch)
         return engine
+
+
+class ModelChecks:
+    """The results of model checks, stored or obtained when needed. Models on servers are not checked."""
+
+    def __init__(self, results: CheckResults) -> None:
+        self._results = results
+        self._brief: dict[str, CheckResult | None] = {}  # By fingerprint, before the whole check; None: too slow
+
+    async def check(self, model: ChosenModel) -> CheckResult | None:
+        """Check a model that was not checked before; None if there is nothing to check. Raises EngineError."""
+        engine = model.engine
+        if engine is None or engine.info.placement is None or await self._stored(engine) is not None:
+            return None
+        result = await check_model(engine)
+        await asyncio.to_thread(
+            self._results.save, engine.info.fingerprint, await asyncio.to_thread(model.file), result
+        )
+        return result
+
+    async def for_answer(self, engine: Engine, begin: Callable[[], None]) -> CheckResult | None:
+        """The result that a reader needs, or None if unknown. Calls `begin` before a brief check."""
+        fingerprint = engine.info.fingerprint
+        stored = await self._stored(engine)
+        if stored is None and engine.info.placement is not None and fingerprint not in self._brief:
+            begin()
+            self._brief[fingerprint] = await check_answering(engine)
+        return stored or self._brief.get(fingerprint)
+
+    async def _stored(self, engine: Engine) -> CheckResult | None:
+        return await asyncio.to_thread(self._results.get, engine.info.fingerprint)
 
 
 class ModelPair:

@@ -57,6 +57,7 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
             return (_with_share("Reading for your question", state.fraction),)
         said = {
             AskingState.WAITING: "Your question waits for the first page",
+            AskingState.CHECK: "Checking the model first (once)",
             AskingState.ARTIFACTS: "Preparing the answer",
             AskingState.PAGE: "Choosing a page",
             AskingState.TEXT: "Reading the book for your question",
