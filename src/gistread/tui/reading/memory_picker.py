@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from gistread.session.session import Session
 
 
+_UNDER_WAY = "\0"  # id of the row for a memory without pages
+
+
 class MemoryPicker:
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
@@ -69,6 +72,8 @@ class MemoryPicker:
         headers = {str(header.path): header for header in await asyncio.to_thread(session.memories)}
 
         async def use(chosen: str) -> None:
+            if chosen == _UNDER_WAY:
+                return
             if (header := headers.get(chosen)) is None:
                 await self._read_for_task(session, chosen)
             elif session.memory is None or not header.describes(session.memory):
@@ -79,6 +84,9 @@ class MemoryPicker:
             f"existing memories are kept.{_time(session)}"
         )
         rows, at, now_s = [], "", time.time()
+        if session.memory is not None and not session.memory.entries:
+            what = f"● {session.memory.model_name}, {session.memory.focus.description}"
+            rows.append(Row(_UNDER_WAY, what, "under way; no page has been read yet"))
         for path, header in headers.items():
             if shown := session.memory is not None and header.describes(session.memory):
                 at = at or path

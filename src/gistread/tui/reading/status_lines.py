@@ -20,6 +20,7 @@ from gistread.tui.services import AppServices
 from gistread.tui.status import Status, status_of
 from gistread.tui.text import clean
 from gistread.tui.widgets.lines import Actions, Choices, HeaderLine, KeyLine, Line, StatusLine, fitted
+from gistread.units import counted
 
 _FOUND = (("next-hit", "next"), ("previous-hit", "previous"), ("all-hits", "all hits"), ("cancel", "clear"))
 _ABOUT_MEMORY = (
@@ -120,6 +121,8 @@ class StatusLines:
             total = "" if memory.complete else f" of ~{memory.estimated_pages}"
             parts.append(f"{len(memory.entries)}{total} pages")
             parts.append(f"{memory.compression_rate():.0f}% shorter")
+        if view.ahead:
+            parts.append(f"{counted(len(view.ahead), 'page')} read ahead")
         if not controllers.pages.following:
             parts.append("not following")
         content = Content.assemble(("MEMORY", "bold"), ("   " + " · ".join(parts), "$gr-muted"))
@@ -133,7 +136,7 @@ class StatusLines:
             self._screen.query_one("#memory-zoom", Choices).show_choices(levels, zooms.index(view.zoom), steps)
         origin = []
         if context.session is not None and is_starter(context.session.reading_model):
-            origin.append(self._services.with_keys(f"{TRYING_OUT}; {{choose-model}} offers better ones"))
+            origin.append(self._services.with_keys(f"{TRYING_OUT} · {{choose-model}}: better ones"))
         if context.session is not None and (reader := context.session.read_by):
             origin.append(f"read by {reader}")
         if memory is not None and memory.focus.preset != FICTION:
