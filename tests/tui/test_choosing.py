@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from textual.pilot import Pilot
 
 from gistread.config import Config, load_config
 from gistread.engine.model_files import ModelFile
@@ -217,24 +216,17 @@ async def test_a_book_is_read_along_only_where_that_was_chosen_and_a_pause_is_re
         config = Config(model="fake", min_words=40, max_words=90)
         return GistreadApp(long_book(40), paths=paths_in(tmp_path), config=config, make_engine=make)
 
-    async def states(pilot: Pilot[None], *keys: str, state: ReadingState) -> None:
-        screen = await opened(pilot)
-        await until(pilot, lambda: screen.session and screen.session.has_model)
-        await pilot.press(*keys)
-        await until(pilot, lambda: screen.session and screen.session.activity.reading is state)
-
-    for keys, state, calls in (
-        ("", ReadingState.IDLE, False),
-        ("r", ReadingState.RUNNING, True),
-        ("", ReadingState.RUNNING, True),
-        ("r", ReadingState.PAUSED, True),
-        ("", ReadingState.IDLE, False),
-    ):
+    async def states(*steps: tuple[str, ReadingState]) -> None:
+        """Open the book, press each key and wait for its state."""
         app = app_with_default()
         async with app.run_test(size=SIZE) as pilot:
-            if keys and state is ReadingState.PAUSED:
-                await states(pilot, state=ReadingState.RUNNING)
-            await states(pilot, *keys, state=state)
-            if state is ReadingState.RUNNING:
-                await engines[-1].stopped.wait()
-            assert bool(engines[-1].calls) is calls
+            screen = await opened(pilot)
+            await until(pilot, lambda: screen.session and screen.session.has_model)
+            for key, state in steps:
+                await pilot.press(*key)
+                await until(pilot, lambda state=state: screen.session.activity.reading is state)
+
+    await states(("", ReadingState.IDLE), ("r", ReadingState.RUNNING), ("r", ReadingState.PAUSED))
+    await states(("", ReadingState.IDLE), ("r", ReadingState.RUNNING))
+    assert engines[-1].calls
+    await states(("", ReadingState.RUNNING))

@@ -59,6 +59,7 @@ async def test_after_a_look_and_a_restart_one_is_where_one_read_and_can_go_back(
         place = screen.book_pane.place
         await pilot.press("G")
         await until(pilot, lambda: screen.book_pane.place > 2 * place)
+        await until(pilot, lambda: "⌫ back to your place" in text_of(app))
         await pilot.press("t")
         await until(pilot, lambda: "Chapter 20" in text_of(app))
         assert "read" not in text_of(app).split("Enter")[1]

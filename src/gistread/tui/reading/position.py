@@ -28,12 +28,13 @@ class ReadingPosition:
         self._length = length
         self._view: Range | None = None
         self._jumped = True  # The next move of the view is no reading
-        self._looking_from: int | None = None  # Where the person looks, while that is not where they read
+        # Where the person looks, while that is not where they read; -1 until the view has got there.
+        self._looking_from: int | None = None
 
     @property
     def looking(self) -> bool:
         """Whether the person is away from the place they read at."""
-        return self._looking_from is not None
+        return self._looking_from is not None and self._looking_from >= 0
 
     def jump(self, *, look: bool) -> None:
         """The next move of the view is a jump; with `look`, the reading place stays."""

@@ -84,6 +84,8 @@ class StatusLines:
         keys = self._services.key_hint("resume"), self._services.key_hint("choose-model")
         status = status_of(session.activity, *keys) if session is not None else Status(("",), " ")
         note = (controllers.search.note if controllers is not None else "") or self._services.download_note()
+        if not note and controllers is not None and controllers.context.position.looking:
+            note = f"{self._services.key_hint('back')} back to your place"
         self._screen.query_one("#status", StatusLine).show_status(status, note)
         self.show_keys(controllers)
 

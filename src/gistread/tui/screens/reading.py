@@ -310,8 +310,11 @@ class ReadingScreen(Screen[None]):
         if controllers is None:
             return
         context, view = controllers.context, self.book_pane.visible_range
+        looked = context.position.looking
         if view is not None:
             context.position.moved(*view)
+        if context.position.looking is not looked:
+            self.lines.show_status(controllers)
         if view is not None and self.panes.current is Pane.BOOK and not controllers.speech.running:
             context.progress.meter.moved(*view)
         else:
