@@ -85,7 +85,9 @@ class SessionListener:
             pane, ahead = self._context.memory_pane, session.pages_ahead
             begun = session.activity.page
             pane.set_progress(begun=begun, reading=running, ahead=ahead)
-            marks = (Mark(begun.start, begun.end, _BEING_READ, sign=_SIGN),) if begun is not None else ()
+            view = self._context.book_pane.visible_range or (0, 0)
+            seen = begun is not None and view[0] <= begun.start < view[1]  # elsewhere it would be drawn for nobody
+            marks = (Mark(begun.start, begun.end, _BEING_READ, sign=_SIGN),) if begun is not None and seen else ()
             self._context.layers.set(Layer.MODEL, marks)
         self._context.refresh()
 
