@@ -11,9 +11,10 @@ from gistread.tui.screens.library import LibraryScreen
 from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.text.cells import cell_len
 from gistread.tui.widgets.book_list import heading, lines
+from gistread.user_data import SavedQuestion, UserData
 from tests.tui.books import small_book
 from tests.tui.library import SIZE, entries, library_of, read_first, type_quickly
-from tests.tui.scripted import app_on, opened, text_of, until
+from tests.tui.scripted import app_on, opened, paths_in, text_of, until
 
 
 async def test_an_empty_library_says_how_to_open_a_book_and_offers_the_sample(tmp_path: Path) -> None:
@@ -31,9 +32,11 @@ async def test_without_a_book_enter_opens_the_one_that_was_read_last_and_the_mou
 ) -> None:
     await read_first(folder / "The Long Tale.txt", tmp_path)
     await read_first(folder / "A Short Tale.txt", tmp_path)
+    last = next(one.sha256 for one in entries(tmp_path) if one.title == "A Short Tale")
+    UserData(paths_in(tmp_path).books).add_question(last, SavedQuestion("Who was it?", "", found=False))
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: "A Short Tale" in text_of(app))
+        await until(pilot, lambda: "You asked: Who was it? · “A Short Tale" in text_of(app))
         shown = text_of(app)
         assert shown.index("A Short Tale") < shown.index("The Long Tale")
         assert "just now" in shown

@@ -1,11 +1,13 @@
 """The library screen's work in threads. Methods that write raise StorageError."""
 
+import contextlib
 import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from gistread.book.sniff import SERIES_SUFFIX
+from gistread.errors import StorageError
 from gistread.library import adding, scanning
 from gistread.library.catalogue import Catalogue, examine_file
 from gistread.library.entries import list_entries
@@ -37,6 +39,18 @@ class Books:
         if len(entries) <= _FEW and all(entry.path != story for entry in entries):
             entries.append(LibraryEntry("The sample story", ("comes with gistread, half an hour to read",), story))
         return entries, problem
+
+    def left_at(self, entry: LibraryEntry) -> str:
+        """The words at the reading place and the last question, in a line; empty for a book never opened."""
+        if not entry.was_opened:
+            return ""
+        said = []
+        with contextlib.suppress(StorageError):
+            if (place := self._user_data.place(entry.sha256)) is not None:
+                said.append(f"“{' '.join((place.exact + place.suffix).split())} …”")
+            if asked := self._user_data.questions(entry.sha256):
+                said.insert(0, f"You asked: {asked[-1].question}")
+        return " · ".join(said)
 
     def look_at_memories(self) -> None:
         self.read_by = furthest_memories(self._memories)

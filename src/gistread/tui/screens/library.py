@@ -21,6 +21,7 @@ from gistread.library.text import furthest_reader
 from gistread.tui.commands import Scope, bindings, key_hint, own_keys, with_keys
 from gistread.tui.library_work import Books
 from gistread.tui.screens.listing import ListScreen, Row
+from gistread.tui.text import clean
 from gistread.tui.widgets.book_list import ONE_LINE, BookList, about, heading
 from gistread.tui.widgets.inputs import PathInput
 from gistread.tui.widgets.lines import HeaderLine, KeyLine, Line, Rule, fitted
@@ -82,6 +83,7 @@ class LibraryScreen(Screen[str | None]):
             yield Rule()
             yield Line(id="facts")
             yield Line(id="where")
+            yield Line(id="left")
         with Horizontal(id="path-line"):
             yield Static("", id="path-mark", markup=False)
             yield PathInput(id="path")
@@ -152,6 +154,13 @@ class LibraryScreen(Screen[str | None]):
         for name, text, color in (("#facts", facts, "$gr-text"), ("#where", where, "$gr-muted")):
             line = self.query_one(name, Line)
             line.show((text, line.room), Content.styled(fitted(text, line.room), color))
+        self.run_worker(self._show_left(entry), exclusive=True, group="left")
+
+    async def _show_left(self, entry: LibraryEntry | None) -> None:
+        """What was asked and read last."""
+        said = clean(await asyncio.to_thread(self._books.left_at, entry)) if entry is not None else ""
+        line = self.query_one("#left", Line)
+        line.show((said, line.room), Content.styled(fitted(said, line.room), "italic $gr-muted"))
 
     def _key(self, command: str) -> str:
         return key_hint(command, self._keymap)
