@@ -84,4 +84,4 @@ async def test_a_source_says_from_which_volume_it_is(tmp_path: Path, reader: Scr
         start = SAGA.text.index("This is paragraph 7.")
         citation = Citation(5, start, start + 20, SAGA.text[start : start + 20])
         reader.say(Started("readagent-s", 3, 3, True), Answered("Seven.", True, (citation,), (), (), 80.0, NO_USAGE))
-        await until(pilot, lambda: "page 5 · The Long Road  “This is paragraph 7.”" in text_of(app))
+        await until(pilot, lambda: "page 5 · The Long Road · “This is paragraph 7.”" in text_of(app))

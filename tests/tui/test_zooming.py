@@ -97,8 +97,8 @@ async def test_what_no_model_has_shortened_is_said_and_it_is_a_key_away(tmp_path
         engine.stop_after = len(engine.calls) + 3
         await pilot.press("c")
         await until(pilot, lambda: "Making coarser gists: 3 of" in text_of(app))
-        await pilot.press("escape")
-        await until(pilot, lambda: "paused" in text_of(app))
+        await pilot.press("r")
+        await until(pilot, lambda: "Paused" in text_of(app))
         engine.gate.set()
         await pilot.press("r")
         with app.batch_update():  # Drawn once, not gist by gist.
