@@ -105,10 +105,10 @@ def _keys(setting: Setting, home: Path) -> Table:
     """From a key to the last of what it changes on the screen, idle and while the model reads."""
     keys = "jk" * (3 if setting.quick else 20)
     with terminal(["sample", "--model", str(setting.model)], home) as run:
-        run.wait_for("reading page 1 of", "tok/s", seconds=60)
+        run.wait_for("Reading along · 0 of", seconds=60)
         busy = [_key(run, key) for key in keys]
-        run.press("\x1b")
-        run.wait_for("paused", seconds=30)
+        run.press("r")
+        run.wait_for("Paused", seconds=30)
         time.sleep(1)
         idle = [_key(run, key) for key in keys]
         _quit(run)

@@ -80,7 +80,7 @@ def test_a_book_that_is_opened_read_asked_and_left_on_the_screen_opens_no_socket
     variables = {name: trapped.variables(trapped=True)[name] for name in ("HOME", "PYTHONPATH", "GISTREAD_TRAP")}
     with terminal(["--model", str(trapped.model), str(trapped.page)], trapped.home, **variables) as run:
         run.wait_for("The Keeper", "counted the stairs", seconds=60)
-        run.wait_for("memory complete", seconds=200)
+        run.wait_for("memory is complete", seconds=200)
         run.press("m")
         run.wait_for("for reading", "tiny", seconds=60)
         run.press("\t")

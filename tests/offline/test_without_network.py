@@ -50,7 +50,7 @@ def test_the_screen_lives_without_it(alone: Machine) -> None:
     arguments = ["--model", str(alone.model), str(alone.text)]
     with terminal(arguments, alone.home, before=without_network(), **variables) as run:
         run.wait_for("counted the stairs", seconds=60)
-        run.wait_for("memory complete", seconds=200)
+        run.wait_for("memory is complete", seconds=200)
         run.press("a")
         run.press("Who counted?\r")
         alone.wait_for_answer(run, "Who counted?")

@@ -54,7 +54,7 @@ class ThemeScreen(ListScreen):
         for text in self.query(LongText):
             text.can_focus = False
         self.query_one("#sample-book", LongText).marks = _marks()
-        self.query_one("#sample-status", Line).update("● reading page 12 of ~46 · 4 min left")
+        self.query_one("#sample-status", Line).update("● Reading along · 12 of ~46 pages · 4 min left")
 
     def on_resize(self, event: events.Resize) -> None:
         self.query_one("#sample").display = event.size.width >= SAMPLE_COLUMNS
