@@ -85,6 +85,7 @@ class BookBlocks(Sequence[Block]):
             hanging="▧" if pictured else "",  # a caption may belong to a table or a listing
             rail="▏" if kind is ParagraphKind.CODE else "",
             blank_before=_above(paragraph, before, text, style.indent),
+            opens=kind is ParagraphKind.HEADING and paragraph.start in self._chapters,
             align=_align(paragraph, style.justify),
             language=book.language if parted else "",
             foreign=self._foreign.get(index, ()) if parted else (),

@@ -164,7 +164,7 @@ def guide_blocks(view: View) -> list[Block]:
         return []
     about, *following = view.guide
     head = [Block("The memory of this book", style="heading", level=4, indent=1, rule=True), Block(about, indent=1)]
-    return head + [Block(line, style="strong", indent=3, hanging=" ▸ ") for line in following]
+    return head + [Block(line, style="strong", indent=3, hanging=" ▸") for line in following]
 
 
 def rest_blocks(memory: GistMemory, view: View) -> list[Block]:

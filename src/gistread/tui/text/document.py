@@ -38,6 +38,7 @@ class Block:
     tail: str = ""
     blank_before: int = 1  # Empty rows above
     rule: bool = False  # Whether a line runs from the text to the right edge, or to the tail
+    opens: bool = False  # Whether a short line stands in the middle of three or more empty rows above
     ground: str = ""  # A style whose background fills the rows; empty: that of the widget
     align: Literal["left", "center", "justify"] = "left"  # `left` means right for a right-to-left script
     language: str = ""  # BCP 47, for hyphenation; empty: no hyphenation

@@ -24,6 +24,7 @@ STYLES = (
 )
 
 PREFIX = "long-text--"
+_OPENING, _OPENING_ROWS = "─" * 9, 3
 
 _LOWEST_LEVEL = 4  # lower headings look like this level
 
@@ -100,6 +101,9 @@ def paint_row(
         segments.append(before_text(rail, palette.on_ground(palette.block("rail"), block.ground), at))
         used = cell_len(rail)
     span = layout.span(row)
+    if block.opens and layout.above >= _OPENING_ROWS and row == layout.above // 2:
+        gap = max(0, (layout.width - len(_OPENING)) // 2 - used)
+        return [*segments, before_text(" " * gap, ground, at), before_text(_OPENING, palette.block("rail"), at)]
     if span is not None:
         if row == layout.above and (label := layout.label):
             segments.append(before_text(label, palette.on_ground(palette.block("label"), block.ground), at))
