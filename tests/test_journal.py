@@ -189,7 +189,8 @@ def test_killed_at_any_moment_nothing_that_was_acknowledged_is_lost(tmp_path: Pa
         for _ in range(11):
             acknowledged = int(writer.stdout.readline())
         writer.send_signal(signal.SIGKILL)
-        acknowledged = max([acknowledged, *map(int, writer.communicate()[0].split())])
+        acknowledged = max([acknowledged, *map(int, writer.stdout.read().split())])
+        writer.wait()
         numbers = [record["number"] for record in journal.read_records(path)[0]]
         assert numbers == list(range(len(numbers)))
         assert acknowledged <= numbers[-1] <= acknowledged + 1

@@ -7,6 +7,7 @@ removed; anything beyond one torn line is kept in `NAME.damaged`.
 import contextlib
 import fcntl
 import os
+import re
 import time
 import zlib
 from collections.abc import Iterable, Iterator
@@ -22,6 +23,7 @@ from gistread.errors import StorageError
 
 Record = dict[str, Any]
 
+_LINE_START = re.compile(rb"[0-9a-f]{8} \{")
 _AGAIN_S = 0.004  # Seconds between attempts to lock; a longer pause hardly ever finds a busy file free
 
 
@@ -74,6 +76,9 @@ def read_records(path: Path, *, independent: bool = False) -> tuple[list[Record]
                     length += len(line) if whole else 0
                 elif independent:
                     whole = False
+                    # The damage may be in the line feed before another record.
+                    inner = (decode_line(line[start.start() :]) for start in _LINE_START.finditer(line, 1))
+                    records += filter(None, inner)
                 else:
                     break
     except FileNotFoundError:
@@ -181,7 +186,7 @@ class Journal:
         damaged = b"".join(line for line in tail if not independent or decode_line(line) is None)
         if b"\n" in damaged:
             replace_file(self.path.with_name(self.path.name + ".damaged"), damaged)
-        if len(damaged) < sum(map(len, tail)):
+        if len(damaged) < sum(map(len, tail)) or (independent and b"\n" in damaged):
             self.rewrite(self.records)
         else:
             os.ftruncate(self._file.fileno(), self._length)

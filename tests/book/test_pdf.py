@@ -114,6 +114,15 @@ def test_a_column_of_numbers_in_a_table_stays() -> None:
     ]
 
 
+def test_left_and_right_pages_have_margins_of_their_own() -> None:
+    leaves = [
+        [f"{n.title()} was the leaf. {LONG} This is leaf {n}.", f"{OTHER} So ends {n}."] * 3
+        for n in ("one", "two", "six")
+    ]
+    book = read(*(Sheet(prose(*leaf, x=30 + 25 * (at % 2))) for at, leaf in enumerate(leaves)))
+    assert texts(book, ParagraphKind.TEXT) == [text for leaf in leaves for text in leaf]
+
+
 def test_the_lines_of_a_centred_title_are_one_heading() -> None:
     title = [
         Put(50, 540, "The Lamp That Had Burned for the Keeper of", 16, "bold"),
@@ -211,7 +220,7 @@ def test_a_footnote_stands_behind_the_paragraph_that_it_interrupts_and_opens_fro
     before = book.paragraphs[book.paragraphs.index(note) - 1]
     assert "knew, and it was never asked for." in book.text[before.start : before.end]
     (link,) = book.links
-    assert book.text[link.start : link.end] == "1"
+    assert book.text[link.start : link.end] == "[1]"
     assert link.target is not None
     assert book.text[link.target : link.target_end].endswith("margin.")
     assert any(span.style is Style.SUPERSCRIPT for span in book.spans)
@@ -364,7 +373,7 @@ def test_a_paper_in_two_columns() -> None:
     assert any("but current models do not reliably provide" in text for text in whole)
     assert any("To determine whether the arguments affect" in text for text in whole)
     notes = [link for link in book.links if link.target_end]
-    assert {book.text[link.start : link.end] for link in notes} >= {"2", "3", "4", "5", "6", "7"}
+    assert {book.text[link.start : link.end] for link in notes} >= {f"[{n}]" for n in range(2, 8)}
     assert sum(text.startswith("Figure") for text in texts(book, ParagraphKind.IMAGE)) == 9
     cited = next(link for link in book.links if book.text[link.start : link.end] == "Irving et al.")
     assert cited.target is not None

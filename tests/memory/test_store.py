@@ -121,7 +121,8 @@ def test_a_file_cut_at_any_byte_resumes_at_its_last_whole_record(store: MemorySt
 def test_one_flipped_byte_costs_its_own_record_and_is_told(store: MemoryStore, memory: GistMemory) -> None:
     path = write_all(store, memory)
     whole = path.read_bytes()
-    for at in range(0, len(whole) - 1, 31):
+    ends = [at for at, byte in enumerate(whole[:-1]) if byte == ord("\n")]
+    for at in (*range(0, len(whole) - 1, 31), *ends):
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
         lost = whole[:at].count(b"\n")  # 0: the header, which can be written again
         assert store.is_damaged(memory.book)

@@ -16,6 +16,7 @@ _NUMBER = re.compile(r"\d{1,5}|\b[ivxlcdm]{1,9}\b|\b[IVXLCDM]{1,9}\b")
 _HEIGHT_POINTS = 6.0
 _MOST_SHARE = 0.3
 _USUAL_SHARE = 0.4
+_COUNTED_SHARE = 0.5
 _NEAR_PAGES = 4  # A running head recurs within this distance: on every other page, or around a figure
 _LEAST_PAGES = 3
 _FIRST_IS_1 = 100_000  # Key for page numbers that count from 1
@@ -32,8 +33,13 @@ def find_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
                 for key in _keys(row.text, number):
                     seen[(side, *key)].append((number, row.baseline))
 
+    counts = Counter(key[2] for key, places in seen.items() for _ in places if key[2] >= 0)
+
     def repeats(row: Line, number: int, side: str) -> bool:
-        keys = _keys(row.text, number)
+        keys = list(_keys(row.text, number))
+        # A page number at the foot where a chapter begins, and in the head elsewhere.
+        if any(words in _BARE and counts[first] > _COUNTED_SHARE * len(pages) for words, first in keys):
+            return True
         return any(_repeats(key, row, number, seen[(side, *key)], len(pages)) for key in keys)
 
     found: list[list[Line]] = [[] for _ in pages]

@@ -12,6 +12,7 @@ from gistread.book.model import Style
 _COMMON_SHARE = 0.04
 _MARGIN_POINTS = 45.0
 _LONG_COLUMN = 12
+_FLUSH_SHARE = 0.4
 _FULL_SHARE = 0.25  # If this share of a column's lines ends at one place, that is its edge
 
 
@@ -35,7 +36,10 @@ class PageLayout:
         if abs(median(line.size for line in column.lines) - self.size) > 0.6:
             return column.left, column.right
         near = [x for x in self.lefts if column.left - _MARGIN_POINTS <= x <= column.left + 1]
-        left = min(*near, column.left) if near else column.left
+        flush = sum(abs(line.left - column.left) < 1 for line in column.lines)
+        # Left and right pages of a book may have margins of their own.
+        own = len(column.lines) >= _LONG_COLUMN and flush >= _FLUSH_SHARE * len(column.lines)
+        left = min(*near, column.left) if near and not own else column.left
         full = sum(line.right > column.right - 0.5 * self.size for line in column.lines)
         if full >= max(3, _FULL_SHARE * len(column.lines)):
             return left, column.right

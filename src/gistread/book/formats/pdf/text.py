@@ -76,9 +76,11 @@ def _chunks(
         styles = _styles(line, run, kind, layout)
         href = references(line, run) if Style.SUPERSCRIPT in styles else ""
         if href:
-            found.append(StyledText(text, styles, href, is_note=True))
+            found.append(StyledText(f"[{text}]", styles, href, is_note=True))
         else:
             found += _linked(run, text, styles, areas)
+        if kind is ParagraphKind.NOTE and not index and Style.SUPERSCRIPT in styles:
+            found.append(StyledText(" ", frozenset()))  # Its number touches the first word
     return found
 
 
