@@ -1,11 +1,16 @@
 """How long it will take."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
-from gistread.engine.protocol import EngineInfo, Rates, Usage
-from gistread.memory.estimate import Pace, expected_pace, pace_of, seconds_to_read
-from gistread.memory.model import MemoryEntry, ReadingMode
+from gistread.engine.protocol import EngineInfo, Placement, Rates, Usage
+from gistread.engine.reading_cost import DEPTH
+from gistread.memory.estimate import UNKNOWN_PACE, Pace, expected_pace, pace_of, seconds_to_read
+from gistread.memory.model import MemoryEntry, ReadingMethod, ReadingMode
 from gistread.memory.sizes import TOKENS_PER_WORD
+from gistread.memory.store import MemoryRequest, MemoryStore
 from tests.memory.test_model import make_memory
 
 
@@ -44,7 +49,13 @@ MEASURED = EngineInfo("m", "f", 8192, "CPU", parallel=4, rates=Rates(120.0, ((1,
 def test_before_the_first_page_the_rates_of_the_engine_tell() -> None:
     memory = make_memory(4, read=0)
     left_s = seconds_to_read(memory, pace_of(memory.entries, expected_pace(MEASURED, ReadingMode.SINGLE_PASS)))
-    assert left_s == pytest.approx(memory.book.words * TOKENS_PER_WORD * (1.2 / 120 + 0.2 / 20))
+    assert left_s == pytest.approx(memory.book.words * TOKENS_PER_WORD * DEPTH * (1.2 / 120 + 0.2 / 10))
+
+
+def test_a_graphics_card_is_expected_to_decode_all_gists_together() -> None:
+    card = replace(MEASURED, placement=Placement(33, 33, 8192, "f16", 512, 4, True))
+    per_token = 1 / (TOKENS_PER_WORD * (expected_pace(card, ReadingMode.SINGLE_PASS).words_per_s or 0))
+    assert per_token == pytest.approx(DEPTH * (1.2 / 120 + 0.2 / 20))
 
 
 def test_a_book_whose_words_take_more_tokens_takes_longer() -> None:
@@ -59,7 +70,7 @@ def test_a_book_whose_words_take_more_tokens_takes_longer() -> None:
 def test_careful_reading_is_expected_to_take_longer() -> None:
     memory = make_memory(4, read=0)
     single, careful = (seconds_to_read(memory, expected_pace(MEASURED, way)) or 0 for way in reversed(ReadingMode))
-    assert careful == pytest.approx(single * (2.2 / 120 + 0.2 / 20) / (1.2 / 120 + 0.2 / 20))
+    assert careful == pytest.approx(single * (2.2 / 120 + 0.2 / 10) / (1.2 / 120 + 0.2 / 10))
 
 
 def test_nothing_is_expected_of_an_engine_that_was_not_measured() -> None:
@@ -71,3 +82,15 @@ def test_pages_that_were_read_soon_outweigh_what_was_expected() -> None:
     for _ in range(3):
         pace = pace.after(400, 400.0)
     assert pace.words_per_s == pytest.approx(1.0, rel=0.06)
+
+
+def test_a_model_is_expected_to_read_as_fast_as_it_read_another_book(tmp_path: Path) -> None:
+    store, read = MemoryStore(tmp_path), make_memory(4)
+    request = MemoryRequest("m", "f", read.size, ReadingMethod(ReadingMode.SINGLE_PASS))
+    assert store.past_pace("f", ReadingMode.SINGLE_PASS) == UNKNOWN_PACE
+    with store.open(read.book, request) as writer:
+        for entry in read.entries:
+            writer.add(MemoryEntry(entry.page, entry.gist, Usage(seconds=2.0)))
+    assert store.past_pace("f", ReadingMode.SINGLE_PASS).words_per_s == pytest.approx(50)
+    assert store.past_pace("f", ReadingMode.CAREFUL) == UNKNOWN_PACE
+    assert store.past_pace("another", ReadingMode.SINGLE_PASS) == UNKNOWN_PACE

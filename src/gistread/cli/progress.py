@@ -7,6 +7,7 @@ from typing import Self, TextIO
 
 from gistread.cli.output import is_quiet, sanitize, say
 from gistread.engine.protocol import EngineInfo, EngineState, Phase
+from gistread.memory.estimate import ROUGH_PAGES
 from gistread.memory.model import GistMemory
 from gistread.units import format_duration, progress_bar
 
@@ -60,7 +61,8 @@ def reading_line(memory: GistMemory, state: EngineState, left_s: float | None) -
     if state.tokens_per_s:
         parts.append(f"{state.tokens_per_s:.0f} tok/s")
     if left_s is not None:
-        parts.append(f"{format_duration(left_s)} left")
+        about = "about " if len(memory.entries) < ROUGH_PAGES else ""
+        parts.append(f"{about}{format_duration(left_s)} left")
     if state.notice and state.phase in (Phase.IDLE, Phase.SUSPENDED):
         return " · ".join((state.notice, *parts))  # Most important first: the line may be cut off.
     return f"{progress_bar(share)}  {' · '.join(parts)}"

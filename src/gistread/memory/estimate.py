@@ -1,15 +1,19 @@
 """Estimates the time for the rest of the book and its artifacts, from the latest pages or the engine's rates."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gistread.engine.protocol import EngineInfo
-from gistread.engine.reading_cost import CAREFUL_PREFILLED, SINGLE_PASS_PREFILLED, decode_rate, seconds_per_token
+from gistread.engine.reading_cost import CAREFUL_PREFILLED, DEPTH, SINGLE_PASS_PREFILLED, decode_rate, seconds_per_token
+from gistread.journal import Record
 from gistread.memory.model import GistMemory, MemoryEntry, ReadingMode
 from gistread.memory.sizes import TOKENS_PER_WORD
 
 _DECAY = 0.8  # Weight of the pace so far when a page is added: about the last five pages count
-_EXPECTED_WORDS = 100  # Weight of the expected pace in words: less than any page that was really read
+_EXPECTED_WORDS = 100  # Weight of the pace that the rates promise, in words: less than any page that was really read
+_PAST_WORDS = 400  # Weight of the pace in other books: that of a page
+_GISTED_TOGETHER = 2  # Gists decoded at the same time on a processor
+ROUGH_PAGES = 3  # An estimate from fewer pages may be far off
 _PREFILLED = {ReadingMode.CAREFUL: CAREFUL_PREFILLED, ReadingMode.SINGLE_PASS: SINGLE_PASS_PREFILLED}
 
 
@@ -19,6 +23,10 @@ class Pace:
 
     words: float = 0.0
     seconds: float = 0.0
+
+    def weighing(self, words: float) -> "Pace":
+        """The same pace with the weight of so many words."""
+        return Pace(words, self.seconds * words / self.words) if self.words else self
 
     def after(self, words: int, seconds: float) -> "Pace":
         return Pace(self.words * _DECAY + words, self.seconds * _DECAY + max(0.0, seconds))
@@ -63,8 +71,20 @@ def expected_pace(info: EngineInfo, mode: ReadingMode, tokens_per_word: float = 
     """The pace to expect of an engine; unknown if its rates are. `tokens_per_word`: by default of English."""
     if info.rates is None:
         return UNKNOWN_PACE
-    per_word = tokens_per_word * seconds_per_token(info.rates, info.parallel, prefilled=_PREFILLED[mode])
-    return UNKNOWN_PACE.after(_EXPECTED_WORDS, _EXPECTED_WORDS * per_word)
+    on_gpu = info.placement is not None and info.placement.gpu_layers > 0
+    together = info.parallel if on_gpu else min(_GISTED_TOGETHER, info.parallel)
+    per_token = DEPTH * seconds_per_token(info.rates, together, prefilled=_PREFILLED[mode])
+    return Pace(_EXPECTED_WORDS, _EXPECTED_WORDS * tokens_per_word * per_token)
+
+
+def past_pace(records: Iterable[Record]) -> Pace:
+    """The pace of the latest of these records of pages, in the journal of another book."""
+    pace = UNKNOWN_PACE
+    for record in records:
+        match record:
+            case {"words": int(words), "usage": [_, _, _, int() | float() as seconds]} if words > 0 and seconds > 0:
+                pace = pace.after(words, seconds)
+    return pace.weighing(_PAST_WORDS)
 
 
 def pace_of(entries: Sequence[MemoryEntry], expected: Pace = UNKNOWN_PACE) -> Pace:

@@ -14,6 +14,7 @@ from gistread.errors import StorageError
 from gistread.journal import Journal, Record
 from gistread.memory import gisting, pagination, series, single_pass
 from gistread.memory.derived import SUFFIX, DerivedRecords
+from gistread.memory.estimate import UNKNOWN_PACE, Pace, past_pace
 from gistread.memory.focus import DEFAULT_FOCUS, GistFocus, focus_from_record, focus_record
 from gistread.memory.model import CAREFUL, GistMemory, PageSize, PageSizes, Pauses, ReadingMethod, ReadingMode
 from gistread.memory.writer import MemoryHeader, MemoryWriter, chain, entries_of, not_saved_notice, page_record
@@ -22,6 +23,7 @@ _FORMAT = "gistread memory"
 _VERSION = 1
 _SUFFIX = ".memory"
 _DAMAGED = ".damaged"
+_LATEST = 20  # Memories that are searched for the pace of a model
 _LIMIT_BYTES = 256 * 2**20  # For all memories together; War and Peace takes 1 MB
 
 # Header fields that identify a memory.
@@ -119,6 +121,18 @@ class MemoryStore:
         entries = chain(entries_of(records[1:], book))
         derived = DerivedRecords(header.path.with_suffix(SUFFIX))
         return GistMemory(book, header.size, header.model_name, entries, derived, header.method, header.focus)
+
+    def past_pace(self, fingerprint: str, mode: ReadingMode) -> Pace:
+        """The pace at which this model read the book that it read last on this machine; unknown if there is none."""
+        with contextlib.suppress(OSError):
+            latest = sorted(self.directory.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime, reverse=True)
+            for path in latest[:_LATEST]:
+                with contextlib.suppress(StorageError):
+                    header, *pages = journal.read_records(path, independent=True)[0] or [{}]
+                    same = (header.get("fingerprint"), header.get("reading")) == (fingerprint, mode.value)
+                    if same and (pace := past_pace(pages)) != UNKNOWN_PACE:
+                        return pace
+        return UNKNOWN_PACE
 
     def delete(self, header: MemoryHeader) -> None:
         """Delete a memory and all derived from it. Raises StorageError if it is in use."""

@@ -357,7 +357,8 @@ class Core:
             if self.writer.notice:
                 self.tell(told.Notice(self.writer.notice))
         self.progress.plan = ReadingPlan(self._place(), self._alone)
-        await self.progress.expect(self.writer, engine)
+        past = await asyncio.to_thread(self.choice.past_pace, engine.info, self.writer.memory.method)
+        await self.progress.expect(self.writer, engine, past)
 
     async def _read(self) -> None:
         assert self.writer is not None

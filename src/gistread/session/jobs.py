@@ -24,12 +24,13 @@ class BookReading:
         self.tokens_per_word = TOKENS_PER_WORD  # Tokens per word of the book, measured once a model is loaded
         self._expected: Pace = UNKNOWN_PACE
 
-    async def expect(self, writer: MemoryWriter, engine: Engine) -> None:
-        """Estimate how long the plan takes. Raises EngineError."""
+    async def expect(self, writer: MemoryWriter, engine: Engine, past: Pace = UNKNOWN_PACE) -> None:
+        """Estimate how long the plan takes, from the `past` pace of this model or its rates. Raises EngineError."""
         memory = writer.memory
         if not memory.complete:
             self.tokens_per_word = await measure_tokens_per_word(memory.book, engine)
-        self._expected = expected_pace(engine.info, memory.method.mode, self.tokens_per_word)
+        promised = expected_pace(engine.info, memory.method.mode, self.tokens_per_word)
+        self._expected = promised if past == UNKNOWN_PACE else past
         self._estimate(writer)
 
     async def run(self, writer: MemoryWriter, engine: Engine) -> None:

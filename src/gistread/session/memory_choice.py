@@ -5,6 +5,7 @@ from pathlib import Path
 from gistread.book.model import Book
 from gistread.config import Config
 from gistread.engine.protocol import EngineInfo
+from gistread.memory.estimate import Pace
 from gistread.memory.focus import GistFocus
 from gistread.memory.model import DEFAULT_READING_MODE, GistMemory, ReadingMethod, ReadingMode
 from gistread.memory.preset_detection import detect_preset
@@ -60,6 +61,9 @@ class MemoryChoice:
         if isinstance(wanted, MemoryHeader) and wanted.fingerprint in (info.fingerprint, *info.aliases):
             writer = self._store.reopen(self._book, wanted, request.size)
         return writer or self._store.open(self._book, request)
+
+    def past_pace(self, info: EngineInfo, method: ReadingMethod) -> Pace:
+        return self._store.past_pace(info.fingerprint, method.mode)
 
     def stays(self, shown: GistMemory | None, own: GistMemory) -> bool:
         """Whether the memory shown stays: any model can answer over it (D5), and reading again may take hours."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from gistread.engine.protocol import EngineState, Phase, Priority
+from gistread.memory.estimate import ROUGH_PAGES
 from gistread.session.events import Activity, ArtifactProgress, AskingState, ReadingState
 from gistread.units import format_duration
 
@@ -69,10 +70,11 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
     match activity.reading:
         case ReadingState.RUNNING:
             left = activity.seconds_left
+            about = "about " if activity.pages_read < ROUGH_PAGES else ""
             return (
                 f"Reading along · {activity.pages_read} of {total} pages",
                 *making[:1],
-                *((f"{format_duration(left)} left",) if left is not None else ()),
+                *((f"{about}{format_duration(left)} left",) if left is not None else ()),
             )
         case _ if making:
             return making
