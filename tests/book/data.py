@@ -19,6 +19,10 @@ def pdf_book(name: str) -> Path:
     return next(path for path in sorted((_DATA / "pdf").iterdir()) if name in path.name)
 
 
+def all_pdfs() -> list[Path]:
+    return sorted((_DATA / "pdf").glob("*.pdf"))
+
+
 def epub_book(name: str) -> Path:
     return next(path for path in sorted((_DATA / "epub" / "standardebooks").iterdir()) if name in path.name)
 

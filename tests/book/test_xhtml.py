@@ -134,6 +134,11 @@ class TestPictures:
         drawing = "<title>Map</title><desc>Of the sea</desc><text>North <tspan>wind</tspan></text>"
         assert read(f"<p>See <svg>{drawing}</svg> here.</p>").text == "See [Map. Of the sea] North wind here."
 
+    def test_an_equation_that_is_drawn_beside_its_mathml_is_read_once(self) -> None:
+        math = "<math><semantics><msup><mi>x</mi><mn>2</mn></msup><annotation>x^2</annotation></semantics></math>"
+        drawn = "<span class='katex-html' aria-hidden='true'><span>x</span><span>2</span></span>"
+        assert read(f"<p>Let <span class='katex'>{math}{drawn}</span> be.</p>").text == "Let x² be."
+
     @pytest.mark.parametrize("name", ["video", "audio", "object", "canvas", "iframe"])
     def test_words_in_place_of_media_are_read(self, name: str) -> None:
         assert read(f"<{name} src='a'><source src='b'/><p>A film of rain.</p></{name}>").text == "A film of rain."

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gistread.book import open_book
 from gistread.sample import story_path
+from tests.book.data import all_pdfs
 
 WORD = re.compile(r"\w+")
 LIGATURES = (
@@ -38,15 +39,22 @@ def story() -> list[str]:
 
 
 def rows(folder: Path) -> Iterator[tuple[str, ...]]:
-    """For each PDF: name, words, recall, order, words in neither source; in per cent."""
+    """For each PDF: name, words, recall, order, words that its source lacks; in per cent."""
     paragraphs = story()
     for name, path in _typeset(paragraphs, folder):
         mine, source = _words(open_book(path).text), _words(" ".join(paragraphs))
-        missing, extra = Counter(source) - Counter(mine), Counter(mine) - Counter(source)
         matched = difflib.SequenceMatcher(None, source, mine, autojunk=False).get_matching_blocks()
-        in_order = sum(block.size for block in matched)
-        recall, order = 1 - missing.total() / len(source), in_order / len(source)
-        yield name, f"{len(source):,}", f"{recall:.2%}", f"{order:.2%}", " ".join(sorted(extra)[:6]) or "none"
+        order = sum(block.size for block in matched) / len(source)
+        yield _row(name, source, mine, f"{order:.2%}")
+    for path in all_pdfs() if shutil.which("pdftotext") else ():
+        text = _run("pdftotext", str(path), "-", folder=folder).decode().replace("-\n", "")
+        yield _row(f"{path.stem}, against pdftotext", _words(text), _words(open_book(path).text), "")
+
+
+def _row(name: str, source: list[str], mine: list[str], order: str) -> tuple[str, ...]:
+    missing, extra = Counter(source) - Counter(mine), Counter(mine) - Counter(source)
+    recall = 1 - missing.total() / len(source)
+    return name, f"{len(source):,}", f"{recall:.2%}", order, " ".join(sorted(extra)[:6]) or "none"
 
 
 def _words(text: str) -> list[str]:

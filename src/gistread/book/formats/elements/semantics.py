@@ -43,7 +43,7 @@ _REFERENCE_CLASSES = word_set(
 )
 _FIGURE_CLASSES = word_set("figure fig figcenter figleft figright image illustration illus illo picture")
 _CAPTION_CLASSES = word_set("caption figcaption")
-_FURNITURE_CLASSES = word_set("pg-boilerplate pagenum pageno page-number pagenumber lnum linenum linenumber")
+_FURNITURE_CLASSES = word_set("pg-boilerplate pagenum pageno page-number pagenumber lnum linenum linenumber katex-html")
 EPUB_TYPE = "{http://www.idpf.org/2007/ops}type"
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _REFERENCE = re.compile(r"[\d*†‡§]{1,4}$")
@@ -57,7 +57,7 @@ def types_of(element: etree._Element) -> frozenset[str]:
 
 
 def is_hidden(element: etree._Element) -> bool:
-    """Whether the element is invisible or not book text: page and line numbers, licences."""
+    """Whether the element is invisible or not book text: page and line numbers, licences, an equation drawn twice."""
     if element.get("hidden") is not None:
         return True
     style = element.get("style")
