@@ -161,8 +161,8 @@ def test_options_may_stand_before_the_command() -> None:
 
 
 def test_names_after_two_dashes_may_begin_with_a_dash() -> None:
-    assert parse(["pages", "--", "-weird.txt"]).book == "-weird.txt"
-    assert parse(["--", "-weird.txt"]).book == "-weird.txt"
+    assert parse(["pages", "--", "-weird.txt"]).book == "./-weird.txt"
+    assert parse(["--", "-weird.txt"]).book == "./-weird.txt"
     arguments = parse(["search", "--regex", "book.txt", "--", "-v"])
     assert (arguments.book, arguments.words, arguments.regex) == ("book.txt", ["-v"], True)
 

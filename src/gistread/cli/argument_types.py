@@ -23,6 +23,11 @@ def count(least: int) -> Callable[[str], int]:
     return number
 
 
+def book_name(text: str) -> str:
+    """The name of a book, such that it can be typed as it is: `./-weird.txt`."""
+    return f"./{text}" if text.startswith("-") and text != "-" else text
+
+
 def port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65_535:
         raise argparse.ArgumentTypeError(f"{text!r} is not a port number (0 to 65535)")

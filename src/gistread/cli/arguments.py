@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from gistread.cli.argument_types import bound, count, numbers, page_numbers, port, readers, shares
+from gistread.cli.argument_types import book_name, bound, count, numbers, page_numbers, port, readers, shares
 from gistread.readers.registry import METHODS
 
 # The readers `eval` compares by default: gistread's own, ReadAgent, and three cheap baselines.
@@ -275,6 +275,7 @@ def add_book(parser: argparse.ArgumentParser, *, optional: bool = False) -> None
         "book",
         metavar="BOOK",
         nargs="?" if optional else None,
+        type=book_name,
         help="a book: text, EPUB, PDF, HTML, Markdown, FB2, DOCX; - reads standard input",
     )
 
