@@ -31,8 +31,8 @@ def test_a_look_keeps_the_place_until_it_is_left_or_read_on() -> None:
     position.moved(8500, 9500)
     assert (position.place, position.looking) == (1000, True)
     position.jump(look=True)
-    position.moved(900, 1900)  # back
-    assert not position.looking
+    position.moved(900, 1900)  # near enough to see the place again
+    assert (position.place, position.looking) == (1000, False)
     position.jump(look=True)
     position.moved(5000, 6000)
     for start in (5500, 6000, 6500):

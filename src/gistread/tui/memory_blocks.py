@@ -176,7 +176,9 @@ def rest_blocks(memory: GistMemory, view: View) -> list[Block]:
     begun = view.begun
     in_work = view.reading and view.unread_at is not None and view.unread_at < _work_ends(memory, begun)
     ahead = view.unread_at is not None and not in_work
-    if view.reading and (begun.number if begun else not view.ahead):
+    chapter_at = memory.book.chapter_index
+    elsewhere = view.unread_at is not None and chapter_at(view.unread_at) > chapter_at(memory.read_until)
+    if view.reading and (begun.number if begun else not view.ahead and not elsewhere):
         said = f"… being read: {begun.words:,} words, being shortened" if begun else "… being read"
         blocks.append(_page_block(memory, read + 1, said, "muted", tail="← you" if in_work else ""))
         read += 1

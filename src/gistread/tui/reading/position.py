@@ -55,7 +55,10 @@ class ReadingPosition:
         if self._looking_from is not None:
             if jumped:
                 self._looking_from = start
-            if start <= self.place < end or start - self._looking_from >= end - start:
+            if start <= self.place < end:
+                self._looking_from = None
+                return
+            if start - self._looking_from >= end - start:
                 self._looking_from = None
         if self._looking_from is None:
             self.place, self.end = start, end
