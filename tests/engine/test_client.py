@@ -37,7 +37,7 @@ def asked(text: str) -> Prompt:
     return (Message("user", text),)
 
 
-LONG = asked("It was a long way to go. " * 24)  # 600 tokens of the tiny models: several batches
+LONG = asked("It was a long way to go. " * 40)  # 1,000 tokens of the tiny models: several batches
 
 
 @pytest_asyncio.fixture(loop_scope="module")

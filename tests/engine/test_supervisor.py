@@ -42,7 +42,7 @@ async def test_cancelling_stops_the_load(starter: Path, tmp_path: Path) -> None:
 
 async def test_a_killed_worker_is_started_again_and_the_question_asked_again(tiny: Path, start: StartEngine) -> None:
     engine = await start(tiny)
-    sampling = Sampling(max_tokens=200)
+    sampling = Sampling(max_tokens=300)
     undisturbed = await engine.complete(asked("abc"), sampling)
     events = []
     async for event in engine.stream(asked("abc"), sampling):
@@ -163,7 +163,7 @@ async def test_a_question_that_is_given_up_while_a_worker_is_started_again_takes
     engine = await start(tiny)
     lost = asyncio.Event()
     engine.watch(lambda state: lost.set() if state.phase is Phase.LOADING else None)
-    running = asyncio.create_task(engine.complete(asked("abc"), Sampling(max_tokens=200)))
+    running = asyncio.create_task(engine.complete(asked("abc"), Sampling(max_tokens=300)))
     await asyncio.sleep(0)
     assert engine.worker_pid
     os.kill(engine.worker_pid, signal.SIGKILL)
@@ -171,7 +171,7 @@ async def test_a_question_that_is_given_up_while_a_worker_is_started_again_takes
     question = asyncio.create_task(engine.complete(asked("abcd"), Sampling(max_tokens=3)))
     await asyncio.sleep(0)
     question.cancel()
-    assert (await asyncio.wait_for(running, 30)).usage.generated == 200
+    assert (await asyncio.wait_for(running, 30)).usage.generated == 300
 
 
 async def test_closing_while_it_loads_is_told_to_whoever_waits(tiny: Path) -> None:
