@@ -25,11 +25,12 @@ _PERCENT = re.compile(
     r"%[ \t]*([^\n]*(?:\n[ \t]+\S[^\n]*)*)\n(?:%[ \t]*([^\n]*(?:\n[ \t]+\S[^\n]*)*)\n)?(?:%[^\n]*\n)?"
 )
 _LONGEST = 20_000
-_DEEPEST = 100  # Levels, counting a list and its item; the parser drops what is deeper
+# Levels, counting a list and its item; the parser drops what is deeper, and takes longer for signs in a row.
+_USUAL_DEPTH = 20
+_DEEPEST = 100
 # Indents and signs of quotes and lists that may nest deeper.
-_TOO_DEEP = re.compile(
-    r"^((?:[ \t>]|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t])){40})(?:[ \t>]|[-*+][ \t]|\d{1,9}[.)][ \t])+", re.M
-)
+_SIGN = r"(?:[ \t>]|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))"
+_TOO_DEEP = re.compile(f"^({_SIGN}{{40}}){_SIGN}+", re.MULTILINE)
 
 
 def read_markdown(data: bytes, name: str) -> Book:
@@ -39,11 +40,12 @@ def read_markdown(data: bytes, name: str) -> Book:
         raise BookError(f"{name} is not a book but unknown binary data.")
     text, metadata = split_front_matter(clean(decoded.text))
     # Any link and HTML is allowed: links are never followed unasked, and HTML is data.
-    parser = MarkdownIt("commonmark", {"html": True, "maxNesting": _DEEPEST}).enable(["table", "strikethrough"])
+    parser = MarkdownIt("commonmark", {"html": True, "maxNesting": _USUAL_DEPTH}).enable(["table", "strikethrough"])
     parser.use(footnote_plugin).use(deflist_plugin).use(anchors_plugin, max_level=6, slug_func=_slug)
     env: dict[str, object] = {}
     tokens = parser.parse(text, env)
-    if any(token.level >= _DEEPEST - 2 for token in tokens):
+    if any(token.level >= _USUAL_DEPTH - 2 for token in tokens):
+        parser.options["maxNesting"] = _DEEPEST
         tokens = parser.parse(_TOO_DEEP.sub(r"\1 ", text), env := {})
     root = parse_page(parser.renderer.render(tokens, parser.options, env))
     if root is None:
