@@ -93,6 +93,7 @@ def _read(path: Path, start: int, tensor: Tensor) -> npt.NDArray[np.float32]:
 def main() -> None:
     # Ctrl+C in the terminal reaches the whole process group; the client decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.umask(0o077)
     with contextlib.suppress(OSError):
         os.nice(_NICENESS)
     source, target, quantization, *adapter = sys.argv[1:]
