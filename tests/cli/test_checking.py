@@ -46,7 +46,7 @@ class GoodEngine(FakeEngine):
 def fake(monkeypatch: pytest.MonkeyPatch) -> GoodEngine:
     engine = GoodEngine(says=good, chooses=lambda text, options: rightly(text, options) if "A. " in text else 0)
     for module in ("cli.loading", "session.models"):
-        monkeypatch.setattr(f"gistread.{module}.new_engine", lambda *_: engine)
+        monkeypatch.setattr(f"gistread.{module}.new_engine", lambda *_, **__: engine)
     return engine
 
 
@@ -71,7 +71,7 @@ def test_json_has_what_was_found(run: Run, tiny: Path, fake: GoodEngine) -> None
     assert (document["right"], document["choices"], document["gists"], document["passages"]) == (6, 6, 2, 2)
     assert set(document) == {
         *("model", "fingerprint", "worth", "verdict", "choices", "right", "by_place", "ends_turns"),
-        *("passages", "gists", "faults", "seconds"),
+        *("questions", "answered_rightly", "passages", "gists", "faults", "seconds"),
     }
 
 

@@ -223,7 +223,7 @@ def test_a_model_is_tried_before_it_is_measured_and_a_run_keeps_to_what_was_foun
 ) -> None:
     nothing = "The book does not say."
     engine = GuessingEngine(says=lambda prompt: nothing if nothing in prompt else "At sea.")
-    monkeypatch.setattr("gistread.cli.loading.new_engine", lambda *_: engine)
+    monkeypatch.setattr("gistread.cli.loading.new_engine", lambda *_, **__: engine)
     words = ("eval", "fairytaleqa", "--data", data, "--readers", "gistread,dos", "--no-closed-book", "--out", out)
     (settings,) = run(*words, "--json").json["runs"]
     assert settings["weighs"] is False
