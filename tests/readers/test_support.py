@@ -132,6 +132,7 @@ def test_lines_without_words_are_no_statements() -> None:
         ("Where was the lamp?", "In twenty-two years.", False),
         ("Who came in the storm?", "Three days.", False),
         ("Where was the lamp?", "In the storm.", True),
+        ("When did the ship come?", "Three days.", False),
         ("How many lamps went out?", "A silver watch.", False),
         ("How many lamps went out?", "The lamp.", False),
         ("How many ships were wrecked?", "One ship.", True),

@@ -27,10 +27,13 @@ _NUMBER_WORDS = (
     "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million dozen"
 )
 _NUMBER = rf"\d|\b(?:{'|'.join(_NUMBER_WORDS.split())}|no|none|nobody|several|many|few|all|both|half|once|twice)"
-_TIME = rf"\W*(?:\w+\W+)?(?:{_NUMBER})[\w-]*\W+(?:second|minute|hour|day|night|week|month|year)s?\W*"
+_TIME = rf"(?:{_NUMBER})[\w-]*\W+(?:second|minute|hour|day|night|week|month|year)s?\W*"
 # In English: what a short answer must have, or must not be, by the question's first words.
 _MUST_HAVE = (re.compile(r"\W*how (?:many|old)\b", re.IGNORECASE), re.compile(_NUMBER, re.IGNORECASE))
-_MUST_NOT_BE = (re.compile(r"\W*(?:who|whom|whose|where)\b", re.IGNORECASE), re.compile(_TIME, re.IGNORECASE))
+_MUST_NOT_BE = tuple(
+    (re.compile(rf"\W*(?:{asks})\b", re.IGNORECASE), re.compile(rf"\W*{answer}", re.IGNORECASE))
+    for asks, answer in (("when", _TIME), ("who|whom|whose|where", rf"(?:\w+\W+)?{_TIME}"))
+)
 _SHORT_WORDS = 5
 _ASKS_FOR_A_NAME = re.compile(r"\W*(?:who|whom|whose|where)\b", re.IGNORECASE)
 
@@ -70,8 +73,7 @@ def _fits(statement: str, question: str, words: int) -> bool:
     asks, has = _MUST_HAVE
     if asks.match(question) and not has.search(statement):
         return False
-    asks, is_time = _MUST_NOT_BE
-    return not (asks.match(question) and is_time.fullmatch(statement))
+    return not any(asks.match(question) and answer.fullmatch(statement) for asks, answer in _MUST_NOT_BE)
 
 
 class _Check:
