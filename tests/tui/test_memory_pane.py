@@ -176,5 +176,5 @@ async def test_pages_read_ahead_stand_in_the_memory_and_lead_to_the_book(tmp_pat
         engine.gate.set()
         with app.batch_update():
             await until(pilot, lambda: screen.session.activity.reading is ReadingState.DONE)
-        assert not screen.memory_pane.view.ahead
+        await until(pilot, lambda: not screen.memory_pane.view.ahead)
         assert screen.memory_pane.memory.page_at(ahead.start).start == ahead.start
