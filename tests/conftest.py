@@ -26,6 +26,11 @@ if sys.dont_write_bytecode:
 _LONGEST_NAME = 40
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than cores: tests of the screen and of worker processes wait a third of their time."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     """Files that tests are given are named by what they are for: their bytes, dates in them too, are no name.
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from pathlib import Path
 
-from textual import events, on
+from textual import events, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
@@ -154,8 +154,9 @@ class LibraryScreen(Screen[str | None]):
         for name, text, color in (("#facts", facts, "$gr-text"), ("#where", where, "$gr-muted")):
             line = self.query_one(name, Line)
             line.show((text, line.room), Content.styled(fitted(text, line.room), color))
-        self.run_worker(self._show_left(entry), exclusive=True, group="left")
+        self._show_left(entry)
 
+    @work(exclusive=True, group="left")
     async def _show_left(self, entry: LibraryEntry | None) -> None:
         """What was asked and read last."""
         said = clean(await asyncio.to_thread(self._books.left_at, entry)) if entry is not None else ""
