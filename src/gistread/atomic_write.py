@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import tempfile
 from pathlib import Path
 
 _NAME_LENGTH = 40  # Characters of the file's own name in that of the temporary file
@@ -32,6 +31,8 @@ def make_private(folder: Path) -> None:
 
 def replace_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
     """Replace a file atomically and synced. Permissions are kept; a new file gets `mode`. Raises OSError."""
+    import tempfile  # imported here: it takes 10 ms, and `--help` writes nothing
+
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem[:_NAME_LENGTH]}", suffix=path.suffix)
     temporary = Path(name)
     try:
