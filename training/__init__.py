@@ -1,0 +1,1 @@
+"""Trains the adapter of the starter model."""

@@ -40,7 +40,7 @@ PLAIN = PageStyle()
 
 
 class BookBlocks(Sequence[Block]):
-    """Block `i` is paragraph `i`."""
+    """The book as blocks of text: block `i` is paragraph `i`."""
 
     def __init__(self, book: Book, style: PageStyle = PLAIN) -> None:
         self._book = book
