@@ -251,7 +251,7 @@ def test_why_no_more_was_looked_up_is_said_only_where_something_was() -> None:
     assert exchange_after(stopped, shown).steps == ()
     assert exchange_after(LookedUp(3, 1, ""), stopped, shown).steps == (
         "①\u00a0page\u00a03",
-        "②\u00a0as much as the model can look at",
+        "②\u00a0no room for more",
     )
 
 

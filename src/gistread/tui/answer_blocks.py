@@ -25,7 +25,7 @@ _STEP = 2  # indent of a step under its parent
 STOPPED = {
     events.StopReason.ENOUGH: "enough",
     events.StopReason.LIMIT: "no more look-ups allowed",
-    events.StopReason.WINDOW: "as much as the model can look at",
+    events.StopReason.WINDOW: "no room for more",
     events.StopReason.PERSON: "stopped by you",
     events.StopReason.NOTHING_LEFT: "nothing further to open",
 }
