@@ -77,7 +77,11 @@ class QuestionController:
         """`up to 12%`, `the whole book`; empty if the memory decides."""
         if self._whole_book:
             return "the whole book"
-        return f"up to {self.bound / len(self._context.book.text):.0%}" if self.bound is not None else ""
+        return f"up to {self._share(self.bound)}" if self.bound is not None else ""
+
+    def _share(self, offset: int) -> str:
+        share = offset / len(self._context.book.text)
+        return f"{share:.0%}" if share >= 0.01 else "under 1%"
 
     def switch_bound(self) -> None:
         """Ask the whole book, or only the text up to the reading place."""
@@ -125,8 +129,7 @@ class QuestionController:
         self.opened_pages = []
         self._context.memory_pane.clear_question()
         bound = self._bound
-        share = f"{bound / len(self._context.book.text):.0%}" if bound is not None else ""
-        said = f"From the text up to your place ({share})." if share else ""
+        said = f"From the text up to your place ({self._share(bound)})." if bound is not None else ""
         self._context.answers_pane.begin(question, said)
         self._context.panes.show_answers()
         self._context.panes.fit_answers()
