@@ -78,7 +78,7 @@ def test_killed_twenty_times_it_ends_with_the_same_pages_and_makes_none_twice(tm
         assert now == pages[: len(now)]
         made = len(now) - kept
         # What was said is at most one event behind what was kept: no page was made and lost, none made again.
-        assert made - 1 <= said.count("Gisted") <= made
+        assert made - 1 <= said.count("PageRead") <= made
         kept = len(now)
     assert start(tmp_path / "killed").wait(timeout=60) == 0
     assert read_pages(tmp_path / "killed") == pages
