@@ -30,7 +30,7 @@ _USUAL_DEPTH = 20
 _DEEPEST = 100
 # Indents and signs of quotes and lists that may nest deeper.
 _SIGN = r"(?:[ \t>]|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))"
-_TOO_DEEP = re.compile(f"^({_SIGN}{{40}}){_SIGN}+", re.MULTILINE)
+_TOO_DEEP = re.compile(f"^({_SIGN}{{24}}){_SIGN}+", re.MULTILINE)
 
 
 def read_markdown(data: bytes, name: str) -> Book:
