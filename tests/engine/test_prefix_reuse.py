@@ -225,7 +225,8 @@ async def test_the_likeliest_option_is_that_of_a_fresh_context(model: TinyModel,
         choice = await engine.choose_likeliest(prompt, options)
         assert choice.index == means.index(first)
         assert choice.usage.generated == sum(map(len, options))
-        assert bool(choice.usage.reused) is model.can_roll_back, "the options share the prompt"
+        if model.can_roll_back:
+            assert choice.usage.reused >= 2 * choice.usage.prefilled - 6, "the options share the prompt"
         chosen.add(choice.index)
 
 

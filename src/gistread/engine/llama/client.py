@@ -218,7 +218,8 @@ class LlamaEngine:
         self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
     ) -> Choice:
         asked = (self._worker.answer(messages.Score(prompt, option, priority), messages.Scored) for option in options)
-        scored = await asyncio.gather(*asked)
+        # The first evaluates the prompt, which the others share.
+        scored = [await next(asked), *await asyncio.gather(*asked)]
         best = max(range(len(options)), key=lambda index: scored[index].mean)
         return Choice(best, None, sum((one.usage for one in scored), NO_USAGE))
 
