@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from gistread.config import Config
 from gistread.engine.protocol import NO_USAGE
@@ -20,6 +21,8 @@ from gistread.readers.events import (
     StopReason,
 )
 from gistread.session.events import AskingState
+from gistread.tui.screens.contents import ContentsScreen
+from gistread.tui.screens.help import HelpScreen
 from gistread.user_data import UserData
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import (
@@ -35,6 +38,15 @@ from tests.tui.scripted import (
 
 WIDE, NARROW = (160, 50), (80, 24)
 Compare = Callable[..., bool]
+
+
+async def still(pilot: Pilot[None]) -> None:
+    """Wait until the screen stays as it is, with no blinking cursor on it."""
+    for field in pilot.app.screen.query(Input):
+        field.cursor_blink = False
+    seen = ""
+    while seen != (seen := text_of(pilot.app)):
+        await pilot.pause(0.1)
 
 
 def config(theme: str = "") -> Config:
@@ -71,7 +83,7 @@ async def ask(pilot: Pilot[None], reader: ScriptedReader) -> None:
         ),
     )
     await until(pilot, lambda: screen.session.activity.asking is AskingState.IDLE)
-    await pilot.pause(0.3)
+    await still(pilot)
 
 
 @pytest.mark.parametrize("theme", ["night", "sepia"])
@@ -89,7 +101,7 @@ def test_each_pane_on_a_narrow_screen(tmp_path: Path, reader: ScriptedReader, sn
     async def show(pilot: Pilot[None]) -> None:
         await ask(pilot, reader)
         await pilot.press(*{"book": ["tab"], "memory": ["tab", "tab"], "answers": []}[pane])
-        await pilot.pause(0.3)
+        await still(pilot)
 
     assert snap_compare(app, terminal_size=NARROW, run_before=show)
 
@@ -101,6 +113,7 @@ def test_the_first_minutes_without_a_model(tmp_path: Path, snap_compare: Compare
         await opened(pilot)
         await pilot.press("f2")
         await until(pilot, lambda: "1 of 4" in text_of(app))
+        await still(pilot)
 
     assert snap_compare(app, terminal_size=(100, 30), run_before=show)
 
@@ -116,7 +129,7 @@ def test_a_chapter_read_ahead_and_a_page_under_way(tmp_path: Path, snap_compare:
         await opened(pilot)
         await engine.stopped.wait()
         await until(pilot, lambda: "not read yet" in text_of(app))
-        await pilot.pause(0.2)
+        await still(pilot)
 
     assert snap_compare(app, terminal_size=WIDE, run_before=show)
 
@@ -128,6 +141,7 @@ def test_help_and_contents(tmp_path: Path, snap_compare: Compare, key: str) -> N
     async def show(pilot: Pilot[None]) -> None:
         await opened(pilot)
         await pilot.press(key)
-        await pilot.pause(0.3)
+        await until(pilot, lambda: isinstance(app.screen, (HelpScreen, ContentsScreen)))
+        await still(pilot)
 
     assert snap_compare(app, terminal_size=NARROW, run_before=show)
