@@ -29,12 +29,17 @@ _NUMBER_WORDS = (
 _NUMBER = rf"\d|\b(?:{'|'.join(_NUMBER_WORDS.split())}|no|none|nobody|several|many|few|all|both|half|once|twice)"
 _TIME = rf"(?:{_NUMBER})[\w-]*\W+(?:second|minute|hour|day|night|week|month|year)s?\W*"
 # In English: what a short answer must have, or must not be, by the question's first words.
-_MUST_HAVE = (re.compile(r"\W*how (?:many|old)\b", re.IGNORECASE), re.compile(_NUMBER, re.IGNORECASE))
+_MUST_HAVE = (
+    re.compile(r"\W*how (?:many|old)\b", re.IGNORECASE),
+    re.compile(rf"(?:{_NUMBER})(?:s?\b|\d)", re.IGNORECASE),
+)
 _MUST_NOT_BE = tuple(
     (re.compile(rf"\W*(?:{asks})\b", re.IGNORECASE), re.compile(rf"\W*{answer}", re.IGNORECASE))
     for asks, answer in (("when", _TIME), ("who|whom|whose|where", rf"(?:\w+\W+)?{_TIME}"))
 )
 _SHORT_WORDS = 5
+# A question that its own words do not answer, unless it names alternatives.
+_ASKS_FOR_MORE = re.compile(r"\W*(?:who|whom|whose|what|where)\b(?!.*\bor\b)", re.IGNORECASE)
 _ASKS_FOR_A_NAME = re.compile(r"\W*(?:who|whom|whose|where)\b", re.IGNORECASE)
 
 
@@ -108,7 +113,9 @@ class _Check:
         if not _fits(text, self._question, len(self._terms.words(text))):
             supported = False
         elif not new:
-            supported = True
+            # "Colonel Keitel." tells nobody who Colonel Keitel is.
+            content = self._content(text)
+            supported = not (content and content <= self._names_and_numbers and _ASKS_FOR_MORE.match(self._question))
         elif new <= self._names_and_numbers:
             supported = self._stands_near_the_question(new)
         elif len(new) > 1:
