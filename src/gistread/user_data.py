@@ -61,8 +61,8 @@ class SavedQuestion:
     citations: tuple[SavedCitation, ...] = ()
     lookups: tuple[int, ...] = ()  # Page numbers the agent asked for, in that order
     reader: str = ""
-    model: str = ""  # That answered
-    memory: str = ""  # That had read the book; empty if none or unknown
+    model: str = ""  # The model that answered
+    memory: str = ""  # The model that had read the book; empty if none or unknown
     asked_at: float = 0.0  # Seconds since the epoch
     unsupported: tuple[tuple[int, int], ...] = ()  # (start, end) in the answer of what the text did not support
     scope: str = ""  # How much of the book was looked at, in words; empty for all of it

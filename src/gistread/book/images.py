@@ -14,7 +14,7 @@ from gistread.book.sniff import HEAD_BYTES, ConvertibleFormat, ReadableFormat, i
 from gistread.errors import BookError
 
 LIMIT_BYTES = 32 * 1024 * 1024
-LIMIT_FICTIONBOOK_BYTES = 128 * 1024 * 1024  # Of an FB2 file with all its pictures
+LIMIT_FICTIONBOOK_BYTES = 128 * 1024 * 1024  # An FB2 file with all its pictures
 _ZIP = b"PK\x03\x04"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 

@@ -19,7 +19,7 @@ from gistread.errors import BookError
 
 MOST_VOLUMES = 100  # Each volume's memory file stays open while the series is read
 _LIMIT_BYTES = 1024 * 1024
-_LIMIT_CHARACTERS = 64 * 1024 * 1024  # Of all volumes together; about twenty times War and Peace
+_LIMIT_CHARACTERS = 64 * 1024 * 1024  # All volumes together; about twenty times War and Peace
 _EXAMPLE = 'Example: title = "…" and volumes = ["one.epub", "two.txt"].'
 
 

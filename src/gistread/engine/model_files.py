@@ -25,7 +25,7 @@ from gistread.errors import EngineError
 class ModelFile:
     path: Path  # The first file of a model in several
     name: str  # For `--model`: the file's name without suffix, or Ollama's name
-    size_bytes: int  # Of all files
+    size_bytes: int  # Size of all files
     quantization: str = ""
     architecture: str = ""
     context_length: int | None = None  # In tokens; None if unknown

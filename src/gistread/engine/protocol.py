@@ -163,7 +163,7 @@ class EngineState:
     phase: Phase
     fraction: float | None = None  # Progress of the load or of the prompt, from 0 to 1
     tokens_per_s: float | None = None  # Rate of the current phase, prefill or decode
-    priority: Priority | None = None  # Of the running request
+    priority: Priority | None = None  # Priority of the running request
     notice: str = ""  # One line for the person, such as why it failed
 
 

@@ -30,10 +30,10 @@ class BookFile:
     authors: tuple[str, ...] = ()
     format: str = ""  # As `Book.source_format`
     language: str = ""
-    sha256: str = ""  # Of the book's text; empty until first opened
+    sha256: str = ""  # Hash of the book's text; empty until first opened
     words: int = 0  # 0 until first opened; likewise `length`
     length: int = 0  # Characters in the text
-    volumes: tuple["VolumeText", ...] = ()  # Of a series; empty until first opened
+    volumes: tuple["VolumeText", ...] = ()  # The volumes of a series; empty until first opened
     at: float = 0.0  # When this was recorded, in seconds since the epoch
 
 
@@ -42,8 +42,8 @@ class LibraryEntry:
     title: str
     authors: tuple[str, ...]
     path: Path | None  # None for standard input
-    sha256: str = ""  # Of its text; empty if never opened
-    digest: str = ""  # Of its file; empty if never examined
+    sha256: str = ""  # Hash of its text; empty if never opened
+    digest: str = ""  # Hash of its file; empty if never examined
     size: int = 0
     format: str = ""
     words: int = 0
@@ -51,7 +51,7 @@ class LibraryEntry:
     length: int = 0
     opened_at: float = 0.0  # Seconds since the epoch; 0 if never opened
     words_per_minute: float = DEFAULT_WPM  # The user's reading speed in this language
-    volumes: tuple[VolumeText, ...] = ()  # Of a series that was opened
+    volumes: tuple[VolumeText, ...] = ()  # The volumes of a series that was opened
     missing: bool = False  # There is no file at `path`
 
     @property

@@ -1,4 +1,4 @@
-"""The chunks of a book that LongAgent's members read (sections 2.1, 2.2), kept evaluated as far as possible."""
+"""The chunks of a book that LongAgent's members read (sections 2.1, 2.2); their KV state is kept while memory lasts."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable

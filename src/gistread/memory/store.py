@@ -41,7 +41,7 @@ class MemoryRequest:
     """Which memory of a book to open: everything that tells it from the others."""
 
     model_name: str
-    fingerprint: str  # Of the model's weights
+    fingerprint: str  # Hash of the model's weights
     size: PageSizes
     method: ReadingMethod = CAREFUL
     focus: GistFocus = DEFAULT_FOCUS

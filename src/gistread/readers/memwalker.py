@@ -1,8 +1,8 @@
 """MemWalker: walks down a tree of summaries to the page with the answer (section 3.2; `memory/tree.py`).
 
 At a node the model picks the most promising child (triage) or, below the top, none; at a page it says whether it has
-the answer. Rejected nodes are not offered again, so a walk always ends. The working memory, the summaries on the path,
-is part of every prompt as far as it fits, the nearest first.
+the answer. Rejected nodes are not offered again, so a walk always ends. Every prompt includes the working memory: as
+many summaries of the path as fit, the nearest first.
 """
 
 import asyncio

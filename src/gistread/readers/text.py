@@ -63,7 +63,7 @@ def describe(event: events.ReaderEvent) -> str:
 
 
 def describe_unfit(event: events.Unfit) -> str:
-    """That a page does not fit, and how much of it is read."""
+    """Say that a page does not fit, and how much of it is read."""
     if not event.shown:
         return f"page {event.page} does not fit the model's window"
     return f"page {event.page} is too long for the model's window or the budget: read up to {event.shown:.0%} of it"

@@ -37,7 +37,7 @@ class DrawingError(GistreadError):
 class Picture:
     pixels: "Pixels"  # At most `_KEPT_PIXELS`, opaque
     width: int
-    height: int  # Of the original, in pixels
+    height: int  # Height of the original, in pixels
     kind: str  # Such as `PNG`
 
 

@@ -38,7 +38,7 @@ class Download:
     plan: Plan
     phase: DownloadPhase = DownloadPhase.RUNNING
     progress: Progress | None = None
-    number: int = 1  # Of the file being downloaded
+    number: int = 1  # Number of the file being downloaded
     problem: str = ""
     got: FetchedModel | None = None
 

@@ -7,8 +7,8 @@ import zlib
 from typing import BinaryIO
 from urllib.parse import unquote
 
-ENTRY_LIMIT_BYTES = 32 * 1024 * 1024  # Of one unpacked file. War and Peace as one XHTML file has 4 MB.
-TOTAL_LIMIT_BYTES = 64 * 1024 * 1024  # Of everything read from one archive: text, never pictures or fonts
+ENTRY_LIMIT_BYTES = 32 * 1024 * 1024  # One unpacked file. War and Peace as one XHTML file has 4 MB.
+TOTAL_LIMIT_BYTES = 64 * 1024 * 1024  # Everything read from one archive: text, never pictures or fonts
 ENTRIES_LIMIT = 20_000
 # Python allocates half a kilobyte for each directory entry before anyone can count them.
 _DIRECTORY_LIMIT_BYTES = 16 * 1024 * 1024

@@ -50,7 +50,7 @@ class FileIdentity:
 @dataclass(frozen=True, slots=True)
 class ResumeInfo:
     spec: str = ""  # Empty for an address that may contain a secret
-    size_bytes: int | None = None  # Of all files of the model
+    size_bytes: int | None = None  # Size of all files of the model
 
 
 class PartialFile:

@@ -58,7 +58,7 @@ class Plan:
 class FetchedModel:
     path: Path  # First file
     size_bytes: int
-    sha256: tuple[str, ...]  # Of each file
+    sha256: tuple[str, ...]  # Hash of each file
     checksum_source: ChecksumSource  # Who published the verified checksums; empty unless all were
     was_here: bool  # Whether all files existed before
 

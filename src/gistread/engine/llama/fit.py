@@ -115,7 +115,7 @@ class Layout:
     window: int  # Most tokens of one request, prompt and answer
     cells: int
     kv_type: str  # A key of `KV_BYTES`
-    gpu_layers: int  # Of `layers` + 1, counting the output
+    gpu_layers: int  # How many of `layers` + 1, the output counted, are on the GPU
 
 
 def free_memory(memory_bytes: int, gpus: tuple[Gpu, ...]) -> FreeMemory:

@@ -33,7 +33,7 @@ _LONGEST_KEPT_BYTES = 1 << 20  # Longer texts are skipped; chat templates have s
 _KEPT_NUMBERS = 1024  # Longer arrays are skipped; those with a number per layer are kept
 _NUMBER_BYTES = 40  # Memory Python needs for one
 _KEPT_BYTES = 8 << 20
-_LONGEST_TENSOR_BYTES = 1024  # Of a tensor's description: a name (64 bytes in ggml) and some numbers
+_LONGEST_TENSOR_BYTES = 1024  # A tensor's description: a name (64 bytes in ggml) and some numbers
 
 _LENGTH = struct.Struct("<Q")
 _NUMBER = struct.Struct("<I")
@@ -83,7 +83,7 @@ class Tensors:
 class Contents:
     pairs: Mapping[str, Scalar]
     arrays: Mapping[str, tuple[int, ...]]  # Short arrays of integers or booleans
-    array_lengths: Mapping[str, int]  # Of every array
+    array_lengths: Mapping[str, int]  # The length of every array
     tensors: Tensors
     end: int  # Bytes of the header, without padding
 

@@ -180,7 +180,7 @@ class WorkerStats:
     """Totals since the worker started, for benchmarks."""
 
     busy_s: float = 0.0  # Time with work to do
-    decode_s: float = 0.0  # Of that, time inside `llama_decode`
+    decode_s: float = 0.0  # The part of it inside `llama_decode`
     cells: int = 0
 
 
@@ -220,7 +220,7 @@ class Chosen:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    mean: float  # Of the natural logarithms of the tokens' probabilities
+    mean: float  # Mean log-probability of the tokens
     usage: Usage
     id: int
 

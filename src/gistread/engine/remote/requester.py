@@ -67,8 +67,8 @@ class Reply:
     text: str
     finish: Literal["end", "length"]
     usage: Usage
-    logprobs: tuple[TokenLogprobs, ...] = ()  # Of its tokens, if the server reports them
-    prompt_tokens: int = 0  # Of the whole prompt; 0 if unknown
+    logprobs: tuple[TokenLogprobs, ...] = ()  # Log-probabilities of its tokens, if the server reports them
+    prompt_tokens: int = 0  # Length of the whole prompt; 0 if unknown
     reasoned: bool = False
 
     @property

@@ -23,7 +23,7 @@ _XQUAD = re.compile(r"xquad\.(?P<language>[a-z]{2})\.json", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    title: str  # Of the article
+    title: str  # The article's title
     text: str
     asked: tuple[Problem, ...]
 

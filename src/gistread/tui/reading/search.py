@@ -154,10 +154,10 @@ class SearchController:
             return f"{count} hits" if len(self.hits) else "no hits"
         return f"{self._current + 1:,} of {count}"
 
-    # From hit to hit
+    # Stepping from hit to hit
 
     def step(self, step: int) -> None:
-        """So many hits on in the direction of the search."""
+        """Go so many hits further in the direction of the search."""
         step *= self._context.take_count()
         self._step(-step if self._backward else step)
 

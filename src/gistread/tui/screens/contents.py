@@ -23,7 +23,7 @@ _ALL_OPEN = 60  # a book with more chapters starts folded, except for the curren
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    index: int  # Of the chapter
+    index: int  # Index of the chapter
     depth: int  # Number of ancestors
     has_children: bool
     is_folded: bool

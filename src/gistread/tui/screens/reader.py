@@ -32,7 +32,7 @@ def need_words(name: str, left: "RemainingWork | None", info: EngineInfo | None)
 
 
 _MORE = "\0more"  # id of the row that lists every method
-_USUAL = {  # Names in plain words for three methods: (name, what it does)
+_USUAL = {  # Three readers by their plain names: (name, what it does)
     "dos": ("Quick", "Reads the passages that fit the question best, and answers."),
     "auto": ("Careful", "Looks again where the first passages do not say; opens pages if the model chooses well."),
     "notes": ("Thorough", "Reads the whole book for the question and takes notes."),

@@ -27,7 +27,7 @@ class Block:
     key: Hashable = None  # Identifies the block. Neighbours with the same key are one for the block cursor.
     start: int | None = None  # Offset of `text` in the book; None for other text
     style: str = "text"  # One of `paint.STYLES`; unknown styles are drawn as text
-    level: int = 0  # Of a heading, from 1; adds the style `heading-1` … `heading-4`
+    level: int = 0  # A heading's level, from 1; adds the style `heading-1` … `heading-4`
     indent: int = 0  # Cells between the rail and the text
     first_indent: int = 0  # Additional cells before the first row of a paragraph
     turnover: int = 0  # Additional cells before a row that continues a line, as in verse

@@ -38,7 +38,7 @@ class Collector:
     # Open marks, outermost first, each with its index in this paragraph or -1.
     _open: list[tuple[InlineMark, int]] = field(default_factory=list)
     _pictures: list[_Picture] = field(default_factory=list)
-    _all_marks: int = 0  # Of all paragraphs so far
+    _all_marks: int = 0  # Marks in all paragraphs so far
 
     def text(self, text: str) -> None:
         self._buffer.append(text if text.isascii() else inline.strip_marks(text))

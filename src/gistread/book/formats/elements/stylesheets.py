@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from gistread.book.model import Style
 
-MOST_CHARACTERS = 1_000_000  # Of a sheet; larger ones are ignored
+MOST_CHARACTERS = 1_000_000  # Larger style sheets are ignored
 
 _COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.DOTALL)
 _OF_A_CLASS = re.compile(r"([a-z][a-z0-9]*)?\.(-?[_a-z][\w-]*)", re.IGNORECASE)

@@ -74,7 +74,7 @@ def in_head(root: etree._Element, name: str) -> Iterator[etree._Element]:
 
 @dataclass(slots=True)
 class _Walker:
-    language: str  # Of the current element
+    language: str  # The current element's
     sheet: StyleSheet
     paragraphs: list[ParsedParagraph] = field(default_factory=list)
     anchors: dict[str, int] = field(default_factory=dict)

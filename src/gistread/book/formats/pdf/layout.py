@@ -21,7 +21,7 @@ class PageLayout:
     """Sizes and distances in points."""
 
     size: float
-    styles: frozenset[Style]  # Of running text; usually none
+    styles: frozenset[Style]  # Styles of running text; usually none
     is_fixed: bool
     leadings: dict[int, float]  # Distance of baselines, by text size in half points
     lefts: tuple[float, ...]  # Common left edges of running text

@@ -29,7 +29,7 @@ class Line:
     left: float
     right: float
     baseline: float
-    size: float  # Of most of its letters
+    size: float  # Font size of most of its letters
     text: str
     cells: tuple[int, ...] = ()  # Indices of the runs after a gap too wide for a space
 

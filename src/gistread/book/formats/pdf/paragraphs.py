@@ -38,7 +38,7 @@ _LONGEST_LABEL = 40
 class Block:
     lines: list[Line]
     kind: ParagraphKind = ParagraphKind.TEXT
-    label: str = ""  # Of a note: its number or sign
+    label: str = ""  # A note's number or sign
     left: float = 0.0
     right: float = 0.0  # Edges of its last column
     keeps_lines: bool = False

@@ -45,7 +45,7 @@ class LoadedModel:
     device: str
     on_gpu: bool = False
     placement: Placement | None = None  # None for an embedding model
-    token_bytes: float = 0.0  # Of a token in the KV cache; 0: unknown, or no KV cache
+    token_bytes: float = 0.0  # Size of a token in the KV cache; 0: unknown, or no KV cache
     cache_files: PromptCacheFiles | None = None
     parallel: int = 8  # Concurrent requests: a guess until the client sends what was measured (`Configure`)
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from gistread.engine.llama.machine import available_bytes
 from gistread.engine.llama.worker.prefix_tree import common_prefix
 
-# Of all states. 2,000 tokens take 46 MB with the starter, 230 MB with a model of 3 billion parameters.
+# All states together. 2,000 tokens take 46 MB with the starter, 230 MB with a model of 3 billion parameters.
 LIMIT_BYTES = 2 * 2**30
 _SHARE = 8  # Limit as a fraction of free memory: one eighth
 _BACKGROUND_RUNS = 8  # Most runs kept for background work, which only continues its last prompts

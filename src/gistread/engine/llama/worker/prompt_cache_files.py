@@ -14,7 +14,7 @@ import numpy as np
 
 from gistread.engine.llama.worker.offload import State
 
-# Of all files. 3,000 tokens take 70 MB with the starter, 350 MB with a model of 3 billion parameters.
+# All files together. 3,000 tokens take 70 MB with the starter, 350 MB with a model of 3 billion parameters.
 LIMIT_BYTES = 2 * 2**30
 LEAST_TOKENS = 256  # Shorter prompts are evaluated fast enough
 

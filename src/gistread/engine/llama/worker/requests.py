@@ -49,7 +49,7 @@ class Request:
     stable: int = 0  # Length in tokens of the beginning worth a prompt cache file
     pin: bool = False
     cache_file_tried: bool = False
-    sequence: int | None = None  # Of the KV cache. None while waiting.
+    sequence: int | None = None  # Sequence of the KV cache; None while waiting
     generated: list[int] = field(default_factory=list)
     reused: int = 0  # Prompt tokens found in the cache
     prefilled: int = 0

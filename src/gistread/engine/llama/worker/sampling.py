@@ -155,7 +155,7 @@ class TextScorer:
 
     @property
     def mean(self) -> float:
-        """Of the natural logarithms of the tokens' probabilities."""
+        """Mean log-probability of the tokens."""
         return float(np.mean(self._logarithms))
 
     def sample(self, context: Context, output: int) -> int:
