@@ -4,8 +4,6 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-import platformdirs
-
 from gistread.atomic_write import make_private
 
 _APP = "gistread"
@@ -99,6 +97,8 @@ class Paths:
 
 
 def default_paths() -> Paths:
+    import platformdirs
+
     def directory(variable: str, fallback: str) -> Path:
         value = os.environ.get(variable, "")
         # The XDG specification says to ignore relative paths.

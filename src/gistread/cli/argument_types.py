@@ -4,8 +4,6 @@ import argparse
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from gistread.readers.registry import METHODS
-
 
 class Bound(NamedTuple):
     """How much of the book an answer may use: the value of `--upto`."""
@@ -35,6 +33,8 @@ def port(text: str) -> int:
 
 
 def readers(text: str) -> tuple[str, ...]:
+    from gistread.readers.registry import METHODS
+
     if text == "all":
         return tuple(METHODS)
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",")))

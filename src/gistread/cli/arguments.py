@@ -4,7 +4,6 @@ import argparse
 from pathlib import Path
 
 from gistread.cli.argument_types import book_name, bound, count, numbers, page_numbers, port, readers, shares
-from gistread.readers.registry import METHODS
 
 # The readers `eval` compares by default: gistread's own, ReadAgent, and three cheap baselines.
 _EVAL_READERS = ("gistread", "readagent-s", "gists", "bm25", "dos")
@@ -33,6 +32,10 @@ def add_index(parser: argparse.ArgumentParser) -> None:
 
 
 def add_ask(parser: argparse.ArgumentParser) -> None:
+    from gistread.readers.registry import METHODS
+
+    summaries = "\n".join(f"  {method.name:13}{method.summary}" for method in METHODS.values())
+    parser.epilog = (parser.epilog or "").replace("{readers}", summaries)
     option = parser.add_argument
     add_book(parser)
     option("question", metavar="QUESTION")
@@ -199,6 +202,7 @@ def add_act(parser: argparse.ArgumentParser) -> None:
 
 def add_eval(parser: argparse.ArgumentParser) -> None:
     from gistread.evaluation.tasks.registry import TASKS
+    from gistread.readers.registry import METHODS
 
     option = parser.add_argument
     option(

@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import json
 import re
 import shutil
 import sys
@@ -68,6 +67,8 @@ def write_json(document: Any) -> None:
     try:
         line = orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:  # A file name may have bytes that are not UTF-8.
+        import json
+
         text = json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n"
         line = _SURROGATE.sub("\ufffd", text).encode()
     write_bytes(line)

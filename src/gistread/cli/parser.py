@@ -1,11 +1,10 @@
 """The command line: commands, options and their help. A first word that is not a command is a book."""
 
 import argparse
-import difflib
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
@@ -13,16 +12,19 @@ from gistread import __version__
 from gistread.cli import arguments
 from gistread.cli.output import write
 from gistread.errors import UsageError
-from gistread.readers.registry import METHODS
+
+_VERSION = f"gistread {__version__}"
 
 
 class _Parser(argparse.ArgumentParser):
     """Reports errors as UsageError, with the closest option for one that does not exist."""
 
     def error(self, message: str) -> NoReturn:
+        from difflib import get_close_matches
+
         hint = f"See `{self.prog} --help`."
         if unknown := re.match(r"unrecognized arguments: (?:[^-]\S* )*(-[^\s=]+)", message):
-            near = difflib.get_close_matches(unknown[1], _options(self), n=1)
+            near = get_close_matches(unknown[1], _options(self), n=1)
             hint = f"Did you mean {near[0]}?" if near else f"{hint} Put -- before a name that begins with a dash."
         raise UsageError(f"{message[:1].upper()}{message[1:]}.", hint)
 
@@ -37,12 +39,23 @@ class _Command:
     default_action: str = ""  # The subcommand to run when none is given
 
 
+@cache
+def _commands() -> dict[str, _Command]:
+    import tomllib
+
+    tables = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
+    return {name: _Command(**table | {"examples": table["examples"].strip()}) for name, table in tables.items()}
+
+
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Parse a command line into `command`, its `module` and options. Raises UsageError, SystemExit after `--help`."""
+    if argv and argv[0] in ("version", "--version", "-V"):  # Answered without reading the table of commands
+        write(_VERSION)
+        raise SystemExit
     argv = _command_first(argv)
-    name = argv[0] if argv and argv[0] in _COMMANDS else ""
+    name = argv[0] if argv and argv[0] in _commands() else ""
     if name:
-        command = _COMMANDS[name]
+        command = _commands()[name]
         parser = _parser(f"gistread {name}", command.summary, command.examples)
         _add_arguments(name, parser)
         if command.default_action:
@@ -67,7 +80,7 @@ def whole_parser() -> argparse.ArgumentParser:
     parser = _main_parser(_EXAMPLES)
     parser.usage = None
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", parser_class=_Parser)
-    for name, command in _COMMANDS.items():
+    for name, command in _commands().items():
         sub = commands.add_parser(
             name,
             help=command.summary,
@@ -84,19 +97,16 @@ def _add_arguments(command: str, parser: argparse.ArgumentParser) -> None:
 
 
 def _command_first(argv: Sequence[str]) -> Sequence[str]:
-    """The same in one form: options stand behind the command, `help` and `version` are options."""
-    match argv:
-        case ["help", *words]:
-            return [*words, "--help"]
-        case ["version"]:
-            return ["--version"]
+    """The same in one form: options stand behind the command, `help` is an option."""
+    if argv[:1] == ["help"]:
+        return [*argv[1:], "--help"]
     with_value = {
         name for action in _main_parser("")._actions if action.nargs is None for name in action.option_strings
     }
     at = 0
     while at < len(argv) and argv[at].startswith("-") and argv[at] not in ("-", "--"):
         at += 2 if argv[at] in with_value else 1
-    if at < len(argv) and argv[at] in _COMMANDS:
+    if at < len(argv) and argv[at] in _commands():
         return [argv[at], *argv[:at], *argv[at + 1 :]]
     return argv
 
@@ -118,7 +128,9 @@ def _with_action(words: Sequence[str], default: str) -> Sequence[str]:
 def _misspelt(argv: Sequence[str]) -> str:
     if not argv or not argv[0].isalpha() or Path(argv[0]).exists():
         return ""
-    return next(iter(difflib.get_close_matches(argv[0], _COMMANDS, n=1)), "")
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(argv[0], _commands(), n=1)), "")
 
 
 def _main_parser(epilog: str) -> _Parser:
@@ -129,7 +141,7 @@ def _main_parser(epilog: str) -> _Parser:
         epilog,
     )
     parser.usage = "gistread [--model MODEL] [--context N] [BOOK]\n       gistread COMMAND …"
-    parser.add_argument("-V", "--version", action="version", version=f"gistread {__version__}")
+    parser.add_argument("-V", "--version", action="version", version=_VERSION)
     arguments.add_session_models(parser)
     return parser
 
@@ -145,8 +157,8 @@ def _parser(program: str, description: str, epilog: str) -> _Parser:
 
 
 def _command_list() -> str:
-    width = max(map(len, _COMMANDS)) + 2
-    lines = "\n".join(f"  {name:{width}}{command.summary}" for name, command in _COMMANDS.items())
+    width = max(map(len, _commands())) + 2
+    lines = "\n".join(f"  {name:{width}}{command.summary}" for name, command in _commands().items())
     hint = "See `gistread help COMMAND`. To open a book named like a command: gistread ./index"
     return f"commands:\n{lines}\n\n{hint}\n\n"
 
@@ -159,10 +171,3 @@ _EXAMPLES = """examples:
   gistread index frankenstein.epub     let the model read it now, without the screen
   gistread ask frankenstein.epub "Who is Justine?"
 """
-
-_READERS = "\n".join(f"  {method.name:13}{method.summary}" for method in METHODS.values())
-_TABLES = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
-_COMMANDS = {
-    name: _Command(**table | {"examples": table["examples"].strip().replace("{readers}", _READERS)})
-    for name, table in _TABLES.items()
-}
