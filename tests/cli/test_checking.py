@@ -70,8 +70,8 @@ def test_json_has_what_was_found(run: Run, tiny: Path, fake: GoodEngine) -> None
     assert (document["model"], document["worth"], document["verdict"]) == ("good", "reading", "good for reading")
     assert (document["right"], document["choices"], document["gists"], document["passages"]) == (6, 6, 2, 2)
     assert set(document) == {
-        *("model", "fingerprint", "worth", "verdict", "choices", "right", "by_place", "ends_turns"),
-        *("questions", "answered_rightly", "passages", "gists", "faults", "seconds"),
+        *("model", "fingerprint", "worth", "verdict", "choices", "right", "right_by_words", "by_place"),
+        *("ends_turns", "questions", "answered_rightly", "passages", "gists", "faults", "seconds"),
     }
 
 

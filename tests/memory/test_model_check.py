@@ -27,7 +27,7 @@ ANYHOW = [(1, 0), (2, 2), (0, 1), (2, 0), (1, 2), (0, 1)]
 
 def rightly(text: str, options: Sequence[str]) -> str:
     """The letter of the line that is right, wherever it stands."""
-    answers = ("two jars of honey", "her brother Karl", "beside the kitchen window")
+    answers = {answer for question, answer, *_ in model_check._QUESTIONS if question in text}
     lines = [line for line in text.splitlines() if line[1:3] == ". " and line[3:] in answers]
     return lines[0][0]
 
@@ -69,6 +69,16 @@ async def test_one_that_takes_the_first_option_and_loops_is_told_in_words() -> N
     assert verdict.chosen == 2
     assert verdict.gists == 0
     assert verdict.faults
+
+
+async def test_a_model_that_only_chooses_by_words_is_said_to() -> None:
+    def by_words(text: str, options: Sequence[str]) -> int:
+        answers = {answer.lower() for question, answer, *_ in model_check._QUESTIONS if question in text}
+        return next((at for at, option in enumerate(options) if option.lower().rstrip(".") in answers), 0)
+
+    verdict = await check_model(FakeEngine(says=good, chooses=by_words))
+    assert verdict.line == "its gists are good; it chooses by the words of an option, not by its letter"
+    assert (verdict.chosen, verdict.by_words, verdict.is_reliable) == (2, 6, False)
 
 
 async def test_one_that_says_nothing_cannot_be_used() -> None:

@@ -76,8 +76,9 @@ def _rows(result: CheckResult, info: EngineInfo | None) -> list[tuple[str, str]]
     if not result.choices:
         return []
     faults = f" ({'; '.join(result.faults)})" if result.faults else ""
+    by_words = f" by letter, {result.by_words} by the words of the options" if result.by_words else ""
     rows = [
-        ("choices", f"{result.chosen} of {result.choices} right"),
+        ("choices", f"{result.chosen} of {result.choices} right{by_words}"),
         ("answers", f"{result.answered} of {result.questions} where the text has one, and only there"),
         ("turns", "end by themselves" if result.ends_turns else "run on, or contain marks of the chat template"),
         ("gists", f"{result.gists} of {result.passages} in its own words{faults}"),
@@ -99,6 +100,7 @@ def result_document(result: CheckResult) -> Json:
         "choices": result.choices,
         "right": result.chosen,
         "by_place": result.by_place,
+        "right_by_words": result.by_words,
         "questions": result.questions,
         "answered_rightly": result.answered,
         "ends_turns": result.ends_turns,

@@ -11,7 +11,7 @@ import orjson
 
 from gistread.atomic_write import make_folder, replace_file
 
-FORMAT = 2
+FORMAT = 3
 RIGHT = 0.75  # Share of right choices (a third by chance) and answers (half) of a model that passes
 _MAX_ENTRIES = 200  # The oldest are dropped first
 
@@ -32,6 +32,7 @@ class CheckResult:
     chosen: int = 0  # Right choices, of `choices`
     choices: int = 0
     by_place: bool = False  # It chose by the position of the option
+    by_words: int = 0  # Right choices by the likelihood of an option's words; tried only if letters failed
     answered: int = 0  # Questions answered where the text has the answer, and only there, of `questions`
     questions: int = 0
     ends_turns: bool = True  # Its text ends by itself and contains nothing of its chat template

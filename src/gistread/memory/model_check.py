@@ -1,7 +1,7 @@
 """Checks whether a model is good enough to read with: a bad one never fails visibly (D3, D6).
 
-It chooses among options in two orders, answers questions that the text may not answer, writes one sentence, and gists
-passages of the sample story under the usual guard.
+It chooses among options by letter and, if that fails, by the likelihood of their words. It answers questions that the
+text may not answer, writes one sentence, and gists passages of the sample story under the usual guard.
 """
 
 import asyncio
@@ -9,7 +9,7 @@ import contextlib
 import re
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from gistread import prompts
 from gistread.book.normalise import count_words
@@ -44,6 +44,9 @@ _QUESTIONS = (
     ("What did Ines sell?", "two jars of honey", "a blue tin", "the roof of the shed"),
     ("Who helped her on Tuesday?", "her brother Karl", "the doctor", "nobody at all"),
     ("Where does the key hang?", "beside the kitchen window", "behind the mill", "on the roof"),
+    ("Where does Ines keep her bees?", "behind the mill", "in the kitchen", "in a blue tin"),
+    ("What was the weather on Tuesday?", "it rained", "it snowed", "the sun shone"),
+    ("Who bought the honey?", "the doctor", "the miller", "her brother Karl"),
 )
 _UNANSWERED = ("What did the king eat?", "Why did the giant run away?", "What was the name of the ship?")
 _NOT_SAID = re.compile(r"\b(?:does|do|did)(?: not|n['’]t) (?:\w+ly )?(?:say|tell|mention|state|specify)", re.I)
@@ -58,7 +61,8 @@ async def check_model(engine: Engine, priority: Priority = Priority.BACKGROUND) 
     began = time.monotonic()
     try:
         async with asyncio.timeout(TIME_LIMIT_S):
-            chosen = await _choose(engine, priority)
+            chosen = await _choose_by_letter(engine, priority)
+            by_words = 0 if _passes(_right(chosen), len(chosen)) else await _choose_by_words(engine, priority)
             answered = await _answer(engine, priority)
             turn = await engine.complete(_asked("check_turn", text=_TEXT), Sampling(_TURN_TOKENS), priority)
             gisted = await _shorten(engine, priority)
@@ -68,7 +72,7 @@ async def check_model(engine: Engine, priority: Priority = Priority.BACKGROUND) 
             "It is checked again at its next start, or with `gistread models check`.",
         ) from None
     seconds = time.monotonic() - began
-    return assess(chosen, answered, turn, gisted, seconds, has_template=engine.info.has_template)
+    return assess(chosen, answered, turn, gisted, seconds, by_words=by_words, has_template=engine.info.has_template)
 
 
 async def check_answering(engine: Engine, priority: Priority = Priority.INTERACTIVE) -> CheckResult | None:
@@ -76,10 +80,9 @@ async def check_answering(engine: Engine, priority: Priority = Priority.INTERACT
     chosen, answered = list[tuple[int, int]](), list[bool]()
     with contextlib.suppress(TimeoutError, EngineError):
         async with asyncio.timeout(BRIEF_LIMIT_S):
-            chosen = await _choose(engine, priority)
+            chosen = await _choose_by_letter(engine, priority)
             answered = await _answer(engine, priority)
-    right = sum(place == wanted for place, wanted in chosen)
-    counts = CheckResult(Worth.SOME, "", right, len(chosen), answered=sum(answered), questions=len(answered))
+    counts = CheckResult(Worth.SOME, "", _right(chosen), len(chosen), answered=sum(answered), questions=len(answered))
     return counts if chosen else None
 
 
@@ -90,15 +93,17 @@ def assess(
     gisted: Sequence[GistResult],
     seconds: float = 0.0,
     *,
+    by_words: int = 0,
     has_template: bool = True,
 ) -> CheckResult:
-    """The result, from (chosen, right) positions, whether absence was told where it is so, and gists."""
-    right = sum(place == wanted for place, wanted in chosen)
+    """The result, from (chosen, right) positions, right choices `by_words`, whether absence was said, and gists."""
+    right = _right(chosen)
     commonest = Counter(place for place, _ in chosen).most_common(1)[0][1]
     ends_turns = turn.finish == "end" and not _MARKS.search(turn.text)
     own = sum(one.gist.source is GistSource.MODEL for one in gisted)
     faults = [fault for one in gisted if one.gist.source is not GistSource.MODEL for fault in one.faults]
-    chooses = right >= RIGHT * len(chosen)
+    chooses = _passes(right, len(chosen))
+    chooses_by_words = _passes(by_words, len(chosen))
     by_place = not chooses and commonest >= _SAME_POSITION * len(chosen)
     if not turn.text.strip() and not own:
         worth, said = Worth.NONE, ["cannot be used: it writes nothing"]
@@ -110,11 +115,13 @@ def assess(
     else:
         worth, said = Worth.READING, ["good for reading"]
     if worth is not Worth.NONE:
-        if by_place:
+        if chooses_by_words:
+            said.append("it chooses by the words of an option, not by its letter")
+        elif by_place:
             said.append("it chooses by the position of an option, not by its content")
         elif not chooses:
             said.append("it chooses little better than by chance")
-        if sum(answered) < RIGHT * len(answered):
+        if not _passes(sum(answered), len(answered)):
             said.append("it cannot tell whether the text has an answer")
         if not ends_turns:
             said.append("its answers do not end by themselves")
@@ -130,6 +137,7 @@ def assess(
         answered=sum(answered),
         questions=len(answered),
         by_place=by_place,
+        by_words=by_words,
         ends_turns=ends_turns,
         gists=own,
         passages=len(gisted),
@@ -138,23 +146,49 @@ def assess(
     )
 
 
-async def _choose(engine: Engine, priority: Priority) -> list[tuple[int, int]]:
-    """The position chosen and the right position, for every question in two orders."""
+def _right(chosen: Sequence[tuple[int, int]]) -> int:
+    return sum(place == wanted for place, wanted in chosen)
+
+
+def _passes(right: int, asked: int) -> bool:
+    return right >= RIGHT * asked
+
+
+def _questions() -> Iterator[tuple[str, list[str], int]]:
+    """Each question, its options, and the index of the right one, which is equally often at each position."""
+    for number, (question, answer, *lines) in enumerate(_QUESTIONS):
+        right = number % len(_LETTERS)
+        lines.insert(right, answer)
+        yield question, lines, right
+
+
+async def _choose_by_letter(engine: Engine, priority: Priority) -> list[tuple[int, int]]:
+    """The position chosen and the right position, for each question."""
     chosen: list[tuple[int, int]] = []
-    for number, (question, right, *lines) in enumerate(_QUESTIONS):
-        lines.insert(number % len(_LETTERS), right)
-        # Rotated by one, so that the right option is twice at each position.
-        for order in (lines, [*lines[1:], lines[0]]):
-            options = "\n".join(f"{letter}. {line}" for letter, line in zip(_LETTERS, order, strict=True))
-            prompt = _asked("check_choice", text=_TEXT, question=question, options=options)
-            choice = await engine.choose(prompt, list(_LETTERS), priority)
-            chosen.append((choice.index, order.index(right)))
+    for question, lines, right in _questions():
+        options = "\n".join(f"{letter}. {line}" for letter, line in zip(_LETTERS, lines, strict=True))
+        prompt = _asked("check_choice", text=_TEXT, question=question, options=options)
+        choice = await engine.choose(prompt, list(_LETTERS), priority)
+        chosen.append((choice.index, right))
     return chosen
+
+
+async def _choose_by_words(engine: Engine, priority: Priority) -> int:
+    """How many of the questions the model answers with the right option, the likeliest in its own words."""
+    task = prompts.load("task_answer_always").text
+    count = 0
+    for question, lines, right in _questions():
+        prompt = _asked("answer_passages", text=_TEXT, question=question, task=task)
+        choice = await engine.choose_likeliest(prompt, [f"{line[0].upper()}{line[1:]}." for line in lines], priority)
+        count += choice.index == right
+    return count
 
 
 async def _answer(engine: Engine, priority: Priority) -> list[bool]:
     """Whether each question was answered if, and only if, the text has the answer."""
-    asked = [(question, True) for question, *_ in _QUESTIONS] + [(question, False) for question in _UNANSWERED]
+    asked = [(question, True) for question, *_ in _QUESTIONS[: len(_UNANSWERED)]] + [
+        (question, False) for question in _UNANSWERED
+    ]
     task = prompts.load("task_answer").text
     said = await asyncio.gather(
         *(
