@@ -34,6 +34,11 @@ class ReadingPlace:
     read: tuple[tuple[int, int], ...] = ()  # (start, end) of each part that was read, sorted
     behind: tuple[int, ...] = ()  # Places before the last jumps, to go back to
 
+    @property
+    def furthest(self) -> int:
+        """End of the last part that was read, the position included."""
+        return max([self.offset, *(end for _, end in self.read)])
+
 
 @dataclass(frozen=True, slots=True)
 class ReadingAlong:
@@ -136,6 +141,13 @@ class UserData:
     def set_zoom(self, sha256: str, level: str) -> None:
         self._append(sha256, {"kind": "zoom", "level": level})
 
+    def whole_book(self, sha256: str) -> bool | None:
+        """Whether questions may draw on the whole book; None if never chosen."""
+        return _last(self._read(sha256), "bound").get("whole")
+
+    def set_whole_book(self, sha256: str, whole: bool) -> None:
+        self._append(sha256, {"kind": "bound", "whole": whole})
+
     def reading_along(self, sha256: str) -> ReadingAlong | None:
         """What was chosen last for this book; None if nothing was."""
         last = _last(self._read(sha256), "reading")
@@ -221,6 +233,7 @@ _FIELDS = {
     "opened": {"title", "authors", "path", "length", "at"},
     "position": {"offset"},
     "zoom": {"level"},
+    "bound": {"whole"},
     "reading": {"model", "along"},
     "question": {"question", "answer", "found", "citations", "lookups", "reader", "model", "asked_at"},
 }

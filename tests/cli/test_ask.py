@@ -6,14 +6,13 @@ from pathlib import Path
 import pytest
 
 from gistread.book.open import open_book
-from gistread.cli.argument_types import Bound
-from gistread.cli.ask import offset_of
 from gistread.cli.model_check import check_results
 from gistread.errors import ExitStatus, UsageError
 from gistread.memory.check_results import CheckResult, Worth
 from gistread.memory.model import GistMemory
 from gistread.memory.store import MemoryStore
 from gistread.paths import default_paths
+from gistread.readers.bound import Bound, offset_of
 from gistread.user_data import UserData
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
@@ -47,7 +46,7 @@ def test_json_is_one_document_with_the_shape_of_the_design(run: Run, indexed: Pa
     document = run("ask", indexed, QUESTION, "--json").json
     assert set(document) == {
         *("answer", "choice", "found", "citations", "lookups", "steps", "reader", "model", "memory", "usage"),
-        *("compression_rate", "context_tokens", "seen", "quoted", "statements"),
+        *("compression_rate", "context_tokens", "seen", "quoted", "statements", "upto"),
     }
     assert "stairs" in document["answer"]
     assert document["reader"] == "readagent-s"
@@ -108,13 +107,39 @@ def test_nothing_past_the_bound_reaches_the_model(run: Run, indexed: Path, engin
 
 def test_the_bound_means_what_was_typed(indexed: Path) -> None:
     memory = memory_of(indexed)
-    length = len(memory.book.text)
-    assert offset_of(Bound("offset", 100), memory) == 100
-    assert offset_of(Bound("offset", 10**9), memory) == length
-    assert offset_of(Bound("percent", 50), memory) == length // 2
-    assert offset_of(Bound("page", 2), memory) == memory.entry(2).page.end
-    with pytest.raises(UsageError):
-        offset_of(Bound("page", 1000), memory)
+    book = memory.book
+    length = len(book.text)
+    assert offset_of(Bound("offset", 100), memory, 0) == 100
+    assert offset_of(Bound("offset", 10**9), memory, 0) == length
+    assert offset_of(Bound("percent", 50.0), memory, 0) == length // 2
+    assert offset_of(Bound("page", 2), memory, 0) == memory.entry(2).page.end
+    assert offset_of(Bound("chapter", 2), memory, 0) == book.chapters[1].end
+    assert offset_of(Bound("chapter", "the storm"), memory, 0) == book.chapters[1].end
+    assert offset_of(Bound("here"), memory, 77) == 77
+    assert offset_of(Bound("all"), memory, 77) is None
+    for unknown in (Bound("page", 1000), Bound("chapter", 9), Bound("chapter", "The Ship")):
+        with pytest.raises(UsageError):
+            offset_of(unknown, memory, 0)
+
+
+def test_an_answer_stops_at_the_furthest_place_read_unless_told_otherwise(
+    run: Run, indexed: Path, engine: FakeEngine
+) -> None:
+    book, user_data = open_book(indexed), UserData(default_paths().books)
+
+    def shows_the_storm(*words: str) -> bool:
+        engine.calls.clear()
+        assert run("ask", indexed, QUESTION, *words).status == ExitStatus.DONE
+        return any("The Storm" in call.text for call in engine.calls)
+
+    assert shows_the_storm()  # It has not been read on screen.
+    user_data.set_position(book.sha256, 0, read=[(0, book.text.index("The Storm"))])
+    assert not shows_the_storm()
+    assert "up to your place" in run("ask", indexed, QUESTION).err
+    assert shows_the_storm("--upto", "all")
+    user_data.set_whole_book(book.sha256, True)
+    assert shows_the_storm()
+    assert not shows_the_storm("--upto", "here")
 
 
 def test_the_question_is_kept_with_the_persons_own(run: Run, indexed: Path) -> None:

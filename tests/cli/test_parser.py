@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from gistread.cli.argument_types import Bound
 from gistread.cli.parser import parse
 from gistread.errors import ExitStatus
+from gistread.readers.bound import Bound, parse_bound
 from tests.cli.conftest import Run
 
 
@@ -39,10 +39,14 @@ def test_a_first_word_is_a_command_or_a_book(words: list[str], command: str, boo
         ("40%", Bound("percent", 40)),
         ("12.5%", Bound("percent", 12.5)),
         ("page:12", Bound("page", 12)),
+        ("chapter:3", Bound("chapter", 3)),
+        ("chapter:The Storm", Bound("chapter", "The Storm")),
+        ("here", Bound("here")),
+        ("all", Bound("all")),
     ],
 )
-def test_upto_takes_an_offset_a_share_or_a_page(text: str, bound: Bound) -> None:
-    assert parse(["ask", "b", "q", "--upto", text]).upto == bound
+def test_upto_takes_an_offset_a_share_a_page_or_a_chapter(text: str, bound: Bound) -> None:
+    assert parse_bound(parse(["ask", "b", "q", "--upto", text]).upto) == bound
 
 
 def test_expand_takes_page_numbers() -> None:
@@ -53,7 +57,7 @@ def test_expand_takes_page_numbers() -> None:
     ("words", "said"),
     [
         (["ask", "b", "q", "--upto", bound], "not a place in a book")
-        for bound in ("", "x", "-3", "101%", "%", "nan%", "inf%", "page:0", "page:x", "1.5", "12 %%")
+        for bound in ("", "x", "-3", "101%", "%", "nan%", "inf%", "page:0", "page:x", "chapter:", "1.5", "12 %%")
     ]
     + [
         (["ask", "b", "q", "--expand", pages], "not a list of page numbers")

@@ -30,7 +30,7 @@ def test_the_compression_rate_is_the_papers() -> None:
 def test_pages_past_the_bound_are_absent() -> None:
     memory = make_memory()
     bound = memory.entry(2).page.end
-    told = memory.until(bound)
+    told = memory.upto(bound)
     assert [entry.page.number for entry in told.entries] == [1, 2]
     assert told.complete
 
@@ -38,7 +38,7 @@ def test_pages_past_the_bound_are_absent() -> None:
 def test_nothing_past_the_bound_can_be_reached_from_it() -> None:
     memory = make_memory()
     bound = memory.entry(2).page.start + 60
-    told = memory.until(bound)
+    told = memory.upto(bound)
     assert told.book.text == memory.book.text[:bound]
     assert max(p.end for p in told.book.paragraphs) <= bound
     assert max(c.end for c in told.book.chapters) <= bound
@@ -49,7 +49,7 @@ def test_a_page_across_the_bound_is_cut_at_it_and_its_gist_left_out() -> None:
     memory = make_memory()
     page = memory.entry(2).page
     bound = page.start + 60
-    cut = memory.until(bound).entry(2)
+    cut = memory.upto(bound).entry(2)
     assert (cut.page.start, cut.page.end) == (page.start, bound)
     assert cut.page.words == count_words(memory.book.text[page.start : bound])
     assert "gist2" not in cut.gist.text
@@ -58,17 +58,17 @@ def test_a_page_across_the_bound_is_cut_at_it_and_its_gist_left_out() -> None:
 
 
 def test_at_the_very_beginning_nothing_can_be_told() -> None:
-    assert make_memory().until(0).entries == []
+    assert make_memory().upto(0).entries == []
 
 
 def test_past_the_end_everything_can() -> None:
     memory = make_memory()
-    assert memory.until(10**9).entries == memory.entries
+    assert memory.upto(10**9).entries == memory.entries
 
 
 def test_a_bound_past_what_the_model_has_read_tells_what_it_has_read() -> None:
     memory = make_memory(4, read=2)
-    told = memory.until(memory.book.chapters[2].end)
+    told = memory.upto(memory.book.chapters[2].end)
     assert [entry.page.number for entry in told.entries] == [1, 2]
     assert not told.complete
 

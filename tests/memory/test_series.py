@@ -300,7 +300,7 @@ async def test_the_volumes_stand_at_the_top_of_its_tree(store: MemoryStore) -> N
 async def test_what_is_not_read_cannot_be_told_nor_what_a_volume_is_called(store: MemoryStore) -> None:
     memory = await read(store, SAGA, engine())
     bound = SAGA.volumes[1].start + 300
-    known = memory.until(bound)
+    known = memory.upto(bound)
     assert len(known.book.text) == bound
     assert "Volume" not in known.book.text
     assert not any("Volume" in entry.gist.text for entry in known.entries)

@@ -104,7 +104,7 @@ async def test_a_page_cut_at_the_spoiler_bound_has_vectors_of_what_is_left() -> 
     page = memory.entry(3).page
     bound = page.start + 120
     fake = FakeEmbedder()
-    vectors = await vectors_of(memory.until(bound), fake)
+    vectors = await vectors_of(memory.upto(bound), fake)
     assert max(vectors.pages) == 3
     assert max(end for _, end in vectors.places) <= bound
     assert not any(FACTS[4] in text for text in fake.documents)

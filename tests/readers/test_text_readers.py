@@ -189,7 +189,7 @@ async def test_nothing_past_the_spoiler_bound_reaches_the_model() -> None:
     bound = memory.entry(5).page.start
     for name in METHODS:
         fake = engine()
-        await ask(name, fake, memory.until(bound))
+        await ask(name, fake, memory.upto(bound))
         assert not any(fact in call.text for fact in FACTS[4:] for call in fake.calls), name
 
 

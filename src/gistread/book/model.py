@@ -7,7 +7,7 @@ only where the author ended a line (verse, tables); there are no other control c
 import hashlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from itertools import islice
@@ -188,3 +188,25 @@ class Book:
         """Title of the chapter at `offset`, prefixed with that of its volume."""
         titles = (self.volume_title(offset), self.chapters[self.chapter_index(offset)].title)
         return " · ".join(dict.fromkeys(title for title in titles if title))
+
+    def upto(self, offset: int) -> "Book":
+        """The book as it is known to someone who has read up to `offset`: without title and authors, and without marks.
+
+        In a series, numbers replace the titles of volumes.
+        """
+        offset = max(0, min(offset, len(self.text)))
+        text = self.text[:offset]
+        volumes = [replace(one, title="", end=min(one.end, offset)) for one in self.volumes if one.heading < offset]
+        for number, (volume, known) in enumerate(zip(self.volumes, volumes, strict=False), start=1):
+            length = len(volume.title)
+            text = text[: known.heading] + str(number).ljust(length)[:length] + text[known.heading + length :]
+        chapters = (one for one in self.chapters if one.start < offset or not one.start)
+        return Book(
+            text=text[:offset],
+            title="",
+            paragraphs=tuple(replace(p, end=min(p.end, offset)) for p in self.paragraphs if p.start < offset),
+            chapters=tuple(replace(one, end=min(one.end, offset)) for one in chapters),
+            language=self.language,
+            source_format=self.source_format,
+            volumes=tuple(volumes),
+        )

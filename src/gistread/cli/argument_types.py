@@ -2,14 +2,8 @@
 
 import argparse
 from collections.abc import Callable
-from typing import Literal, NamedTuple
 
-
-class Bound(NamedTuple):
-    """How much of the book an answer may use: the value of `--upto`."""
-
-    unit: Literal["offset", "percent", "page"]
-    value: float
+from gistread.readers.bound import parse_bound
 
 
 def count(least: int) -> Callable[[str], int]:
@@ -65,16 +59,9 @@ def page_numbers(text: str) -> tuple[int, ...]:
     return tuple(sorted({int(part) for part in parts}))
 
 
-def bound(text: str) -> Bound:
+def bound(text: str) -> str:
     try:
-        if text.endswith("%"):
-            found = Bound("percent", float(text.removesuffix("%")))
-        elif text.startswith("page:"):
-            found = Bound("page", int(text.removeprefix("page:")))
-        else:
-            found = Bound("offset", int(text))
-    except ValueError:
-        found = Bound("offset", -1)
-    if not found.value >= (found.unit == "page") or (found.unit == "percent" and found.value > 100):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a place in a book such as 5000, 40% or page:12")
-    return found
+        parse_bound(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text

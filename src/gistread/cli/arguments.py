@@ -48,7 +48,8 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
         "--upto",
         type=bound,
         metavar="PLACE",
-        help="use the book only up to here: an offset, a percentage such as 40%%, or page:N",
+        help="use the book only up to here: 40%%, page:N, chapter:N, chapter:TITLE, an offset, here (where you read)"
+        ", or all (default: here in fiction, once you have read some of it on screen)",
     )
     option("--index", action="store_true", help="read the book to its end first")
     add_reading(parser).add_argument("--for-question", action="store_true", help="use gists written for this question")

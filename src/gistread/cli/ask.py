@@ -9,7 +9,6 @@ from pathlib import Path
 
 from gistread.book.model import Book
 from gistread.cli import memories
-from gistread.cli.argument_types import Bound
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json, ask_document, reader_document, step_document
 from gistread.cli.loading import choose_embedding_model
@@ -30,6 +29,7 @@ from gistread.readers.choices import with_options
 from gistread.readers.registry import DEFAULT_READER, METHODS
 from gistread.readers.text import describe, unsupported
 from gistread.session.answer import saved_question
+from gistread.session.session import Session
 from gistread.user_data import UserData, mark_unsupported
 
 
@@ -92,15 +92,15 @@ async def _ask(
                 await session.use_memory(header)
             memory = session.memory or GistMemory(book, PAGE_SIZES["quality"], "")
             pinned = _existing(arguments.expand, memory)
-            until = None if arguments.upto is None else offset_of(arguments.upto, memory)
+            upto = session.offset_of(arguments.upto) if arguments.upto else _usual_bound(session)
             choices = tuple(arguments.choice)
-            events = session.stream_answer(arguments.question, pinned=pinned, until=until, choices=choices)
+            events = session.stream_answer(arguments.question, pinned=pinned, upto=upto, choices=choices)
             async with aclosing(events):
                 reader, steps, answered = await _show_events(events, book, config.reader, arguments, line)
             info = session.asking_info
             assert info is not None
-            if until is not None:
-                memory = memory.until(until)
+            if upto is not None:
+                memory = memory.upto(upto)
             if arguments.json:
                 write_json(ask_document(reader, info, memory, steps, answered))
             made_by = memory.model_name if memory.entries else ""
@@ -113,17 +113,15 @@ async def _ask(
                 say(f"Note: the question could not be saved: {error.message}")
 
 
-def offset_of(bound: Bound, memory: GistMemory) -> int:
-    """The offset that `--upto` means. Raises UsageError for a page that has not been read."""
-    length = len(memory.book.text)
-    match bound.unit:
-        case "offset":
-            return min(int(bound.value), length)
-        case "percent":
-            return int(length * bound.value / 100)
-        case "page":
-            (number,) = _existing((int(bound.value),), memory)
-            return memory.entry(number).page.end
+def _usual_bound(session: Session) -> int | None:
+    try:
+        usual = session.usual_bound()
+    except StorageError as error:
+        say(f"Note: {error.message}")
+        return None
+    if usual is not None:
+        say("Asked over the book up to your place; `--upto all` asks the whole book.")
+    return usual
 
 
 def _existing(numbers: tuple[int, ...], memory: GistMemory) -> set[int]:

@@ -48,6 +48,7 @@ def ask_document(
         "compression_rate": _rate(answered.compression_rate),
         "context_tokens": answered.context_tokens,
         "seen": answered.seen,
+        "upto": len(memory.book.text) if memory.bound_share < 1 else None,
         "reader": reader,
         "model": {"name": model.name, "fingerprint": model.fingerprint},
         "memory": {"model": memory.model_name, **_focus(memory.focus)} if memory.entries else None,

@@ -95,6 +95,7 @@ class GistMemory:
     derived: DerivedRecords = field(default_factory=DerivedRecords)
     method: ReadingMethod = CAREFUL
     focus: GistFocus = DEFAULT_FOCUS
+    bound_share: float = 1.0  # Share of the whole book in front of the spoiler bound
 
     @property
     def read_until(self) -> int:
@@ -145,42 +146,26 @@ class GistMemory:
         context = sum(entry.page.words if entry.page.number in opened else entry.gist.words for entry in self.entries)
         return 100.0 * (1.0 - context / read)
 
-    def until(self, offset: int) -> "GistMemory":
-        """The memory up to the spoiler bound `offset` (D8).
+    def upto(self, offset: int) -> "GistMemory":
+        """The memory up to the spoiler bound `offset`, the only thing that readers get of a bounded book (D8).
 
-        It contains nothing of the book past `offset`, nor title and author, by which a model could recall the rest;
-        in a series, numbers replace the titles of volumes. A page across the bound is cut there, and sentences of what
-        is left replace its gist. Offsets stay those of the whole book.
+        It has nothing of the book past `offset`: no text, no gist, no summary, nor title and author, by which a model
+        could recall the rest; in a series, numbers replace the titles of volumes. A page across the bound is cut there,
+        and sentences of what is left replace its gist. Offsets stay those of the whole book.
         """
-        offset = max(0, min(offset, len(self.book.text)))
-        book = _book_until(self.book, offset)
-        entries = [_untitled(book, entry) for entry in self.entries if entry.page.end <= offset]
-        cut = self.page_at(offset)
-        if cut is not None and self.book.text[cut.start : offset].strip():
-            page = replace(cut, end=offset, words=count_words(book.text[cut.start : offset]))
-            gist = extract(book.text[page.start : page.end].strip(), CUT_PAGE_WORDS, self.focus.task)
+        book = self.book.upto(offset)
+        bound = len(book.text)
+        entries = [_untitled(book, entry) for entry in self.entries if entry.page.end <= bound]
+        cut = self.page_at(bound)
+        if cut is not None and (text := book.text[cut.start :].strip()):
+            page = replace(cut, end=bound, words=count_words(text))
+            gist = extract(text, CUT_PAGE_WORDS, self.focus.task)
             entries.append(MemoryEntry(page, Gist(gist, count_words(gist), GistSource.EXTRACTIVE)))
-        return replace(self, book=book, entries=entries)
+        share = self.bound_share * bound / max(1, len(self.book.text))
+        return replace(self, book=book, entries=entries, bound_share=share)
 
 
 CUT_PAGE_WORDS = 80  # Length of the gist of a page cut at the spoiler bound
-
-
-def _book_until(book: Book, offset: int) -> Book:
-    text = book.text[:offset]
-    volumes = tuple(replace(one, title="", end=min(one.end, offset)) for one in book.volumes if one.heading < offset)
-    for number, volume in enumerate(volumes, start=1):
-        length = len(book.volumes[number - 1].title)
-        text = text[: volume.heading] + str(number).ljust(length)[:length] + text[volume.heading + length :]
-    return Book(
-        text=text[:offset],
-        title="",
-        paragraphs=tuple(replace(p, end=min(p.end, offset)) for p in book.paragraphs if p.start < offset),
-        chapters=tuple(replace(c, end=min(c.end, offset)) for c in book.chapters if c.start < offset or not c.start),
-        language=book.language,
-        source_format=book.source_format,
-        volumes=volumes,
-    )
 
 
 def _untitled(book: Book, entry: MemoryEntry) -> MemoryEntry:

@@ -13,6 +13,7 @@ from gistread.readers.answering import repeats_prompt, says_not_found
 from gistread.readers.events import Answered, Citation, ReaderEvent, Started, Steering, Stopped, StopReason
 from gistread.readers.protocol import Reader, ReaderOptions
 from gistread.readers.support import check, sentences_of
+from gistread.readers.text import upto
 from gistread.search.ranked import Relevance
 
 QUOTED = "The model gave no usable answer. The passages closest to the question:"
@@ -28,7 +29,7 @@ async def checked(
     async with aclosing(events):
         async for event in events:
             if isinstance(event, Started):
-                started = event
+                event = started = replace(event, bound_share=memory.bound_share)
             if isinstance(event, Answered) and started and event.choice is None and not _nothing_read(started):
                 yield await asyncio.to_thread(checked_answer, event, question, memory, started, options)
             else:
@@ -58,18 +59,19 @@ def checked_answer(
 
 
 def not_found_text(answered: Answered, memory: GistMemory, started: Started) -> str:
+    bound = upto(started)
     if started.share_shown is not None:
         length = len(memory.book.text.strip())
         share = sum(end - start for start, end in answered.seen) / max(1, length)
         if not answered.seen or share > 0.99:
-            return "Not found in the text that was looked at."
-        return f"Not found in the passages that were looked at ({max(0.01, share):.0%} of the text)."
+            return f"Not found in the text that was looked at{bound}."
+        return f"Not found in the passages that were looked at ({max(0.01, share):.0%} of the text{bound})."
     if not started.complete:
-        return f"Not in the pages read so far ({started.pages_read} of about {started.pages_total})."
+        return f"Not in the pages read so far ({started.pages_read} of about {started.pages_total}{bound})."
     pages = answered.expanded or answered.lookups
     if not pages:
-        return "Not found in the memory; no page was opened."
-    return f"Not found in the memory, nor in the pages that were looked at: {', '.join(map(str, pages))}."
+        return f"Not found in the memory{bound}; no page was opened."
+    return f"Not found in the memory{bound}, nor in the pages that were looked at: {', '.join(map(str, pages))}."
 
 
 def _nothing_read(started: Started) -> bool:

@@ -42,6 +42,7 @@ class Started:
     told: tuple[SegmentLevel, ...] = ()
     share_shown: float | None = None  # For readers of the book's own text, the share of it shown, from 0 to 1
     choice: str = ""  # Which method the reader `auto` chose and why, for people
+    bound_share: float = 1.0  # Share of the book in front of the spoiler bound; the figures above are of that part
 
 
 @dataclass(frozen=True, slots=True)

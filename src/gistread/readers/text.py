@@ -69,14 +69,24 @@ def describe_unfit(event: events.Unfit) -> str:
     return f"page {event.page} is too long for the model's window or the budget: read up to {event.shown:.0%} of it"
 
 
+def upto(started: events.Started) -> str:
+    """` up to 12% of the book`, where the spoiler bound is; empty without one."""
+    return f" up to {_share(started.bound_share)} of the book" if started.bound_share < 1 else ""
+
+
 def _scope(started: events.Started) -> str:
     lines = [started.choice] if started.choice else []
+    bound = upto(started)
     if started.share_shown is not None:
-        if started.share_shown != 1:
-            lines.append(f"The model sees {_share(started.share_shown)} of the book's text.")
+        if started.share_shown != 1 or bound:
+            text = f"the text{bound}" if bound else "the book's text"
+            lines.append(f"The model sees {_share(started.share_shown)} of {text}.")
         return "\n".join(lines)
     if not started.complete:
-        lines.append(f"Asked over what has been read: {started.pages_read} of about {started.pages_total} pages.")
+        pages = f"{started.pages_read} of about {started.pages_total} pages"
+        lines.append(f"Asked over what has been read: {pages}{bound}.")
+    elif bound:
+        lines.append(f"Asked over the pages{bound}.")
     if started.told:
         lines.append(describe_segments(started.told))
     return "\n".join(lines)

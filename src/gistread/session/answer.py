@@ -72,7 +72,7 @@ class Question:
     text: str
     reader: str
     steering: steps.Steering = field(default_factory=steps.Steering)
-    until: int | None = None  # Offset in the book; the model sees no text after it
+    upto: int | None = None  # Offset in the book; the model sees no text after it
     choices: tuple[str, ...] = ()
     state: AskingState = AskingState.WAITING
     admitted: bool = False  # Its model and memory are ready, or being loaded for it

@@ -381,8 +381,8 @@ class Core:
     async def _answer(self) -> None:
         question, memory = self.question, self.memory or GistMemory(self.book, PAGE_SIZES["quality"], "")
         assert question is not None
-        if question.until is not None:
-            memory = memory.until(question.until)
+        if question.upto is not None:
+            memory = memory.upto(question.upto)
         engine = await self.models.load_asking()
         self.tell(told.QuestionStarted(engine.info.name, memory.model_name if memory.entries else ""))
         result = await self.checks.for_answer(engine, lambda: question.enter(told.AskingState.CHECK, self.tell))

@@ -48,16 +48,16 @@ class SyncSession:
         return self._iterate(self._session.stream_reading())
 
     def ask(
-        self, question: str, *, pinned: Iterable[int] = (), until: int | None = None, choices: tuple[str, ...] = ()
+        self, question: str, *, pinned: Iterable[int] = (), upto: int | str | None = None, choices: tuple[str, ...] = ()
     ) -> Answer:
         """Answer from the pages read so far. Raises GistreadError."""
-        return self._run(self._session.ask(question, pinned=pinned, until=until, choices=choices))
+        return self._run(self._session.ask(question, pinned=pinned, upto=upto, choices=choices))
 
     def stream_answer(
-        self, question: str, *, pinned: Iterable[int] = (), until: int | None = None, choices: tuple[str, ...] = ()
+        self, question: str, *, pinned: Iterable[int] = (), upto: int | str | None = None, choices: tuple[str, ...] = ()
     ) -> Iterator[ReaderEvent]:
         """Yield the reader's events; the last is `Answered`. Raises GistreadError."""
-        return self._iterate(self._session.stream_answer(question, pinned=pinned, until=until, choices=choices))
+        return self._iterate(self._session.stream_answer(question, pinned=pinned, upto=upto, choices=choices))
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         return self._runner.run(work)

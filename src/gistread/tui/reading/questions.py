@@ -100,7 +100,7 @@ class QuestionController:
         context = self._context
         context.question.taken(question)
         self._bound = self.bound
-        session.start_question(question, context.memory_pane.view.pinned, context.place, until=self._bound)
+        session.start_question(question, context.memory_pane.view.pinned, context.place, upto=self._bound)
         if context.panes.narrow:
             context.answers_pane.focus()
         else:

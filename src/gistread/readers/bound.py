@@ -1,0 +1,75 @@
+"""The spoiler bound (D8): how far into a book an answer may draw, as people give it and as it is by default."""
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from gistread.errors import UsageError
+
+if TYPE_CHECKING:
+    from gistread.book.model import Book
+    from gistread.memory.model import GistMemory
+
+
+class Bound(NamedTuple):
+    unit: Literal["offset", "percent", "page", "chapter", "here", "all"]
+    value: float | str = 0  # A chapter may be given by its title
+
+
+def parse_bound(text: str) -> Bound:
+    """Read a bound such as `40%` or `page:12`. Raises ValueError with a message."""
+    unit, _, value = text.partition(":")
+    with suppress(ValueError):
+        if text in ("here", "all"):
+            return Bound("here" if text == "here" else "all")
+        if unit == "chapter" and value.strip():
+            return Bound("chapter", int(value) if value.isdecimal() else value.strip())
+        if unit == "page" and int(value) >= 1:
+            return Bound("page", int(value))
+        if text.endswith("%") and 0 <= float(text[:-1]) <= 100:
+            return Bound("percent", float(text[:-1]))
+        if text.isdecimal():
+            return Bound("offset", int(text))
+    raise ValueError(f"{text!r} is not a place in a book such as 5000, 40%, page:12, chapter:3, here or all")
+
+
+def offset_of(bound: Bound, memory: "GistMemory", here: int) -> int | None:
+    """The offset that a bound means, None for the whole book. `here`: how far the user has read.
+
+    Raises UsageError for an unknown page or chapter.
+    """
+    book = memory.book
+    match bound:
+        case Bound("offset", int(offset)):
+            return min(offset, len(book.text))
+        case Bound("percent", float(percent)):
+            return int(len(book.text) * percent / 100)
+        case Bound("page", int(number)):
+            if number > len(memory.entries):
+                raise UsageError(
+                    f"There is no page {number}: the model has read {len(memory.entries)} pages.",
+                    "`gistread pages BOOK` shows them.",
+                )
+            return memory.entry(number).page.end
+        case Bound("chapter", chapter):
+            return _end_of_chapter(book, chapter)
+    return here if bound.unit == "here" else None
+
+
+def _end_of_chapter(book: "Book", chapter: float | str) -> int:
+    if isinstance(chapter, str):
+        wanted = chapter.casefold()
+        titled = [one for one in book.chapters if wanted in one.title.casefold()]
+        found = [one for one in titled if one.title.casefold() == wanted] or titled
+    else:
+        found = [one for number, one in enumerate(book.chapters, start=1) if number == chapter]
+    if not found:
+        raise UsageError(f"There is no chapter {chapter}.", f"The book has {len(book.chapters)} chapters.")
+    return found[0].end
+
+
+def has_plot(book: "Book") -> bool:
+    """Whether to keep back what has not been read yet: in fiction, and in what cannot be told from it by its form."""
+    from gistread.memory.preset_detection import detect_preset
+    from gistread.presets import FICTION
+
+    return detect_preset(book) == FICTION.name

@@ -1,0 +1,130 @@
+"""No reader gets past the spoiler bound (D8): a word that stands only behind it reaches no prompt.
+
+The word stands everywhere it can: in the text, in the titles, and in every gist, summary and fact that was made from
+text with it in.
+"""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from gistread.book.model import Book
+from gistread.book.series import join_books
+from gistread.errors import PromptTooLongError
+from gistread.memory.artifacts import ALL_SUMMARIES, ArtifactModels, build_artifacts
+from gistread.memory.focus import GistFocus
+from gistread.memory.model import GistMemory, PageSize, ReadingMethod, ReadingMode
+from gistread.memory.reading import read_book
+from gistread.memory.store import MemoryRequest, MemoryStore
+from gistread.presets import built_in_presets
+from gistread.readers import graph_path
+from gistread.readers.events import Answered, ReaderEvent, Started, Steering
+from gistread.readers.protocol import ReaderOptions
+from gistread.readers.registry import METHODS
+from tests.fake_embedder import FakeEmbedder
+from tests.fake_engine import FakeEngine
+from tests.memory.books import make_book, prose
+
+SECRET = "Rosebud"
+QUESTION = f"Who is {prose(1)} and what about the w1x3?"
+PLACES = 50
+USUAL = (0, 17, 34, 49)
+
+
+def telling(prompt: str) -> str:
+    """A gist, summary or fact that names the secret if the text in the prompt does."""
+    text = prompt.partition("\n---")[0]
+    words = " ".join(text.split()[-30:-10])
+    return f"- {words} {SECRET} | {SECRET}\n" if SECRET in text else f"- {words} | {text.split()[-1]}\n"
+
+
+def book_with_a_secret(chance: random.Random, *, volumes: int) -> tuple[Book, int]:
+    """A book or series, and the offset where the secret first stands: anywhere in the book but not in a heading."""
+    made = []
+    paragraphs = chance.randint(3, 5)
+    told_in = chance.randrange(volumes), chance.randrange(3), chance.randrange(1, paragraphs)
+    for volume in range(volumes):
+        chapters = []
+        for chapter in range(3):
+            texts = [prose(chance.randint(30, 90), seed=100 * volume + 10 * chapter + n) for n in range(paragraphs)]
+            if (volume, chapter) >= told_in[:2]:
+                first = told_in[2] if (volume, chapter) == told_in[:2] else 0
+                for n in range(first, paragraphs):
+                    words = texts[n].split()
+                    words.insert(chance.randrange(len(words)), SECRET)
+                    texts[n] = " ".join(words)
+            chapters.append([f"# Chapter {chapter}", *texts])
+        made.append(make_book(*chapters, title=f"{SECRET} {volume}"))
+    book = join_books(f"The Saga of {SECRET}", (SECRET,), made) if volumes > 1 else made[0]
+    body = min(one.start for one in book.volumes) if book.volumes else 0
+    return book, book.text.index(SECRET, body)
+
+
+async def memory_of(book: Book, store: MemoryStore, focus: GistFocus, mode: ReadingMode) -> GistMemory:
+    engine = FakeEngine(says=telling)
+    request = MemoryRequest("fake", "f", PageSize(60, 180), ReadingMethod(mode), focus)
+    with store.open(book, request) as writer:
+        async for _ in read_book(writer, engine):
+            pass
+        models = ArtifactModels(engine, FakeEmbedder(), answers=True)
+        async for _ in build_artifacts((ALL_SUMMARIES, "facts", "vectors"), writer.memory, models):
+            pass
+        return writer.memory
+
+
+async def asked(
+    name: str, memory: GistMemory, *, context_tokens: int, options: ReaderOptions
+) -> tuple[list[ReaderEvent], FakeEngine]:
+    engine = FakeEngine(says=telling, chooses=lambda _, offered: 0, context_tokens=context_tokens)
+    steering = Steering(pinned=set(range(1, 40, 3)), here=len(memory.book.text) - 1)
+    try:
+        events = [one async for one in METHODS[name].reader()(QUESTION, memory, engine, steering, options)]
+    except PromptTooLongError:
+        events = []
+    return events, engine
+
+
+@pytest.mark.parametrize(
+    "place", [place if place in USUAL else pytest.param(place, marks=pytest.mark.slow) for place in range(PLACES)]
+)
+async def test_no_reader_shows_what_stands_behind_the_bound(
+    place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graph_path, "STEPS", 2)
+    chance = random.Random(place)
+    presets = list(built_in_presets().values())
+    book, secret = book_with_a_secret(chance, volumes=1 + 2 * (place % 2))
+    focus = GistFocus(presets[place % len(presets)], "what w1x3 does" if place % 3 else "")
+    mode = list(ReadingMode)[place // 2 % 2]
+    memory = await memory_of(book, MemoryStore(tmp_path), focus, mode)
+    _, engine = await asked("gists", memory, context_tokens=8192, options=ReaderOptions())
+    assert SECRET in engine.calls[-1].text
+    # First at the word itself, then back from it: nothing of a later bound may be left.
+    for bound in (secret, chance.randrange(secret // 2, secret)):
+        known = memory.upto(bound)
+        for name in METHODS:
+            embedder = FakeEmbedder()
+            options = ReaderOptions(max_pages=2, answer_tokens=24, is_reliable=bool(place % 4), embedder=embedder)
+            window = chance.choice((400, 700, 8192))
+            events, engine = await asked(name, known, context_tokens=window, options=options)
+            assert not any(SECRET in call.text or SECRET in "".join(call.options) for call in engine.calls), name
+            assert SECRET not in repr(embedder.asked), name
+            assert SECRET not in repr(events), name
+            check_what_is_said(events, known, bound, len(book.text))
+
+
+def check_what_is_said(events: list[ReaderEvent], known: GistMemory, bound: int, length: int) -> None:
+    """How much was looked at, as the events tell it, is so."""
+    for event in events:
+        if isinstance(event, Started):
+            assert event.bound_share == pytest.approx(bound / length)
+            assert event.pages_read == len(known.entries)
+        if isinstance(event, Answered):
+            assert all(end <= bound for _, end in event.seen)
+            assert all(one.end <= bound for one in event.citations)
+    started = [one for one in events if isinstance(one, Started) and one.share_shown is not None]
+    answered = [one for one in events if isinstance(one, Answered)]
+    if started and answered and started[-1].reader in ("dos", "full"):
+        seen = sum(end - start for start, end in answered[-1].seen)
+        assert started[-1].share_shown == pytest.approx(min(1.0, seen / bound), abs=0.02)
