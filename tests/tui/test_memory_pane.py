@@ -1,7 +1,19 @@
 """The gist memory beside the book: pages, their states in words, opening, pinning, following."""
 
+import asyncio
+from collections.abc import AsyncIterator
 from pathlib import Path
 
+from gistread.engine.protocol import (
+    GREEDY,
+    NO_USAGE,
+    Completion,
+    Priority,
+    Prompt,
+    Sampling,
+    StreamEvent,
+    TextDelta,
+)
 from gistread.session.events import ReadingState
 from gistread.tui.layout import Pane
 from gistread.user_data import UserData
@@ -31,6 +43,47 @@ async def test_pages_appear_as_the_model_reads_and_the_rest_is_said_to_be_unread
         pages = len(screen.memory_pane.memory.entries)
         await until(pilot, lambda: f"MEMORY   {pages} pages" in text_of(app))
         assert "shorter" in text_of(app)
+
+
+class Writing(SteppedEngine):
+    """Writes a gist word by word, waiting in the middle until `go_on` is set."""
+
+    def __init__(self, drafts: list[str]) -> None:
+        super().__init__()
+        self.drafts = drafts
+        self.go_on = asyncio.Event()
+
+    async def stream(
+        self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
+    ) -> AsyncIterator[StreamEvent]:
+        words = (draft := self.drafts.pop(0)).split()
+        for at, word in enumerate(words):
+            if at == len(words) // 2:
+                await self.go_on.wait()
+                self.go_on.clear()
+            yield TextDelta(f"{word} ")
+        yield Completion(draft, "end", NO_USAGE)
+
+
+async def test_a_gist_appears_in_its_card_while_it_is_written_and_a_rejected_one_leaves_its_rows(
+    tmp_path: Path,
+) -> None:
+    rejected = "I cannot help with that because I am an assistant and " * 3
+    engine = Writing([rejected, "The lamp and the boy are spoken of here.", *["The lamp is lit by Anna."] * 20])
+    app = app_on(small_book(), tmp_path, engine)
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: text_of(app).count("I cannot") == 2)
+        assert "not read yet" in text_of(app)
+        below = next(row for row, line in enumerate(lines(app)) if "not read yet" in line)
+        engine.go_on.set()
+        await until(pilot, lambda: "The lamp and …" in text_of(app))
+        assert "cannot help" not in text_of(app)
+        assert "not read yet" in lines(app)[below]
+        engine.go_on.set()
+        await until(pilot, lambda: "are spoken of here." in text_of(app))
+        written = [entry.gist.text for entry in screen.memory_pane.memory.entries]
+        assert "The lamp and the boy are spoken of here." in written
 
 
 async def test_the_page_where_one_reads_is_marked(tmp_path: Path) -> None:

@@ -29,10 +29,10 @@ class ConcurrencyLimit:
             try:
                 await turn
             except asyncio.CancelledError:
-                if turn.cancelled():
-                    self._waiting.remove(turn)
-                else:
+                if not turn.cancelled():
                     self.release()
+                elif turn in self._waiting:
+                    self._waiting.remove(turn)
                 raise
         else:
             self._taken += 1
@@ -40,8 +40,10 @@ class ConcurrencyLimit:
     def release(self) -> None:
         self._taken -= 1
         while self._waiting and self._taken < self.capacity:
-            self._taken += 1
-            self._waiting.popleft().set_result(None)
+            turn = self._waiting.popleft()
+            if not turn.cancelled():
+                self._taken += 1
+                turn.set_result(None)
 
     async def __aenter__(self) -> Self:
         await self.acquire()

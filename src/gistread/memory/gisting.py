@@ -1,7 +1,7 @@
 """Shortens a page (ReadAgent, section 3.1, Figure 3): two guarded attempts, then the page's own sentences (D6)."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
@@ -63,8 +63,12 @@ async def gist_page(
     task: str = "",
     guarded: bool = True,
     wanted: int = 0,
+    on_draft: Callable[[str], None] = lambda _: None,
 ) -> GistResult:
-    """Make the gist of a page; the fallback takes sentences near the `task`. Raises EngineError."""
+    """Make the gist of a page; the fallback takes sentences near the `task`. Raises EngineError.
+
+    `on_draft` gets the text so far of a guarded attempt, and an empty one if it is rejected.
+    """
     page_words = count_words(text)
     if is_short(text):
         return GistResult(Gist(text, page_words, GistSource.VERBATIM), (), protocol.NO_USAGE)
@@ -77,17 +81,22 @@ async def gist_page(
             return GistResult(Gist(written, count_words(written), GistSource.MODEL), (), usage)
         attempts, faults = (), [Fault.EMPTY]
     for attempt in attempts:
-        gist, fault, cost = await _draft(text, attempt, engine, priority)
+        gist, fault, cost = await _draft(text, attempt, engine, priority, on_draft)
         usage += cost
         if fault is None:
             return GistResult(Gist(gist, count_words(gist), GistSource.MODEL), tuple(faults), usage)
+        on_draft("")
         faults.append(fault)
     own = extract(text, wanted or wanted_words(page_words), task)
     return GistResult(Gist(own, count_words(own), GistSource.EXTRACTIVE), tuple(faults), usage)
 
 
 async def _draft(
-    text: str, attempt: Attempt, engine: protocol.Engine, priority: protocol.Priority
+    text: str,
+    attempt: Attempt,
+    engine: protocol.Engine,
+    priority: protocol.Priority,
+    on_draft: Callable[[str], None],
 ) -> tuple[str, Fault | None, protocol.Usage]:
     """What the model writes, its fault if any, and the cost. Stopped early once no more words could mend it."""
     written, checked = "", 0
@@ -97,6 +106,7 @@ async def _draft(
             match event:
                 case protocol.TextDelta(piece, usage):
                     written += piece
+                    on_draft(written)
                     if len(written) >= checked + _CHECKED_EVERY:
                         checked = len(written)
                         so_far, _ = clean(written)

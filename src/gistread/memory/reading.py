@@ -9,6 +9,7 @@ the book, the page size and the earlier pages of the chapter, not on the order o
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from gistread.book.model import Book
 from gistread.book.normalise import count_words
@@ -59,6 +60,7 @@ class PageAhead:
 
 
 PageEvent = PageFound | PageRead | PageAhead
+OnDraft = Callable[[int, str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +80,16 @@ async def read_book(
     *,
     priority: Priority = Priority.BACKGROUND,
     plan: ReadingPlan = WHOLE_BOOK,
+    on_draft: OnDraft = lambda _, __: None,
 ) -> AsyncGenerator[PageEvent, None]:
-    """Read what is planned, without front matter. Raises EngineError, also when no page fits the window."""
+    """Read what is planned, without front matter. Raises EngineError, also when no page fits the window.
+
+    `on_draft` gets the start of a page and the text so far of its gist, which is empty once an attempt is rejected.
+    """
     events: asyncio.Queue[PageEvent | None] = asyncio.Queue()
-    reading = asyncio.create_task(_Reading(writer, engine, priority, events.put_nowait).run(plan), name="read-book")
+    reading = asyncio.create_task(
+        _Reading(writer, engine, priority, events.put_nowait, on_draft).run(plan), name="read-book"
+    )
     reading.add_done_callback(lambda _: events.put_nowait(None))
     try:
         while (event := await events.get()) is not None:
@@ -128,13 +136,19 @@ def first_section(writer: MemoryWriter) -> int:
 
 class _Reading:
     def __init__(
-        self, writer: MemoryWriter, engine: Engine, priority: Priority, emit: Callable[[PageEvent], None]
+        self,
+        writer: MemoryWriter,
+        engine: Engine,
+        priority: Priority,
+        emit: Callable[[PageEvent], None],
+        on_draft: OnDraft,
     ) -> None:
         self._writer = writer
         self._memory = writer.memory
         self._engine = engine
         self._priority = priority
         self._emit = emit
+        self._on_draft = on_draft
         # Pages being found and gisted. The limit grows with each finished page, so that the first gist comes soon.
         self._pages = ConcurrencyLimit(engine, _PAGES_AT_FIRST)
         self._chapters = 0  # Chapters being read
@@ -245,6 +259,7 @@ class _Reading:
                 self._priority,
                 task=memory.focus.task,
                 guarded=memory.method.guarded,
+                on_draft=partial(self._on_draft, page.start),
             )
         finally:
             self._pages.maximum = self._pages.capacity + _PAGES_MORE

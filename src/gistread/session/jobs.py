@@ -8,6 +8,7 @@ from dataclasses import replace
 from gistread.engine.protocol import Engine, Priority
 from gistread.memory.artifacts import ARTIFACTS, ArtifactModels
 from gistread.memory.estimate import UNKNOWN_PACE, Pace, RemainingWork, expected_pace, pace_of, seconds_to_read
+from gistread.memory.guard import clean
 from gistread.memory.model import GistMemory, Page
 from gistread.memory.reading import PageAhead, PageFound, PageRead, ReadingPlan, characters_left, read_book
 from gistread.memory.sizes import TOKENS_PER_WORD, measure_tokens_per_word
@@ -19,6 +20,7 @@ class BookReading:
     def __init__(self, tell: Callable[[SessionEvent], None]) -> None:
         self._tell = tell
         self.page: Page | None = None  # The next page, while its gist is being made
+        self._drafts: dict[int, str] = {}  # By the start of their page
         self.seconds_left: float | None = None  # For what is left of the plan
         self.plan = ReadingPlan()
         self.tokens_per_word = TOKENS_PER_WORD  # Tokens per word of the book, measured once a model is loaded
@@ -36,8 +38,11 @@ class BookReading:
     async def run(self, writer: MemoryWriter, engine: Engine) -> None:
         """Read what is planned. Raises EngineError."""
         notice, found = writer.notice, list[Page]()
+        self._drafts.clear()
         try:
-            async for event in read_book(writer, engine, priority=Priority.BACKGROUND, plan=self.plan):
+            async for event in read_book(
+                writer, engine, priority=Priority.BACKGROUND, plan=self.plan, on_draft=self._on_draft
+            ):
                 match event:
                     case PageFound(page=page):
                         found.append(page)
@@ -45,6 +50,7 @@ class BookReading:
                             self._tell(event)
                     case PageRead(entry=entry) | PageAhead(entry=entry):
                         found = [page for page in found if page.start != entry.page.start]
+                        self._drafts.pop(entry.page.start, None)
                         self.page = None
                         self._estimate(writer)
                         self._tell(event)
@@ -57,6 +63,16 @@ class BookReading:
                     self._tell(PageStarted(self.page))
         finally:
             self.page = None
+
+    @property
+    def draft(self) -> str:
+        """Text so far of the gist of `page`."""
+        return clean(self._drafts.get(self.page.start, ""))[0] if self.page else ""
+
+    def _on_draft(self, start: int, text: str) -> None:
+        self._drafts[start] = text
+        if self.page and self.page.start == start:
+            self._tell(ActivityChanged())
 
     def _estimate(self, writer: MemoryWriter) -> None:
         pace = pace_of(writer.all_entries(), self._expected)

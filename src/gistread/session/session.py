@@ -222,6 +222,11 @@ class Session:
         return writer.pages_ahead if writer is not None and writer.memory is self.memory else ()
 
     @property
+    def draft(self) -> str:
+        """Text so far of the gist that is being written for `activity.page`; empty between two attempts."""
+        return self._core.progress.draft
+
+    @property
     def engine(self) -> Engine | None:
         """The engine of the reading model; None while it is not loaded."""
         return self._core.models.reading.engine

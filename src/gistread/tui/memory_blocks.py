@@ -23,6 +23,9 @@ _SOURCES = {
 }
 
 
+BEGUN = "begun"  # Key of the page under way, with its start
+
+
 class Zoom(StrEnum):
     """Zoom levels of the memory, from the farthest."""
 
@@ -65,6 +68,7 @@ class View:
     here: int | None = None  # The page the person is reading
     unread_at: int | None = None  # Offset the person is reading at, if the model has not read that far
     begun: Page | None = None  # The page whose gist is being made
+    draft: str = ""  # Its text so far
     guide: tuple[str, ...] = ()  # What an empty memory says: what it is, and what to do next
     ahead: tuple[MemoryEntry, ...] = ()  # Pages read ahead of a gap, by place
     reading: bool = False  # Whether the model is reading the book
@@ -171,16 +175,14 @@ def rest_blocks(memory: GistMemory, view: View) -> list[Block]:
     """Blocks after the last page: the page being read, pages read ahead, and those to come."""
     if memory.complete:
         return []
-    blocks = [] if memory.entries or view.ahead else guide_blocks(view)
+    blocks = [] if memory.entries or view.ahead or view.begun else guide_blocks(view)
     read = len(memory.entries)
     begun = view.begun
-    in_work = view.reading and view.unread_at is not None and view.unread_at < _work_ends(memory, begun)
-    ahead = view.unread_at is not None and not in_work
+    ahead = view.unread_at is not None and not _in_work(memory, view)
     chapter_at = memory.book.chapter_index
     elsewhere = view.unread_at is not None and chapter_at(view.unread_at) > chapter_at(memory.read_until)
     if view.reading and (begun.number if begun else not view.ahead and not elsewhere):
-        said = f"… being read: {begun.words:,} words, being shortened" if begun else "… being read"
-        blocks.append(_page_block(memory, read + 1, said, "muted", tail="← you" if in_work else ""))
+        blocks.append(begun_block(memory, view))
         read += 1
     left = memory.estimated_pages - read - len(view.ahead)
     if view.ahead:
@@ -211,12 +213,34 @@ def _ahead_blocks(memory: GistMemory, view: View) -> list[Block]:
         key = ("ahead", entry.page.start)
         blocks.append(Block(gist, key=key, style=style, indent=_gutter(memory), hanging="  ·", tail=tail))
     if view.reading and view.begun is not None and not view.begun.number:
-        blocks.append(Block("… being read", key=("rest", 0), style="muted", indent=_gutter(memory), hanging="  ·"))
+        start = view.begun.start
+        before = [at for at, one in enumerate(blocks, 1) if isinstance(one.key, tuple) and one.key[1] < start]
+        blocks.insert(before[-1] if before else 0, begun_block(memory, view))
     return blocks
 
 
-def _work_ends(memory: GistMemory, begun: Page | None) -> int:
-    return begun.end if begun else memory.read_until + len(memory.book.text) // memory.estimated_pages
+def begun_block(memory: GistMemory, view: View) -> Block:
+    """The page under way: its gist as it is written."""
+    begun = view.begun
+    number = begun.number or "·" if begun else len(memory.entries) + 1
+    gutter = _gutter(memory)
+    whole_words = view.draft.rpartition(" ")[0]
+    text = f"{whole_words} …" if whole_words else f"being read: {begun.words:,} words …" if begun else "being read …"
+    return Block(
+        text,
+        key=(BEGUN, begun.start if begun else 0),
+        style="muted",
+        indent=gutter,
+        hanging=f"{number:>{gutter - 3}}",
+        tail="← you" if _in_work(memory, view) else "",
+    )
+
+
+def _in_work(memory: GistMemory, view: View) -> bool:
+    """Whether the person reads in the page under way."""
+    start = view.begun.start if view.begun else memory.read_until
+    end = view.begun.end if view.begun else start + len(memory.book.text) // memory.estimated_pages
+    return view.reading and view.unread_at is not None and start <= view.unread_at < end
 
 
 def _tail(entry: MemoryEntry, view: View) -> str:

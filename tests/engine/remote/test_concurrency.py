@@ -202,6 +202,19 @@ async def test_places_follow_what_pays_at_the_moment() -> None:
     assert most == 4
 
 
+async def test_a_place_freed_while_those_who_wait_for_it_are_cancelled_goes_to_the_next() -> None:
+    places = ConcurrencyLimit(FakeEngine(parallel=1))
+    await places.acquire()
+    first, second = (asyncio.create_task(places.acquire()) for _ in range(2))
+    await asyncio.sleep(0)
+    first.cancel()
+    places.release()
+    await second
+    assert (await asyncio.gather(first, return_exceptions=True))[0].__class__ is asyncio.CancelledError
+    places.release()
+    await places.acquire()
+
+
 async def index(connect: Connect, server: Server, folder: Path, connections: int, book: object) -> float:
     engine = connect(server.url, connections=connections)
     info = await engine.start()

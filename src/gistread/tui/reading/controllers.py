@@ -85,6 +85,7 @@ class SessionListener:
             pane, ahead = self._context.memory_pane, session.pages_ahead
             begun = session.activity.page
             pane.set_progress(begun=begun, reading=running, ahead=ahead)
+            pane.set_draft(session.draft)
             view = self._context.book_pane.visible_range or (0, 0)
             seen = begun is not None and view[0] <= begun.start < view[1]  # elsewhere it would be drawn for nobody
             marks = (Mark(begun.start, begun.end, _BEING_READ, sign=_SIGN),) if begun is not None and seen else ()

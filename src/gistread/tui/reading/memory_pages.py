@@ -61,7 +61,7 @@ class MemoryPages:
         match event.block_key:
             case ("page", int(number)):
                 self._context.memory_pane.toggle_page(number)
-            case ("part" | "ahead", int()):
+            case ("part" | "ahead" | "begun", int()):
                 self._context.memory_pane.action_go_to_page()
             case _:
                 return False

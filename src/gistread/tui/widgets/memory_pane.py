@@ -1,7 +1,8 @@
 """The gist memory as a list: pages open inline, chapters or the whole book when zoomed out, text when zoomed in."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual.message import Message
@@ -11,6 +12,7 @@ from gistread.readers.events import OpenedBy
 from gistread.tui import memory_blocks
 from gistread.tui.commands import Scope, bindings
 from gistread.tui.text import Block, LongText
+from gistread.tui.text.layout import lay_out
 
 if TYPE_CHECKING:
     from gistread.memory.tree import Node
@@ -40,6 +42,7 @@ class MemoryPane(LongText):
         self._rest: list[Block] = []
         self._parts: Sequence[Node] = ()  # nodes shown when zoomed out
         self._lead: list[Block] = []
+        self._begun_rows: tuple[Hashable, int] = None, 0  # Card (at a width) of the page under way, and its most rows
 
     # What is known
 
@@ -72,17 +75,34 @@ class MemoryPane(LongText):
         """Show a new entry of the memory. Zoomed out, its part is set later."""
         if self.memory is None:
             return
-        self.view.begun = None
+        self.view.begun, self.view.draft = None, ""
         if self.view.zoom.coarse:
             self._redraw_rest()
         elif entry.page.number == len(self._sizes) + 1:
             blocks = memory_blocks.entry_blocks(self.memory, entry, self.view)
-            rest = memory_blocks.rest_blocks(self.memory, self.view)
+            rest = self._rest_blocks(self.memory)
             self.splice(sum(self._sizes), len(self._rest), [*blocks, *rest])
             self._sizes.append(len(blocks))
             self._rest = rest
             if len(self._sizes) == 1:
                 self.set_cursor(("page", 1), scroll=False)
+
+    def set_draft(self, text: str) -> None:
+        """Show so much of the gist of the page under way; only its card is drawn anew."""
+        if self.memory is None or text == self.view.draft:
+            return
+        self.view.draft = text
+        at = next((at for at, block in enumerate(self._rest) if _is_begun(block)), None)
+        if at is not None:
+            self._rest[at] = self._kept_high(memory_blocks.begun_block(self.memory, self.view))
+            self.splice(len(self._lead) + sum(self._sizes) + at, 1, [self._rest[at]])
+
+    def _kept_high(self, block: Block) -> Block:
+        """The page under way with as many rows as it had: nothing jumps where an attempt at its gist is rejected."""
+        card, rows = (block.key, self.row_width), lay_out(block, self.row_width).rows
+        before, most = self._begun_rows
+        self._begun_rows = card, max(rows, most if before == card else 0)
+        return replace(block, text=block.text + "\n" * (self._begun_rows[1] - rows))
 
     def set_progress(self, *, begun: Page | None, reading: bool, ahead: tuple[MemoryEntry, ...] | None = None) -> None:
         """Show whether the model is reading, which page, and the pages read ahead (None: unchanged)."""
@@ -185,8 +205,12 @@ class MemoryPane(LongText):
         else:
             items = [memory_blocks.entry_blocks(memory, entry, self.view) for entry in memory.entries]
         self._sizes = [len(blocks) for blocks in items]
-        self._rest = memory_blocks.rest_blocks(memory, self.view)
+        self._rest = self._rest_blocks(memory)
         self.show([*self._lead, *(block for item in items for block in item), *self._rest], keep_position=keep_position)
+
+    def _rest_blocks(self, memory: GistMemory) -> list[Block]:
+        blocks = memory_blocks.rest_blocks(memory, self.view)
+        return [self._kept_high(block) if _is_begun(block) else block for block in blocks]
 
     def _part_of(self, number: int) -> int:
         return max(0, bisect_right(self._parts, number, key=lambda part: part.first) - 1)
@@ -213,7 +237,7 @@ class MemoryPane(LongText):
     def _redraw_rest(self) -> None:
         if self.memory is None:
             return
-        rest = memory_blocks.rest_blocks(self.memory, self.view)
+        rest = self._rest_blocks(self.memory)
         old, self._rest = self._rest, rest
         # A long book has thousands of pages ahead: only the changed ones are set anew.
         least = min(len(old), len(rest))
@@ -238,6 +262,12 @@ class MemoryPane(LongText):
         match self.cursor_key:
             case ("page" | "part", int(number)) if self.memory and number <= len(self.memory.entries):
                 return self.memory.entry(number).page
+            case (memory_blocks.BEGUN, int()):
+                return self.view.begun
             case ("ahead", int(start)):
                 return next((entry.page for entry in self.view.ahead if entry.page.start == start), None)
         return None
+
+
+def _is_begun(block: Block) -> bool:
+    return isinstance(block.key, tuple) and block.key[0] == memory_blocks.BEGUN
