@@ -72,6 +72,7 @@ class Config:
     # What the header line shows, separated by spaces.
     progress: Annotated[str, _Words(PROGRESS_PARTS)] = "title chapter chapter-left book-left page percent"
     images: Images = "auto"  # How pictures are drawn. `auto`: by the terminal's abilities.
+    pictures: bool = True  # Whether covers and pictures are shown among the text
     # A command that reads aloud, with `{text}` and `{language}`. Empty: one found on this machine.
     speech_command: str = ""
     text_width: Annotated[int, _Range(20, 400)] = 72  # Longest line of a book, in columns

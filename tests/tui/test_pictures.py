@@ -34,7 +34,7 @@ def png(color: str = "red", size: tuple[int, int] = (60, 40), mode: str = "RGB")
 def illustrated(folder: Path) -> tuple[Book, Path]:
     """A book of three paragraphs, the second and third of them pictures, and the page it came from."""
     (folder / "red.png").write_bytes(png("#ff0000"))
-    (folder / "line.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    (folder / "line.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'><not closed></svg>")
     page = folder / "book.html"
     page.write_text("x")
     parts = ["A boat lay on the shore.", "A red flag.", "The coast, drawn."]
@@ -109,12 +109,22 @@ def test_a_picture_that_would_fill_the_memory_is_refused_before_it_is_unpacked()
         (b"no picture", "damaged"),
         (png()[:50], "damaged"),
         (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "not drawn here"),
-        (b'<?xml version="1.0"?><!-- x --><svg xmlns="http://www.w3.org/2000/svg"/>', "SVG"),
+        (b'<?xml version="1.0"?><!-- x --><svg xmlns="http://www.w3.org/2000/svg"><g></svg>', "drawing is damaged"),
     ],
 )
 def test_what_cannot_be_drawn_is_said(data: bytes, said: str) -> None:
     with pytest.raises(DrawingError, match=said):
         unpack(data)
+
+
+def test_an_svg_is_drawn_and_opens_no_file(tmp_path: Path) -> None:
+    pytest.importorskip("resvg_py")
+    (tmp_path / "secret.png").write_bytes(png("#00ff00"))
+    box = "<rect width='20' height='10' fill='#ff0000'/>"
+    linked = f"<image width='20' height='10' href='{tmp_path}/secret.png'/>"
+    picture = unpack(f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 20 10'>{box}{linked}</svg>".encode())
+    assert (picture.width, picture.height) == (20, 10)
+    assert picture.pixels.getpixel((5, 5)) == (255, 0, 0)
 
 
 async def test_a_picture_is_shown_with_its_caption_and_the_next_one_a_key_away(tmp_path: Path) -> None:
@@ -129,7 +139,7 @@ async def test_a_picture_is_shown_with_its_caption_and_the_next_one_a_key_away(t
         await until(pilot, lambda: "▀" in text_of(app) or "▄" in text_of(app))
         assert any(style.color and style.color.triplet == (255, 0, 0) for style in _styles(app))
         await pilot.press("right")
-        await until(pilot, lambda: "is an SVG, which is not drawn" in text_of(app))
+        await until(pilot, lambda: "The drawing is damaged" in text_of(app))
         assert "The coast, drawn." in text_of(app)
         await pilot.press("right")
         await until(pilot, lambda: "Picture 1 of 2 · 60" in text_of(app))

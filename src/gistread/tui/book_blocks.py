@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Literal, NamedTuple
@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 from gistread.book.model import Book, Paragraph, ParagraphKind, Style
 from gistread.tui.text import Block, Span
 from gistread.tui.text.cells import can_shift
+from gistread.tui.text.figure import Figure
 from gistread.tui.text.hyphenation import Foreign
 
 FIRST_INDENT = 2
@@ -42,9 +43,11 @@ PLAIN = PageStyle()
 class BookBlocks(Sequence[Block]):
     """The book as blocks of text: block `i` is paragraph `i`."""
 
-    def __init__(self, book: Book, style: PageStyle = PLAIN) -> None:
+    def __init__(self, book: Book, style: PageStyle = PLAIN, figures: Mapping[int, Figure] | None = None) -> None:
+        """`figures`: pictures to be drawn, by the index of the paragraph that they stand above; it may grow."""
         self._book = book
         self._style = style
+        self._figures = {} if figures is None else figures
         self._chapters = {chapter.start for chapter in book.chapters}
         self._foreign = _foreign_parts(book) if style.hyphenate else {}
 
@@ -71,6 +74,8 @@ class BookBlocks(Sequence[Block]):
         before = book.paragraphs[index - 1] if index else None
         goes_on = before is not None and kind is before.kind and kind in _PARAGRAPHS
         parted = style.hyphenate and kind in _PARTED
+        figure = self._figures.get(index)
+        captioned = figure is not None and kind is ParagraphKind.IMAGE
         pictured = kind is ParagraphKind.IMAGE and any(book.images_between(paragraph.start, paragraph.end))
         return Block(
             text=text,
@@ -78,18 +83,19 @@ class BookBlocks(Sequence[Block]):
             start=paragraph.start,
             style=kind.value,
             level=paragraph.level,
-            indent=_indent(paragraph),
+            indent=0 if captioned else _indent(paragraph),
             # The first paragraph of a section is not indented.
             first_indent=FIRST_INDENT if style.indent and goes_on else 0,
             turnover=turnover(kind, text),
-            hanging="▧" if pictured else "",  # a caption may belong to a table or a listing
+            hanging="▧" if pictured and not captioned else "",  # a caption may belong to a table or a listing
             rail="▏" if kind is ParagraphKind.CODE else "",
             blank_before=_above(paragraph, before, text, style.indent),
             opens=kind is ParagraphKind.HEADING and paragraph.start in self._chapters,
-            align=_align(paragraph, style.justify),
+            align="center" if captioned else _align(paragraph, style.justify),
             language=book.language if parted else "",
             foreign=self._foreign.get(index, ()) if parted else (),
             spans=spans,
+            figure=figure,
         )
 
 

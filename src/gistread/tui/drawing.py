@@ -2,6 +2,7 @@
 
 import io
 import struct
+import subprocess
 import sys
 import warnings
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gistread.errors import GistreadError
+from gistread.tui.text.figure import Figure
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Pixels
@@ -17,9 +19,22 @@ if TYPE_CHECKING:
 
 MOST_PIXELS = 50_000_000  # maximum size of a picture; an A3 scan at 300 dpi has 17 million
 _KEPT_PIXELS = 2400, 1800  # maximum size after unpacking: no terminal shows more
+SMALL_PIXELS = 160, 160  # maximum size of what stands in a text of half blocks
 _USUAL_CELL = 10, 20
 # Formats that Pillow reads by itself; some others would start programs.
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "ICO", "JPEG2000", "AVIF")
+
+
+# A process of its own: a drawing may take for ever, or all memory. Arguments: the width in pixels.
+_RESVG = """
+import contextlib, sys
+import resvg_py
+with contextlib.suppress(ImportError, OSError, ValueError):
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 31, 1 << 31))
+sys.stdout.buffer.write(resvg_py.svg_to_bytes(svg_string=sys.stdin.buffer.read().decode(), width=int(sys.argv[1])))
+"""
+_SVG_PIXELS, _SVG_S = 800, 10.0
 
 
 class Way(StrEnum):
@@ -35,7 +50,7 @@ class DrawingError(GistreadError):
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    pixels: "Pixels"  # At most `_KEPT_PIXELS`, opaque
+    pixels: "Pixels"  # Opaque
     width: int
     height: int  # Height of the original, in pixels
     kind: str  # Such as `PNG`
@@ -60,11 +75,17 @@ def way_of(setting: str, environment: Mapping[str, str], *, no_color: bool = Fal
     return blocks
 
 
-def unpack(data: bytes) -> Picture:
-    """Unpack a picture; call it in a thread. Raises DrawingError."""
+def figure_from(data: bytes) -> Figure:
+    """A small copy for the text; call it in a thread. Raises DrawingError."""
+    picture = unpack(data, SMALL_PIXELS)
+    return Figure.of(picture.pixels, picture.width)
+
+
+def unpack(data: bytes, most: tuple[int, int] = _KEPT_PIXELS) -> Picture:
+    """Unpack a picture, at most so large; call it in a thread. Raises DrawingError."""
     head = data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
     if head.startswith((b"<svg", b"<?xml", b"<!DOCTYPE svg")) and b"<svg" in data[:4096]:
-        raise DrawingError("The picture is an SVG, which is not drawn here.")
+        data = _rasterize(data)
     try:
         from PIL import Image
     except ImportError:
@@ -78,14 +99,42 @@ def unpack(data: bytes) -> Picture:
             if width * height > MOST_PIXELS:
                 raise Image.DecompressionBombError
             kind = image.format or ""
-            image.draft("RGB", _KEPT_PIXELS)
-            image.thumbnail(_KEPT_PIXELS)
+            image.draft("RGB", most)
+            image.thumbnail(most)
             return Picture(_opaque(image), width, height, kind)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        most = f"{MOST_PIXELS // 1_000_000} million pixels"
-        raise DrawingError(f"The picture is too large to be drawn: it has more than {most}.") from None
+        limit = f"{MOST_PIXELS // 1_000_000} million pixels"
+        raise DrawingError(f"The picture is too large to be drawn: it has more than {limit}.") from None
     except Exception as error:  # what damaged files make Pillow raise has no common class
         raise DrawingError("The picture is damaged, or of a kind that is not drawn here.") from error
+
+
+def _rasterize(svg: bytes) -> bytes:
+    """The drawing as PNG. Raises DrawingError."""
+    from lxml import etree
+
+    try:
+        parser = etree.XMLParser(resolve_entities=False, no_network=True, huge_tree=True)
+        root = etree.fromstring(svg, parser)
+        for element in [*root.iter("{*}image", "{*}feImage")]:
+            # resvg would open the files that these name.
+            links = [name for name in element.attrib if etree.QName(name).localname == "href"]
+            if not all(str(element.attrib[name]).startswith("data:") for name in links):
+                element.clear()
+        box = [*map(float, root.get("viewBox", "").replace(",", " ").split()), 0.0, 0.0, 0.0][2]
+        run = subprocess.run(
+            [sys.executable, "-P", "-c", _RESVG, str(round(min(box or _SVG_PIXELS, _SVG_PIXELS)))],
+            input=etree.tostring(root),
+            capture_output=True,
+            timeout=_SVG_S,
+        )
+    except (etree.XMLSyntaxError, ValueError, subprocess.TimeoutExpired):
+        raise DrawingError("The drawing is damaged, or too large to be drawn.") from None
+    if b"ModuleNotFoundError" in run.stderr:
+        raise _not_installed()
+    if run.returncode:
+        raise DrawingError("The drawing is damaged, or too large to be drawn.")
+    return run.stdout
 
 
 def _opaque(image: "Pixels") -> "Pixels":
@@ -145,5 +194,5 @@ def _cell_pixels() -> tuple[int, int] | None:
 
 def _not_installed() -> DrawingError:
     return DrawingError(
-        "Pictures need two more packages to be drawn.", "They come with: python3 -m pip install 'gistread[images]'"
+        "Pictures need a few more packages to be drawn.", "They come with: python3 -m pip install 'gistread[images]'"
     )

@@ -7,6 +7,7 @@ from gistread.tui.layout import Pane
 from gistread.tui.marking.controller import MarkController
 from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.image_viewer import ImageViewer
+from gistread.tui.reading.inline_pictures import InlinePictures
 from gistread.tui.reading.links import LinkController
 from gistread.tui.reading.memory_pages import MemoryPages, MemoryZoom
 from gistread.tui.reading.memory_picker import MemoryPicker
@@ -109,6 +110,7 @@ class Controllers:
         self.search = SearchController(context, self.navigation)
         self.links = LinkController(context, self.navigation)
         self.images = ImageViewer(context, self.navigation)
+        self.pictures = InlinePictures(context)
         self.marks = MarkController(context, self.navigation)
         self.speech = ReadAloud(context)
         self.typography = Typography(context)
@@ -134,6 +136,7 @@ class Controllers:
                 self.questions.asked(event)
             case TypographyPanel.Changed():
                 self.typography.set(event.key, event.value)
+                self.pictures.look()
             case TypographyPanel.Closed():
                 self.typography.close_panel()
 

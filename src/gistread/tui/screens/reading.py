@@ -131,6 +131,8 @@ class ReadingScreen(Screen[None]):
     def redraw_lines(self) -> None:
         self.panes.fit_answers()
         self.lines.show(self.controllers)
+        if self.controllers is not None:
+            self.controllers.pictures.look()
 
     # Opening and closing
 
@@ -322,6 +324,7 @@ class ReadingScreen(Screen[None]):
         self.lines.show_place(controllers)
         context.user_data.save_place(controllers.navigation.saved_place)
         controllers.pages.book_moved(event.offset)
+        controllers.pictures.look()
         controllers.search.mark_hits()
 
     @on(MemoryPane.Changed)

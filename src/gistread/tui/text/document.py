@@ -8,6 +8,8 @@ from typing import Literal, NamedTuple, Protocol, runtime_checkable
 from textual.message import Message
 from textual.widget import Widget
 
+from gistread.tui.text.figure import Figure
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -45,6 +47,7 @@ class Block:
     foreign: tuple[tuple[int, int, str], ...] = ()  # (start, end, language) of parts in another language
     max_width: int = 0  # Maximum cells of a row of text; 0: no limit
     spans: tuple[Span, ...] = ()  # Later ones are drawn over earlier ones
+    figure: Figure | None = None  # Drawn in the middle above the text
 
 
 class BlockSource(Protocol):

@@ -53,13 +53,25 @@ class Layout:
         return crop(clean(self.block.hanging), self.left + self.first - cell_len(self.block.rail))
 
     @property
+    def figure_cells(self) -> tuple[int, int]:
+        """(columns, rows) of the block's picture."""
+        return self.block.figure.cells_in(self.room) if self.block.figure is not None else (0, 0)
+
+    @property
     def above(self) -> int:
-        return self.block.blank_before + self.options.spacing
+        return self.block.blank_before + self._pictured + self.options.spacing
 
     @property
     def rows(self) -> int:
-        """All rows: empty ones above and between, text, tail."""
-        return self.block.blank_before + len(self.spans) * (1 + self.options.spacing) + self.tail_apart
+        """All rows: empty ones above and between, picture, text, tail."""
+        lines = len(self.spans) * (1 + self.options.spacing)
+        return self.block.blank_before + self._pictured + lines + self.tail_apart
+
+    @property
+    def _pictured(self) -> int:
+        """Rows of the picture, with an empty one below it unless a caption follows."""
+        rows = self.figure_cells[1]
+        return rows + (self.block.style != "image") if rows else 0
 
     def row_of(self, offset: int) -> int:
         """The row that shows the block's character at `offset`, or the space before which it was broken."""

@@ -100,6 +100,9 @@ def paint_row(
     if rail and (joined or row >= layout.above):
         segments.append(before_text(rail, palette.on_ground(palette.block("rail"), block.ground), at))
         used = cell_len(rail)
+    if block.figure is not None and 0 <= (inner := row - block.blank_before) < (size := layout.figure_cells)[1]:
+        gap = max(0, layout.left + (layout.room - size[0]) // 2 - used)
+        return [*segments, before_text(" " * gap, ground, at), *block.figure.row(inner, *size)]
     span = layout.span(row)
     if block.opens and layout.above >= _OPENING_ROWS and row == layout.above // 2:
         gap = max(0, (layout.width - len(_OPENING)) // 2 - used)

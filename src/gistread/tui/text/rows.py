@@ -183,6 +183,13 @@ class RowIndex:
             self._table.offsets[at : at + removed] = offsets
             self._table = _Table(self._table.counts, self._table.offsets)
 
+    def recount(self, index: int) -> None:
+        """The source gives another block there, whose text is the same."""
+        self._layouts.discard(index)
+        if self._table is not None:
+            self._table.counts[index] = self.layout(index).rows
+            self._table = _Table(self._table.counts, self._table.offsets)
+
     def resize(self, width: int, options: LayoutOptions | None = None) -> None:
         options = self.options if options is None else options
         if (width, options) != (self.width, self.options):

@@ -1,6 +1,6 @@
 """A scrolled document that keeps its place in the text: the half of `LongText` that knows rows, not their look."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 from textual.geometry import Size
 from textual.reactive import reactive, var
@@ -84,6 +84,12 @@ class TextView(ScrollView, inherit_bindings=False):
             else:
                 first, last = (p._replace(block=p.block + growth) if p.block >= end else p for p in selected)
                 selecting.select(self, self._index, first, last)
+
+    def blocks_changed(self, indices: Iterable[int]) -> None:
+        """Draw blocks anew that have become higher or lower. The top of the view stays where it is."""
+        for index in indices:
+            self._index.recount(index)
+        self._refit()
 
     def block(self, index: int) -> Block:
         """Raises IndexError."""

@@ -278,6 +278,8 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         index, inner = self._index.locate(row)
         block = self._index.block(index)
         if inner < self._index.layout(index).above:
+            if block.figure is not None and inner >= block.blank_before:
+                self._report(index, block, 0)
             return
         offset = character_at(self._index, row, cell)
         if event.chain == 1:

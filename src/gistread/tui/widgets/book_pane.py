@@ -1,7 +1,7 @@
 """The book pane: long text with this program's keys and the number typed before a command (`12j`, `40%`, `3]`)."""
 
 import os
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 
 from textual.message import Message
 
@@ -11,6 +11,7 @@ from gistread.tui.book_blocks import BookBlocks, PageStyle
 from gistread.tui.commands import Scope, bindings
 from gistread.tui.marking.caret import Selecting
 from gistread.tui.text.bidi import reorders
+from gistread.tui.text.figure import Figure
 
 _MOST_DIGITS = 7
 
@@ -59,6 +60,7 @@ class BookPane(Selecting):
     def __init__(self, config: Config, *, id: str | None = None) -> None:
         super().__init__(id=id, text_width=config.text_width)
         self.book: Book | None = None
+        self._figures: dict[int, Figure] = {}
         self._page_style = PageStyle()
         self.set_typography(config)
         self.count = Count()
@@ -81,16 +83,26 @@ class BookPane(Selecting):
         if style != self._page_style:
             self._page_style = style
             if self.book is not None:
-                self.show(BookBlocks(self.book, style))
+                self.show(BookBlocks(self.book, style, self._figures))
         self.text_width, self.side_margin = config.text_width, config.side_margin
         self.line_spacing, self.columns = config.line_spacing, config.columns
         self.reorder = reorders(config.bidi, os.environ)
 
     def show_book(self, book: Book, offset: int) -> None:
         self.book = book
-        self.show(BookBlocks(book, self._page_style), keep_position=False)
+        self._figures = {}
+        self.show(BookBlocks(book, self._page_style, self._figures), keep_position=False)
         if offset:
             self.scroll_to_offset(offset)
+
+    def show_figures(self, figures: Mapping[int, Figure | None]) -> None:
+        """Draw pictures above these paragraphs, by index; None takes one away."""
+        for index, figure in figures.items():
+            if figure is None:
+                self._figures.pop(index, None)
+            else:
+                self._figures[index] = figure
+        self.blocks_changed(figures)
 
     @property
     def block_count(self) -> int:

@@ -42,6 +42,7 @@ SETTINGS = (
     Setting("paragraphs", "Paragraphs", (("gap", "with a gap"), ("indent", "with an indent"))),
     Setting("justify", "Right edge", ((False, "ragged"), (True, "even"))),
     Setting("hyphenate", "Hyphens", ((True, "where they help"), (False, "none"))),
+    Setting("pictures", "Pictures", ((True, "in the text"), (False, "captions only"))),
     Setting("bidi", "Right to left", (("auto", "auto"), ("on", "gistread orders"), ("off", "terminal orders"))),
 )
 

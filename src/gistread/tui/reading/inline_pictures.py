@@ -1,0 +1,91 @@
+"""Pictures in the book's text, the cover above its first line: loaded in a thread when they come near the view."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from gistread.book.model import Book, ParagraphKind
+from gistread.errors import GistreadError
+from gistread.tui.reading.context import ReadingContext
+from gistread.tui.text.figure import Figure
+
+_NEAR_CHARACTERS = 2000  # Before and after the view
+_FIRST_PARAGRAPHS = 5  # Where a cover that is part of the text stands
+_ROWS_AROUND = 4  # Of the screen, that show no text
+
+
+class InlinePictures:
+    def __init__(self, context: ReadingContext) -> None:
+        self._context = context
+        self._sources = _sources(context.book)
+        self._figures: dict[int, Figure | None] = {}  # By paragraph; None for what cannot be drawn
+        self._most_rows = 0
+        self._shown = True
+        self._loading = False
+
+    def look(self) -> None:
+        """Load what is near the view, and fit what is drawn to the screen and the settings."""
+        from gistread.tui.drawing import Way, way_of
+
+        context = self._context
+        app, config = context.screen.app, context.services.config
+        if not self._sources or not app.size.height:
+            return
+        shown = config.pictures and way_of(config.images, os.environ, no_color=app.no_color) is not Way.DOTS
+        most_rows = max(3, (app.size.height - _ROWS_AROUND) * 2 // 3)
+        if (shown, most_rows) != (self._shown, self._most_rows):
+            self._shown, self._most_rows = shown, most_rows
+            self._show(self._figures)
+        if shown and not self._loading and self._wanted() is not None:
+            self._loading = True
+            context.screen.run_worker(self._load(), group="pictures")
+
+    def _show(self, figures: Mapping[int, Figure | None]) -> None:
+        drawn = {index: figure.limited(self._most_rows) for index, figure in figures.items() if figure is not None}
+        if drawn:
+            self._context.book_pane.show_figures(drawn if self._shown else dict.fromkeys(drawn))
+
+    def _wanted(self) -> int | None:
+        """The next paragraph near the view whose picture is to be loaded: those above the view come last."""
+        book, view = self._context.book, self._context.book_pane.visible_range
+        if view is None:
+            return None
+        first, top, last = map(
+            book.paragraph_index, (max(0, view[0] - _NEAR_CHARACTERS), view[0], view[1] + _NEAR_CHARACTERS)
+        )
+        near = (*range(top, last + 1), *range(top - 1, first - 1, -1))
+        return next((index for index in near if index in self._sources and index not in self._figures), None)
+
+    async def _load(self) -> None:
+        try:
+            while self._shown and (index := self._wanted()) is not None:
+                self._figures[index] = None
+                with suppress(GistreadError):  # its caption stands in the text; the viewer says what is wrong
+                    figure = await asyncio.to_thread(load_figure, self._context.path, self._sources[index])
+                    self._figures[index] = figure
+                    self._show({index: figure})
+        finally:
+            self._loading = False
+
+
+def load_figure(path: Path | None, source: str) -> Figure:
+    """Raises GistreadError."""
+    from gistread.book.images import read_image
+    from gistread.tui.drawing import DrawingError, figure_from
+
+    if path is None and not source.startswith("data:"):
+        raise DrawingError("The book was read from a pipe: its pictures are not at hand.")
+    return figure_from(read_image(path or Path(), source))
+
+
+def _sources(book: Book) -> dict[int, str]:
+    """By paragraph."""
+    sources = {
+        index: image.source
+        for image in reversed(book.images)
+        if book.paragraphs[index := book.paragraph_index(image.start)].kind is ParagraphKind.IMAGE
+    }
+    in_text = any(sources.get(index) == book.cover for index in range(_FIRST_PARAGRAPHS))
+    return sources if not book.cover or in_text or not book.paragraphs else {0: book.cover} | sources

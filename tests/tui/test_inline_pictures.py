@@ -1,0 +1,103 @@
+"""Pictures among the text: drawn where they stand, the cover above the first line, and nothing moves for them."""
+
+from pathlib import Path
+
+from rich.style import Style
+from textual.app import App
+from textual.pilot import Pilot
+
+from gistread.config import Config
+from gistread.tui.screens.image import ImageScreen
+from gistread.tui.text import figure
+from tests.book.make_epub import epub, package, page
+from tests.tui.scripted import app_on, lines, opened, text_of, until
+from tests.tui.test_pictures import png
+
+SIZE = (100, 40)
+RED, BLUE = (255, 0, 0), (0, 0, 255)
+
+
+def illustrated(folder: Path, around: int = 0, *, cover: bool = False) -> Path:
+    """A book with a red picture between so many paragraphs before and after, and perhaps a blue cover."""
+    text = "".join(f"<p>Paragraph {number} of the voyage along the coast.</p>" for number in range(around))
+    body = f"{text}<p>A boat lay here.</p><figure><img src='red.png' alt='A red flag'/></figure><p>It blew.</p>{text}"
+    item = "<item id='c' href='blue.png' media-type='image/png' properties='cover-image'/>" if cover else ""
+    pictures = {"red.png": png("#ff0000", (300, 200)), "blue.png": png("#0000ff", (300, 450))}
+    path = folder / "book.epub"
+    path.write_bytes(epub({"one.xhtml": page(body), **pictures}, package(["one.xhtml"], manifest=item)))
+    return path
+
+
+def rows_of(app: App[None], color: tuple[int, int, int]) -> list[int]:
+    """The rows of the screen in which this colour is drawn."""
+
+    def colored(style: Style | None) -> bool:
+        return bool(style and style.color and style.color.triplet == color)
+
+    strips = app.screen._compositor.render_strips()
+    return [row for row, strip in enumerate(strips) if any(colored(segment.style) for segment in strip)]
+
+
+def row_with(pilot: Pilot[None], words: str) -> int:
+    return next(row for row, line in enumerate(lines(pilot.app)) if words in line)
+
+
+async def test_a_picture_stands_above_its_caption_and_a_click_enlarges_it(tmp_path: Path) -> None:
+    app = app_on(illustrated(tmp_path), tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await until(pilot, lambda: rows_of(app, RED))
+        rows = rows_of(app, RED)
+        assert row_with(pilot, "A boat lay here") < rows[0] < rows[-1] == row_with(pilot, "A red flag") - 1
+        assert len(rows) <= SIZE[1] * 2 / 3
+        await pilot.click(offset=(lines(app)[rows[1]].index("▀") + 2, rows[1]))
+        await until(pilot, lambda: isinstance(app.screen, ImageScreen))
+
+
+async def test_the_cover_stands_above_the_first_line_and_fits_every_screen(tmp_path: Path) -> None:
+    app = app_on(illustrated(tmp_path, 30, cover=True), tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await until(pilot, lambda: rows_of(app, BLUE))
+        high = len(rows_of(app, BLUE))
+        assert rows_of(app, BLUE)[-1] < row_with(pilot, "Paragraph 0")
+        for size in ((60, 20), (200, 60), (100, 40)):
+            await pilot.resize_terminal(*size)
+            await until(pilot, lambda size=size: 0 < len(rows_of(app, BLUE)) <= size[1] * 2 / 3)
+        await until(pilot, lambda: len(rows_of(app, BLUE)) == high)
+
+
+async def test_a_picture_that_is_loaded_above_the_view_moves_nothing(tmp_path: Path) -> None:
+    app = app_on(illustrated(tmp_path, 150), tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        assert not screen.controllers.pictures._figures
+        below = screen.book.text.index("It blew.")
+        screen.book_pane.scroll_to_offset(below)
+        await until(pilot, lambda: any(screen.controllers.pictures._figures.values()))
+        assert screen.book_pane.reading_offset == below
+        assert row_with(pilot, "It blew.") == screen.book_pane.region.y
+        await pilot.press("up", "up")
+        await until(pilot, lambda: rows_of(app, RED) or "A red flag" in text_of(app))
+
+
+async def test_pictures_can_be_turned_off_and_on_while_reading(tmp_path: Path) -> None:
+    app = app_on(illustrated(tmp_path), tmp_path, config=Config(pictures=False))
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        assert not rows_of(app, RED)
+        for shown in (True, False, True):
+            screen.controllers.typography.set("pictures", shown)
+            screen.redraw_lines()
+            await until(pilot, lambda shown=shown: bool(rows_of(app, RED)) is shown)
+        assert "A red flag" in text_of(app)
+
+
+def test_a_figure_keeps_its_shape_within_its_limits() -> None:
+    from PIL import Image
+
+    wide = figure.Figure.of(Image.new("RGB", (160, 40)), 1600)
+    assert wide.cells_in(80) == (80, 10)
+    assert wide.limited(5).cells_in(80) == (40, 5)
+    assert wide.cells_in(0) == (1, 1)
+    assert len(wide.row(0, 80, 10)) == 80
