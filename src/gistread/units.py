@@ -22,6 +22,11 @@ def format_duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
+def format_share(share: float) -> str:
+    """Above 0, in percent."""
+    return f"{share:.0%}" if share >= 0.01 else "under 1%"
+
+
 def format_list(names: Sequence[str], most: int) -> str:
     """`a, b, c and 3 more`: at most `most` names."""
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -10,7 +10,7 @@ from gistread.readers.text import describe
     ("share", "words"),
     [
         (0.0, "The model sees nothing of the book's text."),
-        (0.004, "The model sees less than 1% of the book's text."),
+        (0.004, "The model sees under 1% of the book's text."),
         (0.25, "The model sees 25% of the book's text."),
         (1.0, ""),
         (None, ""),

@@ -172,13 +172,32 @@ async def test_a_question_while_the_book_is_being_read_says_over_how_much(
         await ask(pilot, "who")
         await until(pilot, lambda: reader.questions)
         reader.say(Started("readagent-s", reader.pages_read, 46, False, told=(SegmentLevel(1, 1, 0),)))
-        await until(pilot, lambda: f"Over the first {reader.pages_read} of ~46 pages." in text_of(app))
+        await until(pilot, lambda: f"From the first {reader.pages_read} of ~46 pages." in text_of(app))
         assert "larger than the model's window" in text_of(app)
         assert "Reading along" not in text_of(app)
         await pilot.press("escape")
         engine.gate.set()
         count = len(screen.memory_pane.memory.entries)
         await until(pilot, lambda: len(screen.memory_pane.memory.entries) > count)
+
+
+async def test_with_hardly_any_text_in_front_of_the_bound_a_line_says_so_and_how_to_ask_the_whole_book(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=(130, 14)) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.memory_pane.memory and screen.memory_pane.memory.complete)
+        await ask(pilot, "who")
+        await until(pilot, lambda: reader.questions)
+        assert screen.book_pane.visible_range[1] <= reader.text_length < len(screen.book.text)
+        words = "Ctrl+T in the question line asks the whole book."
+        assert words in screen.answers_pane.exchanges[-1].too_little
+        await pilot.press("escape", "a", "ctrl+t", "escape", "ctrl+q")
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=(130, 14)) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.controllers.questions.bound_words == "the whole book")
 
 
 async def test_a_question_without_a_model_offers_the_choice_and_is_asked_then(
@@ -306,9 +325,9 @@ async def test_a_question_before_the_memory_has_got_there_is_asked_of_the_text_u
         await until(pilot, lambda: "up to 1" in text_of(app))
         await ask(pilot, "who")
         await until(pilot, lambda: reader.questions)
-        assert screen.book_pane.place < reader.text_length < len(screen.book.text) / 4
-        reader.say(STARTED, replace(answered("Not found."), found=False))
-        await until(pilot, lambda: re.search(r"From the text up to your place \(1\d%\)", text_of(app)))
+        assert screen.book_pane.visible_range[1] <= reader.text_length < len(screen.book.text) / 4
+        reader.say(replace(STARTED, bound_share=0.13), replace(answered("Not found."), found=False))
+        await until(pilot, lambda: re.search(r"From the text up to your place \(13%\)\.", text_of(app)))
         await until(pilot, lambda: "ask the whole book" in text_of(app))
         await pilot.press("a", "ctrl+t")
         await until(pilot, lambda: "the whole book" in text_of(app).splitlines()[-3])

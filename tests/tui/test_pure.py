@@ -144,8 +144,12 @@ def test_what_is_not_read_yet_is_said_and_where_one_reads_in_it() -> None:
 def test_the_scope_of_a_question_is_said_only_when_it_is_not_everything() -> None:
     assert scope_of(Started("r", 9, 9, True)) == ""
     said = scope_of(Started("r", 18, 46, False, told=(SegmentLevel(1, 17, 1), SegmentLevel(18, 18, 0))))
-    assert "Over the first 18 of ~46 pages." in said
+    assert "From the first 18 of ~46 pages." in said
     assert "1 page by its own gist, 17 pages in 1 summary" in said
+    assert scope_of(Started("r", 9, 9, True, bound_share=0.152)) == "From the text up to your place (15%)."
+    assert scope_of(Started("r", 3, 4, False, bound_share=0.152)) == (
+        "From the first 3 of ~4 pages up to your place (15%)."
+    )
 
 
 def test_page_numbers_in_brackets_become_those_of_sources_and_are_links() -> None:

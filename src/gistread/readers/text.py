@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from gistread.readers import events
+from gistread.units import format_share
 
 _STOPPED = {
     events.StopReason.ENOUGH: "enough",
@@ -93,9 +94,7 @@ def _scope(started: events.Started) -> str:
 
 
 def _share(share: float) -> str:
-    if not share:
-        return "nothing"
-    return f"{share:.0%}" if share >= 0.01 else "less than 1%"
+    return format_share(share) if share else "nothing"
 
 
 def describe_segments(told: Sequence[events.SegmentLevel]) -> str:

@@ -10,7 +10,7 @@ from gistread.tui.commands import BOUND_KEY, display_key
 from gistread.tui.text import Block, Span
 from gistread.tui.work.lines import Goal, Linked, Places, ToPage, WorkLine, short
 from gistread.tui.work.whole import Work
-from gistread.units import progress_bar
+from gistread.units import format_share, progress_bar
 from gistread.user_data import mark_unsupported
 
 _PAGE_NUMBER = re.compile(r"\[(\d+)\]")
@@ -48,7 +48,8 @@ Leads = Goal | ToSource | Unfold
 class Exchange:
     question: str
     put: str = ""  # The answering model and that of the memory, if they differ
-    bound: str = ""  # How much of the text may be used, unless all of it
+    bounded: bool = False  # Whether only the text up to the reading place may be used
+    too_little: str = ""  # That there is hardly any text in front of the bound, and what to do
     scope: str = ""  # How much of the book is covered, unless all of it
     making: tuple[str, int, int] | None = None  # Artifact being built for the reader: (name, done, total)
     steps: tuple[str, ...] = ()
@@ -118,9 +119,12 @@ def put_to(model: str, memory: str) -> str:
 def scope_of(started: events.Started) -> str:
     """The part of the book and memory that a question covers, in words; empty for everything."""
     said = [started.choice] if started.choice else []
+    place = f"up to your place ({format_share(started.bound_share)})" if started.bound_share < 1 else ""
     if not started.complete and started.share_shown is None:
         first = "first" if started.pages_read == 1 else f"first {started.pages_read}"
-        said.append(f"Over the {first} of ~{started.pages_total} pages.")
+        said.append(f"From the {first} of ~{started.pages_total} pages{place and ' '}{place}.")
+    elif place:
+        said.append(f"From the text {place}.")
     if started.told:
         said.append(describe_segments(started.told))
     return " ".join(said)
@@ -145,7 +149,7 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int 
     drawn = Drawn()
     question = _said(exchange.question, ("question", number), "question", "?", above=1)
     drawn.add(replace(question, ground="opened"), Unfold() if exchange.work else None)
-    if about := " ".join(filter(None, (exchange.put, exchange.bound, exchange.scope))):
+    if about := " ".join(filter(None, (exchange.put, exchange.scope))):
         drawn.add(_said(about, None, "muted"))
     if exchange.making:
         what, done, total = exchange.making
@@ -156,7 +160,7 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int 
         drawn.add(_said("   ".join(exchange.steps), ("steps", number), "step"))
     if exchange.work:
         _add_work(exchange, number, places, drawn)
-    for note in exchange.notes:
+    for note in filter(None, (exchange.too_little, *exchange.notes)):
         drawn.add(_said(note, None, "muted"))
     if exchange.answer:
         answer, marks = mark_unsupported(exchange.answer.strip(), exchange.unsupported)
@@ -165,7 +169,7 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int 
         drawn.add(_said(answer, ("answer", number), "answer", spans=spans), first)
     elif exchange.running:
         drawn.add(_said("…", None, "muted"))
-    if exchange.bound and not exchange.found and not exchange.running:
+    if exchange.bounded and not (exchange.found or exchange.running or exchange.too_little):
         drawn.add(_said(f"{display_key(BOUND_KEY)} in the question line lets you ask the whole book.", None, "muted"))
     if exchange.problem:
         drawn.add(_said(exchange.problem, None, "error"))

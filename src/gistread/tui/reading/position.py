@@ -36,6 +36,11 @@ class ReadingPosition:
         """Whether the person is away from the place they read at."""
         return self._looking_from is not None and self._looking_from >= 0
 
+    @property
+    def furthest(self) -> int:
+        """End of the last part that was read, with what is in view there."""
+        return max([self.end, *(end for _, end in self.read)])
+
     def jump(self, *, look: bool) -> None:
         """The next move of the view is a jump; with `look`, the reading place stays."""
         self._jumped = True

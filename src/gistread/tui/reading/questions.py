@@ -1,21 +1,31 @@
 """Asking questions: the question line, steering a running question, and showing and saving its answer."""
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gistread.book.normalise import count_words
+from gistread.errors import StorageError
+from gistread.memory.front_matter import front_matter_end
+from gistread.readers.bound import has_plot
 from gistread.readers.events import AnswerDelta, Answered, Expanded, LookedUp, OpenedBy, ReaderEvent
 from gistread.session import events
 from gistread.session.answer import saved_question
 from gistread.session.events import Obstacle
 from gistread.tui.answer_blocks import put_to
+from gistread.tui.commands import BOUND_KEY, display_key
 from gistread.tui.layout import Pane
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.widgets.inputs import QuestionInput
+from gistread.units import format_share
 from gistread.user_data import SavedQuestion
 
 if TYPE_CHECKING:
     from gistread.session.session import Session
+
+_FEW_WORDS = 100  # With less text in front of the bound there is too little for an answer
+_LITTLE_TEXT = 2_000  # Characters that have more words than that
 
 _NO_MODEL = (Obstacle.NO_MODEL, Obstacle.NO_READING_MODEL)
 
@@ -27,9 +37,9 @@ class QuestionController:
         self._deltas: list[AnswerDelta] = []  # parts of the answer that have not been drawn
         self._reason = ""  # why the agent looks something up
         self._put = events.QuestionStarted("", "")
-        self._whole_book = False  # whether text beyond the reading place may be used before it has been read
+        self._whole_book = False  # whether text beyond the reading place may be used
         self._waiting = ""  # entered, but a model must be chosen first
-        self._bound: int | None = None  # of the last question
+        self._put_bound: int | None = None  # of the last question
         self.opened_pages: list[int] = []  # opened by the agent for the last question
 
     # What the person does
@@ -62,30 +72,28 @@ class QuestionController:
 
     @property
     def bound(self) -> int | None:
-        """End of the text that a question may use: that of the view one reads at, until the memory has got there.
-
-        None: everything that the memory has, or the whole book.
-        """
-        context, memory = self._context, self._context.memory_pane.memory
-        view = context.book_pane.visible_range
-        end = context.position.end or (view[1] if view is not None else 0)
-        read = memory is not None and memory.read_until >= end
-        return None if self._whole_book or read or end >= len(context.book.text) else end
+        """End of the text that a question may use: all that the person has read and sees. None: the whole book."""
+        position, view = self._context.position, self._context.book_pane.visible_range
+        end = max(position.furthest, view[1] if view is not None and not position.looking else 0)
+        return None if self._whole_book or end >= len(self._context.book.text) else end
 
     @property
     def bound_words(self) -> str:
-        """`up to 12%`, `the whole book`; empty if the memory decides."""
-        if self._whole_book:
-            return "the whole book"
-        return f"up to {self._share(self.bound)}" if self.bound is not None else ""
+        """`up to 12%`, `the whole book`."""
+        bound = self.bound
+        return "the whole book" if bound is None else f"up to {format_share(bound / len(self._context.book.text))}"
 
-    def _share(self, offset: int) -> str:
-        share = offset / len(self._context.book.text)
-        return f"{share:.0%}" if share >= 0.01 else "under 1%"
+    def load_bound(self) -> None:
+        """Load whether questions about this book may use all of it; call it in a thread."""
+        book = self._context.book
+        with suppress(StorageError):
+            chosen = self._context.services.user_data.whole_book(book.sha256)
+            self._whole_book = not has_plot(book) if chosen is None else chosen
 
     def switch_bound(self) -> None:
-        """Ask the whole book, or only the text up to the reading place."""
+        """Ask the whole book, or only the text up to the reading place; remembered for this book."""
         self._whole_book = not self._whole_book
+        self._context.user_data.save_whole_book(self._whole_book)
         self._context.refresh()
 
     def ask_waiting(self) -> None:
@@ -99,8 +107,8 @@ class QuestionController:
     def _start(self, session: "Session", question: str) -> None:
         context = self._context
         context.question.taken(question)
-        self._bound = self.bound
-        session.start_question(question, context.memory_pane.view.pinned, context.place, upto=self._bound)
+        self._put_bound = bound = self.bound
+        session.start_question(question, context.memory_pane.view.pinned, context.place, upto=bound)
         if context.panes.narrow:
             context.answers_pane.focus()
         else:
@@ -128,9 +136,15 @@ class QuestionController:
     def on_asked(self, question: str) -> None:
         self.opened_pages = []
         self._context.memory_pane.clear_question()
-        bound = self._bound
-        said = f"From the text up to your place ({self._share(bound)})." if bound is not None else ""
-        self._context.answers_pane.begin(question, said)
+        book, bound, too_little = self._context.book, self._put_bound, ""
+        if bound is not None:
+            words = count_words(book.text[min(bound, front_matter_end(book)) : bound][:_LITTLE_TEXT])
+            if words < _FEW_WORDS:
+                whole = display_key(BOUND_KEY)
+                too_little = (
+                    f"Up to your place there are only {words} words. {whole} in the question line asks the whole book."
+                )
+        self._context.answers_pane.begin(question, bounded=bound is not None, too_little=too_little)
         self._context.panes.show_answers()
         self._context.panes.fit_answers()
 
@@ -186,5 +200,4 @@ class QuestionController:
         question = saved_question(
             exchange.question, answered, reader=session.reader, model=put.model, memory=put.memory
         )
-        scope = " ".join(filter(None, (exchange.bound, exchange.scope)))
-        self._context.user_data.save_question(replace(question, scope=scope))
+        self._context.user_data.save_question(replace(question, scope=exchange.scope))

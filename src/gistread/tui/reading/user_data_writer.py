@@ -59,6 +59,9 @@ class UserDataWriter:
     def save_zoom(self, level: str) -> None:
         self._write(lambda: self._user_data.set_zoom(self._book.sha256, level))
 
+    def save_whole_book(self, whole: bool) -> None:
+        self._write(lambda: self._user_data.set_whole_book(self._book.sha256, whole))
+
     def save_reading_along(self, model: str, along: bool) -> None:
         self._write(lambda: self._user_data.set_reading_along(self._book.sha256, model, along))
 

@@ -182,6 +182,7 @@ class ReadingScreen(Screen[None]):
         session = await asyncio.to_thread(make_session, book, services, listener, lambda: context.place)
         context.session = session
         self.redraw_lines()
+        await asyncio.to_thread(controllers.questions.load_bound)
         asked = await asyncio.to_thread(earlier_questions, book, services.user_data)
         self.answers_pane.show_exchanges(asked)
         self.question.remember([exchange.question for exchange in asked])

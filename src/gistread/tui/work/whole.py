@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from gistread.readers import events
 from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine
-from gistread.units import counted
+from gistread.units import counted, format_share
 
 if TYPE_CHECKING:
     from gistread.tui.work.notebook import Notebook
@@ -35,7 +35,7 @@ class Passages:
         share = places.share(self.places)
         if not self.places:
             return "no passages given to the model"
-        said = f"{share:.0%} of the book" if share >= 0.01 else "under 1% of the book"
+        said = f"{format_share(share)} of the book"
         return f"{counted(len(self.places), 'passage')} given to the model, {said}"
 
     def lines(self, places: Places) -> list[WorkLine]:
