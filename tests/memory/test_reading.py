@@ -37,8 +37,8 @@ def store(tmp_path: Path) -> MemoryStore:
     return MemoryStore(tmp_path)
 
 
-async def read_through(store: MemoryStore, model: FakeEngine) -> GistMemory:
-    with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:
+async def read_through(store: MemoryStore, model: FakeEngine, reading: ReadingMode = ReadingMode.CAREFUL) -> GistMemory:
+    with store.open(BOOK, MemoryRequest("fake", "f", SIZE, ReadingMethod(reading))) as kept:
         async for _ in read_book(kept, model):
             pass
         return kept.memory
@@ -179,6 +179,25 @@ async def test_reading_begins_with_the_chapter_at_hand_and_ends_with_the_same_me
         assert [entry.page.start for entry in kept.pages_ahead] == sorted(order)
     finished = await read_through(store, engine())
     assert [(one.page, one.gist) for one in finished.entries] == [(one.page, one.gist) for one in whole.entries]
+
+
+@pytest.mark.parametrize("reading", ReadingMode)
+async def test_the_chapter_to_which_the_person_moves_comes_next_and_the_memory_ends_the_same(
+    store: MemoryStore, reading: ReadingMode
+) -> None:
+    whole = await read_through(MemoryStore(store.directory / "whole"), engine(), reading)
+    places, third = [0], BOOK.chapters[2]
+    with store.open(BOOK, MemoryRequest("fake", "f", SIZE, ReadingMethod(reading))) as kept:
+        order = []
+        async for event in read_book(kept, engine(), place=lambda: places[-1]):
+            if isinstance(event, PageRead | PageAhead) and event.entry.page.start not in order:
+                order.append(event.entry.page.start)
+                places.append(third.start + 10)
+        moved = order.index(third.start)
+        assert moved <= 3
+        assert order[:moved] == sorted(order[:moved])
+        assert order[moved + 1] > third.start
+        assert [(one.page, one.gist) for one in kept.memory.entries] == [(one.page, one.gist) for one in whole.entries]
 
 
 async def test_a_chapter_can_be_read_alone(store: MemoryStore) -> None:

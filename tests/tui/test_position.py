@@ -2,12 +2,28 @@
 
 from pathlib import Path
 
-from gistread.tui.reading.position import ReadingPosition, merged
+from gistread.tui.reading.position import STAYED_S, ModelPlace, ReadingPosition, merged
 from gistread.user_data import ReadingPlace
 from tests.tui.books import long_book
 from tests.tui.scripted import app_on, opened, text_of, until
 
 LENGTH = 10_000
+
+
+def test_the_model_reads_where_the_person_has_stayed_for_a_while() -> None:
+    book, now = long_book(20), 0.0
+    position = ReadingPosition(ReadingPlace(), len(book.text))
+    place = ModelPlace(position, book, lambda: now)
+    second = book.chapters[1].start + 5
+    position.jump(look=False)
+    position.moved(second, second + 1000)
+    place.moved()
+    now = STAYED_S - 1
+    assert place.offset == 0
+    now = STAYED_S
+    assert place.offset == second
+    place.set(7)
+    assert place.offset == 7
 
 
 def test_parts_that_touch_become_one() -> None:

@@ -80,15 +80,18 @@ async def read_book(
     *,
     priority: Priority = Priority.BACKGROUND,
     plan: ReadingPlan = WHOLE_BOOK,
+    place: Callable[[], int] | None = None,
     on_draft: OnDraft = lambda _, __: None,
 ) -> AsyncGenerator[PageEvent, None]:
     """Read what is planned, without front matter. Raises EngineError, also when no page fits the window.
 
-    `on_draft` gets the start of a page and the text so far of its gist, which is empty once an attempt is rejected.
+    `place` is asked before each page: its chapter comes next, instead of that at the plan's start. `on_draft` gets the
+    start of a page and the text so far of its gist, which is empty once an attempt is rejected.
     """
     events: asyncio.Queue[PageEvent | None] = asyncio.Queue()
     reading = asyncio.create_task(
-        _Reading(writer, engine, priority, events.put_nowait, on_draft).run(plan), name="read-book"
+        _Reading(writer, engine, priority, events.put_nowait, on_draft, place or (lambda: plan.start)).run(plan),
+        name="read-book",
     )
     reading.add_done_callback(lambda _: events.put_nowait(None))
     try:
@@ -112,7 +115,7 @@ def sections(book: Book, begin: int = 0) -> Iterator[tuple[int, int]]:
 
 
 def planned_sections(writer: MemoryWriter, plan: ReadingPlan) -> list[tuple[int, int]]:
-    """The unfinished sections of a plan in the order in which they are read, without the front matter."""
+    """The unfinished sections of a plan, the first one first, without the front matter."""
     memory = writer.memory
     every = list(sections(memory.book, first_section(writer)))
     here = next((at for at, (_, end) in enumerate(every) if plan.start < end), 0)
@@ -142,6 +145,7 @@ class _Reading:
         priority: Priority,
         emit: Callable[[PageEvent], None],
         on_draft: OnDraft,
+        place: Callable[[], int],
     ) -> None:
         self._writer = writer
         self._memory = writer.memory
@@ -149,6 +153,9 @@ class _Reading:
         self._priority = priority
         self._emit = emit
         self._on_draft = on_draft
+        self._place = place
+        self._waiting: list[tuple[int, int]] = []  # Sections that nobody reads
+        self._gisting: dict[int, Page] = {}  # Pages whose gist is being made, by start
         # Pages being found and gisted. The limit grows with each finished page, so that the first gist comes soon.
         self._pages = ConcurrencyLimit(engine, _PAGES_AT_FIRST)
         self._chapters = 0  # Chapters being read
@@ -159,10 +166,10 @@ class _Reading:
 
     async def run(self, plan: ReadingPlan) -> None:
         self._add_front_matter()
-        waiting = iter(planned_sections(self._writer, plan))
+        self._waiting = planned_sections(self._writer, plan)
         try:
             async with asyncio.TaskGroup() as tasks:
-                self._start_more = lambda: self._start_chapters(waiting, tasks)
+                self._start_more = lambda: self._start_chapters(tasks)
                 self._start_more()
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from None
@@ -173,16 +180,24 @@ class _Reading:
             for page in front_matter_entries(memory.book, memory.read_until, end, self._writer.size_at(0).max_words):
                 self._add(page)
 
-    def _start_chapters(self, waiting: Iterator[tuple[int, int]], tasks: asyncio.TaskGroup) -> None:
+    def _start_chapters(self, tasks: asyncio.TaskGroup) -> None:
         info = self._engine.info
         requests = _REMOTE_REQUESTS_PER_CHAPTER if info.is_remote else _REQUESTS_PER_CHAPTER
         while self._chapters < max(1, info.parallel // requests):
             self._chapters += 1
-            tasks.create_task(self._read_sections(waiting, tasks))
+            tasks.create_task(self._read_sections(tasks))
 
-    async def _read_sections(self, waiting: Iterator[tuple[int, int]], tasks: asyncio.TaskGroup) -> None:
-        for start, end in waiting:
-            await self._read_section(start, end, tasks)
+    async def _read_sections(self, tasks: asyncio.TaskGroup) -> None:
+        while self._waiting:
+            place = self._place()
+            section = min(self._waiting, key=lambda one: (one[1] <= place, one[0]))
+            self._waiting.remove(section)
+            await self._read_section(*section, tasks)
+
+    def _is_awaited_elsewhere(self) -> bool:
+        """Whether the chapter at hand waits to be read."""
+        place = self._place()
+        return any(start <= place < end and self._known_until(start) < end for start, end in self._waiting)
 
     async def _read_section(self, start: int, end: int, tasks: asyncio.TaskGroup) -> None:
         memory = self._memory
@@ -191,12 +206,17 @@ class _Reading:
         single_pass = self._single_pass(start) if memory.method.mode is ReadingMode.SINGLE_PASS else None
         at = start
         while at < end:
-            if known := self._writer.entry_at(at):
+            known = self._writer.entry_at(at)
+            if page := known.page if known else self._gisting.get(at):
                 if single_pass is not None:
-                    await single_pass.follow(known.page)
-                at = known.page.end
+                    await single_pass.follow(page)
+                at = page.end
                 continue
             await self._pages.acquire()
+            if self._is_awaited_elsewhere():
+                self._pages.release()
+                self._waiting.append((start, end))
+                return
             known_end = self._saved_end(at, end)
             find = single_pass.next_page if single_pass else self._find_page
             page, attempts, usage = await find(at, known_end)
@@ -207,6 +227,7 @@ class _Reading:
                 self._pending += 1
                 number = len(memory.entries) + self._pending + memory.book.is_volume_heading(memory.read_until)
             self._emit(PageFound(replace(page, number=number)))
+            self._gisting[page.start] = page
             tasks.create_task(self._gist(page, attempts, usage))
             at = page.end
 
@@ -262,6 +283,7 @@ class _Reading:
                 on_draft=partial(self._on_draft, page.start),
             )
         finally:
+            del self._gisting[page.start]
             self._pages.maximum = self._pages.capacity + _PAGES_MORE
             self._pages.release()
         self._start_more()

@@ -63,7 +63,7 @@ class Core:
         self.failure: GistreadError | None = None
         self.question: Question | None = None
         self.steering = Steering()
-        self.progress = BookReading(self._on_reading)
+        self.progress = BookReading(self._on_reading, place)
         self.artifacts = Artifacts(self.tell)
         self._place, self._alone = place, False  # The model begins with this chapter, or reads it alone
         self._prompt_due = self._check_due = self._checked = False

@@ -17,8 +17,9 @@ from gistread.session.events import ActivityChanged, ArtifactGrown, ArtifactProg
 
 
 class BookReading:
-    def __init__(self, tell: Callable[[SessionEvent], None]) -> None:
+    def __init__(self, tell: Callable[[SessionEvent], None], place: Callable[[], int]) -> None:
         self._tell = tell
+        self._place = place
         self.page: Page | None = None  # The next page, while its gist is being made
         self._drafts: dict[int, str] = {}  # By the start of their page
         self.seconds_left: float | None = None  # For what is left of the plan
@@ -40,9 +41,8 @@ class BookReading:
         notice, found = writer.notice, list[Page]()
         self._drafts.clear()
         try:
-            async for event in read_book(
-                writer, engine, priority=Priority.BACKGROUND, plan=self.plan, on_draft=self._on_draft
-            ):
+            place = None if self.plan.alone else self._place
+            async for event in read_book(writer, engine, plan=self.plan, place=place, on_draft=self._on_draft):
                 match event:
                     case PageFound(page=page):
                         found.append(page)

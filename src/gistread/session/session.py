@@ -58,9 +58,9 @@ class Session:
     ) -> None:
         """Models are given as `--model` takes them; empty: by the settings, or the only one installed.
 
-        `task`: what the gists look for; None: as in the furthest memory. `background`: read, from the chapter at offset
-        `place()` on, and build artifacts as soon as there is a model. `config`, `paths`: default to the user's. Closes
-        `embedder`. Raises UsageError for an unknown reader or invalid settings.
+        `task`: what the gists look for; None: as in the furthest memory. `background`: read, the chapter at offset
+        `place()` next, and build artifacts as soon as there is a model. `config`, `paths`: default to the user's.
+        Closes `embedder`. Raises UsageError for an unknown reader or invalid settings.
         """
         if reader and reader not in METHODS:
             raise UsageError(f"Unknown reader {reader!r}.", f"Choose one of {', '.join(METHODS)}.")

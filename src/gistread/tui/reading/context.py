@@ -12,7 +12,7 @@ from gistread.book.model import Book
 from gistread.session.events import Obstacle
 from gistread.tui.progress import Progress
 from gistread.tui.reading.pane_switcher import PaneSwitcher
-from gistread.tui.reading.position import ReadingPosition
+from gistread.tui.reading.position import ModelPlace, ReadingPosition
 from gistread.tui.reading.user_data_writer import UserDataWriter
 from gistread.tui.services import AppServices
 from gistread.tui.text import LongText, Mark
@@ -82,6 +82,7 @@ class ReadingContext:
     panes: PaneSwitcher
     layers: MarkLayers
     position: ReadingPosition
+    model_place: ModelPlace
     progress: Progress
     user_data: UserDataWriter
     refresh: Callable[[], None]  # Redraw the lines around the panes

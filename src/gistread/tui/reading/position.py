@@ -1,10 +1,13 @@
-"""Where the person reads, apart from where they only look, and which parts of the book they have read."""
+"""Where the person reads, apart from where they only look; what they have read; and where the model reads along."""
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 
+from gistread.book.model import Book
 from gistread.user_data import ReadingPlace
 
 Range = tuple[int, int]
+STAYED_S = 20.0  # Time in another chapter after which the model reads there next
 
 
 def merged(ranges: Iterable[Range]) -> tuple[Range, ...]:
@@ -72,3 +75,31 @@ class ReadingPosition:
         """Share (0 to 1) of a part of the book that has been read."""
         read = sum(max(0, min(end, last) - max(start, first)) for first, last in self.read)
         return read / max(1, end - start)
+
+
+class ModelPlace:
+    """Where the model should read: at the person's place, once they have stayed in its chapter for a while."""
+
+    def __init__(self, position: ReadingPosition, book: Book, now: Callable[[], float] = time.monotonic) -> None:
+        self._position = position
+        self._book = book
+        self._now = now
+        self._place = position.place
+        self._chapter = book.chapter_index(position.place)
+        self._came_s: float | None = None  # When the person came to another chapter
+
+    def moved(self) -> None:
+        """The person may have moved."""
+        chapter = self._book.chapter_index(self._position.place)
+        if chapter != self._chapter:
+            self._chapter, self._came_s = chapter, self._now()
+
+    def set(self, place: int) -> None:
+        """The person wants this place read now."""
+        self._place, self._came_s = place, None
+
+    @property
+    def offset(self) -> int:
+        if self._came_s is not None and self._now() - self._came_s >= STAYED_S:
+            self.set(self._position.place)
+        return self._place

@@ -18,6 +18,7 @@ class ReadingAlong:
             return
         along = not session.busy
         if along:
+            self._context.model_place.set(self._context.place)
             session.resume()
         else:
             await session.pause()
@@ -31,6 +32,7 @@ class ReadingAlong:
         if session.memory is not None and session.memory.complete:
             self._context.warn("The whole book has been read.")
         else:
+            self._context.model_place.set(self._context.place)
             session.read_here(alone=alone)
             self._keep(session, True)
 

@@ -27,7 +27,7 @@ from gistread.tui.progress import Progress
 from gistread.tui.reading.context import MarkLayers, ReadingContext
 from gistread.tui.reading.controllers import Controllers
 from gistread.tui.reading.pane_switcher import PaneSwitcher
-from gistread.tui.reading.position import ReadingPosition
+from gistread.tui.reading.position import ModelPlace, ReadingPosition
 from gistread.tui.reading.status_lines import StatusLines
 from gistread.tui.reading.user_data_writer import UserDataWriter
 from gistread.tui.services import AppServices
@@ -146,6 +146,7 @@ class ReadingScreen(Screen[None]):
         self.book_pane.show_book(book, saved.offset)
         self.answers_pane.places = Places(len(book.text), book=book)
         warn = self._warn
+        position = ReadingPosition(saved, len(book.text))
         context = ReadingContext(
             screen=self,
             services=services,
@@ -158,7 +159,8 @@ class ReadingScreen(Screen[None]):
             prompt=self.prompt,
             panes=self.panes,
             layers=MarkLayers(self.book_pane, self.memory_pane),
-            position=ReadingPosition(saved, len(book.text)),
+            position=position,
+            model_place=ModelPlace(position, book),
             progress=Progress(book, ReadingSpeedFile(services.paths.reading_speed), services.config.progress.split()),
             user_data=UserDataWriter(services.user_data, Catalogue(services.paths.library), book, self._path, warn),
             refresh=self.redraw_lines,
@@ -179,7 +181,7 @@ class ReadingScreen(Screen[None]):
         await asyncio.to_thread(context.progress.load)
         self.lines.show_place(controllers)
         listener = controllers.session.on_event
-        session = await asyncio.to_thread(make_session, book, services, listener, lambda: context.place)
+        session = await asyncio.to_thread(make_session, book, services, listener, lambda: context.model_place.offset)
         context.session = session
         self.redraw_lines()
         await asyncio.to_thread(controllers.questions.load_bound)
@@ -316,6 +318,7 @@ class ReadingScreen(Screen[None]):
         looked = context.position.looking
         if view is not None:
             context.position.moved(*view)
+            context.model_place.moved()
         if context.position.looking is not looked:
             self.lines.show_status(controllers)
         if view is not None and self.panes.current is Pane.BOOK and not controllers.speech.running:
