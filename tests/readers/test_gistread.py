@@ -330,3 +330,24 @@ async def test_an_unreliable_model_chooses_the_option_that_it_would_rather_write
     reliable = FakeEngine(chooses=[1])
     assert answered(await ask(reliable, options=replace(options, is_reliable=True))).choice == 1
     assert [(call.kind, call.options) for call in reliable.calls] == [("choose", ("A", "B"))]
+
+
+async def test_an_unreliable_model_is_not_asked_who_somebody_is() -> None:
+    engine = FakeEngine()
+    end = answered(await ask(engine, question="Who is Ferrand?", options=GUESSING))
+    assert engine.calls == []
+    assert (end.answer, end.found, end.quoted) == ("What the book says of Ferrand:", True, True)
+    assert [one.quote for one in end.citations] == [FACTS[2]]
+    assert end.expanded == (3,)
+
+
+async def test_a_model_is_shown_first_what_introduces_a_name() -> None:
+    engine = says_once("A stranger with a wooden leg.")
+    answered(await ask(engine, question="Who is Ferrand?", options=ReaderOptions(budget_tokens=60)))
+    assert FACTS[2] in texts(engine)[0]
+
+
+async def test_a_refused_page_is_not_quoted() -> None:
+    engine = says_once("A thief.")
+    end = answered(await ask(engine, question="Who is Ferrand?", options=GUESSING, steering=Steering(refused={3})))
+    assert FACTS[2] not in [one.quote for one in end.citations]

@@ -133,6 +133,7 @@ def test_lines_without_words_are_no_statements() -> None:
         ("Who came in the storm?", "Three days.", False),
         ("Where was the lamp?", "In the storm.", True),
         ("Who is Ferrand?", "Ferrand.", False),
+        ("What was the silver watch?", "The watch.", False),
         ("Who stole it, Ferrand or Martha?", "Ferrand.", True),
         ("Did Ferrand confess?", "Ferrand did.", True),
         ("When did the ship come?", "Three days.", False),

@@ -30,8 +30,9 @@ async def checked(
         async for event in events:
             if isinstance(event, Started):
                 event = started = replace(event, bound_share=memory.bound_share)
-            if isinstance(event, Answered) and started and event.choice is None and not _nothing_read(started):
-                yield await asyncio.to_thread(checked_answer, event, question, memory, started, options)
+            draft = event if isinstance(event, Answered) and event.choice is None and not event.quoted else None
+            if draft and started and not _nothing_read(started):
+                yield await asyncio.to_thread(checked_answer, draft, question, memory, started, options)
             else:
                 yield event
 

@@ -268,7 +268,7 @@ class Answered:
     gists: tuple[int, ...] = ()  # Pages whose gists stood before the model for the answer
     # In order. Empty where there is nothing to check: a choice, a quotation, an answer that was not found.
     statements: tuple[Statement, ...] = ()
-    quoted: bool = False  # The model gave no usable answer: the citations are the sentences closest to the question
+    quoted: bool = False  # The citations are the answer, in the book's own words
 
 
 ReaderEvent = (

@@ -5,7 +5,8 @@ the order of the book. The differences come from measurements (docs/readers.md, 
 are ranked with the help of their neighbours (`search/ranked.py`). If the answer is "not found", twice as much text
 is read, unless a budget was set. An unreliable model is shown fewer passages, and asked again: over the next ones if
 its "not found" can be believed, else over the same ones without that way out. An answer with only names that the book
-lacks counts as not found. A question without search terms ("Summarise it.") is answered from the gists.
+lacks counts as not found. A question without search terms ("Summarise it.") is answered from the gists. For "Who is Mr.
+Bingley?", the passages that introduce the name come first; an unreliable model is not asked, and they are quoted.
 
 It needs no memory, and searches the unread part of a book too.
 """
@@ -15,7 +16,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from gistread.engine.protocol import Engine, Usage
+from gistread.engine.protocol import NO_USAGE, Engine, Usage
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, split_into_passages
 from gistread.readers.answering import says_not_found
@@ -24,15 +25,18 @@ from gistread.readers.choices import without_options
 from gistread.readers.events import (
     AnswerDelta,
     Answered,
+    Citation,
     Expanded,
     LookedUp,
     OpenedBy,
     ReaderEvent,
     Restarted,
+    Shown,
     Steering,
     Stopped,
     StopReason,
 )
+from gistread.readers.introductions import introductions, named_in
 from gistread.readers.lookups import answer, apply_steering, opening_events, start_search
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.support import check
@@ -52,6 +56,7 @@ class Ranked:
     passages: tuple[Passage, ...]  # All of them, nearest first
     pages: tuple[int, ...]  # Numbers of the pages that share something with the question, nearest first
     telling: bool  # Whether the question says what to look for
+    introductions: tuple[Passage, ...] = ()  # Sentences about the name that the question asks to explain
 
 
 async def gistread(
@@ -61,8 +66,15 @@ async def gistread(
     # The book may be read on meanwhile.
     memory = replace(memory, entries=list(memory.entries))
     ranked = await asyncio.to_thread(rank, without_options(question), memory, options.choices)
-    told = _from_passages if ranked.telling or not memory.entries else _from_gists
-    async with aclosing(told(question, ranked, memory, engine, steering, options)) as events:
+    hidden = places_of(memory, steering.refused)
+    quotes = [place for place in ranked.introductions if not overlaps(hidden, place)]
+    if quotes and options.is_reliable is False and not steering.pinned:
+        told = _quoted(quotes, BookText(NAME, question, memory, engine, options), question, memory)
+    elif ranked.telling or not memory.entries:
+        told = _from_passages(question, ranked, memory, engine, steering, options)
+    else:
+        told = _from_gists(question, ranked, memory, engine, steering, options)
+    async with aclosing(told) as events:
         async for event in events:
             yield event
 
@@ -79,11 +91,11 @@ def rank(question: str, memory: GistMemory, choices: Sequence[str] = ()) -> Rank
     scores = relevance.scores(question, choices)
     by_surroundings = sorted(range(len(found)), key=lambda index: -scores.around[index])
     near = [memory.page_at(found[index][0]) for index in by_surroundings if scores.around[index] > 0]
-    return Ranked(
-        tuple(found[index] for index in scores.order),
-        tuple(dict.fromkeys(page.number for page in near if page)),
-        scores.has_matches,
-    )
+    ordered = [found[index] for index in scores.order]
+    introduced = () if choices else introductions(question, memory)
+    ordered.sort(key=lambda place: not overlaps(introduced, place))
+    numbers = tuple(dict.fromkeys(page.number for page in near if page))
+    return Ranked(tuple(ordered), numbers, scores.has_matches, introduced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +216,26 @@ async def _unless_not_found(
                 for each in held:
                     yield each
                 held.clear()
+
+
+async def _quoted(
+    places: list[Passage], text: BookText, question: str, memory: GistMemory
+) -> AsyncGenerator[ReaderEvent, None]:
+    """These sentences as the answer, in the book's own words."""
+    yield text.started(places)
+    numbers = [page.number if (page := memory.page_at(start)) else 0 for start, _ in places]
+    quotes = [
+        Citation(number, start, end, memory.book.text[start:end])
+        for number, (start, end) in zip(numbers, places, strict=True)
+    ]
+    pages = tuple(number for number in dict.fromkeys(numbers) if number)
+    for count, number in enumerate(pages, 1):
+        yield LookedUp(number, count, "")
+        yield Expanded(number, OpenedBy.AGENT)
+    yield Shown(tuple(places))
+    yield Stopped(StopReason.ENOUGH)
+    answer, compression = f"What the book says of {named_in(question)}:", 100.0 * (1 - text.share(places))
+    yield Answered(answer, True, tuple(quotes), pages, pages, compression, NO_USAGE, seen=tuple(places), quoted=True)
 
 
 async def _from_gists(

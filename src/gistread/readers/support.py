@@ -16,7 +16,7 @@ from gistread.memory.guard import Draft, capitals_mark_names, foreign_names
 from gistread.memory.model import GistMemory, Page
 from gistread.readers.citations import without_false_references
 from gistread.readers.events import Citation, Statement
-from gistread.search.tokens import Terms, stop_words
+from gistread.search.tokens import ARTICLES, Terms, stop_words
 
 _WINDOW_SENTENCES = 3
 _LEAST_SHARE = 1 / 3  # A window must hold more than this share of a statement's content words
@@ -113,9 +113,7 @@ class _Check:
         if not _fits(text, self._question, len(self._terms.words(text))):
             supported = False
         elif not new:
-            # "Colonel Keitel." tells nobody who Colonel Keitel is.
-            content = self._content(text)
-            supported = not (content and content <= self._names_and_numbers and _ASKS_FOR_MORE.match(self._question))
+            supported = not (_ASKS_FOR_MORE.match(self._question) and self._only_repeats(text))
         elif new <= self._names_and_numbers:
             supported = self._stands_near_the_question(new)
         elif len(new) > 1:
@@ -126,6 +124,11 @@ class _Check:
             supported = new <= self._known
         supported = supported and not foreign
         return Statement(start, end, supported, foreign, self._quote(new, best) if supported else None)
+
+    def _only_repeats(self, text: str) -> bool:
+        """Whether it only names what was asked about: "The Colonel." tells nobody who the colonel is."""
+        words = {self._stem(word) for word in self._terms.words(text) if word not in ARTICLES}
+        return bool(words) and words <= self._asked
 
     def _add(self, sentences: list[_Sentence]) -> None:
         last = max(1, len(sentences) - _WINDOW_SENTENCES + 1)

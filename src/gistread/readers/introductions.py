@@ -1,0 +1,93 @@
+"""Finds the sentences that introduce a person or a thing, for questions such as "Who is Mr. Bingley?".
+
+A sentence introduces a name if it says what the name stands for ("Mrs. Long, a neighbour", "my cousin, Mr. Collins") or
+mentions it first. The phrases are English; in other languages only the first mention counts.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from gistread.memory.front_matter import front_matter_end
+from gistread.memory.model import GistMemory
+from gistread.memory.passages import Passage
+from gistread.readers.support import sentences_of
+
+_ASKS_WHO = re.compile(r"\W*(?:who|what)(?:\s+(?:is|was|are|were)|['’]s)\s+(?P<name>[^?!,;:]+?)\W*", re.IGNORECASE)
+_SMALL = frozenset("a an the of to de la le du von van der and".split())  # noqa: SIM905
+_MOST_SENTENCES = 2
+_ROLE = (
+    r"(?:[a-z-]+ ){0,2}?(?:aunt|baron|brother(?:-in-law)?|butler|captain|chaplain|clerk|commander|cook|count(?:ess)?|"
+    r"cousin|curate|daughter(?:-in-law)?|doctor|driver|dog|cat|horse|duke|duchess|emperor|empress|enemy|father(?:-in-law)?|"
+    r"friend|gardener|general|gentleman|girl|governess|guest|heir|housekeeper|husband|keeper|king|lady|landlord|lawyer|"
+    r"leader|lover|maid|man|master|merchant|minister|mistress|mother(?:-in-law)?|neighbou?r|nephew|niece|nurse|officer|"
+    r"parson|partner|priest|prince(?:ss)?|queen|rector|rival|sailor|secretary|servant|sister(?:-in-law)?|soldier|son"
+    r"(?:-in-law)?|steward|stranger|student|teacher|tutor|uncle|valet|vicar|widow(?:er)?|wife|woman|chief)"
+)
+
+
+def named_in(question: str) -> str:
+    """The name that the question asks to explain, "" if it asks something else."""
+    asked = _ASKS_WHO.fullmatch(question)
+    words = asked["name"].split() if asked else []
+    names = [word for word in words if word.lower() not in _SMALL]
+    return " ".join(words) if names and all(word[:1].isupper() for word in names) else ""
+
+
+def introductions(question: str, memory: GistMemory) -> tuple[Passage, ...]:
+    """Up to two sentences that introduce the name a question asks to explain, in the order of the book."""
+    if not (name := named_in(question)):
+        return ()
+    book = memory.book
+    start = front_matter_end(book)
+    text = _without_diacritics(book.text)
+    for form in _forms(_without_diacritics(name)):
+        places = (_first(pattern, text, start, memory) for pattern in (*_phrases(form), f"(?P<name>{form})"))
+        if found := list(dict.fromkeys(place for place in places if place)):
+            return tuple(sorted(found[:_MOST_SENTENCES]))
+    return ()
+
+
+def _first(pattern: str, text: str, start: int, memory: GistMemory) -> Passage | None:
+    """The first sentence of prose with the pattern."""
+    places = (_sentence_at(match.start("name"), memory) for match in re.compile(pattern).finditer(text, start))
+    return next((place for place in places if _is_prose(text[place[0] : place[1]])), None)
+
+
+def _is_prose(sentence: str) -> bool:
+    """Whether most words begin with a small letter, unlike those of headings and tables of contents."""
+    words = re.findall(r"[^\W\d_]+", sentence)
+    return len([word for word in words if word[0].islower()]) > len(words) / 2
+
+
+def _forms(name: str) -> Iterator[str]:
+    """Patterns for the name, then for shorter forms of it: without its title or first name, or what follows "of"."""
+    words = re.findall(r"[\w'’-]+", re.sub(r"^the\s", "", name, flags=re.IGNORECASE))
+    small = [at for at, word in enumerate(words) if word.lower() in _SMALL]
+    shorter = [words[: small[0]]] if small else [words[at:] for at in range(1, len(words))]
+    for form in (words, *shorter):
+        yield r"\b" + r"\W{1,3}".join(map(re.escape, form)) + r"\b(?!['’]s)"
+
+
+def _phrases(form: str) -> Iterator[str]:
+    """Patterns that say what the name stands for, the clearest first."""
+    name = f"(?P<name>{form})"
+    whose = r"(?:an?|the|one of|his|her|my|our|your|their|\w+['’]s)"
+    yield rf"{name},(?: who (?:is|was))? {whose} {_ROLE}\b"
+    yield rf"\b{whose} {_ROLE},? (?:[A-Z][a-z]+\.? )?{name}\b(?! \w)"
+    yield rf"\b[A-Z]\w+, (?:the|our|my|his|her|their) {name}"
+    yield rf"\b(?:named|called|name (?:is|was)) {name}"
+    yield rf"{name}(?: is| was|,) (?:an?|one of|not an?|the only|the (?:son|daughter|wife|widow)) [a-z]"
+    yield rf"{name} (?:is|was) (?:very |quite |not )?[a-z-]+,? (?:and|but) [a-z-]+[;,.]"
+
+
+def _sentence_at(place: int, memory: GistMemory) -> Passage:
+    book = memory.book
+    paragraph = book.paragraphs[book.paragraph_index(place)]
+    return next(span for span in sentences_of(memory, paragraph.start, paragraph.end) if span[0] <= place < span[1])
+
+
+def _without_diacritics(text: str) -> str:
+    """The text with base letters, of the same length."""
+    letters = (letter for letter in set(text) if not letter.isascii() and letter.isalpha())
+    return text.translate({ord(letter): unicodedata.normalize("NFD", letter)[0] for letter in letters})
