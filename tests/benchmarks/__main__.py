@@ -19,6 +19,7 @@ from tests.benchmarks import (
     cancel,
     exactness,
     first_token,
+    follow_ups,
     indexing,
     listing,
     meaning,
@@ -63,6 +64,7 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "listing": listing.measure,
         "reaching": reaching.measure,
         "recall": recall.measure,
+        "follow_ups": follow_ups.measure,
         "meaning": meaning.measure,
         "aims": aims.measure,
     }

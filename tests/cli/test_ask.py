@@ -12,7 +12,7 @@ from gistread.memory.check_results import CheckResult, Worth
 from gistread.memory.model import GistMemory
 from gistread.memory.store import MemoryStore
 from gistread.paths import default_paths
-from gistread.readers.bound import Bound, offset_of
+from gistread.readers.bound import offset_of
 from gistread.user_data import UserData
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
@@ -109,15 +109,15 @@ def test_the_bound_means_what_was_typed(indexed: Path) -> None:
     memory = memory_of(indexed)
     book = memory.book
     length = len(book.text)
-    assert offset_of(Bound("offset", 100), memory, 0) == 100
-    assert offset_of(Bound("offset", 10**9), memory, 0) == length
-    assert offset_of(Bound("percent", 50.0), memory, 0) == length // 2
-    assert offset_of(Bound("page", 2), memory, 0) == memory.entry(2).page.end
-    assert offset_of(Bound("chapter", 2), memory, 0) == book.chapters[1].end
-    assert offset_of(Bound("chapter", "the storm"), memory, 0) == book.chapters[1].end
-    assert offset_of(Bound("here"), memory, 77) == 77
-    assert offset_of(Bound("all"), memory, 77) is None
-    for unknown in (Bound("page", 1000), Bound("chapter", 9), Bound("chapter", "The Ship")):
+    assert offset_of("100", memory, 0) == 100
+    assert offset_of(str(10**9), memory, 0) == length
+    assert offset_of("50%", memory, 0) == length // 2
+    assert offset_of("page:2", memory, 0) == memory.entry(2).page.end
+    assert offset_of("chapter:2", memory, 0) == book.chapters[1].end
+    assert offset_of("chapter:the storm", memory, 0) == book.chapters[1].end
+    assert offset_of("here", memory, 77) == 77
+    assert offset_of("all", memory, 77) is None
+    for unknown in ("page:1000", "chapter:9", "chapter:The Ship"):
         with pytest.raises(UsageError):
             offset_of(unknown, memory, 0)
 

@@ -25,11 +25,11 @@ from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.writer import MemoryHeader
 from gistread.paths import default_paths
 from gistread.readers import events as told
+from gistread.readers.bound import offset_of, usual_bound
 from gistread.readers.choices import with_options
 from gistread.readers.registry import DEFAULT_READER, METHODS
 from gistread.readers.text import describe, unsupported
 from gistread.session.answer import saved_question
-from gistread.session.session import Session
 from gistread.user_data import UserData, mark_unsupported
 
 
@@ -92,7 +92,7 @@ async def _ask(
                 await session.use_memory(header)
             memory = session.memory or GistMemory(book, PAGE_SIZES["quality"], "")
             pinned = _existing(arguments.expand, memory)
-            upto = session.offset_of(arguments.upto) if arguments.upto else _usual_bound(session)
+            upto = _bound(arguments.upto, memory)
             choices = tuple(arguments.choice)
             events = session.stream_answer(arguments.question, pinned=pinned, upto=upto, choices=choices)
             async with aclosing(events):
@@ -113,15 +113,19 @@ async def _ask(
                 say(f"Note: the question could not be saved: {error.message}")
 
 
-def _usual_bound(session: Session) -> int | None:
+def _bound(chosen: str | None, memory: GistMemory) -> int | None:
+    book, user_data = memory.book, UserData(default_paths().books)
     try:
-        usual = session.usual_bound()
+        here, whole_book = user_data.reading_place(book.sha256).furthest, user_data.whole_book(book.sha256)
     except StorageError as error:
+        here, whole_book = 0, None
         say(f"Note: {error.message}")
-        return None
-    if usual is not None:
+    if chosen is not None:
+        return offset_of(chosen, memory, here)
+    bound = usual_bound(book, here, whole_book)
+    if bound is not None:
         say("Asked over the book up to your place; `--upto all` asks the whole book.")
-    return usual
+    return bound
 
 
 def _existing(numbers: tuple[int, ...], memory: GistMemory) -> set[int]:

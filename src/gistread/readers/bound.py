@@ -32,12 +32,13 @@ def parse_bound(text: str) -> Bound:
     raise ValueError(f"{text!r} is not a place in a book such as 5000, 40%, page:12, chapter:3, here or all")
 
 
-def offset_of(bound: Bound, memory: "GistMemory", here: int) -> int | None:
-    """The offset that a bound means, None for the whole book. `here`: how far the user has read.
-
-    Raises UsageError for an unknown page or chapter.
-    """
+def offset_of(text: str, memory: "GistMemory", here: int) -> int | None:
+    """The offset that `--upto` means, None for the whole book. `here`: how far the user has read. Raises UsageError."""
     book = memory.book
+    try:
+        bound = parse_bound(text)
+    except ValueError as error:
+        raise UsageError(f"{error}.") from None
     match bound:
         case Bound("offset", int(offset)):
             return min(offset, len(book.text))
@@ -67,9 +68,14 @@ def _end_of_chapter(book: "Book", chapter: float | str) -> int:
     return found[0].end
 
 
-def has_plot(book: "Book") -> bool:
-    """Whether to keep back what has not been read yet: in fiction, and in what cannot be told from it by its form."""
+def usual_bound(book: "Book", here: int, whole_book: bool | None) -> int | None:
+    """Where answers end: as chosen for this book, else at `here` in fiction and in what cannot be told from it by form.
+
+    None: at the end of the book; all of it has been read, or nothing yet.
+    """
     from gistread.memory.preset_detection import detect_preset
     from gistread.presets import FICTION
 
-    return detect_preset(book) == FICTION.name
+    if whole_book or not 0 < here < len(book.text.rstrip()):
+        return None
+    return here if whole_book is False or detect_preset(book) == FICTION.name else None

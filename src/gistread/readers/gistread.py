@@ -20,7 +20,7 @@ from gistread.engine.protocol import NO_USAGE, Engine, Usage
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, split_into_passages
 from gistread.readers.answering import says_not_found
-from gistread.readers.book_text import BookText, opened_or_unfit, overlaps, places_of
+from gistread.readers.book_text import BookText, opened_or_unfit, overlaps, places_of, share_of
 from gistread.readers.choices import without_options
 from gistread.readers.events import (
     AnswerDelta,
@@ -41,11 +41,13 @@ from gistread.readers.lookups import answer, apply_steering, opening_events, sta
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.support import check
 from gistread.readers.text_readers import DOS_TOKENS
+from gistread.readers.thread import Thread, retrieval_context
 from gistread.search.ranked import Relevance
 
 NAME = "gistread"
 # Budget of an unreliable model: the starter finds the answer more often in less text (docs/readers.md).
 UNRELIABLE_TOKENS = 600
+_NEAREST = 3  # Passages that the last prompt must show to be used again: the best with and without its neighbours
 _DECISIVE_CHARACTERS = 80  # An answer that means "not found" says so within this length
 
 
@@ -65,7 +67,7 @@ async def gistread(
     """Answer `question` from the book's text. See `registry.Reader`."""
     # The book may be read on meanwhile.
     memory = replace(memory, entries=list(memory.entries))
-    ranked = await asyncio.to_thread(rank, without_options(question), memory, options.choices)
+    ranked = await asyncio.to_thread(rank, without_options(question), memory, options.choices, options.thread)
     hidden = places_of(memory, steering.refused)
     quotes = [place for place in ranked.introductions if not overlaps(hidden, place)]
     if quotes and options.is_reliable is False and not steering.pinned:
@@ -79,8 +81,8 @@ async def gistread(
             yield event
 
 
-def rank(question: str, memory: GistMemory, choices: Sequence[str] = ()) -> Ranked:
-    """Rank passages and pages by relevance to a question and its options. As slow as `Relevance`."""
+def rank(question: str, memory: GistMemory, choices: Sequence[str] = (), thread: Thread = ()) -> Ranked:
+    """Rank passages and pages by relevance to a question, its options and its thread. As slow as `Relevance`."""
     book = memory.book
     pages = [entry.page for entry in memory.entries]
     # No passage crosses the end of a page, so a page ranks with its best passage.
@@ -88,7 +90,7 @@ def rank(question: str, memory: GistMemory, choices: Sequence[str] = ()) -> Rank
         place for page in pages for place in split_into_passages(book, page.start, page.end)
     ] + split_into_passages(book, memory.read_until)
     relevance = Relevance([book.text[start:end] for start, end in found], book.language)
-    scores = relevance.scores(question, choices)
+    scores = relevance.scores(question, choices, retrieval_context(thread))
     by_surroundings = sorted(range(len(found)), key=lambda index: -scores.around[index])
     near = [memory.page_at(found[index][0]) for index in by_surroundings if scores.around[index] > 0]
     ordered = [found[index] for index in scores.order]
@@ -133,6 +135,7 @@ async def _from_passages(
     before: list[Passage] = []  # What the last look showed
     not_found: _NotFound | None = None
     looks = _looks(options)
+    again = shown_again(ranked, options.thread, places_of(memory, steering.refused))
     for look in looks:
         pinned = steering.pinned - steering.refused
         hidden = places_of(memory, steering.pinned | steering.refused)
@@ -141,7 +144,10 @@ async def _from_passages(
         tokens = options.budget_tokens or look.times * DOS_TOKENS
         if options.is_reliable is False and not pinned:
             tokens = min(tokens, UNRELIABLE_TOKENS)
-        shown = await text.fit([*places_of(memory, pinned), *wanted], tokens)
+        first = wanted
+        if again and look is looks[0]:
+            first, tokens = again, options.budget_tokens or 2 * DOS_TOKENS
+        shown = await text.fit([*places_of(memory, pinned), *first], tokens)
         if shown == before and not look.must_answer:
             break  # nothing more fits the window
         before = shown
@@ -171,6 +177,14 @@ async def _from_passages(
             return
     for event in not_found.events if not_found else ():
         yield event
+
+
+def shown_again(ranked: Ranked, thread: Thread, refused: Sequence[Passage] = ()) -> list[Passage]:
+    """What the last answer was drawn from, if the passages nearest to a follow-up are there: its prompt is reused."""
+    seen = thread[-1].seen if thread else ()
+    nearest = ranked.passages[:_NEAREST]
+    stays = seen and all(share_of(place, seen) == 1.0 and not overlaps(refused, place) for place in nearest)
+    return list(seen) if stays else []
 
 
 async def _answered(

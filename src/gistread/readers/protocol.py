@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from gistread.engine.protocol import Embedder, Engine
     from gistread.memory.model import GistMemory
     from gistread.readers.events import ReaderEvent, Steering
+    from gistread.readers.thread import Thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,7 @@ class ReaderOptions:
     it was not checked."""
     # Whether its "the book does not say" can be believed although it does not choose reliably.
     knows_absence: bool = False
+    thread: "Thread" = ()  # What the question goes on from; only what stands in front of the spoiler bound is used
     embedder: "Embedder | None" = None  # For readers that search by meaning; loaded when first used
 
 

@@ -39,6 +39,7 @@ class Method:
     def reader(self) -> Reader:
         """Import the reader. Calling it raises UsageError, NoEmbeddingModelError."""
         from gistread.readers.checked import checked
+        from gistread.readers.thread import with_thread, within_bound
 
         reader = self._unchecked()
 
@@ -47,7 +48,15 @@ class Method:
         ) -> "AsyncGenerator[ReaderEvent, None]":
             if self.needs_embedder and options.embedder is None:
                 raise NoEmbeddingModelError(self.name)
-            events = reader(with_options(question, options.choices), memory, engine, steering, options)
+            bound = len(memory.book.text) if memory.bound_share < 1 else None
+            options = replace(options, thread=within_bound(options.thread, bound))
+            asked = with_thread(
+                with_options(question, options.choices),
+                options.thread,
+                engine.info.context_tokens,
+                short=not options.is_reliable,
+            )
+            events = reader(asked, memory, engine, steering, options)
             return checked(events, question, memory, options)
 
         return ask

@@ -67,6 +67,7 @@ def _index(documents: list[list[str]]) -> Any:
 
 
 NEAR_WORDS = 300  # Standard deviation, in words, of the weight of neighbouring passages
+CONTEXT_WEIGHT = 0.5  # Weight of the words of earlier questions and answers (`tests/benchmarks/follow_ups.py`)
 CHOICE_WEIGHT = 0.25  # Weight of words of answer choices: one is right, the others mislead
 _REACH = 3.0  # Standard deviations after which neighbours no longer count
 
@@ -102,10 +103,12 @@ class Relevance:
         self._ranker = cached_ranker(texts, language)
         self._middles = _middles(texts)
 
-    def scores(self, question: str, choices: Sequence[str] = ()) -> Scores:
-        """Scores for a question and, with less weight, the `choices` of answers."""
-        asked, offered = self._ranked(question), self._ranked(" ".join(choices))
-        alone = [one + CHOICE_WEIGHT * other for one, other in zip(asked, offered, strict=True)]
+    def scores(self, question: str, choices: Sequence[str] = (), context: str = "") -> Scores:
+        """Scores for a question and, with less weight, the `choices` of answers and what was said before."""
+        alone = [0.0] * len(self._middles)
+        for words, weight in ((question, 1.0), (" ".join(choices), CHOICE_WEIGHT), (context, CONTEXT_WEIGHT)):
+            if words:
+                alone = [score + weight * more for score, more in zip(alone, self._ranked(words), strict=True)]
         return Scores(tuple(alone), tuple(spread(alone, self._middles)))
 
     def _ranked(self, words: str) -> list[float]:

@@ -1,7 +1,8 @@
 """One question and the state of its answer, and the answer for callers and for the user's data."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from dataclasses import dataclass, field
+from typing import TypedDict
 
 from gistread.engine.protocol import Engine, EngineInfo, Usage
 from gistread.memory.model import GistMemory
@@ -10,8 +11,20 @@ from gistread.readers.events import AnswerDelta, Answered, Citation, ReaderEvent
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
 from gistread.readers.text import unsupported
+from gistread.readers.thread import QuestionAnswer, Thread
 from gistread.session.events import ActivityChanged, AskingState, QuestionProgress, SessionEvent
 from gistread.user_data import SavedCitation, SavedQuestion
+
+
+class AskOptions(TypedDict, total=False):
+    """How a question is asked; every key may be left out."""
+
+    pinned: Iterable[int]  # Pages to open first
+    here: int  # The reading position
+    # End of the text that the model may see, an offset or as `--upto` takes it; None or left out: the whole book
+    upto: int | str | None
+    choices: tuple[str, ...]  # The answers to choose from
+    thread: Iterable[QuestionAnswer]  # What it goes on from
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +87,7 @@ class Question:
     steering: steps.Steering = field(default_factory=steps.Steering)
     upto: int | None = None  # Offset in the book; the model sees no text after it
     choices: tuple[str, ...] = ()
+    thread: Thread = ()  # What it goes on from
     state: AskingState = AskingState.WAITING
     admitted: bool = False  # Its model and memory are ready, or being loaded for it
     apart: bool = False  # A model other than the reading one answers

@@ -389,6 +389,7 @@ class Core:
         options = ReaderOptions(
             max_pages=self.config.max_pages,
             choices=question.choices,
+            thread=question.thread,
             is_reliable=result.is_reliable if result else None,
             knows_absence=bool(result and result.knows_absence),
             embedder=self.embedder,

@@ -1,10 +1,10 @@
 """One open book with its memory and its models. Listeners are called in the event loop and must be quick."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import aclosing, contextmanager
 from functools import partial
-from typing import Self
+from typing import Self, Unpack
 
 from gistread.book.model import Book
 from gistread.config import Config, load_config
@@ -17,11 +17,11 @@ from gistread.memory.model import DEFAULT_READING_MODE, GistMemory, MemoryEntry,
 from gistread.memory.writer import MemoryHeader
 from gistread.paths import Paths, default_paths
 from gistread.presets import Preset, read_presets
-from gistread.readers.bound import has_plot, offset_of, parse_bound
+from gistread.readers.bound import offset_of
 from gistread.readers.events import Answered, ReaderEvent, Steering
 from gistread.readers.registry import DEFAULT_READER, METHODS
 from gistread.session import events as told
-from gistread.session.answer import Answer, Question, answer_of
+from gistread.session.answer import Answer, AskOptions, Question, answer_of
 from gistread.session.core import Core, Listener
 from gistread.session.events import Activity, AskingState, Obstacle, ReadingEvent, ReadingState, SessionEvent
 from gistread.session.machine import Job
@@ -130,25 +130,21 @@ class Session:
             finally:
                 await self.pause()
 
-    async def ask(
-        self, question: str, *, pinned: Iterable[int] = (), upto: int | str | None = None, choices: tuple[str, ...] = ()
-    ) -> Answer:
-        """Answer from the pages read so far. See `start_question`. Raises GistreadError."""
-        async with aclosing(self.stream_answer(question, pinned=pinned, upto=upto, choices=choices)) as events:
+    async def ask(self, question: str, **options: Unpack[AskOptions]) -> Answer:
+        """Answer from the pages read so far. Raises GistreadError."""
+        async with aclosing(self.stream_answer(question, **options)) as events:
             steps = [event async for event in events]
         answered, info = steps[-1], self.asking_info
         assert isinstance(answered, Answered), "a reader ends with Answered"
         assert info is not None
         return answer_of(answered, steps, info)
 
-    async def stream_answer(
-        self, question: str, *, pinned: Iterable[int] = (), upto: int | str | None = None, choices: tuple[str, ...] = ()
-    ) -> AsyncGenerator[ReaderEvent, None]:
+    async def stream_answer(self, question: str, **options: Unpack[AskOptions]) -> AsyncGenerator[ReaderEvent, None]:
         """Yield the reader's events; the last is `Answered`. Leaving the stream cancels. Raises GistreadError."""
         if obstacle := self.question_obstacle():
             raise NotReadyError(_NOT_READY[obstacle])
         with self._events() as events:
-            self.start_question(question, pinned, upto=upto, choices=choices)
+            self.start_question(question, **options)
             try:
                 while True:
                     match await events.get():
@@ -371,45 +367,16 @@ class Session:
         """Stop building artifacts and clear the queue."""
         await self._do(self._core.artifacts.forget)
 
-    def start_question(
-        self,
-        question: str,
-        pinned: Iterable[int] = (),
-        here: int | None = None,
-        *,
-        upto: int | str | None = None,
-        choices: tuple[str, ...] = (),
-    ) -> None:
-        """Start a question; events report the answer. Call only when `question_obstacle` is None.
-
-        `pinned`: pages to open first. `here`: the reading position. `upto`: end of the text that the model may see, an
-        offset or as `--upto` takes it; None: the whole book. Raises UsageError.
-        """
-        upto = self.offset_of(upto) if isinstance(upto, str) else upto
-        steering = Steering(pinned=set(pinned), here=here)
-        asked = Question(question, self.reader, steering, upto, choices)
+    def start_question(self, question: str, **options: Unpack[AskOptions]) -> None:
+        """Start a question; events report the answer. Call only when `question_obstacle` is None. Raises UsageError."""
+        steering = Steering(pinned=set(options.get("pinned", ())), here=options.get("here"))
+        upto = options.get("upto")
+        if isinstance(upto, str):
+            memory = self.memory or GistMemory(self.book, PageSize(1, 1), "")
+            upto = offset_of(upto, memory, UserData(self._paths.books).reading_place(self.book.sha256).furthest)
+        choices, thread = options.get("choices", ()), tuple(options.get("thread", ()))
+        asked = Question(question, self.reader, steering, upto, choices, thread)
         self._core.actor.post(partial(self._core.ask, asked))
-
-    def usual_bound(self) -> int | None:
-        """Where questions end by default: at the furthest place read, in fiction or if so chosen for this book.
-
-        None: nowhere; nothing of the book has been read in gistread, or all of it. Raises StorageError.
-        """
-        user_data = UserData(self._paths.books)
-        whole, here = user_data.whole_book(self.book.sha256), user_data.reading_place(self.book.sha256).furthest
-        if whole or not 0 < here < len(self.book.text) or (whole is None and not has_plot(self.book)):
-            return None
-        return here
-
-    def offset_of(self, upto: str) -> int | None:
-        """The offset that `--upto` means; None for the whole book. Raises UsageError, StorageError."""
-        try:
-            bound = parse_bound(upto)
-        except ValueError as error:
-            raise UsageError(f"{error}.") from None
-        memory = self.memory or GistMemory(self.book, PageSize(1, 1), "")
-        here = UserData(self._paths.books).reading_place(self.book.sha256).furthest
-        return offset_of(bound, memory, here)
 
     async def cancel_question(self) -> None:
         """Stop the running question, if any; the partial answer is kept."""

@@ -1,13 +1,13 @@
 """A synchronous session for scripts."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine, Iterable, Iterator
-from typing import Any, Self, TypeVar
+from collections.abc import AsyncGenerator, Coroutine, Iterator
+from typing import Any, Self, TypeVar, Unpack
 
 from gistread.book.model import Book
 from gistread.memory.model import GistMemory
 from gistread.readers.events import ReaderEvent
-from gistread.session.answer import Answer
+from gistread.session.answer import Answer, AskOptions
 from gistread.session.events import ReadingEvent
 from gistread.session.session import Session
 
@@ -47,17 +47,13 @@ class SyncSession:
         """Read the book to its end, yielding events. Raises GistreadError."""
         return self._iterate(self._session.stream_reading())
 
-    def ask(
-        self, question: str, *, pinned: Iterable[int] = (), upto: int | str | None = None, choices: tuple[str, ...] = ()
-    ) -> Answer:
+    def ask(self, question: str, **options: Unpack[AskOptions]) -> Answer:
         """Answer from the pages read so far. Raises GistreadError."""
-        return self._run(self._session.ask(question, pinned=pinned, upto=upto, choices=choices))
+        return self._run(self._session.ask(question, **options))
 
-    def stream_answer(
-        self, question: str, *, pinned: Iterable[int] = (), upto: int | str | None = None, choices: tuple[str, ...] = ()
-    ) -> Iterator[ReaderEvent]:
+    def stream_answer(self, question: str, **options: Unpack[AskOptions]) -> Iterator[ReaderEvent]:
         """Yield the reader's events; the last is `Answered`. Raises GistreadError."""
-        return self._iterate(self._session.stream_answer(question, pinned=pinned, upto=upto, choices=choices))
+        return self._iterate(self._session.stream_answer(question, **options))
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         return self._runner.run(work)

@@ -108,7 +108,8 @@ class QuestionController:
         context = self._context
         context.question.taken(question)
         self._put_bound = bound = self.bound
-        session.start_question(question, context.memory_pane.view.pinned, context.place, upto=bound)
+        pinned = context.memory_pane.view.pinned
+        session.start_question(question, pinned=pinned, here=context.place, upto=bound)
         if context.panes.narrow:
             context.answers_pane.focus()
         else:

@@ -1,0 +1,76 @@
+"""Follow-up questions: the questions and answers that a question goes on from, for the model and for retrieval."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gistread.readers.choices import without_options
+
+_MOST_WORDS = 240  # Longest thread before a question
+_SHORT_WORDS = 50  # The same for a model that does not choose reliably: more misleads it
+_WINDOW_SHARE = 1 / 16  # Largest share of the window that a thread takes, counting two tokens a word
+_RETRIEVED = 2  # Exchanges that help to find passages
+
+# What begins a question that goes on from another, in a few languages.
+_CONNECTIVE = re.compile(
+    r"\W*(?:and|but|or|so|then|also|because|otherwise|instead|(?:what|how) (?:about|else)|why not|who else|really"
+    r"|und|aber|oder|dann|also|sondern|warum nicht|et|mais|ou|alors|donc|pourquoi pas|y|pero|o|entonces|e|ma|allora"
+    r")\b",
+    re.IGNORECASE,
+)
+_PRONOUN = re.compile(
+    r"\b(?:he|him|his|she|her|hers|it|its|they|them|their|theirs|there"
+    r"|er|ihn|ihm|sie|ihr|ihre[mnrs]?|il|elle|ils|elles|lui|leur|él|ella|ellos|ellas|egli|loro"
+    r"|(?:this|that|these|those)(?=\W*$|\s(?:mean|happen|matter|true|why|so)\b))\b",
+    re.IGNORECASE,
+)
+# A name, or a thing that the question introduces itself.
+_ANTECEDENT = re.compile(
+    r"(?<=\w\s)[A-Z]\w|\b(?:the|a|an|der|das|den|dem|ein\w*|une?|los|las|un\w?)\s+[^\W\d_]{2,}", re.U
+)
+_BARE_WORDS = 2  # "Why?", "How so?"
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAnswer:
+    question: str
+    answer: str
+    upto: int | None = None  # The spoiler bound of the answer; None for the whole book
+    seen: tuple[tuple[int, int], ...] = ()  # Places of the book that the answer was drawn from
+
+
+Thread = tuple[QuestionAnswer, ...]  # The oldest first
+
+
+def is_follow_up(question: str) -> bool:
+    """Whether a question seems to go on from the last: it begins with "and", or nobody is named before its pronoun."""
+    words = question.split()
+    if _CONNECTIVE.match(question) or 0 < len(words) <= _BARE_WORDS:
+        return True
+    pronoun = _PRONOUN.search(question)
+    return pronoun is not None and not _ANTECEDENT.search(question[: pronoun.start()])
+
+
+def within_bound(thread: Sequence[QuestionAnswer], upto: int | None) -> Thread:
+    """The exchanges that tell nothing from behind the spoiler bound `upto`."""
+    return tuple(one for one in thread if upto is None or (one.upto is not None and one.upto <= upto))
+
+
+def with_thread(question: str, thread: Sequence[QuestionAnswer], window_tokens: int, *, short: bool) -> str:
+    """The question after as many of the last exchanges as fit, as lines that `without_options` leaves out."""
+    room = min(_SHORT_WORDS if short else _MOST_WORDS, int(window_tokens * _WINDOW_SHARE / 2))
+    shown: list[str] = []
+    for one in reversed(thread[-1:] if short else thread):
+        asked, answer = one.question.split(), one.answer.split()
+        room -= len(asked)
+        if room <= 0 or (shown and room < len(answer)):
+            break
+        cut = " …" if len(answer) > room else ""
+        shown.insert(0, f"{' '.join(asked)}\nAnswer: {' '.join(answer[:room])}{cut}")
+        room -= len(answer)
+    return "\nQuestion: ".join([*shown, question])
+
+
+def retrieval_context(thread: Sequence[QuestionAnswer]) -> str:
+    """The words of the last exchanges, which have the names that a follow-up leaves out."""
+    return " ".join(f"{without_options(one.question)} {one.answer}" for one in thread[-_RETRIEVED:])

@@ -1,0 +1,134 @@
+"""Follow-ups: what counts as one, what the model sees of its thread, and what it costs."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gistread.engine.llama.client import LlamaEngine
+from gistread.readers.choices import with_options, without_options
+from gistread.readers.events import Answered, ReaderEvent, Steering
+from gistread.readers.protocol import ReaderOptions
+from gistread.readers.registry import METHODS
+from gistread.readers.thread import QuestionAnswer, is_follow_up, with_thread, within_bound
+from gistread.search.ranked import Relevance
+from tests.fake_embedder import FakeEmbedder
+from tests.fake_engine import FakeEngine
+from tests.readers.memories import FACTS, make_memory
+from tests.tiny_gguf import write_tiny_gguf
+
+FIRST = QuestionAnswer("Who stole the brass key?", "Ferrand stole it.", upto=None)
+FOLLOW_UP = "And why did he do that?"
+
+
+@pytest.mark.parametrize(
+    ("question", "follows"),
+    [
+        (FOLLOW_UP, True),
+        ("Why?", True),
+        ("What about the key?", True),
+        ("Where did he hide it?", True),
+        ("What does that mean?", True),
+        ("Und warum?", True),
+        ("Who is Martha Quill?", False),
+        ("Why did Victor leave his family?", False),
+        ("What does the stranger want when he comes ashore?", False),
+        ("What is that book about?", False),
+        ("", False),
+    ],
+)
+def test_a_question_follows_if_it_goes_on_or_leaves_somebody_unnamed(question: str, *, follows: bool) -> None:
+    assert is_follow_up(question) is follows
+
+
+def test_as_many_of_the_last_exchanges_are_shown_as_fit() -> None:
+    thread = [QuestionAnswer(f"question {n}", f"answer {n} " + "word " * 60) for n in range(8)]
+    asked = with_thread(with_options("And?", ("yes", "no")), thread, 8192, short=False)
+    assert asked.startswith("question 5\nAnswer: answer 5 word")
+    assert without_options(asked) == "And?"
+    assert asked.endswith("Question: And?\nA. yes\nB. no")
+    short = with_thread("And?", thread, 8192, short=True)
+    assert short.count("Answer:") == 1
+    assert len(short.split()) < 60
+    assert short.startswith("question 7\n")
+    assert with_thread("And?", thread, 100, short=False).count("\n") <= 2
+    assert with_thread("And?", thread, 20, short=False) == "And?"
+
+
+def test_no_exchange_from_behind_the_bound_is_left() -> None:
+    early, late, unbounded = (QuestionAnswer("q", "a", upto) for upto in (100, 300, None))
+    assert within_bound((early, late, unbounded), 200) == (early,)
+    assert within_bound((early, late, unbounded), None) == (early, late, unbounded)
+
+
+def test_names_of_the_thread_help_to_find_the_passage_less_than_the_question_itself() -> None:
+    passages = ["Ferrand sold the watch.", "Martha sold the lamp.", "The wind went round."]
+    relevance = Relevance(passages)
+    assert relevance.scores("Why did he do that?").has_matches is False
+    helped = relevance.scores("Who sold it?", context="Who is Ferrand? A stranger.")
+    assert helped.alone[0] > helped.alone[1] > helped.alone[2]
+    own = relevance.scores("What about Martha?", context="Who is Ferrand? A stranger.")
+    assert own.alone[1] > own.alone[0]
+
+
+async def events_of(
+    name: str, engine: object, question: str, options: ReaderOptions, memory: object = None
+) -> list[ReaderEvent]:
+    reader = METHODS[name].reader()
+    return [one async for one in reader(question, memory or make_memory(), engine, Steering(), options)]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", METHODS)
+async def test_every_reader_shows_the_exchange_after_the_text(name: str) -> None:
+    fake = FakeEngine(says=lambda _: "Ferrand lost a watch.")
+    options = ReaderOptions(max_pages=2, answer_tokens=24, embedder=FakeEmbedder(), thread=(FIRST,))
+    await events_of(name, fake, FOLLOW_UP, options)
+    answer = [call.text for call in fake.calls if FOLLOW_UP in call.text][-1]
+    shown = f"{FIRST.question}\nAnswer: {FIRST.answer}\nQuestion: {FOLLOW_UP}"
+    assert shown in answer
+    text = [fact for fact in FACTS if fact in answer]
+    assert all(answer.index(fact) < answer.index(shown) for fact in text)
+
+
+@pytest.mark.parametrize("name", METHODS)
+async def test_no_reader_shows_an_exchange_from_behind_the_bound(name: str) -> None:
+    memory = make_memory()
+    bound = memory.entry(5).page.start
+    thread = (
+        QuestionAnswer("What about Rosebud?", "It burns.", upto=None),
+        QuestionAnswer("And Rosebud?", "So.", bound + 1),
+    )
+    fake = FakeEngine()
+    options = ReaderOptions(max_pages=2, answer_tokens=24, embedder=FakeEmbedder(), thread=thread)
+    await events_of(name, fake, FOLLOW_UP, options, memory.upto(bound))
+    assert not any("Rosebud" in call.text for call in fake.calls)
+
+
+async def test_a_question_without_search_words_is_found_by_its_thread() -> None:
+    fake = FakeEngine(says=lambda _: "He lost it.")
+    options = ReaderOptions(is_reliable=False, budget_tokens=60, thread=(FIRST,))
+    events = await events_of("gistread", fake, FOLLOW_UP, options)
+    assert FACTS[5] in fake.calls[0].text
+    assert isinstance(events[-1], Answered)
+
+
+@pytest.fixture
+async def tiny(tmp_path: Path) -> AsyncIterator[LlamaEngine]:
+    engine = LlamaEngine(write_tiny_gguf(tmp_path / "tiny.gguf"), log=tmp_path / "worker.log")
+    await engine.start()
+    yield engine
+    await engine.close()
+
+
+@pytest.mark.parametrize("name", ["gistread", "gists", "full"])
+async def test_a_follow_up_on_the_same_pages_evaluates_little_that_is_new(name: str, tiny: LlamaEngine) -> None:
+    memory = make_memory(24, 24)
+    options = ReaderOptions(max_pages=2, answer_tokens=8, budget_tokens=3400)
+    first = (await events_of(name, tiny, FIRST.question, options, memory))[-1]
+    assert isinstance(first, Answered)
+    thread = (replace(FIRST, seen=first.seen),)
+    second = (await events_of(name, tiny, FOLLOW_UP, replace(options, thread=thread), memory))[-1]
+    assert isinstance(second, Answered)
+    assert second.seen == first.seen
+    assert second.usage.prefilled <= 0.15 * first.usage.prefilled
