@@ -68,14 +68,19 @@ def _end_of_chapter(book: "Book", chapter: float | str) -> int:
     return found[0].end
 
 
-def usual_bound(book: "Book", here: int, whole_book: bool | None) -> int | None:
-    """Where answers end: as chosen for this book, else at `here` in fiction and in what cannot be told from it by form.
-
-    None: at the end of the book; all of it has been read, or nothing yet.
-    """
+def has_plot(book: "Book") -> bool:
+    """Whether to keep back what has not been read yet: in fiction, and in what cannot be told from it by its form."""
     from gistread.memory.preset_detection import detect_preset
     from gistread.presets import FICTION
 
+    return detect_preset(book) == FICTION.name
+
+
+def usual_bound(book: "Book", here: int, whole_book: bool | None) -> int | None:
+    """Where answers end: as chosen for this book, else at `here` in a book that `has_plot`.
+
+    None: at the end of the book; all of it has been read, or nothing yet.
+    """
     if whole_book or not 0 < here < len(book.text.rstrip()):
         return None
-    return here if whole_book is False or detect_preset(book) == FICTION.name else None
+    return here if whole_book is False or has_plot(book) else None
