@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -187,3 +188,22 @@ def test_a_read_only_folder_can_be_read_and_says_that_it_cannot_be_written(user_
     )
     (tmp_path / "books").chmod(0o755)
     assert done.stdout == "Permission denied. 77 1\nPermission denied. 0 1\n"
+
+
+def test_questions_are_kept_in_threads_that_can_be_named_and_deleted(user_data: UserData) -> None:
+    put(user_data)
+    first, other = QUESTION, replace(QUESTION, question="Where?", asked_at=QUESTION.asked_at + 1)
+    second = replace(QUESTION, question="And why?", asked_at=QUESTION.asked_at + 2, thread=first.asked_at, upto=77)
+    for one in (first, other, second):
+        user_data.add_question(BOOK, one)
+    threads = user_data.threads(BOOK)
+    assert [one.questions for one in threads] == [(other,), (first, second)]
+    assert [one.name for one in threads] == ["Where?", first.question]
+    user_data.rename_thread(BOOK, threads[0].id, " The  place ")
+    user_data.rename_thread(BOOK, threads[1].id, "The door")
+    assert [one.name for one in user_data.threads(BOOK)] == ["The place", "The door"]
+    user_data.delete_thread(BOOK, threads[1].id)
+    assert [one.name for one in user_data.threads(BOOK)] == ["The place"]
+    assert user_data.questions(BOOK) == [other]
+    assert b"And why?" not in user_data._file(BOOK).read_bytes()
+    assert [one.title for one in user_data.recent()] == ["The Door"]

@@ -63,7 +63,11 @@ def _migrate_from(
     if not certain and found < max(1, _SAME_WORK * sought):
         return None
     questions = [
-        replace(question, citations=tuple(_migrate_citation(one, text, old.length) for one in question.citations))
+        replace(
+            question,
+            citations=tuple(_migrate_citation(one, text, old.length) for one in question.citations),
+            upto=None,  # not known in the other text; such an answer is not shown to a bounded follow-up
+        )
         for question in user_data.questions(old.sha256)
     ]
     new = store.put_new(book.sha256, marks) if marks else []

@@ -71,6 +71,17 @@ class SavedQuestion:
     asked_at: float = 0.0  # Seconds since the epoch
     unsupported: tuple[tuple[int, int], ...] = ()  # (start, end) in the answer of what the text did not support
     scope: str = ""  # How much of the book was looked at, in words; empty for all of it
+    upto: int | None = None  # The spoiler bound of the answer; None for the whole book
+    thread: float = 0.0  # When the first question of its thread was asked; 0 for that question itself
+
+
+@dataclass(frozen=True, slots=True)
+class SavedThread:
+    """A question and those that go on from it."""
+
+    id: float  # When its first question was asked
+    questions: tuple[SavedQuestion, ...]
+    name: str  # As given, or the first question
 
 
 NOT_SUPPORTED = "[Not supported by the text]"
@@ -178,6 +189,24 @@ class UserData:
         # Two processes may have migrated them at once.
         return list({(one.asked_at, one.question): one for one in asked}.values())
 
+    def threads(self, sha256: str) -> list[SavedThread]:
+        """The questions by thread, the thread continued last at the end."""
+        threads: dict[float, list[SavedQuestion]] = {}
+        for one in self.questions(sha256):
+            key = one.thread or one.asked_at
+            threads[key] = [*threads.pop(key, []), one]
+        names = {record["id"]: str(record["name"]) for record in self._read(sha256) if record["kind"] == "thread"}
+        return [SavedThread(key, tuple(found), names.get(key) or found[0].question) for key, found in threads.items()]
+
+    def rename_thread(self, sha256: str, thread: float, name: str) -> None:
+        """Name a thread; an empty name is its first question again."""
+        self._append(sha256, {"kind": "thread", "id": thread, "name": " ".join(name.split())})
+
+    def delete_thread(self, sha256: str, thread: float) -> None:
+        file = self._file(sha256)
+        with Journal(file, independent=True, wait_s=_WAIT_S) as journal:
+            journal.rewrite(record for record in journal.records if thread not in _threads_in(record))
+
     def recent(self) -> list[OpenedBook]:
         """Opened books, the last first, without unreadable ones; of several texts from one file, the latest."""
         seen: set[str] = set()
@@ -235,13 +264,26 @@ _FIELDS = {
     "zoom": {"level"},
     "bound": {"whole"},
     "reading": {"model", "along"},
+    "thread": {"id", "name"},
     "question": {"question", "answer", "found", "citations", "lookups", "reader", "model", "asked_at"},
 }
 
 
 def _compact(records: list[Record]) -> list[Record]:
-    last = {record["kind"]: record for record in records if record["kind"] != "question"}
-    return [record for record in records if record["kind"] == "question" or record is last[record["kind"]]]
+    last = {(record["kind"], record.get("id")): record for record in records if record["kind"] != "question"}
+    return [
+        record for record in records if record["kind"] == "question" or record is last[record["kind"], record.get("id")]
+    ]
+
+
+def _threads_in(record: Record) -> tuple[float, ...]:
+    """The thread that a record belongs to; empty if it is about no thread."""
+    match record:
+        case {"kind": "question", "asked_at": asked_at, **more}:
+            return (more.get("thread") or asked_at,)
+        case {"kind": "thread", "id": thread}:
+            return (thread,)
+    return ()
 
 
 def _last(records: Iterable[Record], kind: str) -> Record:
@@ -271,4 +313,5 @@ def _question(record: Record) -> SavedQuestion:
     fields["memory"] = record.get("memory", "")
     fields["unsupported"] = tuple((start, end) for start, end in record.get("unsupported", ()))
     fields["scope"] = str(record.get("scope", ""))
+    fields["upto"], fields["thread"] = record.get("upto"), float(record.get("thread", 0))
     return SavedQuestion(**fields)

@@ -51,6 +51,8 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
         help="use the book only up to here: 40%%, page:N, chapter:N, chapter:TITLE, an offset, here (where you read)"
         ", or all (default: here in fiction, once you have read some of it on screen)",
     )
+    option("--continue", dest="continues", action="store_true", help="go on from the last question about this book")
+    option("--thread", type=count(1), metavar="N", help="go on from this thread of questions (see gistread threads)")
     option("--index", action="store_true", help="read the book to its end first")
     add_reading(parser).add_argument("--for-question", action="store_true", help="use gists written for this question")
     add_formats(parser, events=True)
@@ -95,6 +97,16 @@ def add_series(parser: argparse.ArgumentParser) -> None:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--add", action="store_true", help="add the volumes to an existing series")
     how.add_argument("-f", "--force", action="store_true", help="overwrite an existing file")
+    add_formats(parser)
+
+
+def add_threads(parser: argparse.ArgumentParser) -> None:
+    option = parser.add_argument
+    add_book(parser)
+    option("number", metavar="N", nargs="?", type=count(1), help="print this thread as Markdown instead")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--rename", metavar="NAME", help="give thread N a name")
+    how.add_argument("--delete", action="store_true", help="delete thread N, without asking")
     add_formats(parser)
 
 

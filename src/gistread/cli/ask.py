@@ -29,8 +29,8 @@ from gistread.readers.bound import offset_of, usual_bound
 from gistread.readers.choices import with_options
 from gistread.readers.registry import DEFAULT_READER, METHODS
 from gistread.readers.text import describe, unsupported
-from gistread.session.answer import saved_question
-from gistread.user_data import UserData, mark_unsupported
+from gistread.session.answer import saved_question, thread_of
+from gistread.user_data import SavedThread, UserData, mark_unsupported
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
@@ -93,8 +93,10 @@ async def _ask(
             memory = session.memory or GistMemory(book, PAGE_SIZES["quality"], "")
             pinned = _existing(arguments.expand, memory)
             upto = _bound(arguments.upto, memory)
+            before = _thread(book, arguments)
             choices = tuple(arguments.choice)
-            events = session.stream_answer(arguments.question, pinned=pinned, upto=upto, choices=choices)
+            thread = thread_of(before.questions) if before else ()
+            events = session.stream_answer(arguments.question, pinned=pinned, upto=upto, choices=choices, thread=thread)
             async with aclosing(events):
                 reader, steps, answered = await _show_events(events, book, config.reader, arguments, line)
             info = session.asking_info
@@ -105,12 +107,29 @@ async def _ask(
                 write_json(ask_document(reader, info, memory, steps, answered))
             made_by = memory.model_name if memory.entries else ""
             question = saved_question(
-                arguments.question, answered, reader=config.reader, model=info.name, memory=made_by
+                arguments.question,
+                answered,
+                reader=config.reader,
+                model=info.name,
+                memory=made_by,
+                upto=upto,
+                thread=before.id if before else 0.0,
             )
             try:
                 UserData(default_paths().books).add_question(book.sha256, question)
             except StorageError as error:
                 say(f"Note: the question could not be saved: {error.message}")
+
+
+def _thread(book: Book, arguments: argparse.Namespace) -> SavedThread | None:
+    """The thread that the question goes on from. Raises UsageError, StorageError."""
+    if not arguments.continues and not arguments.thread:
+        return None
+    threads = UserData(default_paths().books).threads(book.sha256)
+    number = arguments.thread or len(threads)
+    if not 1 <= number <= len(threads):
+        raise UsageError("There is no such thread of questions.", "`gistread threads BOOK` lists them.")
+    return threads[number - 1]
 
 
 def _bound(chosen: str | None, memory: GistMemory) -> int | None:

@@ -63,7 +63,16 @@ def answer_of(answered: Answered, events: list[ReaderEvent], model: EngineInfo) 
     )
 
 
-def saved_question(question: str, answered: Answered, *, reader: str, model: str, memory: str) -> SavedQuestion:
+def saved_question(
+    question: str,
+    answered: Answered,
+    *,
+    reader: str,
+    model: str,
+    memory: str,
+    upto: int | None = None,
+    thread: float = 0.0,
+) -> SavedQuestion:
     """The record of a question in the user's data. `model` answered; `memory` names the model that read the book."""
     return SavedQuestion(
         question=question,
@@ -75,7 +84,14 @@ def saved_question(question: str, answered: Answered, *, reader: str, model: str
         model=model,
         memory=memory,
         unsupported=unsupported(answered.statements),
+        upto=upto,
+        thread=thread,
     )
+
+
+def thread_of(questions: Iterable[SavedQuestion]) -> Thread:
+    """Saved questions as a thread to go on from; without those that were not answered."""
+    return tuple(QuestionAnswer(one.question, one.answer, one.upto) for one in questions if one.answer)
 
 
 @dataclass(slots=True)

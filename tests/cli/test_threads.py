@@ -1,0 +1,55 @@
+"""Follow-ups on the command line: `ask --continue`, and the threads that `gistread threads` lists."""
+
+from pathlib import Path
+
+import pytest
+
+from gistread.errors import ExitStatus
+from tests.cli.conftest import Run
+from tests.fake_engine import FakeEngine
+
+FIRST = "What did the keeper count?"
+FOLLOW_UP = "And why did he do that?"
+
+
+@pytest.fixture
+def asked(run: Run, book: Path, engine: FakeEngine) -> Path:
+    """A book with one thread of two questions, and one question apart."""
+    engine._says = lambda prompt: "He counted the stairs."
+    for words in (("Who is it?",), (FIRST,), (FOLLOW_UP, "--continue")):
+        assert run("ask", book, *words, "--reader", "dos").status == ExitStatus.DONE
+    return book
+
+
+def test_a_follow_up_has_the_last_question_and_its_answer(run: Run, asked: Path, engine: FakeEngine) -> None:
+    assert f"{FIRST}\nAnswer: He counted the stairs." in engine.calls[-1].text
+    assert f"Question: {FOLLOW_UP}" in engine.calls[-1].text
+    run("ask", asked, "And where?", "--thread", "1", "--reader", "dos")
+    assert "Who is it?\nAnswer:" in engine.calls[-1].text
+    assert FIRST not in engine.calls[-1].text
+
+
+def test_threads_are_listed_printed_renamed_and_deleted(run: Run, asked: Path) -> None:
+    assert run("threads", asked).out == f"   1  Who is it?  (1 question)\n   2  {FIRST}  (2 questions)\n"
+    printed = run("threads", asked, "2").out
+    assert printed.index(FIRST) < printed.index(FOLLOW_UP)
+    assert "Who is it?" not in printed
+    run("threads", asked, "2", "--rename", "The stairs")
+    assert run("threads", asked, "--json").json["threads"][1]["name"] == "The stairs"
+    run("threads", asked, "2", "--delete")
+    assert run("threads", asked).out == "   1  Who is it?  (1 question)\n"
+
+
+def test_a_thread_that_is_not_there_is_a_usage_error(run: Run, book: Path, engine: FakeEngine) -> None:
+    for words in (
+        ("ask", book, "Why?", "--continue", "--reader", "dos"),
+        ("threads", book, "1"),
+        ("threads", book, "--delete"),
+    ):
+        assert run(*words).status == ExitStatus.USAGE
+    assert "Nothing has been asked" in run("threads", book).err
+
+
+def test_an_answer_from_behind_the_bound_is_not_shown_again(run: Run, asked: Path, engine: FakeEngine) -> None:
+    run("ask", asked, FOLLOW_UP, "--continue", "--upto", "50%", "--reader", "dos")
+    assert "Answer: He counted" not in engine.calls[-1].text
