@@ -18,6 +18,7 @@ _WAIT_S = 2.0  # Seconds to wait for another process's write
 Value = str | int | bool
 FastWeights = Literal["ask", "always", "never"]
 Images = Literal["auto", "kitty", "sixel", "blocks", "dots"]
+LibraryView = Literal["covers", "list"]
 KvCache = Literal["auto", "f16", "q8_0", "q4_0"]
 FlashAttention = Literal["auto", "on", "off"]
 ReadingMode = Literal["", "careful", "single-pass"]
@@ -73,6 +74,7 @@ class Config:
     progress: Annotated[str, _Words(PROGRESS_PARTS)] = "title chapter chapter-left book-left page percent"
     images: Images = "auto"  # How pictures are drawn. `auto`: by the terminal's abilities.
     pictures: bool = True  # Whether covers and pictures are shown among the text
+    library_view: LibraryView = "covers"  # How the library shows its books
     # A command that reads aloud, with `{text}` and `{language}`. Empty: one found on this machine.
     speech_command: str = ""
     text_width: Annotated[int, _Range(20, 400)] = 72  # Longest line of a book, in columns

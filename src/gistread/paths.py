@@ -72,6 +72,10 @@ class Paths:
         return self.cache / "texts"
 
     @property
+    def covers(self) -> Path:
+        return self.cache / "covers"
+
+    @property
     def weights(self) -> Path:
         return self.cache / WEIGHTS
 

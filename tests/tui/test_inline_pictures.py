@@ -32,7 +32,8 @@ def rows_of(app: App[None], color: tuple[int, int, int]) -> list[int]:
     """The rows of the screen in which this colour is drawn."""
 
     def colored(style: Style | None) -> bool:
-        return bool(style and style.color and style.color.triplet == color)
+        drawn = style.color.triplet if style and style.color else None
+        return drawn is not None and all(abs(one - wanted) < 8 for one, wanted in zip(drawn, color, strict=True))
 
     strips = app.screen._compositor.render_strips()
     return [row for row, strip in enumerate(strips) if any(colored(segment.style) for segment in strip)]

@@ -41,7 +41,7 @@ async def test_a_moved_file_is_found_and_opened_at_the_same_place(tmp_path: Path
     path.rename(folder / "renamed.txt")
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE) as pilot:
-        await until(pilot, lambda: "file not found" in text_of(app))
+        await until(pilot, lambda: "file missing" in text_of(app))
         await pilot.press("enter")
         screen = await opened(pilot)
         assert screen.book.sha256 == sha256
@@ -59,7 +59,7 @@ async def test_where_nothing_is_found_the_person_says_where_and_another_book_is_
     path.rename(far / "tale.txt")
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
-        await until(pilot, lambda: "file not found" in text_of(app))
+        await until(pilot, lambda: "file missing" in text_of(app))
         await pilot.press("enter")
         await until(pilot, lambda: "where is it now?" in text_of(app))
         app.screen.query_one("#path", Input).value = str(folder / "The Long Tale.txt")
@@ -81,7 +81,7 @@ async def test_a_file_that_goes_away_between_listing_and_opening_is_a_notice_in_
         (folder / "A Short Tale.txt").unlink()
         await pilot.press("enter")
         await until(pilot, lambda: "No such file" in text_of(app))
-        await until(pilot, lambda: "file not found" in text_of(app))
+        await until(pilot, lambda: "file missing" in text_of(app))
         assert isinstance(app.screen, LibraryScreen)
         assert app.failure is None
 

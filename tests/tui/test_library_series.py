@@ -58,5 +58,5 @@ async def _go_to(pilot: Pilot[None], title: str) -> None:
     for _ in range(books.count):
         if books.current is not None and books.current.title == title:
             return
-        await pilot.press("down")
+        await pilot.press("right")
     raise AssertionError(f"{title} is not in the list")

@@ -1,10 +1,11 @@
 """Formats progress, times and memories of books for people."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
 from gistread.book.model import Book
+from gistread.library.adding import AddResult
 from gistread.library.model import LibraryEntry
 from gistread.memory.progress import BookProgress
 from gistread.memory.writer import MemoryHeader
@@ -32,6 +33,22 @@ def relative_time(then_s: float, now_s: float) -> str:
     if days < _MONTHS_AS_DAYS:
         return f"{days // 7} weeks ago"
     return f"{then:%b %Y}"
+
+
+def count_books(entries: Iterable[LibraryEntry]) -> str:
+    """`12 books, 3 begun`; empty for none. The sample does not count."""
+    books = [entry for entry in entries if entry.ids]
+    begun = sum(entry.was_opened and not entry.finished for entry in books)
+    return f"{counted(len(books), 'book')}, {begun} begun" if books else ""
+
+
+def describe_added(added: AddResult) -> str:
+    parts = [f"{counted(added.new, 'book')} added"]
+    if added.known:
+        parts.append(f"{added.known} known already")
+    if added.removed:
+        parts.append(f"{added.removed} left out, since you took them out before")
+    return ", ".join(parts) + "." + (f" {added.cut}" if added.cut else "")
 
 
 def percent(share: float) -> str:

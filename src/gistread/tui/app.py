@@ -258,7 +258,7 @@ class GistreadApp(App[None]):
         from gistread.tui.screens.library import LibraryScreen
 
         if not isinstance(self.screen, LibraryScreen):
-            self.push_screen(LibraryScreen(Books(self.paths), self.services.keymap), self._open_from_library)
+            self.push_screen(LibraryScreen(Books(self.paths), self.services), self._open_from_library)
 
     async def _open_from_library(self, path: str | None) -> None:
         current = self.reading

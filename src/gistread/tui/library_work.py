@@ -1,5 +1,6 @@
 """The library screen's work in threads. Methods that write raise StorageError."""
 
+import asyncio
 import contextlib
 import time
 from collections.abc import Mapping
@@ -16,9 +17,31 @@ from gistread.library.series import write_series
 from gistread.memory.progress import BookProgress, furthest_memories
 from gistread.paths import Paths
 from gistread.reading_speed import ReadingSpeedFile
+from gistread.tui.covers import Covers
 from gistread.user_data import UserData
 
 _FEW = 3  # up to so many books, the sample is offered too
+
+
+class Adding:
+    """Adds a folder or a book in a thread."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+        self.progress = ""  # In words; empty if nothing is being added
+        self.stopped = False
+
+    async def add(self, path: Path) -> adding.AddResult:
+        """Raises GistreadError."""
+
+        def report(so_far: adding.AddResult) -> None:
+            self.progress = f"adding: {so_far.new + so_far.known} books so far"
+
+        self.stopped, self.progress = False, "adding …"
+        try:
+            return await asyncio.to_thread(adding.add, self._catalogue, path, lambda: self.stopped, report)
+        finally:
+            self.progress = ""
 
 
 class Books:
@@ -28,6 +51,7 @@ class Books:
         self._pace = ReadingSpeedFile(paths.reading_speed)
         self._memories = paths.memories
         self._texts = paths.texts
+        self.covers = Covers(paths.covers)
         self.read_by: Mapping[str, BookProgress] = {}  # the longest memory of each book, by the SHA-256 of its text
 
     def entries(self) -> tuple[list[LibraryEntry], str]:
@@ -40,17 +64,16 @@ class Books:
             entries.append(LibraryEntry("The sample story", ("comes with gistread, half an hour to read",), story))
         return entries, problem
 
-    def left_at(self, entry: LibraryEntry) -> str:
-        """The words at the reading place and the last question, in a line; empty for a book never opened."""
-        if not entry.was_opened:
-            return ""
-        said = []
+    def left_at(self, entry: LibraryEntry) -> tuple[str, str]:
+        """(words at the reading place, last question), each empty if there is none."""
+        words = question = ""
         with contextlib.suppress(StorageError):
-            if (place := self._user_data.place(entry.sha256)) is not None:
-                said.append(f"“{' '.join((place.exact + place.suffix).split())} …”")
-            if asked := self._user_data.questions(entry.sha256):
-                said.insert(0, f"You asked: {asked[-1].question}")
-        return " · ".join(said)
+            if entry.was_opened and (place := self._user_data.place(entry.sha256)) is not None:
+                whole = (place.exact + place.suffix).split()[place.prefix[-1:].isalpha() : -1]  # cut at both ends
+                words = f"“{' '.join(whole)} …”" if whole else ""
+            if entry.was_opened and (asked := self._user_data.questions(entry.sha256)):
+                question = asked[-1].question
+        return words, question
 
     def look_at_memories(self) -> None:
         self.read_by = furthest_memories(self._memories)

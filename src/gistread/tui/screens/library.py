@@ -1,35 +1,37 @@
 """The library: filter, open, add, remove and relocate books."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 
 from textual import events, on, work
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from gistread.errors import GistreadError
-from gistread.library.adding import AddResult, add
 from gistread.library.entries import Order, in_order, matching
 from gistread.library.model import LibraryEntry, absolute, is_file, is_folder
 from gistread.library.series import proposed_series
-from gistread.library.text import furthest_reader
-from gistread.tui.commands import Scope, bindings, key_hint, own_keys, with_keys
-from gistread.tui.library_work import Books
+from gistread.library.text import count_books, describe_added
+from gistread.tui.commands import Scope, bindings, key_hint, with_keys
+from gistread.tui.library_work import Adding, Books
 from gistread.tui.screens.listing import ListScreen, Row
-from gistread.tui.text import clean
-from gistread.tui.widgets.book_list import ONE_LINE, BookList, about, heading
-from gistread.tui.widgets.inputs import PathInput
-from gistread.tui.widgets.lines import HeaderLine, KeyLine, Line, Rule, fitted
+from gistread.tui.services import AppServices
+from gistread.tui.widgets.book_details import BookDetails
+from gistread.tui.widgets.book_list import BookList
+from gistread.tui.widgets.book_rows import ONE_LINE, heading
+from gistread.tui.widgets.continue_reading import ContinueReading
+from gistread.tui.widgets.inputs import FilterInput, PathInput
+from gistread.tui.widgets.lines import HeaderLine, KeyLine, Line, Rule
 
 _KEY_LINE_ROWS = 12
+_LOW_ROWS = 30  # rows of the screen below which the book under the cursor is described in one line
 _HOW_TO_BEGIN = (
-    "No books yet. Start with `gistread BOOK`, press {library-path} to type the path of a book, {library-add} to add a "
-    "folder full of them, or {library-open} for the sample story."
+    "No books yet. {library-add} adds a folder of books, {library-path} opens one, {library-open} the sample story."
 )
 
 
@@ -40,31 +42,22 @@ class _Asked(Enum):
     SERIES = "the last volume of which series? "
 
 
-class FilterInput(Input):
-    BINDINGS = own_keys(
-        ("down", "screen.library_move('line_down')"),
-        ("up", "screen.library_move('line_up')"),
-        ("pagedown", "screen.library_move('page_down')"),
-        ("pageup", "screen.library_move('page_up')"),
-    )
-
-
 class LibraryScreen(Screen[str | None]):
     """Dismissed with a path, or with None."""
 
     BINDINGS = bindings(Scope.LIBRARY)
     AUTO_FOCUS = "#books"
 
-    def __init__(self, books: Books, keymap: Mapping[str, str]) -> None:
+    def __init__(self, books: Books, services: AppServices) -> None:
         super().__init__()
-        self._keymap = keymap
+        self._services = services
+        self._keymap = services.keymap
         self._books = books
         self._entries: list[LibraryEntry] = []
         self._order = Order.LAST_READ
         self._asked = _Asked.OPEN
         self._removed: list[LibraryEntry] = []  # removed in this session, for undo
-        self._adding = ""  # progress of adding a folder; empty if none
-        self._stop_adding = False
+        self._adding = Adding(books.catalogue)
         self._opening = False
         self._series: Path | None = None  # the series last added to
 
@@ -76,14 +69,11 @@ class LibraryScreen(Screen[str | None]):
         with Horizontal(id="filter-line"):
             yield Static(" / ", id="filter-mark", markup=False)
             yield FilterInput(placeholder="title or author", compact=True, id="filter")
+        yield ContinueReading(self._books.covers.of, id="continue")
         yield Line(id="columns")
         yield Static("", id="empty", markup=False)
-        yield BookList(id="books")
-        with Vertical(id="about"):
-            yield Rule()
-            yield Line(id="facts")
-            yield Line(id="where")
-            yield Line(id="left")
+        yield BookList(self._books.covers.of, id="books")
+        yield BookDetails(self._books, id="about")
         with Horizontal(id="path-line"):
             yield Static("", id="path-mark", markup=False)
             yield PathInput(id="path")
@@ -94,15 +84,34 @@ class LibraryScreen(Screen[str | None]):
         return self.query_one("#books", BookList)
 
     @property
+    def _panel(self) -> ContinueReading:
+        return self.query_one("#continue", ContinueReading)
+
+    @property
     def _typed(self) -> str:
         return self.query_one("#filter", FilterInput).value
 
     def on_mount(self) -> None:
+        self._set_view()
         self.reload()
 
     def on_resize(self, event: events.Resize) -> None:
-        self.update_classes({"-short": event.size.height < _KEY_LINE_ROWS, "-one-line": event.size.width >= ONE_LINE})
+        height = event.size.height
+        classes = {"-short": height < _KEY_LINE_ROWS, "-low": height < _LOW_ROWS}
+        self.update_classes(classes | {"-one-line": event.size.width >= ONE_LINE})
         self.call_after_refresh(self._show_lines)
+        self._show_continue()
+
+    def _set_view(self) -> None:
+        covers = self._services.config.library_view == "covers"
+        self.set_class(covers, "-covers")
+        self._list.show_covers(covers)
+
+    def action_library_view(self) -> None:
+        view = "list" if self._list.covers else "covers"
+        self._services.settings.set("library_view", view)
+        self._set_view()
+        self._show_lines()
 
     def reload(self) -> None:
         async def read() -> None:
@@ -111,6 +120,7 @@ class LibraryScreen(Screen[str | None]):
                 self._warn(problem)
             self._entries = entries
             self._show(self._list.current)
+            self._show_continue()
             await asyncio.to_thread(self._books.look_at_memories)
             self._show(self._list.current)
 
@@ -122,15 +132,33 @@ class LibraryScreen(Screen[str | None]):
         self._list.show(shown, self._books.read_by, at=at, index=index)
         self._show_lines()
 
+    @work(exclusive=True, group="continue")
+    async def _show_continue(self) -> None:
+        """The book read last that is not finished; not while one looks for another."""
+        begun = [one for one in self._entries if one.was_opened and one.path and not (one.finished or one.missing)]
+        entry = max(begun, key=lambda one: one.opened_at, default=None) if not self._typed else None
+        left_at = await asyncio.to_thread(self._books.left_at, entry) if entry is not None else ("", "")
+        self._panel.show(entry, left_at, self._list.now_s, self.size.height)
+        self._show_about()
+
+    def _load_covers(self) -> None:
+        if self._services.config.pictures and not self.app.no_color:
+            entry = self._panel.entry
+            wanted = (*([entry] if entry else []), *(self._list.in_view if self._list.covers else ()))
+
+            def loaded() -> None:
+                self._list.refresh()
+                self._panel.refresh()
+
+            self.run_worker(self._books.covers.load(wanted, loaded), group="covers")
+
     def _show_lines(self) -> None:
-        shown, all_books = self._list.count, sum(entry.was_opened or bool(entry.digest) for entry in self._entries)
-        begun = sum(entry.was_opened and not entry.finished for entry in self._entries)
-        if self._adding:
-            counted = self._adding
+        shown, all_books = self._list.count, sum(bool(entry.ids) for entry in self._entries)
+        counted = count_books(self._entries)
+        if self._adding.progress:
+            counted = f"{self._adding.progress}; {self._key('library-close')} stops"
         elif self._typed.strip():
             counted = f"{shown} of {all_books}"
-        else:
-            counted = "1 book" if all_books == 1 else f"{all_books} books, {begun} begun" if all_books else ""
         self.query_one("#header", HeaderLine).show_place("Library", counted, (f"by {self._order}",))
         columns = heading(self._list.scrollable_content_region.width)
         self.query_one("#columns", Line).show(columns, Content.styled(columns, "$gr-muted"))
@@ -141,36 +169,20 @@ class LibraryScreen(Screen[str | None]):
         empty.update(note)
         empty.display = bool(note)
         self._show_about()
-        self._show_keys()
+        leading = [("library-close", "stop")] if self._adding.progress else []
+        leading += [("library-undo", "undo")] if self._removed else []
+        self.query_one("#keys", KeyLine).show_keys("library", self._keymap, leading)
 
     @on(BookList.Moved)
     def _show_about(self) -> None:
-        entry = self._list.current
-        facts = where = ""
-        if entry is not None:
-            read = furthest_reader(entry, self._books.read_by)
-            facts, where = about(entry, read, self._list.now_s, self.size.width)
-            where += f"  {self._key('library-find')} looks for it." if entry.missing else ""
-        for name, text, color in (("#facts", facts, "$gr-text"), ("#where", where, "$gr-muted")):
-            line = self.query_one(name, Line)
-            line.show((text, line.room), Content.styled(fitted(text, line.room), color))
-        self._show_left(entry)
-
-    @work(exclusive=True, group="left")
-    async def _show_left(self, entry: LibraryEntry | None) -> None:
-        """What was asked and read last."""
-        said = clean(await asyncio.to_thread(self._books.left_at, entry)) if entry is not None else ""
-        line = self.query_one("#left", Line)
-        line.show((said, line.room), Content.styled(fitted(said, line.room), "italic $gr-muted"))
+        self._load_covers()
+        shown, entry = self._list, self._list.current
+        hint = f"{self._key('library-find')} looks for it." if entry is not None and entry.missing else ""
+        left = not (self._panel.display and self._panel.entry is entry)
+        self.query_one(BookDetails).show(entry, shown.now_s, titled=shown.covers, left=left, hint=hint)
 
     def _key(self, command: str) -> str:
         return key_hint(command, self._keymap)
-
-    def _show_keys(self) -> None:
-        leading = [("library-close", "stop")] if self._adding else []
-        if self._removed:
-            leading.append(("library-undo", "undo"))
-        self.query_one("#keys", KeyLine).show_keys("library", self._keymap, leading)
 
     def _warn(self, text: str) -> None:
         self.notify(text, severity="warning", timeout=8)
@@ -190,16 +202,21 @@ class LibraryScreen(Screen[str | None]):
         else:
             self._leave(entry.path)
 
+    @on(ContinueReading.Chosen)
+    def action_library_continue(self) -> None:
+        if self._panel.entry is not None:
+            self._leave(self._panel.entry.path)
+
     def _leave(self, path: Path | None) -> None:
-        self._stop_adding = True
+        self._adding.stopped = True
         self.dismiss(str(path) if path else None)
 
     async def action_library_close(self) -> None:
         """Close the path line, stop adding, clear the filter, or leave the library."""
         if self.query_one("#path-line").display:
             self._close_path()
-        elif self._adding:
-            self._stop_adding = True
+        elif self._adding.progress:
+            self._adding.stopped = True
         elif self._typed or self.focused is not self._list:
             self.query_one("#filter", FilterInput).value = ""
             self._list.focus()
@@ -211,6 +228,7 @@ class LibraryScreen(Screen[str | None]):
 
     @on(Input.Changed, "#filter")
     def _filter(self) -> None:
+        self._show_continue()
         self._show(None if self._typed else self._list.current)
 
     def action_library_move(self, action: str) -> None:
@@ -227,7 +245,7 @@ class LibraryScreen(Screen[str | None]):
         self._ask(_Asked.OPEN)
 
     def action_library_add(self) -> None:
-        if self._adding:
+        if self._adding.progress:
             self._warn(f"Books are being added; {self._key('library-close')} stops that.")
         else:
             self._ask(_Asked.ADD)
@@ -265,30 +283,24 @@ class LibraryScreen(Screen[str | None]):
     # Adding
 
     async def _add(self, path: Path) -> None:
-        def tell(so_far: AddResult) -> None:
-            self._adding = f"adding: {so_far.new + so_far.known} books so far; {self._key('library-close')} stops"
-
-        self._stop_adding = False
-        self._adding = "adding …"
         timer = self.set_interval(0.1, self._show_lines)
         try:
-            added = await asyncio.to_thread(add, self._books.catalogue, path, lambda: self._stop_adding, tell)
+            added = await self._adding.add(path)
         except GistreadError as error:
             self._warn(str(error))
             return
         finally:
             timer.stop()
-            self._adding = ""
             self._show_lines()
         self.reload()
-        self.notify(_result_of(added), timeout=8)
+        self.notify(describe_added(added), timeout=8)
         if added.failed and self.is_current:
             rows = [Row(str(number), one.reason, str(one.path.parent)) for number, one in enumerate(added.failed)]
             title = f"{len(rows)} {'file' if len(rows) == 1 else 'files'} could not be read"
             await self.app.push_screen(ListScreen(title, "The others were added.", rows))
 
     def on_unmount(self) -> None:
-        self._stop_adding = True
+        self._adding.stopped = True
 
     # Series
 
@@ -384,12 +396,3 @@ class LibraryScreen(Screen[str | None]):
             self._warn(f"{path.name} is another book: {self._key('library-path')} opens it.")
         else:
             self._leave(found)
-
-
-def _result_of(added: AddResult) -> str:
-    parts = [f"{added.new} {'book' if added.new == 1 else 'books'} added"]
-    if added.known:
-        parts.append(f"{added.known} known already")
-    if added.removed:
-        parts.append(f"{added.removed} left out, since you took them out before")
-    return ", ".join(parts) + "." + (f" {added.cut}" if added.cut else "")

@@ -12,6 +12,15 @@ from textual.widgets import Input
 from gistread.tui.commands import BOUND_KEY, own_keys, run
 
 
+class FilterInput(Input):
+    BINDINGS = own_keys(
+        ("down", "screen.library_move('line_down')"),
+        ("up", "screen.library_move('line_up')"),
+        ("pagedown", "screen.library_move('page_down')"),
+        ("pageup", "screen.library_move('page_up')"),
+    )
+
+
 class HistoryInput(Input):
     """Goes through what was entered before, and the current draft."""
 

@@ -1,0 +1,62 @@
+"""The covers of the library's books: small copies, read in a thread when they are first shown, kept on disk."""
+
+import asyncio
+import io
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from gistread.atomic_write import make_folder, replace_file
+from gistread.errors import GistreadError
+from gistread.library.covers import read_cover
+from gistread.library.model import LibraryEntry
+from gistread.tui.text.figure import Figure
+
+_WITH_COVERS = ("epub", "fb2", "")  # formats that are looked into; books opened by earlier versions name none
+
+
+class Covers:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._figures: dict[tuple[str, ...], Figure | None] = {}  # By the book's ids; None for a book without one
+        self._wanted: list[LibraryEntry] = []
+        self._loading = False
+
+    def of(self, entry: LibraryEntry) -> Figure | None:
+        return self._figures.get(entry.ids)
+
+    async def load(self, entries: Iterable[LibraryEntry], loaded: Callable[[], object]) -> None:
+        """Load these, one after another, instead of those that are still waiting; `loaded` is called after each."""
+        self._wanted = [entry for entry in entries if entry.ids not in self._figures]
+        if self._loading:
+            return
+        self._loading = True
+        try:
+            while self._wanted:
+                entry = self._wanted.pop(0)
+                if entry.ids in self._figures or entry.path is None or entry.format not in _WITH_COVERS:
+                    continue
+                self._figures[entry.ids] = None
+                with suppress(GistreadError):  # no picture, no cover: the title stands in its place
+                    self._figures[entry.ids] = await asyncio.to_thread(self._read, entry, entry.path)
+                    loaded()
+        finally:
+            self._loading = False
+
+    def _read(self, entry: LibraryEntry, path: Path) -> Figure | None:
+        from gistread.tui.drawing import figure_from
+
+        kept = self._folder / f"{entry.digest}.jpg"
+        with suppress(OSError, GistreadError):
+            if entry.digest:
+                return figure_from(kept.read_bytes())
+        if entry.missing or not (data := read_cover(path)):
+            return None
+        figure = figure_from(data)
+        with suppress(OSError):
+            if entry.digest:
+                out = io.BytesIO()
+                figure.pixels.save(out, "JPEG", quality=90)
+                make_folder(self._folder)
+                replace_file(kept, out.getvalue())
+        return figure
