@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from gistread.engine.model_source import find_source, fingerprint_of
+from gistread.engine.models import STARTER
 from gistread.memory.check_results import CheckResult, CheckResults, Worth
 
 GOOD = CheckResult(Worth.READING, "good for reading", 6, 6, gists=4, passages=4, seconds=3.2)
@@ -76,3 +78,17 @@ def test_a_model_that_chooses_well_weighs_what_it_read(tmp_path: Path, right: in
     verdicts = CheckResults(tmp_path / "tried.json", "1.0")
     verdicts.save("a", None, CheckResult(Worth.SOME, "as it chooses", right, 6))
     assert verdicts.get("a").is_reliable is is_reliable  # type: ignore[union-attr]
+
+
+def test_the_result_of_the_starter_comes_with_the_program(tmp_path: Path) -> None:
+    starter = find_source(STARTER)
+    if not starter.path:
+        pytest.skip("the starter is not installed")
+    fingerprint = fingerprint_of(starter)
+    results = CheckResults(tmp_path / "tried.json", "1.0")
+    shipped = results.get(fingerprint)
+    assert shipped
+    assert shipped.gists == shipped.passages
+    assert shipped.knows_absence
+    results.save(fingerprint, None, GOOD)
+    assert results.get(fingerprint) == GOOD

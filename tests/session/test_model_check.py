@@ -10,6 +10,7 @@ import pytest
 from gistread.engine.llama.library import installed_version
 from gistread.engine.protocol import EngineInfo, Placement
 from gistread.errors import EngineError
+from gistread.memory import model_check
 from gistread.memory.check_results import CheckResult, CheckResults, Worth
 from gistread.session import events, models
 from tests.session.told import session_on, settle
@@ -94,11 +95,12 @@ async def test_a_model_is_checked_briefly_before_its_first_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: ScriptedReader, choice: int | str
 ) -> None:
     Check(monkeypatch)
-    rights = ("two jars of honey", "her brother Karl", "beside the kitchen window")
+    rights = [(question, answer) for question, answer, *_ in model_check._QUESTIONS]
 
     def chooses(prompt: str, options: Sequence[str]) -> int | str:
         lines = [line for line in prompt.splitlines() if line[:2] in ("A.", "B.", "C.")]
-        return next((line[0] for line in lines if line[3:] in rights), 0) if choice == "right" else 0
+        right = next(answer for question, answer in rights if question in prompt)
+        return next(line[0] for line in lines if line[3:] == right) if choice == "right" else 0
 
     engine = local_engine()
     engine._chooses = chooses
