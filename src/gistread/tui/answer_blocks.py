@@ -47,6 +47,7 @@ Leads = Goal | ToSource | Unfold
 @dataclass(frozen=True, slots=True)
 class Exchange:
     question: str
+    follows: bool = False  # Whether it goes on from the question before it
     put: str = ""  # The answering model and that of the memory, if they differ
     bounded: bool = False  # Whether only the text up to the reading place may be used
     too_little: str = ""  # That there is hardly any text in front of the bound, and what to do
@@ -147,7 +148,7 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int 
     `cells`: width of the pane; a source takes one row.
     """
     drawn = Drawn()
-    question = _said(exchange.question, ("question", number), "question", "?", above=1)
+    question = _said(exchange.question, ("question", number), "question", "↳" if exchange.follows else "?", above=1)
     drawn.add(replace(question, ground="opened"), Unfold() if exchange.work else None)
     if about := " ".join(filter(None, (exchange.put, exchange.scope))):
         drawn.add(_said(about, None, "muted"))

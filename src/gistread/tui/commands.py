@@ -9,6 +9,7 @@ from pathlib import Path
 
 from textual.binding import Binding, BindingType
 
+THREAD_KEY = "backspace"  # In the empty question line: let the question stand alone, or go on from the last again
 BOUND_KEY = "ctrl+t"  # In the question line: ask the whole book, or the text up to the reading place
 
 

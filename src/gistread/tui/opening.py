@@ -94,6 +94,7 @@ def earlier_questions(book: Book, user_data: UserData) -> list[Exchange]:
     return [
         Exchange(
             one.question,
+            follows=bool(one.thread),
             put=put_to(one.model, one.memory),
             scope=one.scope,
             answer=one.answer,

@@ -1,5 +1,6 @@
 """Asking questions: the question line, steering a running question, and showing and saving its answer."""
 
+import time
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from gistread.errors import StorageError
 from gistread.memory.front_matter import front_matter_end
 from gistread.readers.bound import has_plot
 from gistread.readers.events import AnswerDelta, Answered, Expanded, LookedUp, OpenedBy, ReaderEvent
+from gistread.readers.thread import QuestionAnswer
 from gistread.session import events
 from gistread.session.answer import saved_question
 from gistread.session.events import Obstacle
@@ -17,6 +19,7 @@ from gistread.tui.commands import BOUND_KEY, display_key
 from gistread.tui.layout import Pane
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.memory_pages import MemoryPages
+from gistread.tui.reading.open_thread import OpenThread
 from gistread.tui.widgets.inputs import QuestionInput
 from gistread.units import format_share
 from gistread.user_data import SavedQuestion
@@ -40,6 +43,9 @@ class QuestionController:
         self._whole_book = False  # whether text beyond the reading place may be used
         self._waiting = ""  # entered, but a model must be chosen first
         self._put_bound: int | None = None  # of the last question
+        self._asked_at = 0.0  # the last question
+        self._thread_id = 0.0  # of the last question; 0 if it began a thread
+        self.thread = OpenThread()
         self.opened_pages: list[int] = []  # opened by the agent for the last question
 
     # What the person does
@@ -96,6 +102,23 @@ class QuestionController:
         self._context.user_data.save_whole_book(self._whole_book)
         self._context.refresh()
 
+    def load_thread(self) -> None:
+        """Load the thread asked last; call it in a thread."""
+        with suppress(StorageError):
+            if threads := self._context.services.user_data.threads(self._context.book.sha256):
+                self.thread = OpenThread.of(threads[-1])
+
+    @property
+    def follows(self) -> bool:
+        """Whether the question being typed goes on from the one before it."""
+        return self.thread.takes(self._context.question.value)
+
+    def switch_thread(self) -> None:
+        """Let the next question stand alone, or go on from the last again."""
+        if self.thread.exchanges:
+            self.thread.follows = not self.follows
+            self._context.refresh()
+
     def ask_waiting(self) -> None:
         """Ask the question that waits for a model, if one is chosen and the question still stands in its line."""
         session, question = self._context.session, self._waiting
@@ -108,8 +131,9 @@ class QuestionController:
         context = self._context
         context.question.taken(question)
         self._put_bound = bound = self.bound
-        pinned = context.memory_pane.view.pinned
-        session.start_question(question, pinned=pinned, here=context.place, upto=bound)
+        self._thread_id, self._asked_at = self.thread.begin(question), time.time()
+        pinned, thread = context.memory_pane.view.pinned, self.thread.exchanges
+        session.start_question(question, pinned=pinned, here=context.place, upto=bound, thread=thread)
         if context.panes.narrow:
             context.answers_pane.focus()
         else:
@@ -145,7 +169,9 @@ class QuestionController:
                 too_little = (
                     f"Up to your place there are only {words} words. {whole} in the question line asks the whole book."
                 )
-        self._context.answers_pane.begin(question, bounded=bound is not None, too_little=too_little)
+        self._context.answers_pane.begin(
+            question, bounded=bound is not None, too_little=too_little, follows=bool(self._thread_id)
+        )
         self._context.panes.show_answers()
         self._context.panes.fit_answers()
 
@@ -199,6 +225,15 @@ class QuestionController:
         exchange = self._context.answers_pane.exchanges[-1]
         put = self._put
         question = saved_question(
-            exchange.question, answered, reader=session.reader, model=put.model, memory=put.memory
+            exchange.question,
+            answered,
+            reader=session.reader,
+            model=put.model,
+            memory=put.memory,
+            upto=self._put_bound,
+            thread=self._thread_id,
         )
-        self._context.user_data.save_question(replace(question, scope=exchange.scope))
+        question = replace(question, scope=exchange.scope, asked_at=self._asked_at)
+        self._context.user_data.save_question(question)
+        told = QuestionAnswer(question.question, question.answer, question.upto, answered.seen)
+        self.thread.add(told, self._asked_at)

@@ -10,7 +10,7 @@ from textual.widgets import Static
 from gistread.presets import FICTION
 from gistread.session.events import Activity, AskingState, ReadingState
 from gistread.tui.answer_blocks import strip_lines
-from gistread.tui.commands import BOUND_KEY, display_key, run
+from gistread.tui.commands import BOUND_KEY, THREAD_KEY, display_key, run
 from gistread.tui.layout import STRIP_ROWS, Pane
 from gistread.tui.memory_blocks import levels_of
 from gistread.tui.reading.controllers import Controllers
@@ -74,9 +74,16 @@ class StatusLines:
         words = context.progress.place(context.place, context.book_pane.share_read(context.book))
         header.show_place(words.title, words.chapter, words.progress, self._panes.tabs)
         self._show_bar(controllers)
-        bound = controllers.questions.bound_words
-        action = (display_key(BOUND_KEY), bound, run("questions.switch_bound"))
-        self._screen.query_one("#question-bound", Actions).show_actions(*([action] if bound else []))
+        self.show_question(controllers)
+
+    def show_question(self, controllers: Controllers) -> None:
+        """What the question being typed goes on from, and how much of the book it may use."""
+        questions = controllers.questions
+        thread = self._screen.query_one("#question-thread", Actions)
+        thread.display = questions.follows
+        thread.show_actions((display_key(THREAD_KEY), "following on", run("questions.switch_thread")))
+        bound = (display_key(BOUND_KEY), questions.bound_words, run("questions.switch_bound"))
+        self._screen.query_one("#question-bound", Actions).show_actions(bound)
 
     def show_status(self, controllers: Controllers | None) -> None:
         """What the model is doing, and the keys that matter now."""

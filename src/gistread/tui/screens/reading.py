@@ -13,7 +13,7 @@ from textual.containers import Grid, Horizontal, Vertical
 from textual.geometry import Size
 from textual.message import Message
 from textual.screen import Screen
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from gistread.book.model import Book
 from gistread.errors import GistreadError
@@ -93,6 +93,7 @@ class ReadingScreen(Screen[None]):
                 with Horizontal(id="question-line"):
                     yield Static(" ? ", id="question-mark", markup=False)
                     yield QuestionInput("Ask the book", id="question")
+                    yield Actions(id="question-thread")
                     yield Actions(id="question-bound")
         yield Static("", id="strip", markup=False)
         yield Prompt(id="prompt")
@@ -185,6 +186,7 @@ class ReadingScreen(Screen[None]):
         context.session = session
         self.redraw_lines()
         await asyncio.to_thread(controllers.questions.load_bound)
+        await asyncio.to_thread(controllers.questions.load_thread)
         asked = await asyncio.to_thread(earlier_questions, book, services.user_data)
         self.answers_pane.show_exchanges(asked)
         self.question.remember([exchange.question for exchange in asked])
@@ -303,6 +305,11 @@ class ReadingScreen(Screen[None]):
     def _pass_on(self, event: Message) -> None:
         if self.controllers is not None:
             self.controllers.on_message(event)
+
+    @on(Input.Changed, "#question")
+    def _question_typed(self) -> None:
+        if self.controllers is not None:
+            self.lines.show_question(self.controllers)
 
     @on(events.Click, "#memory-header, #memory-origin")
     async def _header_clicked(self) -> None:

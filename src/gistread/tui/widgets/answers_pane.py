@@ -45,9 +45,10 @@ class AnswersPane(LongText):
         self._draw_all()
         self._scroll_to_newest()
 
-    def begin(self, question: str, *, bounded: bool = False, too_little: str = "") -> None:
-        """Show a question; `bounded`: whether only a part of the book may be used."""
-        self.exchanges.append(Exchange(question, bounded=bounded, too_little=too_little, running=True))
+    def begin(self, question: str, *, bounded: bool = False, too_little: str = "", follows: bool = False) -> None:
+        """Show a question; `bounded`: whether only a part of the book may be used; `follows`: see `Exchange`."""
+        shown = Exchange(question, bounded=bounded, too_little=too_little, follows=follows, running=True)
+        self.exchanges.append(shown)
         self._draw_all()
         self.set_cursor(("question", len(self.exchanges) - 1), scroll=False)
         self._scroll_to_newest()

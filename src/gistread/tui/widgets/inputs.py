@@ -9,7 +9,7 @@ from textual.message import Message
 from textual.suggester import Suggester
 from textual.widgets import Input
 
-from gistread.tui.commands import BOUND_KEY, own_keys, run
+from gistread.tui.commands import BOUND_KEY, THREAD_KEY, own_keys, run
 
 
 class FilterInput(Input):
@@ -56,6 +56,7 @@ class QuestionInput(HistoryInput):
     BINDINGS = own_keys(
         ("up", "step(-1)", "Earlier question"),
         ("down", "step(1)", "Later question"),
+        (THREAD_KEY, "delete_or_switch", "In the empty line: ask on its own, or go on from the last"),
         (BOUND_KEY, f"screen.{run('questions.switch_bound')}", "The whole book, or up to your place"),
     )
 
@@ -66,6 +67,12 @@ class QuestionInput(HistoryInput):
 
     def action_step(self, by: int) -> None:
         self.step(by)
+
+    async def action_delete_or_switch(self) -> None:
+        if self.value:
+            self.action_delete_left()
+        else:
+            await self.run_action(f"screen.{run('questions.switch_thread')}")
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:

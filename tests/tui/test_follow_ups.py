@@ -1,0 +1,58 @@
+"""A question that goes on from the last: the chip beside it, Backspace, and the thread after a restart."""
+
+from pathlib import Path
+
+from gistread.user_data import UserData
+from tests.tui.books import small_book
+from tests.tui.scripted import ScriptedReader, SteppedEngine, app_on, opened, paths_in, read_whole, text_of, until
+from tests.tui.test_asking import STARTED, WIDE, answered, ask, says
+
+CHIP = "following on"
+FOLLOW_UP = "and why did he"
+
+
+async def test_a_follow_up_is_shown_as_one_and_backspace_drops_it(tmp_path: Path, reader: ScriptedReader) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        assert CHIP not in text_of(app)
+        await ask(pilot, "which lamp was lit")
+        reader.say(STARTED, answered("Finch lit the big one."))
+        await until(pilot, lambda: "big one" in text_of(app))
+        await pilot.press("a")
+        await until(pilot, lambda: CHIP in text_of(app))
+        screen.question.value = "Who is Finch"
+        await until(pilot, lambda: CHIP not in text_of(app))
+        screen.question.value = ""
+        await until(pilot, lambda: CHIP in text_of(app))
+        await pilot.press("backspace")
+        await until(pilot, lambda: CHIP not in text_of(app))
+        await pilot.press("backspace")
+        await until(pilot, lambda: CHIP in text_of(app))
+        await pilot.press("escape")
+        await ask(pilot, FOLLOW_UP)
+        await until(pilot, lambda: reader.options.thread)
+        assert [one.answer for one in reader.options.thread] == ["Finch lit the big one."]
+        reader.say(STARTED, answered("He wanted to."))
+        await until(pilot, lambda: "He wanted to." in text_of(app))
+        assert f"↳ {FOLLOW_UP}" in " ".join(text_of(app).split())
+        await pilot.press("a", "backspace", "escape")
+        await ask(pilot, FOLLOW_UP)
+        await until(pilot, lambda: len(reader.questions) == 3)
+        assert reader.options.thread == ()
+        reader.say(STARTED, answered("Who knows."))
+        await until(pilot, lambda: "Who knows." in text_of(app))
+    threads = UserData(paths_in(tmp_path).books).threads(small_book().sha256)
+    assert [len(one.questions) for one in threads] == [2, 1]
+
+
+async def test_the_last_thread_goes_on_after_a_restart(tmp_path: Path, reader: ScriptedReader) -> None:
+    for question in ("which lamp was lit", FOLLOW_UP):
+        app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+        async with app.run_test(size=WIDE) as pilot:
+            screen = await (opened if question is FOLLOW_UP else read_whole)(pilot)
+            await ask(pilot, question)
+            await until(pilot, lambda: reader.questions and reader.questions[-1].endswith(question))  # noqa: B023
+            reader.say(STARTED, answered(f"Said of {question}."))
+            await until(pilot, lambda: screen.answers_pane.exchanges[-1].answer == f"Said of {question}.")  # noqa: B023
+    assert [one.question for one in reader.options.thread] == ["which lamp was lit"]
