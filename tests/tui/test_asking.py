@@ -5,7 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from textual import events
+from textual.keys import _character_to_key as character_to_key
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from gistread.config import Config
 from gistread.engine.protocol import NO_USAGE
@@ -62,6 +65,20 @@ async def ask(pilot: Pilot[None], question: str) -> None:
     await pilot.press("a")
     await pilot.press(*("space" if letter == " " else letter for letter in question))
     await pilot.press("enter")
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+@pytest.mark.parametrize("opens", ["a", "/"])
+async def test_what_is_typed_at_once_with_the_key_before_it_runs_no_command(
+    tmp_path: Path, size: tuple[int, int], opens: str
+) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=size) as pilot:
+        await opened(pilot)
+        for character in f"{opens}Grow tall":
+            app.post_message(events.Key(character_to_key(character), character))
+        await until(pilot, lambda: isinstance(app.focused, Input) and app.focused.value == "Grow tall")
+        assert app.screen is app.reading
 
 
 async def test_steps_appear_one_by_one_and_the_page_opens_where_one_sees_it(

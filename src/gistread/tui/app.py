@@ -17,6 +17,7 @@ from textual.dom import DOMNode
 from textual.filter import LineFilter, Monochrome, NoColor
 from textual.notifications import SeverityLevel
 from textual.screen import Screen
+from textual.widgets import Input
 
 from gistread.book.model import Book
 from gistread.config import Config
@@ -249,6 +250,11 @@ class GistreadApp(App[None]):
 
     def on_key(self, event: events.Key) -> None:
         """Open the help over a panel too, where Textual ignores the app's keys."""
+        # Letters typed at once after the key that opens a line were on their way here before the line had the focus.
+        if isinstance(self.focused, Input) and event.is_printable and event.character:
+            event.prevent_default().stop()
+            self.focused.insert_text_at_cursor(event.character)
+            return
         if self.screen.is_modal and event.key in commands.key_names(commands.BY_ID["help"], self.services.keymap):
             event.stop()
             self.action_help()

@@ -1,6 +1,7 @@
 """Which pane has the keys and, on a narrow screen, which one is shown."""
 
 from textual.screen import Screen
+from textual.widget import Widget
 
 from gistread.tui.layout import PANE_TITLES, WIDE_COLUMNS, Pane
 from gistread.tui.widgets.answers_pane import AnswersPane
@@ -44,19 +45,18 @@ class PaneSwitcher:
         if pane is not Pane.BOOK:
             self.leave_focus_mode()
         self._set_classes(pane)
-        match pane:
-            case Pane.BOOK:
-                self._book.focus()
-            case Pane.MEMORY:
-                self._memory.focus()
-            case Pane.ANSWERS:
-                shown = self._answers.exchanges and (self.narrow or self.answers_shown)
-                (self._answers if shown else self._question).focus()
+        shown = self._answers.exchanges and (self.narrow or self.answers_shown)
+        answers = self._answers if shown else self._question
+        self._focus({Pane.BOOK: self._book, Pane.MEMORY: self._memory, Pane.ANSWERS: answers}[pane])
 
     def show_question(self) -> None:
         self.leave_focus_mode()
         self._set_classes(Pane.ANSWERS)
-        self._question.focus()
+        self._focus(self._question)
+
+    def _focus(self, widget: Widget) -> None:
+        """At once: `Widget.focus` would let the keys that follow run as commands."""
+        self._screen.set_focus(widget)
 
     def step(self, step: int) -> None:
         panes = list(Pane)

@@ -224,7 +224,7 @@ class LibraryScreen(Screen[str | None]):
             self._leave(None)
 
     def action_library_filter(self) -> None:
-        self.query_one("#filter").focus()
+        self.set_focus(self.query_one("#filter"))
 
     @on(Input.Changed, "#filter")
     def _filter(self) -> None:
@@ -256,7 +256,7 @@ class LibraryScreen(Screen[str | None]):
         self.query_one("#path-mark", Static).update(f" {what.value}")
         line = self.query_one("#path", PathInput)
         line.value = about
-        line.focus()
+        self.set_focus(line)
 
     def _close_path(self) -> None:
         self.query_one("#path-line").display = False

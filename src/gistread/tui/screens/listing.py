@@ -133,7 +133,7 @@ class ListScreen(ListPanel):
     def on_mount(self) -> None:
         self.show_rows(self._rows, self._at)
         if self._prompt and not self._rows:
-            self.query_one("#typed").focus()
+            self.set_focus(self.query_one("#typed"))
 
     def show_rows(self, rows: Sequence[Row], at: str) -> None:
         self.options.clear_options()

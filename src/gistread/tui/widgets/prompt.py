@@ -88,7 +88,7 @@ class Prompt(Vertical):
         self.choose_from(())
         self.say("")
         self.display = True
-        line.focus()
+        self.screen.set_focus(line)
 
     def close(self) -> None:
         """Hide the prompt; what was typed goes into the history."""
