@@ -132,6 +132,8 @@ def test_lines_without_words_are_no_statements() -> None:
         ("Where was the lamp?", "In twenty-two years.", False),
         ("Who came in the storm?", "Three days.", False),
         ("Where was the lamp?", "In the storm.", True),
+        ("How old was the watch?", "It was 22.", True),
+        ("How old was the watch?", "It was 25.", False),
         ("Who is Ferrand?", "Ferrand.", False),
         ("What was the silver watch?", "The watch.", False),
         ("Who stole it, Ferrand or Martha?", "Ferrand.", True),

@@ -90,6 +90,7 @@ class _Check:
         self._stem = cache(self._terms.stem)
         language = memory.book.language.replace("_", "-").partition("-")[0].lower() or "en"
         self._stop_words = stop_words().get(language, frozenset())
+        self._is_english = language == "en"
         self._question = question
         self._asked = self._content(question)
         self._windows: list[list[_Sentence]] = []
@@ -160,12 +161,21 @@ class _Check:
 
     def _foreign(self, text: str) -> tuple[str, ...]:
         names, _ = foreign_names(Draft(text, self._text, before=self._question))
-        found = [name for name in names if not name[0].isdigit() or _is_telling(name)]
+        found = [name for name in names if not name[0].isdigit() or not self._is_spelled_out(name)]
         for quotation in _QUOTATION.findall(text):
             words = self._terms.words(quotation)
             if len(words) >= _QUOTED_WORDS and f" {' '.join(words)} " not in self._running_words():
                 found.append(quotation.strip())
         return tuple(sorted(found))
+
+    def _is_spelled_out(self, number: str) -> bool:
+        """Whether the text may have this number in words. There are many ways to write one, two, or round numbers."""
+        digits = re.sub(r"\D", "", number)
+        if len(digits) > 2:
+            return digits.endswith("00")
+        if not self._is_english or int(digits) < 3:
+            return True
+        return any(f" {form} " in self._running_words() for form in _spelled(int(digits)))
 
     def _running_words(self) -> str:
         if self._words is None:
@@ -191,11 +201,15 @@ def sentences_of(memory: GistMemory, start: int, end: int) -> Iterator[tuple[int
             yield first + begin, first + finish
 
 
+def _spelled(number: int) -> tuple[str, ...]:
+    """The ways to write a number from 3 to 99 in English words."""
+    words = _NUMBER_WORDS.split()
+    if number < 20:
+        return (words[number - 1],)
+    ten = words[17 + number // 10]
+    one = words[number % 10 - 1]
+    return (f"{ten} {one}", f"{one} and {ten}") if number % 10 else (ten,)
+
+
 def _union(window: Sequence[_Sentence]) -> frozenset[str]:
     return frozenset[str]().union(*(sentence.terms for sentence in window))
-
-
-def _is_telling(number: str) -> bool:
-    """Whether a book would write this number in digits: small and round ones are spelled out."""
-    digits = re.sub(r"\D", "", number)
-    return len(digits) > 2 and not digits.endswith("00")
