@@ -40,7 +40,14 @@ def open_cached(source: Path, directory: Path, cancelled: Cancelled = never) -> 
         book = _load(entry)
         if book is None:
             book = read_book(stream, path.name, cancelled=cancelled)
-            _store(entry, book)
+            payload = orjson.dumps(_to_record(book))
+            with contextlib.suppress(OSError):
+                make_folder(entry.parent)
+                replace_file(entry, hashlib.sha256(payload).digest() + payload)
+            with contextlib.suppress(OSError):
+                entries = sorted(entry.parent.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime, reverse=True)
+                for old in entries[_MAX_BOOKS:]:
+                    old.unlink()
         return book
 
     return open_book_or_series(read_one, source)
@@ -66,17 +73,6 @@ def _load(entry: Path) -> Book | None:
     with contextlib.suppress(OSError):
         os.utime(entry)
     return book
-
-
-def _store(entry: Path, book: Book) -> None:
-    payload = orjson.dumps(_to_record(book))
-    with contextlib.suppress(OSError):
-        make_folder(entry.parent)
-        replace_file(entry, hashlib.sha256(payload).digest() + payload)
-    with contextlib.suppress(OSError):
-        entries = sorted(entry.parent.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime, reverse=True)
-        for old in entries[_MAX_BOOKS:]:
-            old.unlink()
 
 
 def _to_record(book: Book) -> dict[str, Any]:

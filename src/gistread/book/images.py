@@ -28,7 +28,13 @@ def read_image(book: Path, source: str) -> bytes:
     with open_file(book) as stream:
         head = stream.peek(HEAD_BYTES)[:HEAD_BYTES]
         if head[: len(_ZIP)] == _ZIP:
-            return _from_archive(stream, source)
+            try:
+                archive = Archive(stream)
+                if (inside := next((name for name in archive.names if is_fb2_name(name)), None)) is not None:
+                    return _from_fictionbook(archive.read(inside), source)
+                return archive.read(source)
+            except ArchiveError as error:
+                raise BookError(f"The picture {source} {error}.") from error
         kind = identify(head, book.name)
         if kind is ReadableFormat.SERIES:
             number, _, source = source.partition("/")
@@ -45,16 +51,6 @@ def read_image(book: Path, source: str) -> bytes:
             "Pictures of converted books are not available.", "Convert it to EPUB with Calibre and open that."
         )
     return _from_folder(book, source)
-
-
-def _from_archive(stream: BinaryIO, source: str) -> bytes:
-    try:
-        archive = Archive(stream)
-        if (inside := next((name for name in archive.names if is_fb2_name(name)), None)) is not None:
-            return _from_fictionbook(archive.read(inside), source)
-        return archive.read(source)
-    except ArchiveError as error:
-        raise BookError(f"The picture {source} {error}.") from error
 
 
 def _from_fictionbook(data: bytes, source: str) -> bytes:

@@ -23,7 +23,6 @@ from gistread.errors import NoEmbeddingModelError, UsageError
 from gistread.evaluation import memory_figures, running
 from gistread.evaluation.judge import rate_all
 from gistread.evaluation.metrics import rouge
-from gistread.evaluation.model import Document
 from gistread.evaluation.outcomes import FILE_NAME, OutcomeFile, by_reader, read_outcomes
 from gistread.evaluation.running import sample, seconds_left
 from gistread.evaluation.settings import RunSettings, data_hash, settle
@@ -236,7 +235,18 @@ class _RunProgress:
         self._update_estimate()
 
     async def follow(self, store: MemoryStore) -> None:
-        self._say_plan()
+        plan = self._plan
+        questions = sum(len(document.questions) for document in plan.documents)
+        self._line.say(
+            f"{plan.task.name}: {counted(questions, 'question')} about {counted(len(plan.documents), 'text')}, "
+            f"answered by {', '.join(plan.readers)}"
+            + (f"; {self._done} of {plan.questions} answers exist already." if self._done else ".")
+        )
+        if self._left_s:
+            self._line.say(
+                f"About {format_duration(self._left_s)} with {at_work(self._asking.info)}. "
+                "Press Ctrl+C to stop; run the same command again to resume."
+            )
         unwatches = [engine.watch(lambda _: self._line.show(self._text())) for engine in (self._engine, self._asking)]
         try:
             async with aclosing(running.run(self._plan, self._engine, store, self._outcomes, self._asking)) as events:
@@ -264,7 +274,10 @@ class _RunProgress:
             case running.QuestionStarted(document=document, reader=reader, question=question):
                 if document.id not in self._announced:
                     self._announced.add(document.id)
-                    self._say_document(document)
+                    documents = [one.id for one in self._plan.documents]
+                    self._line.say(
+                        f"{documents.index(document.id) + 1} of {len(documents)}: {document.id}{self._left()}"
+                    )
                 mean = self._mean(reader)
                 self._text = lambda: f"{self._bar()} · {reader} · {mean}{question.text}"
             case running.QuestionMeasured(asked=asked):
@@ -279,24 +292,6 @@ class _RunProgress:
         self._left_s = seconds_left(
             self._plan, known, self._read, self._pace, running.places_for(self._plan, self._asking).capacity
         )
-
-    def _say_plan(self) -> None:
-        plan = self._plan
-        questions = sum(len(document.questions) for document in plan.documents)
-        self._line.say(
-            f"{plan.task.name}: {counted(questions, 'question')} about {counted(len(plan.documents), 'text')}, "
-            f"answered by {', '.join(plan.readers)}"
-            + (f"; {self._done} of {plan.questions} answers exist already." if self._done else ".")
-        )
-        if self._left_s:
-            self._line.say(
-                f"About {format_duration(self._left_s)} with {at_work(self._asking.info)}. "
-                "Press Ctrl+C to stop; run the same command again to resume."
-            )
-
-    def _say_document(self, document: Document) -> None:
-        documents = [one.id for one in self._plan.documents]
-        self._line.say(f"{documents.index(document.id) + 1} of {len(documents)}: {document.id}{self._left()}")
 
     def _bar(self) -> str:
         done, all_questions = self._done, self._plan.questions

@@ -45,7 +45,10 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 async def _index(
     book: Book, config: Config, task: str, embedding_model: Path | None, arguments: argparse.Namespace
 ) -> Json:
-    artifacts = _artifacts(arguments.readers, vectors=bool(arguments.embedding_model))
+    names = dict.fromkeys(name for reader in arguments.readers for name in METHODS[reader].artifacts)
+    if arguments.embedding_model:
+        names.setdefault(VECTORS)
+    artifacts = tuple(ARTIFACTS[name] for name in names)
     with ProgressLine() as line:
         async with new_session(book, config, line, arguments, task, embedding_model) as session:
 
@@ -89,13 +92,6 @@ def _summary(memory: GistMemory, resumed_pages: int, seconds: float) -> str:
     if extracts:
         text += f"\n{extracts} of the gists are sentences from the page, because the model's own failed the checks."
     return text
-
-
-def _artifacts(readers: Sequence[str], *, vectors: bool) -> tuple[Artifact, ...]:
-    names = dict.fromkeys(name for reader in readers for name in METHODS[reader].artifacts)
-    if vectors:
-        names.setdefault(VECTORS)
-    return tuple(ARTIFACTS[name] for name in names)
 
 
 async def _build(

@@ -24,7 +24,13 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     if arguments.book == STANDARD_INPUT:
         _check_terminal(piped=True)
         book = open_named(STANDARD_INPUT)
-        _read_keys_from_terminal()
+        # Textual reads keys from standard input, which is a pipe.
+        try:
+            terminal = os.open(os.ctermid(), os.O_RDONLY)
+        except (OSError, AttributeError):
+            raise _no_terminal("gistread needs a terminal for its screen, and this is none.") from None
+        os.dup2(terminal, sys.stdin.fileno())
+        os.close(terminal)
         return _open_screen(book, config, model, piped=True)
     return _open_screen(Path(arguments.book) if arguments.book else None, config, model)
 
@@ -79,15 +85,6 @@ def _check_terminal(*, piped: bool) -> None:
         raise _no_terminal("gistread needs a terminal for its screen, and this is none.")
     if os.environ.get("TERM") == "dumb":
         raise _no_terminal("gistread cannot draw its screen on a terminal with TERM=dumb.")
-
-
-def _read_keys_from_terminal() -> None:
-    try:
-        terminal = os.open(os.ctermid(), os.O_RDONLY)
-    except (OSError, AttributeError):
-        raise _no_terminal("gistread needs a terminal for its screen, and this is none.") from None
-    os.dup2(terminal, sys.stdin.fileno())
-    os.close(terminal)
 
 
 def _no_terminal(message: str) -> UsageError:

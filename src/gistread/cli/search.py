@@ -34,7 +34,16 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
 
 def _document(book: Book, start: int, end: int) -> Json:
-    before, after = _context(book, start, end)
+    text = book.text
+    first = book.paragraphs[book.paragraph_index(start)].start if book.paragraphs else 0
+    last = book.paragraphs[book.paragraph_index(max(start, end - 1))].end if book.paragraphs else len(text)
+    left = max(first, start - _AROUND)
+    if left > first and (space := text.find(" ", left, start)) >= 0:
+        left = space + 1
+    right = min(max(end, last), end + _AROUND)
+    if right < last and (space := text.rfind(" ", end, right)) >= 0:
+        right = space
+    before, after = text[left:start], text[end:right]
     return {
         "start": start,
         "end": end,
@@ -50,16 +59,3 @@ def _text(book: Book, hit: Json) -> str:
     chapter = f"  {hit['chapter']}" if hit["chapter"] else ""
     quote = f"{hit['before']}[{hit['text']}]{hit['after']}"
     return f"{place}{chapter}\n   {' '.join(quote.split())}\n"
-
-
-def _context(book: Book, start: int, end: int) -> tuple[str, str]:
-    text = book.text
-    first = book.paragraphs[book.paragraph_index(start)].start if book.paragraphs else 0
-    last = book.paragraphs[book.paragraph_index(max(start, end - 1))].end if book.paragraphs else len(text)
-    left = max(first, start - _AROUND)
-    if left > first and (space := text.find(" ", left, start)) >= 0:
-        left = space + 1
-    right = min(max(end, last), end + _AROUND)
-    if right < last and (space := text.rfind(" ", end, right)) >= 0:
-        right = space
-    return text[left:start], text[end:right]

@@ -156,20 +156,17 @@ class _Run:
         for todos in waiting:
             text = _Text(todos[0].document, self._plan, self._engine, self._asking, self._store)
             for todo in todos:
-                await self._ask_reader(text, todo, tell)
+                async with aclosing(text.ready_for(todo.reader)) as preparing:
+                    async for event in preparing:
+                        await tell(event)
+                self._failures += todo.reader in text.unready
+                async with asyncio.TaskGroup() as questions:
+                    for question in todo.questions:
+                        await self._places.acquire()
+                        questions.create_task(self._ask(text, todo, question, tell))
+                if self._failures >= FAILURES_IN_A_ROW and todo.reader in text.unready:
+                    raise text.unready[todo.reader]
                 self._begin_texts(waiting, tell, tasks)
-
-    async def _ask_reader(self, text: "_Text", todo: Todo, tell: Tell[RunEvent]) -> None:
-        async with aclosing(text.ready_for(todo.reader)) as preparing:
-            async for event in preparing:
-                await tell(event)
-        self._failures += todo.reader in text.unready
-        async with asyncio.TaskGroup() as questions:
-            for question in todo.questions:
-                await self._places.acquire()
-                questions.create_task(self._ask(text, todo, question, tell))
-        if self._failures >= FAILURES_IN_A_ROW and todo.reader in text.unready:
-            raise text.unready[todo.reader]
 
     async def _ask(self, text: "_Text", todo: Todo, question: Question, tell: Tell[RunEvent]) -> None:
         try:
@@ -242,7 +239,8 @@ class _Text:
 
     async def _read(self) -> AsyncGenerator[MemoryProgress, None]:
         document, config, info = self._document, self._plan.config, self._engine.info
-        size = _size(document, self._engine, config)
+        bounds = (config.size.min_words, config.size.max_words) if config.size else (None, None)
+        size = choose_size(document.book.words, info.context_tokens, *bounds)
         request = MemoryRequest(info.name, info.fingerprint, size, config.method, config.focus(document))
         kept = await asyncio.to_thread(self._store.open, document.book, request)
         with kept:
@@ -260,16 +258,6 @@ def _scored(task: Task, question: Question, outcome: Outcome, memory: GistMemory
     opens = METHODS[outcome.reader].uses_memory
     pages = tuple((entry.page.start, entry.page.end) for entry in memory.entries) if opens else ()
     return replace(outcome, scores=scores(Case(question, outcome, pages), (*task.metrics, *COSTS)))
-
-
-def _size(document: Document, engine: Engine, config: RunConfig) -> PageSize:
-    wished = config.size
-    return choose_size(
-        document.book.words,
-        engine.info.context_tokens,
-        min_words=wished.min_words if wished else None,
-        max_words=wished.max_words if wished else None,
-    )
 
 
 def seconds_left(

@@ -60,7 +60,12 @@ class Catalogue:
             known = _contents([*before, *records], self._path)  # refuses a later version's file
             if not any(record.get("kind") == "library" for record in before):
                 records = [{"kind": "library", "version": _VERSION}, *records]
-            whole = _records(known)
+            whole = [
+                {"kind": "library", "version": _VERSION},
+                *map(_file_record, known.files.values()),
+                *({"kind": "folder", "path": encode_path(folder)} for folder in known.folders),
+                *({"kind": "removed", "ids": [one], "at": at} for one, at in known.removed.items()),
+            ]
             if len(whole) + _SUPERSEDED <= len(before) + len(records):
                 journal.rewrite(whole)
             else:
@@ -85,7 +90,19 @@ def _contents(records: Iterable[Record], path: Path) -> CatalogueContents:
         with suppress(KeyError, TypeError, ValueError, AttributeError):  # a record of another shape says nothing
             match record["kind"]:
                 case "file":
-                    file = _file(record)
+                    facts: dict[str, Any] = {
+                        name: str(record[name]) for name in ("digest", "title", "format", "language", "sha256")
+                    }
+                    facts |= {name: int(record[name]) for name in ("size", "modified_ns", "words", "length")}
+                    file = BookFile(
+                        **facts,
+                        path=decode_path(record["path"]),
+                        authors=tuple(map(str, record["authors"])),
+                        volumes=tuple(
+                            VolumeText(str(sha), int(start), int(end)) for sha, start, end in record.get("volumes", ())
+                        ),
+                        at=float(record["at"]),
+                    )
                     files[file.digest] = _merge(files.get(file.digest), file)
                 case "folder":
                     folders[decode_path(record["path"])] = None
@@ -102,28 +119,7 @@ def _merge(before: BookFile | None, now: BookFile) -> BookFile:
     return replace(before, path=now.path, size=now.size, modified_ns=now.modified_ns, at=now.at)
 
 
-def _records(known: CatalogueContents) -> list[Record]:
-    return [
-        {"kind": "library", "version": _VERSION},
-        *map(_file_record, known.files.values()),
-        *({"kind": "folder", "path": encode_path(folder)} for folder in known.folders),
-        *({"kind": "removed", "ids": [one], "at": at} for one, at in known.removed.items()),
-    ]
-
-
 def _file_record(file: BookFile) -> Record:
     texts = [[one.sha256, one.start, one.end] for one in file.volumes]
     record = {"kind": "file", **asdict(file), "path": encode_path(file.path), "at": file.at or time.time()}
     return {name: value for name, value in record.items() if name != "volumes"} | ({"volumes": texts} if texts else {})
-
-
-def _file(record: Record) -> BookFile:
-    facts: dict[str, Any] = {name: str(record[name]) for name in ("digest", "title", "format", "language", "sha256")}
-    facts |= {name: int(record[name]) for name in ("size", "modified_ns", "words", "length")}
-    return BookFile(
-        **facts,
-        path=decode_path(record["path"]),
-        authors=tuple(map(str, record["authors"])),
-        volumes=tuple(VolumeText(str(sha), int(start), int(end)) for sha, start, end in record.get("volumes", ())),
-        at=float(record["at"]),
-    )

@@ -47,8 +47,13 @@ def _by_letters(place: TextQuote, text: SearchableText, near: int) -> tuple[int,
     found = _occurrence(words.letters, exact, prefix, suffix, words.position_of(near))
     if found is None:
         return None
-    first, last = words.offset_of(found[0]), words.offset_of(found[1] - 1) + 1
-    return _with_punctuation(place.exact, text.raw, first, last)
+    start, end = words.offset_of(found[0]), words.offset_of(found[1] - 1) + 1
+    before, after = _edge(place.exact), _edge(place.exact[::-1])
+    while before and start and _is_mark(text.raw[start - 1]):
+        start, before = start - 1, before - 1
+    while after and end < len(text.raw) and _is_mark(text.raw[end]):
+        end, after = end + 1, after - 1
+    return start, end
 
 
 def _occurrence(text: str, exact: str, prefix: str, suffix: str, near: int) -> tuple[int, int] | None:
@@ -69,16 +74,6 @@ def _occurrence(text: str, exact: str, prefix: str, suffix: str, near: int) -> t
 
 def _agreement(one: str, other: str) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
-
-
-def _with_punctuation(exact: str, raw: str, start: int, end: int) -> tuple[int, int]:
-    before = _edge(exact)
-    after = _edge(exact[::-1])
-    while before and start and _is_mark(raw[start - 1]):
-        start, before = start - 1, before - 1
-    while after and end < len(raw) and _is_mark(raw[end]):
-        end, after = end + 1, after - 1
-    return start, end
 
 
 def _edge(text: str) -> int:

@@ -24,17 +24,13 @@ def quote_at(text: str, start: int, end: int | None = None) -> TextQuote:
     """Quote `[start, end)`; without an end, the first words from `start`. Offsets are clamped to the text."""
     start = min(max(0, start), len(text))
     if end is None:
-        end = _end_of_words(text, start)
+        words = text[start : start + _HERE]
+        if start + _HERE < len(text):
+            cut = max(words.rfind(" "), words.rfind("\n"))
+            words = words[:cut] if cut > _HERE // 2 else words
+        end = start + len(words.rstrip())
     end = min(max(start, end), len(text))
     return TextQuote(start, end, text[start:end], text[max(0, start - CONTEXT) : start], text[end : end + CONTEXT])
-
-
-def _end_of_words(text: str, start: int) -> int:
-    words = text[start : start + _HERE]
-    if start + _HERE < len(text):
-        cut = max(words.rfind(" "), words.rfind("\n"))
-        words = words[:cut] if cut > _HERE // 2 else words
-    return start + len(words.rstrip())
 
 
 class MarkKind(StrEnum):

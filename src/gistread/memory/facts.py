@@ -57,7 +57,22 @@ async def build(
 
     async def extract_from(entry: MemoryEntry) -> Usage:
         async with limit:
-            return await _extract(memory, entry, engine, priority)
+            if _known(memory, entry) is not None:
+                return NO_USAGE
+            text = memory.text_of(entry.page)
+            most = _most_facts(count_words(text))
+            prompt = (Message("user", prompts.load("extract").fill(text=text)),)
+            room = engine.info.context_tokens - await engine.measure(prompt)
+            sampling = Sampling(max(1, min(most * _FACT_TOKENS, room)), repeat_penalty=1.1, grammar=_GRAMMAR)
+            said = await engine.complete(prompt, sampling, priority)
+            lines = [
+                (" ".join(match[1].split()), tuple(filter(None, (one.strip() for one in match[2].split(";")))))
+                for match in _LINE.finditer(said.text + ("" if said.finish == "length" else "\n"))
+            ]
+            kept = _guard(lines, text) or _sentences_as_facts(text)
+            record = {"facts": [[fact, list(elements)] for fact, elements in kept]}
+            memory.derived.at(entry.page.start).put(_KIND, _key(text), record)
+            return said.usage
 
     done = 0
     async with aclosing(as_finished([asyncio.create_task(extract_from(entry)) for entry in entries])) as costs:
@@ -99,30 +114,6 @@ def _known(memory: GistMemory, entry: MemoryEntry) -> list[Fact] | None:
         case {"facts": list(lines)}:
             return [Fact(entry.page.number, fact, tuple(elements)) for fact, elements in lines]
     return None
-
-
-async def _extract(memory: GistMemory, entry: MemoryEntry, engine: Engine, priority: Priority) -> Usage:
-    if _known(memory, entry) is not None:
-        return NO_USAGE
-    text = memory.text_of(entry.page)
-    listed, usage = await _list_facts(text, engine, priority)
-    kept = _guard(listed, text) or _sentences_as_facts(text)
-    record = {"facts": [[fact, list(elements)] for fact, elements in kept]}
-    memory.derived.at(entry.page.start).put(_KIND, _key(text), record)
-    return usage
-
-
-async def _list_facts(text: str, engine: Engine, priority: Priority) -> tuple[list[_Line], Usage]:
-    most = _most_facts(count_words(text))
-    prompt = (Message("user", prompts.load("extract").fill(text=text)),)
-    room = engine.info.context_tokens - await engine.measure(prompt)
-    sampling = Sampling(max(1, min(most * _FACT_TOKENS, room)), repeat_penalty=1.1, grammar=_GRAMMAR)
-    said = await engine.complete(prompt, sampling, priority)
-    lines = [
-        (" ".join(match[1].split()), tuple(filter(None, (one.strip() for one in match[2].split(";")))))
-        for match in _LINE.finditer(said.text + ("" if said.finish == "length" else "\n"))
-    ]
-    return lines, said.usage
 
 
 def _guard(lines: Iterable[_Line], page: str) -> list[_Line]:

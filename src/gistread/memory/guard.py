@@ -103,7 +103,11 @@ def clean(written: str, *, cut_off: bool = False) -> tuple[str, bool]:
     if len(text) > 1 and text[0] + text[-1] in ('""', "“”", "«»", "„“", "''"):
         text = text[1:-1].strip()
     if cut_off:
-        whole = _whole_sentences(text)
+        last = max(
+            (match.end() for match in re.finditer(r"[.!?…。！？।][\"'”’»)\]」』]*(?=\s|$|[^\x00-\x7f])", text)),
+            default=0,
+        )
+        whole = text[:last]
         if count_words(whole) >= count_words(text) / 2:
             text, cut_off = whole, False
     return _without_repetition(text), cut_off
@@ -236,13 +240,6 @@ RULES: tuple[Rule, ...] = (
     *(not_empty, not_cut_off, not_a_refusal, not_the_prompt, not_about_itself, not_a_loop, not_too_long, not_copied),
     *(same_script, no_foreign_names, about_the_page),
 )
-
-
-def _whole_sentences(text: str) -> str:
-    last = max(
-        (match.end() for match in re.finditer(r"[.!?…。！？।][\"'”’»)\]」』]*(?=\s|$|[^\x00-\x7f])", text)), default=0
-    )
-    return text[:last]
 
 
 def _without_repetition(text: str) -> str:

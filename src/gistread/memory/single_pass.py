@@ -94,7 +94,13 @@ class SinglePass:
             choice = await self._engine.choose(self._pause_prompt(passage), labels, self._priority)
             end, usage = passage.pauses[choice.index], choice.usage
         page = Page(0, start, end, count_words(self._book.text[start:end]))
-        attempts = await self._attempts(page)
+        filled = self._gist.fill(
+            start=self._window.label_at(start), end=self._window.label_at(end), words=wanted_words(page.words)
+        )
+        prompt = self._prompt(end, filled)
+        room_tokens = gist_tokens(page.words, await self._engine.count(self._book.text[start:end].strip()))
+        before = self._book.text[self._window.begin : start]
+        attempts = tuple(attempt(self._gist, prompt, sampling, before) for sampling in samplings(room_tokens))
         self._turn(end)
         return page, attempts, usage
 
@@ -142,16 +148,6 @@ class SinglePass:
         beyond = count_words(self._book.text[end : self._window.shown_until])
         if beyond <= _CHEAP_WORDS and self._tokens >= FULL_TOKENS:
             self._restart(end, overlap=True)
-
-    async def _attempts(self, page: Page) -> tuple[Attempt, ...]:
-        text = self._book.text[page.start : page.end].strip()
-        filled = self._gist.fill(
-            start=self._window.label_at(page.start), end=self._window.label_at(page.end), words=wanted_words(page.words)
-        )
-        prompt = self._prompt(page.end, filled)
-        room_tokens = gist_tokens(page.words, await self._engine.count(text))
-        before = self._book.text[self._window.begin : page.start]
-        return tuple(attempt(self._gist, prompt, sampling, before) for sampling in samplings(room_tokens))
 
     def _pause_prompt(self, passage: Passage) -> Prompt:
         task = prompts.load("single_pass_pause").fill(start=self._window.label_at(passage.start))

@@ -28,7 +28,7 @@ SMALLEST_PAGE_WORDS = 60  # A shorter page is not worth gisting
 
 
 def choose_size(
-    book_words: int, context_tokens: int, *, min_words: int | None = None, max_words: int | None = None
+    book_words: int, context_tokens: int, min_words: int | None = None, max_words: int | None = None
 ) -> PageSize:
     """The smallest usual size whose gists leave room for two open pages. Raises UsageError, EngineError."""
     for name, value in (("--min-words", min_words), ("--max-words", max_words)):

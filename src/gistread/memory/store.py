@@ -65,7 +65,8 @@ class MemoryStore:
 
     def _open_book(self, book: Book, request: MemoryRequest, size: PageSize) -> MemoryWriter:
         header = _header(book, request, size)
-        path = self._path(book, header)
+        key = "\0".join(str(header[name]) for name in _KEY if name in header)
+        path = self.directory / f"{_book_key(book)}-{hashlib.sha256(key.encode()).hexdigest()[:16]}{_SUFFIX}"
         _refuse_later_version(path)
         derived = DerivedRecords(path.with_suffix(SUFFIX))
         memory = GistMemory(book, size, request.model_name, [], derived, request.method, request.focus)
@@ -164,10 +165,6 @@ class MemoryStore:
                 continue
             freed += size
         return freed
-
-    def _path(self, book: Book, header: Record) -> Path:
-        key = "\0".join(str(header[name]) for name in _KEY if name in header)
-        return self.directory / f"{_book_key(book)}-{hashlib.sha256(key.encode()).hexdigest()[:16]}{_SUFFIX}"
 
     def _all_files(self) -> list[Path]:
         patterns = (f"*{_SUFFIX}", f"*{_SUFFIX}{_DAMAGED}", f"*{SUFFIX}")

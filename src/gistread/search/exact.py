@@ -43,7 +43,13 @@ class FoldedText:
         has_diacritics = any(len(each) == 1 and each.isalpha() and _fold(each) != each.lower() for each in tokens)
         if not (match_case or whole_words or has_diacritics):
             return places
-        precise = _exact_pattern(tokens, match_case=match_case, whole_words=whole_words)
+        body = "".join(_token_pattern(token) for token in tokens)
+        if whole_words:
+            # Punctuation at an edge has no word boundary.
+            before = r"(?<!\w)" if _WORD.match(tokens[0]) else ""
+            after = r"(?!\w)" if _WORD.match(tokens[-1]) else ""
+            body = f"{before}{body}{after}"
+        precise = re.compile(body, 0 if match_case else re.IGNORECASE)
         return (match.span() for start, _ in places if (match := precise.match(self._text, start)))
 
     def _places(self, tokens: list[str]) -> Iterator[tuple[int, int]]:
@@ -96,16 +102,6 @@ def _letters() -> dict[str, str]:
         if base.isascii() and base.isalpha():
             letters[base] = letters.get(base, base) + chr(code)
     return {base: f"[{found}]" for base, found in letters.items()}
-
-
-def _exact_pattern(tokens: list[str], *, match_case: bool, whole_words: bool) -> re.Pattern[str]:
-    body = "".join(_token_pattern(token) for token in tokens)
-    if whole_words:
-        # Punctuation at an edge has no word boundary.
-        before = r"(?<!\w)" if _WORD.match(tokens[0]) else ""
-        after = r"(?!\w)" if _WORD.match(tokens[-1]) else ""
-        body = f"{before}{body}{after}"
-    return re.compile(body, 0 if match_case else re.IGNORECASE)
 
 
 def _token_pattern(token: str) -> str:

@@ -258,7 +258,15 @@ def _palette(name: str, table: Mapping[str, Any], base: Palette | None) -> Palet
     if not isinstance(colors, dict):
         raise ValueError(f"[colors] is missing: a table of {', '.join(NEEDED)}.")
     for role, color in colors.items():
-        _check(role, color)
+        if role not in ROLES:
+            near = difflib.get_close_matches(str(role), ROLES, n=1)
+            meant = f" Did you mean {near[0]}?" if near else ""
+            raise ValueError(f"there is no colour {role!r}.{meant} There are {', '.join(ROLES)}.")
+        if not isinstance(color, str) or not (_HEX.fullmatch(color) or color in TERMINAL_COLORS):
+            raise ValueError(
+                f"the colour {role!r} is {color!r}; it must be #rrggbb, or one of the terminal's own: "
+                f"{', '.join(TERMINAL_COLORS)}."
+            )
     if base is None and (missing := [role for role in NEEDED if role not in colors]):
         raise ValueError(
             f"the colour {missing[0]!r} ({NEEDED[missing[0]]}) is missing"
@@ -279,15 +287,3 @@ def _inherited(role: str, own: Mapping[str, str]) -> bool:
     if role in DERIVED and role in MARK_ROLES:
         return not {"background", "text", "on-mark"} & set(own)
     return derived_from.get(role, "") not in own
-
-
-def _check(role: object, color: object) -> None:
-    if role not in ROLES:
-        near = difflib.get_close_matches(str(role), ROLES, n=1)
-        meant = f" Did you mean {near[0]}?" if near else ""
-        raise ValueError(f"there is no colour {role!r}.{meant} There are {', '.join(ROLES)}.")
-    if not isinstance(color, str) or not (_HEX.fullmatch(color) or color in TERMINAL_COLORS):
-        raise ValueError(
-            f"the colour {role!r} is {color!r}; it must be #rrggbb, or one of the terminal's own: "
-            f"{', '.join(TERMINAL_COLORS)}."
-        )

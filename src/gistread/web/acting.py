@@ -217,7 +217,11 @@ class _Asked:
             option, cost = await self._choose(prompt, f"{said}: ", element.options)
             value, usage = element.options[option], usage + cost
         elif operation is Operation.TYPE:
-            value, cost = await self._typed(prompt, f'{said}: "')
+            sampling = Sampling(max_tokens=_TYPED_TOKENS, stop=('"', "\n"), grammar=_ONE_LINE)
+            written = await self.engine.complete((*prompt, Message("assistant", f'{said}: "')), sampling)
+            if not written.text.strip():
+                raise EngineError("The model typed nothing.", "Say in the task what to type.")
+            value, cost = " ".join(written.text.split()), written.usage
             usage += cost
         return element, operation, value, usage
 
@@ -228,13 +232,6 @@ class _Asked:
             prompt = (*prompt, Message("assistant", said))
         choice = await self.engine.choose(prompt, options)
         return choice.index, choice.usage
-
-    async def _typed(self, prompt: Prompt, said: str) -> tuple[str, Usage]:
-        sampling = Sampling(max_tokens=_TYPED_TOKENS, stop=('"', "\n"), grammar=_ONE_LINE)
-        written = await self.engine.complete((*prompt, Message("assistant", said)), sampling)
-        if not written.text.strip():
-            raise EngineError("The model typed nothing.", "Say in the task what to type.")
-        return " ".join(written.text.split()), written.usage
 
     def _prompt(self, name: str, window: _Window, opened: Sequence[int] = ()) -> Prompt:
         done = "; ".join(" ".join(step.split()) for step in self.done) or "nothing"

@@ -57,17 +57,16 @@ def read_page(data: bytes, name: str, depth: int = DEPTH) -> WebPage:
     return WebPage(
         title="" if title is None else plain_text(title),
         elements=tuple(one.element for one in found.values()),
-        snippets=tuple(_snippet(number, lines) for number, lines in enumerate(groups, start=1)),
+        snippets=tuple(
+            Snippet(
+                number,
+                "\n".join(line.text for line in lines),
+                sum(line.words for line in lines),
+                tuple(index for line in lines for index in line.elements),
+            )
+            for number, lines in enumerate(groups, start=1)
+        ),
         depth=depth,
-    )
-
-
-def _snippet(number: int, lines: Sequence[_Line]) -> Snippet:
-    return Snippet(
-        number,
-        "\n".join(line.text for line in lines),
-        sum(line.words for line in lines),
-        tuple(index for line in lines for index in line.elements),
     )
 
 
@@ -133,20 +132,17 @@ class _Writer:
         if name == "img" and acted_on is None:
             self._parts.append(f" {node.get('alt') or ''} ")
         if acted_on is None or not acted_on.leaf:
-            self._write_inside(node, depth)
+            self._parts.append(node.text or "")
+            seen = set(children(node, depth))
+            for child in node:
+                if child in seen:
+                    self._write(child, depth + 1)
+                self._parts.append(child.tail or "")
         if name in ("td", "th"):
             self._parts.append(" | ")
         if alone or name == "br":
             self._end_line()
         self._path.pop()
-
-    def _write_inside(self, node: etree._Element, depth: int) -> None:
-        self._parts.append(node.text or "")
-        seen = set(children(node, depth))
-        for child in node:
-            if child in seen:
-                self._write(child, depth + 1)
-            self._parts.append(child.tail or "")
 
     def _end_line(self) -> None:
         text = " ".join("".join(self._parts).split()).strip(" |")

@@ -34,7 +34,15 @@ class Archive:
     def __init__(self, stream: BinaryIO) -> None:
         """Raises ArchiveError if the archive is damaged or larger than any book."""
         try:
-            _check_directory(stream)
+            size = stream.seek(0, 2)
+            stream.seek(max(0, size - _END_RECORD_BYTES - _COMMENT_BYTES))
+            tail = stream.read()
+            stream.seek(0)
+            at = tail.rfind(_END_RECORD)
+            if at < 0 or len(tail) - at < _END_RECORD_BYTES:
+                raise zipfile.BadZipFile("no end record")
+            if int.from_bytes(tail[at + 12 : at + 16], "little") > _DIRECTORY_LIMIT_BYTES:
+                raise ArchiveError("its archive has a directory larger than any book's")
             self._zip = zipfile.ZipFile(stream)
         except _DAMAGE_ERRORS as error:
             raise ArchiveError("its zip archive is damaged or cut short") from error
@@ -89,15 +97,3 @@ def normalise_path(path: str) -> str:
 
 def _fold_path(name: str) -> str:
     return unicodedata.normalize("NFC", normalise_path(name)).casefold()
-
-
-def _check_directory(stream: BinaryIO) -> None:
-    size = stream.seek(0, 2)
-    stream.seek(max(0, size - _END_RECORD_BYTES - _COMMENT_BYTES))
-    tail = stream.read()
-    stream.seek(0)
-    at = tail.rfind(_END_RECORD)
-    if at < 0 or len(tail) - at < _END_RECORD_BYTES:
-        raise zipfile.BadZipFile("no end record")
-    if int.from_bytes(tail[at + 12 : at + 16], "little") > _DIRECTORY_LIMIT_BYTES:
-        raise ArchiveError("its archive has a directory larger than any book's")

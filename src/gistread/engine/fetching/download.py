@@ -153,7 +153,13 @@ class _Download:
             elif status == 206 and headers:
                 await self._go_on(answer)
             elif status == 200:
-                await self._begin(answer)
+                if self._part.length:
+                    self._start_over()
+                    self._report(DownloadStep.FETCHING, 0, notice=f"{answer.host} cannot resume: starting over")
+                length = answer.response.headers.get("Content-Length", "")
+                self._total = self._total or (int(length) if length.isdecimal() else None)
+                await self._receive(answer)
+                self._ended = self._total is None
             else:
                 raise self._refusal(answer)
 
@@ -192,16 +198,6 @@ class _Download:
             self._sha256, self._checksum_source = metadata.sha256, "hub"
         if metadata.size_bytes is not None:
             self._total = metadata.size_bytes
-
-    async def _begin(self, answer: Answer) -> None:
-        if self._part.length:
-            self._start_over()
-            self._report(DownloadStep.FETCHING, 0, notice=f"{answer.host} cannot resume: starting over")
-        length = answer.response.headers.get("Content-Length", "")
-        claimed = int(length) if length.isdecimal() else None
-        self._total = self._total or claimed
-        await self._receive(answer)
-        self._ended = self._total is None
 
     async def _go_on(self, answer: Answer) -> None:
         first, whole = _content_range(answer)

@@ -65,17 +65,14 @@ class LlamaEmbedder:
             numbers = np.frombuffer(base64.b64decode(answer.vectors), "<f4").astype(np.float32)
             rows.append(numbers.reshape(len(prefixed), info.dimension))
             truncated += answer.truncated
-            self._report_truncation(answer.truncated)
+            if answer.truncated and not self._truncation_reported:
+                self._truncation_reported = True
+                notice = f"{self.info.name} embeds at most {self.info.max_tokens} tokens of a text and skips the rest."
+                self._worker.publish(EngineState(Phase.IDLE, notice=notice))
             usage += answer.usage
         if usage.prefilled and usage.seconds > 0:
             self._tokens_per_s = usage.prefilled / usage.seconds
         return Embedded(np.concatenate(rows), truncated, usage)
-
-    def _report_truncation(self, texts: int) -> None:
-        if texts and not self._truncation_reported:
-            self._truncation_reported = True
-            notice = f"{self.info.name} embeds at most {self.info.max_tokens} tokens of a text and skips the rest."
-            self._worker.publish(EngineState(Phase.IDLE, notice=notice))
 
     async def _load_model(self) -> EmbedderInfo:
         path = self._model if isinstance(self._model, Path) else await asyncio.to_thread(self._model)

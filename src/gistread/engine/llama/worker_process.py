@@ -145,7 +145,19 @@ class WorkerProcess:
         assert self._process.stdout is not None
         with contextlib.suppress(ConnectionError):
             async for line in self._process.stdout:
-                self._receive(messages.decode(line))
+                event = messages.decode(line)
+                awaited = self._answer if self._answer is not None and not self._answer.done() else None
+                match event:
+                    case Loaded() | RatesMeasured():
+                        if awaited:
+                            awaited.set_result(event)
+                    case messages.LoadFailed():
+                        if awaited:
+                            awaited.set_exception(EngineError(event.message, event.hint))
+                    case _:
+                        if isinstance(event, LoadAttempt):
+                            self._attempt = event
+                        self._on_event(event)
         status = await self._process.wait()
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(LostWhileLoadingError(status, self._attempt))
@@ -162,20 +174,6 @@ class WorkerProcess:
                 if is_suspended != was_suspended:
                     on_suspended(is_suspended)
                 was_suspended = is_suspended
-
-    def _receive(self, event: Event) -> None:
-        awaited = self._answer if self._answer is not None and not self._answer.done() else None
-        match event:
-            case Loaded() | RatesMeasured():
-                if awaited:
-                    awaited.set_result(event)
-            case messages.LoadFailed():
-                if awaited:
-                    awaited.set_exception(EngineError(event.message, event.hint))
-            case _:
-                if isinstance(event, LoadAttempt):
-                    self._attempt = event
-                self._on_event(event)
 
 
 @contextlib.contextmanager

@@ -103,7 +103,14 @@ def find_key(address: ServerAddress) -> str:
     for name in filter(None, names):
         if key := os.environ.get(name, "").strip():
             return key
-    return _from_keyring(address.origin)
+    try:
+        import keyring  # optional, and slow to import
+    except ImportError:
+        return ""
+    # A keyring that is locked, missing or broken counts as empty.
+    with contextlib.suppress(Exception):
+        return (keyring.get_password(KEYRING, address.origin) or "").strip()
+    return ""
 
 
 def how_to_give(address: ServerAddress) -> str:
@@ -111,14 +118,3 @@ def how_to_give(address: ServerAddress) -> str:
         f"Put the key in the environment variable {variable_of(address)}, or in the system's keyring: "
         f"python3 -m keyring set {KEYRING} {address.origin}"
     )
-
-
-def _from_keyring(origin: str) -> str:
-    try:
-        import keyring  # optional, and slow to import
-    except ImportError:
-        return ""
-    # A keyring that is locked, missing or broken counts as empty.
-    with contextlib.suppress(Exception):
-        return (keyring.get_password(KEYRING, origin) or "").strip()
-    return ""

@@ -46,27 +46,24 @@ class AdaptiveLimit:
         rate = self._work / seconds if seconds > 0 else 0.0
         self._begin(now_s)
         if saturated:
-            self._learn(rate)
+            if self._hold:
+                self._hold -= 1
+                self._best = (self.limit, rate)
+                if self._hold == 0:
+                    self._grow(self.limit + max(1, self.limit // 2))
+            elif self._best is None or rate >= _BETTER * self._best[1]:
+                self._best = (self.limit, rate)
+                self._grow(2 * self.limit)
+            elif self.limit != self._best[0]:
+                self.limit, self._hold = self._best[0], _HOLD_ROUNDS
+            else:
+                self._hold = _HOLD_ROUNDS
 
     def back_off(self, now_s: float) -> None:
         """Halve the limit after the server reported overload."""
         self.limit = max(1, self.limit // 2)
         self._best, self._hold = None, _HOLD_ROUNDS
         self._begin(now_s)
-
-    def _learn(self, rate: float) -> None:
-        if self._hold:
-            self._hold -= 1
-            self._best = (self.limit, rate)
-            if self._hold == 0:
-                self._grow(self.limit + max(1, self.limit // 2))
-        elif self._best is None or rate >= _BETTER * self._best[1]:
-            self._best = (self.limit, rate)
-            self._grow(2 * self.limit)
-        elif self.limit != self._best[0]:
-            self.limit, self._hold = self._best[0], _HOLD_ROUNDS
-        else:
-            self._hold = _HOLD_ROUNDS
 
     def _grow(self, limit: int) -> None:
         self.limit = min(self.most, limit)

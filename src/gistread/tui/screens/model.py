@@ -185,16 +185,13 @@ class ModelScreen(Panel[ModelChoice | None]):
                 options.add_option(Option(Content.styled(section.title, "bold $gr-muted"), disabled=True))
             for row in section.rows:
                 options.add_option(Option(_content(row), id=row.id))
-        self._place_cursor(wanted)
-        self._say()
-
-    def _place_cursor(self, wanted: str | None) -> None:
         rows = self._rows.values()
         wishes = (lambda row: row.id == wanted, lambda row: row.is_current, lambda row: row.enabled, lambda row: True)
         target = next((row for wish in wishes for row in rows if wish(row)), None)
         if target is not None:
             self._options.highlighted = self._options.get_option_index(target.id)
         self._show_detail()
+        self._say()
 
     def _say(self) -> None:
         usable = sum(model.usable for model in self._found)

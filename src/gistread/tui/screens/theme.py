@@ -53,7 +53,13 @@ class ThemeScreen(ListScreen):
     def on_mount(self) -> None:
         for text in self.query(LongText):
             text.can_focus = False
-        self.query_one("#sample-book", LongText).marks = _marks()
+        found = [(_PROSE.index(words), words) for words in _HIGHLIGHTED]
+        marks = [Mark(at, at + len(words), style) for (at, words), style in zip(found, HIGHLIGHTS, strict=True)]
+        cited = _PROSE.index("counted the stairs")
+        self.query_one("#sample-book", LongText).marks = (
+            *marks,
+            Mark(cited, cited + len("counted the stairs"), "cited"),
+        )
         self.query_one("#sample-status", Line).update("● Reading along · 12 of ~46 pages · 4 min left")
 
     def on_resize(self, event: events.Resize) -> None:
@@ -77,13 +83,6 @@ def _book() -> tuple[Block, ...]:
         Block(_PROSE, start=0, spans=spans),
         Block("Nobody asked who had lit it.", start=len(_PROSE), style="quote", indent=4),
     )
-
-
-def _marks() -> tuple[Mark, ...]:
-    found = [(_PROSE.index(words), words) for words in _HIGHLIGHTED]
-    marks = [Mark(at, at + len(words), style) for (at, words), style in zip(found, HIGHLIGHTS, strict=True)]
-    cited = _PROSE.index("counted the stairs")
-    return (*marks, Mark(cited, cited + len("counted the stairs"), "cited"))
 
 
 def _memory() -> tuple[Block, ...]:

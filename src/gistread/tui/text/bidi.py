@@ -71,7 +71,10 @@ def _line_levels(line: str, base: int) -> bytes:
     outer = "R" if base else "L"
     kinds = _weak([unicodedata.bidirectional(character) or "L" for character in line], outer)
     _brackets(line, kinds, outer)
-    _neutral(kinds, outer)
+    for start, end in _runs([kind in _NEUTRAL for kind in kinds]):  # N1 and N2
+        before = _direction(kinds[start - 1]) if start else outer
+        after = _direction(kinds[end]) if end < len(kinds) else outer
+        kinds[start:end] = [before if before == after else outer] * (end - start)
     levels = bytearray(_level(kind, base) for kind in kinds)
     for index in range(len(line) - 1, -1, -1):  # L1: white space at the end of a line belongs to the line
         if not line[index].isspace():
@@ -149,14 +152,6 @@ def _brackets(line: str, kinds: list[str], outer: str) -> None:
         else:
             continue
         kinds[first] = kinds[last] = found
-
-
-def _neutral(kinds: list[str], outer: str) -> None:
-    """N1 and N2."""
-    for start, end in _runs([kind in _NEUTRAL for kind in kinds]):
-        before = _direction(kinds[start - 1]) if start else outer
-        after = _direction(kinds[end]) if end < len(kinds) else outer
-        kinds[start:end] = [before if before == after else outer] * (end - start)
 
 
 _AS_IT_STANDS, _BY_ITSELF = "\x1b[8l", "\x1b[8h"

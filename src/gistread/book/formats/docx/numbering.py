@@ -81,24 +81,20 @@ def read_numbering(root: etree._Element | None) -> Numbering:
         family = attribute(child(element, "abstractnumid")) or ""
         linked = attribute(child(families.get(family), "numstylelink"))
         family = by_style.get(linked, family) if linked else family
-        lists[attribute(element, "numid") or ""] = _list(family, families.get(family), element)
+        levels = dict(_levels(families.get(family)))
+        restarts = set()
+        for override in element:
+            if local_name(override) != "lvloverride":
+                continue
+            level = _integer(attribute(override, "ilvl"))
+            levels.update(_levels(override))
+            start = attribute(child(override, "startoverride"))
+            if start is not None:
+                restarts.add(level)
+                if level in levels:
+                    levels[level] = replace(levels[level], start=_integer(start))
+        lists[attribute(element, "numid") or ""] = _List(family, levels, frozenset(restarts))
     return Numbering(lists)
-
-
-def _list(family: str, abstract: etree._Element | None, element: etree._Element) -> _List:
-    levels = dict(_levels(abstract))
-    restarts = set()
-    for override in element:
-        if local_name(override) != "lvloverride":
-            continue
-        level = _integer(attribute(override, "ilvl"))
-        levels.update(_levels(override))
-        start = attribute(child(override, "startoverride"))
-        if start is not None:
-            restarts.add(level)
-            if level in levels:
-                levels[level] = replace(levels[level], start=_integer(start))
-    return _List(family, levels, frozenset(restarts))
 
 
 def _levels(element: etree._Element | None) -> list[tuple[int, _Level]]:

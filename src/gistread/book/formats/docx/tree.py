@@ -116,7 +116,10 @@ class BodyWriter:
         elif role is StyleRole.CODE:
             self._code(draft)
         elif role is StyleRole.VERSE:
-            self._verse(draft)
+            if not len(self.target) or self.target[-1].get("class") != "stanza":
+                self._add(etree.Element("div", {"class": "stanza"}))
+            draft.tag = "div"
+            self.target[-1].append(draft)
         else:
             if role is StyleRole.CAPTION:
                 draft.set("class", "caption")
@@ -147,12 +150,6 @@ class BodyWriter:
             self._add(etree.Element("pre"))
         append_text(self.target[-1], draft.text)
         self.target[-1].extend(list(draft))
-
-    def _verse(self, draft: etree._Element) -> None:
-        if not len(self.target) or self.target[-1].get("class") != "stanza":
-            self._add(etree.Element("div", {"class": "stanza"}))
-        draft.tag = "div"
-        self.target[-1].append(draft)
 
     def _table(self, element: etree._Element) -> None:
         rows = [row for row in element if local_name(row) == "tr"]
@@ -226,7 +223,14 @@ def write_notes(writer: BodyWriter, parts: dict[str, DocxPart]) -> None:
 
 def finish_tree(root: etree._Element) -> None:
     """Apply what needs the whole document: scene breaks, captions, removal of the table of contents."""
-    _add_scene_breaks(root)
+    empty = [e for e in root.iter("p") if e.get("class") == _EMPTY]
+    paragraphs = sum(1 for _ in root.iter("p"))
+    parts = len(empty) * _PARAGRAPHS_FOR_ONE_EMPTY <= paragraphs
+    for element in empty:
+        around = (element.getprevious(), element.getnext())
+        if parts and all(each is not None and each.tag in _PROSE_TAGS and not each.get("class") for each in around):
+            element.tag = "hr"
+            del element.attrib["class"]
     for caption in [e for e in root.iter("p") if e.get("class") == "caption"]:
         picture = caption.getprevious()
         del caption.attrib["class"]
@@ -241,17 +245,6 @@ def finish_tree(root: etree._Element) -> None:
             parent = contents.getparent()
             if parent is not None:
                 parent.remove(contents)
-
-
-def _add_scene_breaks(root: etree._Element) -> None:
-    empty = [e for e in root.iter("p") if e.get("class") == _EMPTY]
-    paragraphs = sum(1 for _ in root.iter("p"))
-    parts = len(empty) * _PARAGRAPHS_FOR_ONE_EMPTY <= paragraphs
-    for element in empty:
-        around = (element.getprevious(), element.getnext())
-        if parts and all(each is not None and each.tag in _PROSE_TAGS and not each.get("class") for each in around):
-            element.tag = "hr"
-            del element.attrib["class"]
 
 
 def _marker(properties: etree._Element | None, style: ParagraphStyle, numbering: Numbering) -> "tuple[str, int] | None":

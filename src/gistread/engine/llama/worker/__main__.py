@@ -137,7 +137,11 @@ class Worker:
                     if self._scheduler is not None:
                         self._scheduler.cancel(message.id)
                 case messages.MeasureRates():
-                    self._measure_rates(message.least_share)
+                    rates: Rates | None = None
+                    if self._model is not None:
+                        with contextlib.suppress(DisturbedError, MemoryError, DecodeError):
+                            rates = measure_rates(self._model, least_share=message.least_share, stop=self._requested)
+                    self.send(messages.RatesMeasured(rates, parallel_of(rates) if rates else _UNMEASURED_PARALLEL))
                 case messages.Configure():
                     if self._model is not None:
                         self._model.parallel = message.parallel
@@ -145,13 +149,6 @@ class Worker:
                     pass  # Only the first message loads.
                 case request:
                     self._answer(request)
-
-    def _measure_rates(self, least_share: float) -> None:
-        rates: Rates | None = None
-        if self._model is not None:
-            with contextlib.suppress(DisturbedError, MemoryError, DecodeError):
-                rates = measure_rates(self._model, least_share=least_share, stop=self._requested)
-        self.send(messages.RatesMeasured(rates, parallel_of(rates) if rates else _UNMEASURED_PARALLEL))
 
     # In either.
 

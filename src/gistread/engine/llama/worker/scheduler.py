@@ -111,7 +111,10 @@ class Scheduler:
             self._finish(request, messages.Cancelled(request.id))
         if not self._requests:
             self._status.idle()
-            self._save()
+            if self._unsaved is not None:
+                self._slots.save(*self._unsaved)
+                self._unsaved = None
+                self.saved.set()
             return
         began = self._clock()
         urgent = min(request.priority for request in self._requests)
@@ -186,7 +189,10 @@ class Scheduler:
                 self._sample(request, index)
         for request in chosen:
             if request.sampler is None and not self._slots.pending(request):
-                self._finish_prepared(request)
+                pinned = request.pin and self._slots.pin(request)
+                if self._slots.unsaved(request):
+                    self._slots.save(request.prompt, self._slots.state(request.prompt))
+                self._finish(request, messages.Prepared(request.usage(), pinned, request.id))
 
     def _sample(self, request: Request, output: int) -> None:
         assert request.sampler is not None
@@ -230,18 +236,6 @@ class Scheduler:
             request.sampler.close()
         self._requests.remove(request)
         self._send(reply)
-
-    def _finish_prepared(self, request: Request) -> None:
-        pinned = request.pin and self._slots.pin(request)
-        if self._slots.unsaved(request):
-            self._slots.save(request.prompt, self._slots.state(request.prompt))
-        self._finish(request, messages.Prepared(request.usage(), pinned, request.id))
-
-    def _save(self) -> None:
-        if self._unsaved is not None:
-            self._slots.save(*self._unsaved)
-            self._unsaved = None
-            self.saved.set()
 
     def _report_progress(self, request: Request, count: int, elapsed: float) -> None:
         evaluated = self._slots.evaluated(request)

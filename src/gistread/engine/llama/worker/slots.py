@@ -105,8 +105,8 @@ class Slots:
         for sequence in sequences:
             if outcome is Outcome.DONE:
                 self._tree.extend(sequence, [item.token for item in tokens if item.sequence == sequence])
-            else:
-                self._trim(sequence)
+            elif not self.context.cut(sequence, self._tree.length(sequence)):
+                self._tree.cut(sequence, 0)
         if outcome is Outcome.FULL:
             idle = [sequence for sequence in self._idle() if self._tree.length(sequence)]
             if not idle:  # no other batch would fit either
@@ -248,7 +248,3 @@ class Slots:
         kept = length if self._tree.length(sequence) <= length or self.context.cut(sequence, length) else 0
         self._tree.cut(sequence, kept)
         return min(kept, self._tree.length(sequence))
-
-    def _trim(self, sequence: int) -> None:
-        if not self.context.cut(sequence, self._tree.length(sequence)):
-            self._tree.cut(sequence, 0)

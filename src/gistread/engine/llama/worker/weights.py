@@ -43,7 +43,15 @@ class Weights:
             bos=self._token_text(llama.llama_vocab_bos(self.vocab)),
             eos=self._token_text(llama.llama_vocab_eos(self.vocab)),
         )
-        self._control = self._control_pattern()
+        special = llama.LLAMA_TOKEN_ATTR_CONTROL | llama.LLAMA_TOKEN_ATTR_USER_DEFINED
+        texts = {
+            text
+            for token in range(self.vocabulary)
+            if llama.llama_vocab_get_attr(self.vocab, token) & special and len(text := self._token_text(token)) > 2
+        }
+        # A user-defined token may be ordinary text, such as a run of spaces: only markers are split.
+        markers = sorted((t for t in texts if not t.isspace() and not t.isalnum()), key=len, reverse=True)
+        self._control = re.compile("|".join(map(re.escape, markers)) or r"(?!)")
         self._tokenize_cached = lru_cache(_CACHED_PARAGRAPHS)(self._tokenize)
         # Where a text can be split without changing its tokens; None if unknown.
         self._between = next((cut for cut in _BETWEEN_PARAGRAPHS if self._can_divide(cut)), None)
@@ -129,17 +137,6 @@ class Weights:
             return ""
         text: bytes = llama.llama_vocab_get_text(self.vocab, token) or b""
         return text.decode("utf-8", "replace")
-
-    def _control_pattern(self) -> re.Pattern[str]:
-        special = llama.LLAMA_TOKEN_ATTR_CONTROL | llama.LLAMA_TOKEN_ATTR_USER_DEFINED
-        texts = {
-            text
-            for token in range(self.vocabulary)
-            if llama.llama_vocab_get_attr(self.vocab, token) & special and len(text := self._token_text(token)) > 2
-        }
-        # A user-defined token may be ordinary text, such as a run of spaces: only markers are split.
-        markers = sorted((t for t in texts if not t.isspace() and not t.isalnum()), key=len, reverse=True)
-        return re.compile("|".join(map(re.escape, markers)) or r"(?!)")
 
 
 def _load_adapter(handle: llama.llama_model_p, path: str) -> llama.llama_adapter_lora_p:
