@@ -13,6 +13,17 @@ MEASUREMENTS = "measured.json"
 CHECK_RESULTS = "tried.json"
 
 
+class PathWithin:
+    """A file or folder within one of the directories of `Paths`."""
+
+    def __init__(self, directory: str, name: str) -> None:
+        self._directory = directory
+        self._name = name
+
+    def __get__(self, paths: "Paths", owner: type["Paths"]) -> Path:
+        return Path(getattr(paths, self._directory), self._name)
+
+
 @dataclass(frozen=True, slots=True)
 class Paths:
     """The four directories, which may not exist yet, and what is in them."""
@@ -22,82 +33,29 @@ class Paths:
     cache: Path  # Data that can be rebuilt: memories, texts, requantised models, measurements
     state: Path  # Logs
 
+    config_file = PathWithin("config", "config.toml")
+    themes = PathWithin("config", "themes")
+    presets = PathWithin("config", "presets")
+    own_models = PathWithin("config", "models.toml")
+    models = PathWithin("data", "models")
+    books = PathWithin("data", "books")
+    marks = PathWithin("data", "marks")
+    library = PathWithin("data", "library.jsonl")
+    reading_speed = PathWithin("data", "pace.jsonl")
+    memories = PathWithin("cache", "memories")
+    texts = PathWithin("cache", "texts")
+    covers = PathWithin("cache", "covers")
+    weights = PathWithin("cache", WEIGHTS)
+    snapshots = PathWithin("cache", SNAPSHOTS)
+    measurements = PathWithin("cache", MEASUREMENTS)
+    check_results = PathWithin("cache", CHECK_RESULTS)
+    log_file = PathWithin("state", "gistread.log")
+    worker_log = PathWithin("state", "worker.log")
+
     def make_private(self) -> None:
         """Take the rights of others from what earlier versions have left readable."""
         for folder in (self.config, self.data, self.cache, self.state):
             make_private(folder)
-
-    @property
-    def config_file(self) -> Path:
-        return self.config / "config.toml"
-
-    @property
-    def themes(self) -> Path:
-        return self.config / "themes"
-
-    @property
-    def presets(self) -> Path:
-        return self.config / "presets"
-
-    @property
-    def own_models(self) -> Path:
-        return self.config / "models.toml"
-
-    @property
-    def models(self) -> Path:
-        return self.data / "models"
-
-    @property
-    def books(self) -> Path:
-        return self.data / "books"
-
-    @property
-    def marks(self) -> Path:
-        return self.data / "marks"
-
-    @property
-    def library(self) -> Path:
-        return self.data / "library.jsonl"
-
-    @property
-    def reading_speed(self) -> Path:
-        return self.data / "pace.jsonl"
-
-    @property
-    def memories(self) -> Path:
-        return self.cache / "memories"
-
-    @property
-    def texts(self) -> Path:
-        return self.cache / "texts"
-
-    @property
-    def covers(self) -> Path:
-        return self.cache / "covers"
-
-    @property
-    def weights(self) -> Path:
-        return self.cache / WEIGHTS
-
-    @property
-    def snapshots(self) -> Path:
-        return self.cache / SNAPSHOTS
-
-    @property
-    def measurements(self) -> Path:
-        return self.cache / MEASUREMENTS
-
-    @property
-    def check_results(self) -> Path:
-        return self.cache / CHECK_RESULTS
-
-    @property
-    def log_file(self) -> Path:
-        return self.state / "gistread.log"
-
-    @property
-    def worker_log(self) -> Path:
-        return self.state / "worker.log"
 
 
 def default_paths() -> Paths:

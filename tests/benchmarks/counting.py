@@ -48,7 +48,8 @@ class CountingEngine:
     def __init__(self, model: Path, *, context_tokens: int, cells: int, parallel: int, seed: int) -> None:
         header = read_header(model)
         self._weights = Weights(load(model, vocabulary_only=True), header.chat_template)
-        self._slots = Slots(_Ledger(self._weights, cells, _SEQUENCES, header.kv_bytes_per_token), cache_files=None)
+        ledger = _Ledger(self._weights, cells, _SEQUENCES, header.memory.kv_bytes_per_token)
+        self._slots = Slots(ledger, cache_files=None)
         self._random = random.Random(seed)
         self._info = EngineInfo("counted", "counted", context_tokens, "nothing at all", parallel)
         self._asked = 0

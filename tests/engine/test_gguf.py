@@ -20,7 +20,7 @@ def test_the_starter_is_described(starter: Path) -> None:
     assert (header.architecture, header.quantization, header.licence) == ("llama", "Q4_1", "apache-2.0")
     assert (header.context_length, header.layers, header.vocabulary) == (8192, 30, 49152)
     assert header.parameters == 134_515_008
-    assert header.kv_bytes_per_token == 23_040  # 30 layers, 3 KV heads of 64, keys and values, 2 bytes each
+    assert header.memory.kv_bytes_per_token == 23_040  # 30 layers, 3 KV heads of 64, keys and values, 2 bytes each
     assert "<|im_start|>" in header.chat_template
     assert header.missing_bytes == 0
 
@@ -29,7 +29,7 @@ def test_a_file_written_by_hand_is_described(tiny: Path) -> None:
     header = read_header(tiny)
     assert (header.quantization, header.vocabulary, header.context_length) == ("F32", 261, 4096)
     assert header.chat_template == CHAT_TEMPLATE
-    assert header.kv_bytes_per_token == 2 * 2 * 4 * (16 + 16)
+    assert header.memory.kv_bytes_per_token == 2 * 2 * 4 * (16 + 16)
 
 
 def test_the_fingerprint_follows_the_weights_and_not_the_place(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ class HeaderCases(Cases):
         assert document["usable"] == model.usable
         # What a worker would read of it; refused in words where it is refused.
         header = read_header(path)
-        assert header.kv_bytes_per_token >= 0
+        assert header.memory.kv_bytes_per_token >= 0
         assert header.memory.state_bytes >= 0
         read_values(path, ("tokenizer.ggml.tokens", "tokenizer.ggml.merges", "tokenizer.ggml.token_type"))
 

@@ -75,7 +75,11 @@ async def _act(
                             return step
                         if events:
                             write_json(_event(step))
-                        _show(step, page, line)
+                        match step:
+                            case ArtifactProgress(done=made, total=total):
+                                line.show(f"gists of the page: {made} of {total}")
+                            case SnippetOpened(snippet=snippet, step=number):
+                                line.say(f"{number}. part {snippet} of {len(page.snippets)}")
             finally:
                 unwatch()
     raise AssertionError("acting ends with an action")
@@ -86,14 +90,6 @@ def _saved_gists() -> DerivedRecords:
     if path.exists() and path.stat().st_size > _MOST_GISTS_BYTES:
         path.unlink()
     return DerivedRecords(path)
-
-
-def _show(step: ActEvent, page: WebPage, line: ProgressLine) -> None:
-    match step:
-        case ArtifactProgress(done=done, total=total):
-            line.show(f"gists of the page: {done} of {total}")
-        case SnippetOpened(snippet=snippet, step=number):
-            line.say(f"{number}. part {snippet} of {len(page.snippets)}")
 
 
 def _text(action: Action, page: WebPage) -> str:

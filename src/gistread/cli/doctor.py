@@ -4,6 +4,8 @@ import argparse
 import asyncio
 from dataclasses import asdict, dataclass, field
 
+import psutil
+
 from gistread import __version__
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json
@@ -15,7 +17,7 @@ from gistread.config import Config
 from gistread.engine.llama.fit import Gpu
 from gistread.engine.llama.gguf import GgufHeader
 from gistread.engine.llama.library import Advice, Library, ask_library, build_advice
-from gistread.engine.llama.machine import available_bytes, cpu_flags, gpu_maker, load_average, physical_cores
+from gistread.engine.llama.machine import available_bytes, cpu_flags, gpu_maker, physical_cores
 from gistread.engine.llama.measurements import Measurements
 from gistread.engine.llama.requantized_copy import FAST, may_pay, obstacle
 from gistread.engine.model_source import ModelSource, find_source, header_of
@@ -64,7 +66,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
 async def _examine(model_name: str, config: Config, *, measure: bool) -> _Findings:
     # Loading a model changes memory and load: look at them first.
-    found = _Findings(physical_cores(), available_bytes(), load_average(), gpu_maker())
+    found = _Findings(physical_cores(), available_bytes(), psutil.getloadavg()[0], gpu_maker())
     try:
         found.library = await asyncio.to_thread(ask_library)
         found.advice += build_advice(found.library, cpu_flags(), found.gpu)
@@ -153,10 +155,11 @@ def _rows(found: _Findings) -> list[tuple[str, str]]:
         if header.adapter:
             rows.append(("adapter", f"{header.adapter} · {format_size(header.adapter.stat().st_size)}"))
     if header is not None and info is not None:
+        cell_kib = header.memory.kv_bytes_per_token / 1024
         rows += [
             ("weights in use", info.weights),
             ("device", info.device),
-            ("window", f"{info.context_tokens:,} tokens · KV cache {header.kv_bytes_per_token / 1024:.1f} KiB a token"),
+            ("window", f"{info.context_tokens:,} tokens · KV cache {cell_kib:.1f} KiB a token"),
             *(_placement_rows(info.placement, has_card=bool(library and library.gpus)) if info.placement else []),
             ("check", found.check.line if found.check else f"not yet: gistread models check {header.path.stem}"),
         ]
@@ -219,7 +222,7 @@ def _document(found: _Findings) -> Json:
             "adapter": str(header.adapter) if header.adapter else None,
             "size": header.file_bytes,
             "quantization": header.quantization,
-            "kv_bytes_per_token": header.kv_bytes_per_token,
+            "kv_bytes_per_token": header.memory.kv_bytes_per_token,
         },
         "engine": info
         and {

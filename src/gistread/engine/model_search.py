@@ -143,18 +143,13 @@ def _ollama_models(folder: Path) -> Iterator[FoundModel]:
             try:
                 layers = json.loads(manifest.read_bytes())["layers"]
                 digest = next(one["digest"] for one in layers if one["mediaType"].endswith("image.model"))
-                name = _ollama_name(manifest.relative_to(manifests))
+                host, *names, tag = manifest.relative_to(manifests).parts
+                shown = "/".join(names).removeprefix("library/")
+                name = f"{shown}:{tag}" if host == "registry.ollama.ai" else f"{host}/{shown}:{tag}"
             except (OSError, ValueError, LookupError, TypeError, AttributeError, StopIteration, RecursionError):
                 continue
             if isinstance(digest, str) and _DIGEST.fullmatch(digest):
                 yield FoundModel(name, (folder / "blobs" / digest.replace(":", "-"),), "Ollama")
-
-
-def _ollama_name(manifest: Path) -> str:
-    """The name for `ollama run`, without its own registry and `library`. Raises ValueError."""
-    host, *names, tag = manifest.parts
-    name = "/".join(names).removeprefix("library/")
-    return f"{name}:{tag}" if host == "registry.ollama.ai" else f"{host}/{name}:{tag}"
 
 
 # Folders.

@@ -214,9 +214,7 @@ class Engine(Protocol):
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
         """Constrain the model to one of these distinct options (D3). EngineError if a server's answer names none."""
 
-    async def choose_likeliest(
-        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
-    ) -> Choice:
+    async def choose_likeliest(self, prompt: Prompt, options: Sequence[str]) -> Choice:
         """The option that the model would most likely write, by the mean log-probability of its tokens.
 
         Small models choose better so than by letters. A server, which gives no probabilities, chooses as in `choose`.

@@ -22,7 +22,12 @@ class StopStringFilter:
             return ""
         self._withheld += text
         if self._leading:
-            self._skip()
+            before = None
+            while before != self._withheld:
+                before = self._withheld
+                self._withheld = self._withheld.lstrip()
+                for leading in self._stops:
+                    self._withheld = self._withheld.removeprefix(leading)
             if not self._withheld or self._may_begin(self._withheld):
                 return ""
             self._leading = False
@@ -40,14 +45,6 @@ class StopStringFilter:
     def _take(self, length: int) -> str:
         passed, self._withheld = self._withheld[:length], self._withheld[length:]
         return passed
-
-    def _skip(self) -> None:
-        before = None
-        while before != self._withheld:
-            before = self._withheld
-            self._withheld = self._withheld.lstrip()
-            for stop in self._stops:
-                self._withheld = self._withheld.removeprefix(stop)
 
     def _may_begin(self, text: str) -> bool:
         return any(stop.startswith(text) for stop in self._stops)

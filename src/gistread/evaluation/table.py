@@ -45,17 +45,6 @@ def estimate(values: Mapping[Key, float], *, seed: int = 0, draws: int = 2000, l
     mean = math.fsum(values.values()) / len(values)
     if len(clusters) == 1:
         return Estimate(mean, None, None, len(values), documents)
-    low, high = _interval(clusters, seed, draws, level)
-    return Estimate(mean, low, high, len(values), documents)
-
-
-def difference(one: Mapping[Key, float], other: Mapping[Key, float], *, seed: int = 0) -> Estimate | None:
-    """The mean of `one` − `other` over their common questions, and its interval; as `estimate`."""
-    shared = {key: value - other[key] for key, value in one.items() if key in other}
-    return estimate(shared, seed=seed)
-
-
-def _interval(clusters: list[list[float]], seed: int, draws: int, level: float) -> tuple[float, float]:
     import numpy as np  # slow to import
 
     sums = np.array([sum(cluster) for cluster in clusters])
@@ -65,7 +54,13 @@ def _interval(clusters: list[list[float]], seed: int, draws: int, level: float) 
     means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
     tail = 50 * (1 - level)
     low, high = np.percentile(means, (tail, 100 - tail))
-    return float(low), float(high)
+    return Estimate(mean, float(low), float(high), len(values), documents)
+
+
+def difference(one: Mapping[Key, float], other: Mapping[Key, float], *, seed: int = 0) -> Estimate | None:
+    """The mean of `one` − `other` over their common questions, and its interval; as `estimate`."""
+    shared = {key: value - other[key] for key, value in one.items() if key in other}
+    return estimate(shared, seed=seed)
 
 
 BETTER, WORSE, UNSURE = "▲", "▼", ""  # Marks of a difference whose interval lies on one side of zero, or not

@@ -86,7 +86,15 @@ def _zipped(path: Path, stream: BinaryIO) -> BookFile | None:
         archive = Archive(stream)
         kind = identify_zip(archive)
         if kind is ReadableFormat.EPUB:
-            return _epub(path, archive)
+            from gistread.book.formats.epub.package import PackageError, encrypted_paths, read_package
+
+            try:
+                package = read_package(archive)
+            except PackageError as problem:
+                raise BookError(f"{path.name} cannot be read: {problem}.") from problem
+            if encrypted_paths(archive) & frozenset(package.spine):
+                raise BookError(f"{path.name} is encrypted: it is protected by DRM.")
+            return _file(package.title or path.stem, package.authors, "epub")
         if kind is ReadableFormat.DOCX:
             from gistread.book.formats.docx.package import metadata_of
 
@@ -95,18 +103,6 @@ def _zipped(path: Path, stream: BinaryIO) -> BookFile | None:
     except ArchiveError as error:
         raise BookError(f"{path.name} cannot be read: {error}.") from error
     return None
-
-
-def _epub(path: Path, archive: Archive) -> BookFile:
-    from gistread.book.formats.epub.package import PackageError, encrypted_paths, read_package
-
-    try:
-        package = read_package(archive)
-    except PackageError as error:
-        raise BookError(f"{path.name} cannot be read: {error}.") from error
-    if encrypted_paths(archive) & frozenset(package.spine):
-        raise BookError(f"{path.name} is encrypted: it is protected by DRM.")
-    return _file(package.title or path.stem, package.authors, "epub")
 
 
 def _named(book: Book) -> BookFile:

@@ -11,6 +11,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby
+from typing import TypeVar
 
 from gistread.book.model import Book
 from gistread.book.normalise import count_words
@@ -58,7 +59,11 @@ class Node:
         return self.last - self.first + 1
 
 
-def nodes(top: Node) -> Iterator[Node]:
+T = TypeVar("T", Node, PageRange)
+
+
+def nodes(top: T) -> Iterator[T]:
+    """The nodes of a tree, each after those below it."""
     for child in top.children:
         yield from nodes(child)
     yield top
@@ -108,7 +113,7 @@ async def build(
     """Summarise the pages read so far, and on request the `whole` book. There must be a page. Raises EngineError."""
     memory = replace(memory, entries=list(memory.entries))
     top = outline(memory)
-    wanted = [pages for pages in inner_ranges(top) if whole or pages is not top]
+    wanted = [pages for pages in nodes(top) if pages.children and (whole or pages is not top)]
     tasks: dict[PageRange, asyncio.Task[tuple[Gist, Usage]]] = {}
     limit = ConcurrencyLimit(engine)
 
@@ -204,13 +209,6 @@ def outline(memory: GistMemory) -> PageRange:
 def chapter_of(book: Book, page: Page) -> int:
     """Index of the chapter that a page belongs to, that of its end: it may begin with the titles of parts."""
     return book.chapter_index(max(page.start, page.end - 1))
-
-
-def inner_ranges(pages: PageRange) -> Iterator[PageRange]:
-    for child in pages.children:
-        yield from inner_ranges(child)
-    if pages.children:
-        yield pages
 
 
 def group_sizes(count: int) -> list[int]:

@@ -110,9 +110,6 @@ def not_saved_notice(error: StorageError) -> str:
     return f"{error.message} New pages are kept for this session only."
 
 
-_SOURCES = frozenset(source.value for source in GistSource)
-
-
 def page_record(entry: MemoryEntry) -> Record:
     page, gist, usage = entry.page, entry.gist, entry.usage
     return {
@@ -137,7 +134,7 @@ def entries_of(records: list[Record], book: Book) -> dict[int, MemoryEntry]:
                 "gist": str(gist),
                 "source": str(source),
                 "usage": [int(prefilled), int(reused), int(generated), int() | float() as seconds],
-            } if 0 <= start < end <= len(book.text) and gist.strip() and source in _SOURCES:
+            } if 0 <= start < end <= len(book.text) and gist.strip() and source in set(GistSource):
                 entries[start] = MemoryEntry(
                     Page(0, start, end, words),
                     Gist(gist, count_words(gist), GistSource(source)),

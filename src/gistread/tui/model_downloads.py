@@ -18,6 +18,7 @@ from gistread.engine.fetching.partial_file import UnfinishedDownload, unfinished
 from gistread.engine.fetching.plan import FetchedModel, Plan, check_disk, discard, get, make_plan, present_bytes
 from gistread.engine.fetching.progress import Progress
 from gistread.engine.fetching.text import entry_facts, fit_text, plan_lines, progress_text, share_of
+from gistread.engine.llama.machine import free_disk_bytes
 from gistread.engine.recommendation import Machine, recommend, this_machine
 from gistread.errors import GistreadError
 from gistread.tui.model_rows import ModelRow, Section
@@ -260,7 +261,9 @@ class ModelDownloads:
     async def _ask(self, plan: Plan) -> None:
         folder = self.downloads.folder
         check_disk(plan, folder)
-        lines = "\n".join([*plan_lines(plan, folder), f"disk      {_free_words(folder)}"])
+        free = free_disk_bytes(folder)
+        disk = "not known" if free is None else f"{format_size(free)} are free"
+        lines = "\n".join([*plan_lines(plan, folder), f"disk      {disk}"])
         rows = [
             Row(_START, "Download", "You agree to its licence. Runs in the background and can be resumed."),
             *([Row(_DISCARD, "Discard the partial download")] if present_bytes(plan, folder) else []),
@@ -326,13 +329,3 @@ class ModelDownloads:
             self._app.notify(f"{state.plan.name} is downloaded. Press {key} to use it.", timeout=15)
             if self.on_downloaded is not None:
                 self.on_downloaded(state.got.path)
-
-
-def _free_words(folder: Path) -> str:
-    import shutil
-
-    there = next((place for place in (folder, *folder.parents) if place.exists()), folder)
-    try:
-        return f"{format_size(shutil.disk_usage(there).free)} are free"
-    except OSError:
-        return "not known"

@@ -215,25 +215,22 @@ class _Translator:
         for child in poem:
             name = local_name(child)
             if name == "stanza":
-                self._stanza(child, inner, depth)
+                for line in child:
+                    if local_name(line) == "title":
+                        self._element(line, inner, _DEEPEST_HEADING)
+                    elif local_name(line) == "subtitle":
+                        self._paragraph(line, inner, "h6", depth)
+                verse = etree.SubElement(inner, "div", {"class": "stanza"})
+                _copy_attributes(child, verse)
+                for line in child:
+                    if local_name(line) not in ("", "title", "subtitle"):
+                        self._paragraph(line, verse, "div", depth)
             elif name == "title":
                 self._element(child, inner, _DEEPEST_HEADING)
             elif name == "v":
                 self._paragraph(child, inner, "div", depth)
             else:
                 self._element(child, etree.SubElement(target, "blockquote") if name in _UNDER_POEMS else inner, depth)
-
-    def _stanza(self, stanza: etree._Element, target: etree._Element, depth: int) -> None:
-        for child in stanza:
-            if local_name(child) == "title":
-                self._element(child, target, _DEEPEST_HEADING)
-            elif local_name(child) == "subtitle":
-                self._paragraph(child, target, "h6", depth)
-        inner = etree.SubElement(target, "div", {"class": "stanza"})
-        _copy_attributes(stanza, inner)
-        for child in stanza:
-            if local_name(child) not in ("", "title", "subtitle"):
-                self._paragraph(child, inner, "div", depth)
 
     def _link(self, element: etree._Element, target: etree._Element, depth: int) -> None:
         href = _href_of(element)

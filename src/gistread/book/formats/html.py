@@ -63,7 +63,20 @@ def read_page(text: str, name: str, *, notices: tuple[str, ...] = ()) -> Book:
     plain = _preformatted(root)
     if plain:
         return replace(read_text(plain.encode("utf-8", errors="replace"), name), source_format="html")
-    metadata = _metadata(root)
+    meta = _meta(root)
+    framed = _gutenberg_header(root)
+    # Some pages name their author by a link or a handle.
+    values = (v for v in _first_present(meta, _AUTHORS) if not v.startswith(("http:", "https:", "@")) and len(v) <= 120)
+    authors = (name for value in values for name in _names(value))
+    metadata = Metadata(
+        title=framed.title or _title(root, meta),
+        authors=tuple(dict.fromkeys(framed.authors or authors)),
+        language=_language(root, meta) or framed.language,
+        identifiers=tuple(
+            dict.fromkeys(_SCHEMES.get(key, "") + value for key in _IDENTIFIERS for value in meta.get(key, ()))
+        ),
+        cover=_cover(root),
+    )
     for number, picture in enumerate(_embedded(root), start=1):
         picture.set("src", f"{_EMBEDDED}{number}")
     remove_boilerplate(root)
@@ -130,23 +143,6 @@ def _decoded(page: Message) -> Decoded | None:
         text = payload.decode(codec, errors="replace")
         return Decoded(text, codec, text.count("\ufffd"))
     return decode_declared(payload)
-
-
-def _metadata(root: etree._Element) -> Metadata:
-    meta = _meta(root)
-    framed = _gutenberg_header(root)
-    # Some pages name their author by a link or a handle.
-    values = (v for v in _first_present(meta, _AUTHORS) if not v.startswith(("http:", "https:", "@")) and len(v) <= 120)
-    authors = (name for value in values for name in _names(value))
-    return Metadata(
-        title=framed.title or _title(root, meta),
-        authors=tuple(dict.fromkeys(framed.authors or authors)),
-        language=_language(root, meta) or framed.language,
-        identifiers=tuple(
-            dict.fromkeys(_SCHEMES.get(key, "") + value for key in _IDENTIFIERS for value in meta.get(key, ()))
-        ),
-        cover=_cover(root),
-    )
 
 
 def _gutenberg_header(root: etree._Element) -> GutenbergText:

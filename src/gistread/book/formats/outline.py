@@ -52,7 +52,13 @@ def outline(blocks: Sequence[TextBlock]) -> Outline:
     if not any(c.rank is Rank.CHAPTER for c in found) and len(found) <= _FEW_CONTAINERS:
         named = _with_entries(found, blocks, sizes)
         found = named if len(named) > len(found) else _with_capitals(found, blocks, sizes)
-    levels = _levels(found)
+    containers = [c.family for c in found if c.rank is Rank.CONTAINER]
+    order = {family: n for n, family in enumerate(dict.fromkeys(containers), 1)}
+    has_chapters = any(c.rank is Rank.CHAPTER for c in found)
+    below = len(order) + 1
+    # An epilogue with chapters of its own stands beside the parts, like a prologue.
+    by_rank = {Rank.CHAPTER: below, Rank.SECTION: below + has_chapters, Rank.NAMED: 1}
+    levels = [order[c.family] if c.rank is Rank.CONTAINER else by_rank[c.rank] for c in found]
     titled = _subtitled(found, blocks)
     return Outline(
         tuple(
@@ -200,16 +206,6 @@ def _with_capitals(found: list[Candidate], blocks: Sequence[TextBlock], sizes: l
     if len(headings) < _FEWEST_CAPITALS:
         return found
     return sorted([*found, *headings], key=lambda c: c.index)
-
-
-def _levels(found: list[Candidate]) -> list[int]:
-    containers = [c.family for c in found if c.rank is Rank.CONTAINER]
-    order = {family: n for n, family in enumerate(dict.fromkeys(containers), 1)}
-    has_chapters = any(c.rank is Rank.CHAPTER for c in found)
-    below = len(order) + 1
-    # An epilogue with chapters of its own stands beside the parts, like a prologue.
-    by_rank = {Rank.CHAPTER: below, Rank.SECTION: below + has_chapters, Rank.NAMED: 1}
-    return [order[c.family] if c.rank is Rank.CONTAINER else by_rank[c.rank] for c in found]
 
 
 def _subtitled(found: list[Candidate], blocks: Sequence[TextBlock]) -> list[tuple[str, int]]:

@@ -107,16 +107,13 @@ def _repository(body: bytearray, network: Network, address: HubAddress, host: st
         except UsageError:
             continue
         url = file_url(network.endpoint, address.repository, revision, path)
-        size, sha256 = _size_and_sum(one)
+        pointer = one.get("lfs")
+        lfs = pointer if isinstance(pointer, dict) else {}
+        size, sha256 = lfs.get("size", one.get("size")), str(lfs.get("sha256"))
+        size = size if type(size) is int and size > 0 else None
+        sha256 = sha256 if _SHA256.fullmatch(sha256) else ""
         files[path] = RemoteFile(url, name, size, sha256, "hub" if sha256 else "", address.repository)
     return Repository(address.repository, _licence(document), files)
-
-
-def _size_and_sum(one: dict[str, Any]) -> tuple[int | None, str]:
-    pointer = one.get("lfs")
-    lfs = pointer if isinstance(pointer, dict) else {}
-    size, sha256 = lfs.get("size", one.get("size")), str(lfs.get("sha256"))
-    return (size if type(size) is int and size > 0 else None), (sha256 if _SHA256.fullmatch(sha256) else "")
 
 
 def _licence(document: Any) -> str:

@@ -214,10 +214,9 @@ class LlamaEngine:
         answer = await self._worker.answer(messages.Choose(prompt, tuple(options), priority), messages.Chosen)
         return Choice(answer.index, answer.probability, answer.usage)
 
-    async def choose_likeliest(
-        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
-    ) -> Choice:
-        asked = (self._worker.answer(messages.Score(prompt, option, priority), messages.Scored) for option in options)
+    async def choose_likeliest(self, prompt: Prompt, options: Sequence[str]) -> Choice:
+        requests = [messages.Score(prompt, option, Priority.INTERACTIVE) for option in options]
+        asked = (self._worker.answer(request, messages.Scored) for request in requests)
         # The first evaluates the prompt, which the others share.
         scored = [await next(asked), *await asyncio.gather(*asked)]
         best = max(range(len(options)), key=lambda index: scored[index].mean)

@@ -65,10 +65,6 @@ class GgufHeader:
     pooling: int | None  # Pooling type of an embedding model, as numbered by llama.cpp; None if not given
     adapter: Path | None = None  # The LoRA adapter that the model is used with; name and fingerprint are of both
 
-    @property
-    def kv_bytes_per_token(self) -> int:
-        return self.memory.kv_bytes_per_token
-
 
 def read_header(path: Path, *, fingerprint: bool = True) -> GgufHeader:
     """Read the header of a GGUF file, and samples of the weights for the fingerprint. Raises EngineError."""

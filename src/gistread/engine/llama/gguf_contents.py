@@ -209,7 +209,15 @@ class _Pass:
         if kind == ARRAY:
             kind, length = self._number("I"), self._number("Q")
             start = self._at
-            self._array(key, kind, length)
+            if kind == STRING:
+                self._skip_strings(length)
+            elif kind not in SCALARS or length > (_MOST_ELEMENTS if key in self._wanted else _MOST_BYTES):
+                raise DamagedError
+            elif length <= _KEPT_NUMBERS and SCALARS[kind] not in "fd":
+                self._keep(length * _NUMBER_BYTES)
+                self._arrays[key] = tuple(map(int, self._unpack(f"{length}{SCALARS[kind]}")))
+            else:
+                self._skip(length * struct.calcsize("<" + SCALARS[kind]))
             self._array_lengths[key] = length
             if key in self._wanted:
                 self._whole[key] = self._array_from(start, kind, length)
@@ -227,17 +235,6 @@ class _Pass:
             return
         self._keep(length)
         self._pairs[key] = self._take(length, length).decode("utf-8", "replace")
-
-    def _array(self, key: str, kind: int, length: int) -> None:
-        if kind == STRING:
-            self._skip_strings(length)
-        elif kind not in SCALARS or length > (_MOST_ELEMENTS if key in self._wanted else _MOST_BYTES):
-            raise DamagedError
-        elif length <= _KEPT_NUMBERS and SCALARS[kind] not in "fd":
-            self._keep(length * _NUMBER_BYTES)
-            self._arrays[key] = tuple(map(int, self._unpack(f"{length}{SCALARS[kind]}")))
-        else:
-            self._skip(length * struct.calcsize("<" + SCALARS[kind]))
 
     def _array_from(self, start: int, kind: int, length: int) -> Array:
         at = self._window.show(start, self._at - start)
@@ -296,21 +293,18 @@ class _Pass:
         if self._strings > _MOST_ELEMENTS:
             raise DamagedError
         if not (self._skips and count >= _SKIP_FROM and self._skip_to_key(count)):
-            self._walk(count)
-
-    def _walk(self, count: int) -> None:
-        while count:
-            at = self._window.show(self._at, _LENGTH.size)
-            data, start = self._window.data, self._window.start
-            try:
-                while count:
-                    at += 8 + _LENGTH.unpack_from(data, at)[0]
-                    count -= 1
-            except (struct.error, OverflowError):
-                pass
-            self._at = start + at
-        if self._at > self._window.end:
-            raise DamagedError
+            while count:
+                at = self._window.show(self._at, _LENGTH.size)
+                data, start = self._window.data, self._window.start
+                try:
+                    while count:
+                        at += 8 + _LENGTH.unpack_from(data, at)[0]
+                        count -= 1
+                except (struct.error, OverflowError):
+                    pass
+                self._at = start + at
+            if self._at > self._window.end:
+                raise DamagedError
 
     def _skip_to_key(self, count: int) -> bool:
         """Search for the next key and continue there. Returns False if none is near."""

@@ -92,11 +92,3 @@ def gpu_maker() -> str:
         except OSError:
             continue
     return ""
-
-
-def load_average() -> float:
-    """Mean number of runnable processes in the last minute; 0 if unknown."""
-    try:
-        return os.getloadavg()[0]
-    except (AttributeError, OSError):
-        return 0.0

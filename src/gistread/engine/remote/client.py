@@ -219,10 +219,8 @@ class RemoteEngine:
         with server.requester.retrier.refusals():
             return await server.chooser.choose(prompt, options, server.requester.with_priority(priority))
 
-    async def choose_likeliest(
-        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
-    ) -> Choice:
-        return await self.choose(prompt, options, priority)
+    async def choose_likeliest(self, prompt: Prompt, options: Sequence[str]) -> Choice:
+        return await self.choose(prompt, options)
 
     async def _check_fits(self, server: _Server, prompt: Prompt, answer_tokens: int) -> None:
         window = server.info.context_tokens

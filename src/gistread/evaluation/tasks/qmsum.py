@@ -27,8 +27,9 @@ def _document(record: Record, number: int) -> Document:
     turns: list[Place | None] = []
     for turn in record.records("meeting_transcripts"):
         start = builder.next_start
-        words = _spoken(turn.text("content"))
-        said = bool(words) and builder.add(f"{turn.text('speaker').strip() or 'Someone'}: {words}")
+        words = " ".join(_NOISE.sub(" ", turn.text("content")).split())
+        words = _PARTED.sub("", _SPELT.sub(lambda spelt: spelt[0].replace("_", ""), words))
+        said = bool(re.search(r"\w", words)) and builder.add(f"{turn.text('speaker').strip() or 'Someone'}: {words}")
         turns.append((start, builder.characters) if said else None)
     if not any(turns):
         raise record.wrong("the meeting has no words")
@@ -40,12 +41,6 @@ def _document(record: Record, number: int) -> Document:
     if not questions:
         raise record.wrong("no query has an answer")
     return Document(f"meeting-{number}", book, tuple(questions), preset="meeting")
-
-
-def _spoken(content: str) -> str:
-    words = " ".join(_NOISE.sub(" ", content).split())
-    words = _PARTED.sub("", _SPELT.sub(lambda spelt: spelt[0].replace("_", ""), words))
-    return words if re.search(r"\w", words) else ""
 
 
 def _question(kind: str, number: int, query: Record, gold: tuple[Place, ...]) -> Question:

@@ -10,8 +10,8 @@ from gistread.book.builder import BookBuilder, LinkTarget, by_paragraph
 from gistread.book.formats.pdf.chapters import PositionIndex, by_headings, by_outline
 from gistread.book.formats.pdf.furniture import find_furniture, without_line_numbers
 from gistread.book.formats.pdf.layout import PageLayout, measure_layout
-from gistread.book.formats.pdf.lines import Column, Line, columns, find_gutter, rows
-from gistread.book.formats.pdf.pages import Page, PagePosition, PdfDocument, TextRun
+from gistread.book.formats.pdf.lines import Line, columns, find_gutter, rows
+from gistread.book.formats.pdf.pages import PagePosition, PdfDocument, TextRun
 from gistread.book.formats.pdf.paragraphs import Block, split_into_blocks
 from gistread.book.formats.pdf.process import CancelledError, DamagedError, LockedError, read_document
 from gistread.book.formats.pdf.text import marked_text, plain_text_of, share_of_unreadable
@@ -65,7 +65,17 @@ def build_book(document: PdfDocument, name: str) -> Book:
             f"{name} does not say which characters its fonts display, so its text cannot be extracted.",
             "Optical character recognition (OCR) can make a copy whose text can.",
         )
-    found = _columns(pages, find_furniture(page_rows))
+    gutters = [find_gutter(page) for page in pages]
+    common = Counter(round(x / _SAME_GUTTER_POINTS) for x in gutters if x is not None)
+    usual: float | None = None
+    if common and (most := common.most_common(1)[0])[1] > 0.3 * len(pages):
+        near = sorted(x for x in gutters if x is not None and round(x / _SAME_GUTTER_POINTS) == most[0])
+        usual = near[len(near) // 2]
+    found = [
+        column
+        for page, gutter, dropped in zip(pages, gutters, find_furniture(page_rows), strict=True)
+        for column in columns(page, None if gutter is not None else usual, dropped)
+    ]
     layout = measure_layout(found)
     paragraphs = split_into_blocks(found, layout)
     words = WordCounts(line.text for column in found for line in column.lines)
@@ -81,20 +91,6 @@ def _no_text_error(document: PdfDocument, name: str) -> BookError:
             "Optical character recognition (OCR) can make a copy with text; gistread reads that.",
         )
     return BookError(f"{name} contains no text.")
-
-
-def _columns(pages: Sequence[Page], gone: Sequence[Sequence[Line]]) -> list[Column]:
-    gutters = [find_gutter(page) for page in pages]
-    common = Counter(round(x / _SAME_GUTTER_POINTS) for x in gutters if x is not None)
-    usual: float | None = None
-    if common and (most := common.most_common(1)[0])[1] > 0.3 * len(pages):
-        near = sorted(x for x in gutters if x is not None and round(x / _SAME_GUTTER_POINTS) == most[0])
-        usual = near[len(near) // 2]
-    return [
-        column
-        for page, gutter, dropped in zip(pages, gutters, gone, strict=True)
-        for column in columns(page, None if gutter is not None else usual, dropped)
-    ]
 
 
 def _assemble(document: PdfDocument, paragraphs: list[Block], layout: PageLayout, words: WordCounts, name: str) -> Book:

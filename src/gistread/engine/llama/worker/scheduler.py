@@ -179,7 +179,13 @@ class Scheduler:
     def _advance(self, chosen: list[Request], tokens: list[BatchToken], elapsed: float) -> None:
         requests = {request.sequence: request for request in chosen}
         counts = Counter(requests[item.sequence] for item in tokens)
-        self._report_progress(chosen[0], len(tokens), elapsed)
+        first = chosen[0]
+        evaluated = self._slots.evaluated(first)
+        phase = Phase.PREFILL if evaluated < len(first.prompt) else Phase.DECODE
+        rate = len(tokens) / elapsed if elapsed > 0 else 0.0
+        self._rates[phase] = rate = _SMOOTHING * self._rates.get(phase, rate) + (1 - _SMOOTHING) * rate
+        fraction = evaluated / len(first.prompt) if phase is Phase.PREFILL else None
+        self._status.busy(phase, first.priority, rate, fraction)
         for request, count in counts.items():
             if self._slots.evaluated(request) - count < len(request.prompt):
                 request.prefilled += count
@@ -236,14 +242,6 @@ class Scheduler:
             request.sampler.close()
         self._requests.remove(request)
         self._send(reply)
-
-    def _report_progress(self, request: Request, count: int, elapsed: float) -> None:
-        evaluated = self._slots.evaluated(request)
-        phase = Phase.PREFILL if evaluated < len(request.prompt) else Phase.DECODE
-        rate = count / elapsed if elapsed > 0 else 0.0
-        self._rates[phase] = rate = _SMOOTHING * self._rates.get(phase, rate) + (1 - _SMOOTHING) * rate
-        fraction = evaluated / len(request.prompt) if phase is Phase.PREFILL else None
-        self._status.busy(phase, request.priority, rate, fraction)
 
     def _stats(self) -> WorkerStats:
         return WorkerStats(self._busy_s, self._decode_s, self._slots.cells)
