@@ -153,8 +153,10 @@ class FakeEngine:
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
         return await self._chosen("choose", prompt, options, priority)
 
-    async def choose_likeliest(self, prompt: Prompt, options: Sequence[str]) -> Choice:
-        return await self._chosen("choose_likeliest", prompt, options, Priority.INTERACTIVE)
+    async def choose_likeliest(
+        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+    ) -> Choice:
+        return await self._chosen("choose_likeliest", prompt, options, priority)
 
     async def _chosen(self, kind: str, prompt: Prompt, options: Sequence[str], priority: Priority) -> Choice:
         assert options, "nothing to choose from"

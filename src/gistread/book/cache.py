@@ -67,7 +67,18 @@ def _load(entry: Path) -> Book | None:
         data = entry.read_bytes()
         if hashlib.sha256(data[_DIGEST_BYTES:]).digest() != data[:_DIGEST_BYTES]:
             return None
-        book = _from_record(orjson.loads(data[_DIGEST_BYTES:]))
+        record = orjson.loads(data[_DIGEST_BYTES:])
+        for name, values in record.items():
+            if (kind := _RANGES.get(name)) is not None:
+                enums = {"kind": ParagraphKind, "style": Style}
+                columns = (
+                    map(enums[each.name], column) if each.name in enums else column
+                    for each, column in zip(fields(kind), values, strict=True)
+                )
+                record[name] = tuple(map(kind, *columns))
+            elif isinstance(values, list):
+                record[name] = tuple(values)
+        book = Book(**record)
     except (OSError, ValueError, TypeError):
         return None
     with contextlib.suppress(OSError):
@@ -80,17 +91,3 @@ def _to_record(book: Book) -> dict[str, Any]:
     for name, kind in _RANGES.items():
         record[name] = [[getattr(one, each.name) for one in record[name]] for each in fields(kind)]
     return record
-
-
-def _from_record(record: dict[str, Any]) -> Book:
-    for name, values in record.items():
-        if (kind := _RANGES.get(name)) is not None:
-            enums = {"kind": ParagraphKind, "style": Style}
-            columns = (
-                map(enums[each.name], column) if each.name in enums else column
-                for each, column in zip(fields(kind), values, strict=True)
-            )
-            record[name] = tuple(map(kind, *columns))
-        elif isinstance(values, list):
-            record[name] = tuple(values)
-    return Book(**record)

@@ -149,21 +149,14 @@ def identify(head: bytes, name: str = "") -> FileType | None:
     for offset, signature, kind in _SIGNATURES:
         if head.startswith(signature, offset) or (offset == 0 and bare.startswith(signature)):
             return kind
-    text = _ascii_head(head)
+    if head.count(0) > len(head) // 8:  # UTF-16 or UTF-32: the ASCII that is looked for becomes legible
+        head = head.replace(b"\0", b"")
+    text = head.removeprefix(b"\xef\xbb\xbf").decode("latin-1").lstrip("\xff\xfe").replace("\r\n", "\n").lstrip()
     if _MARKUP_START.match(text):
         for pattern, markup in _MARKUP:
             if pattern.search(text):
                 return markup
     return _by_content(text, PurePath(name).suffix.lower())
-
-
-def _ascii_head(head: bytes) -> str:
-    """The head with its ASCII legible in any encoding: all that is looked for is ASCII."""
-    nuls = head.count(0)
-    if nuls > len(head) // 8:
-        # UTF-16 or UTF-32, with or without a mark
-        head = head.replace(b"\0", b"")
-    return head.removeprefix(b"\xef\xbb\xbf").decode("latin-1").lstrip("\xff\xfe").replace("\r\n", "\n").lstrip()
 
 
 def _by_content(text: str, suffix: str) -> ReadableFormat:

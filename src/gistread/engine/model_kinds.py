@@ -92,9 +92,6 @@ def _other(header: GgufHeader) -> str:
     return "" if header.parameters else "it contains no weights"
 
 
-# Embedding models.
-
-
 class Pooling(IntEnum):
     """How token vectors become one vector; numbered as in GGUF."""
 

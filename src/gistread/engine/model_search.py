@@ -152,9 +152,6 @@ def _ollama_models(folder: Path) -> Iterator[FoundModel]:
                 yield FoundModel(name, (folder / "blobs" / digest.replace(":", "-"),), "Ollama")
 
 
-# Folders.
-
-
 def model_folders() -> list[tuple[str, Path]]:
     """Folders to search for GGUF files with their program, the person's own (without) first. Most do not exist."""
     places = [("", folder) for folder in _own_folders()]
@@ -241,9 +238,6 @@ def _of_services() -> Iterator[Path]:
     for units in _UNITS:
         for unit in (units / "ollama.service", *sorted((units / "ollama.service.d").glob("*.conf"))):
             yield from _absolute(*(found[1].strip() for found in _OLLAMA_VARIABLE.finditer(_text(unit))))
-
-
-# Reading other programs' files.
 
 
 def _home() -> Path | None:

@@ -214,7 +214,9 @@ class Engine(Protocol):
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
         """Constrain the model to one of these distinct options (D3). EngineError if a server's answer names none."""
 
-    async def choose_likeliest(self, prompt: Prompt, options: Sequence[str]) -> Choice:
+    async def choose_likeliest(
+        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+    ) -> Choice:
         """The option that the model would most likely write, by the mean log-probability of its tokens.
 
         Small models choose better so than by letters. A server, which gives no probabilities, chooses as in `choose`.
@@ -273,9 +275,6 @@ class Embedder(Protocol):
         self, texts: Sequence[str], kind: TextKind = TextKind.DOCUMENT, priority: Priority = Priority.INTERACTIVE
     ) -> Embedded:
         """Embed texts, loading the model first if needed. Raises EngineError."""
-
-
-# Shared by engines.
 
 
 async def final_completion(events: AsyncGenerator[StreamEvent, None]) -> Completion:

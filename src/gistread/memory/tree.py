@@ -196,7 +196,13 @@ def _most_words(context_tokens: int) -> int:
 
 def outline(memory: GistMemory) -> PageRange:
     """All pages read so far; the top has children. There must be a page."""
-    paths = _paths(memory.book)
+    paths: list[tuple[int, ...]] = []
+    around: list[tuple[int, int]] = []
+    for index, chapter in enumerate(memory.book.chapters):
+        while around and around[-1][0] >= chapter.level:
+            around.pop()
+        around.append((chapter.level, index))
+        paths.append(tuple(number for _, number in around))
     pages = [(entry.page.number, paths[chapter_of(memory.book, entry.page)]) for entry in memory.entries]
     if memory.book.volumes:
         volumes = groupby(pages, key=lambda page: memory.book.volume_index(memory.entry(page[0]).page.start))
@@ -215,18 +221,6 @@ def group_sizes(count: int) -> list[int]:
     """Sizes of the fewest even groups of `count` neighbours, at most `MAX_CHILDREN` each."""
     parents = -(-count // MAX_CHILDREN)
     return [count // parents + (index < count % parents) for index in range(parents)] if count else []
-
-
-def _paths(book: Book) -> list[tuple[int, ...]]:
-    """For each chapter, the indices of the chapters around it, outermost first, and its own."""
-    paths: list[tuple[int, ...]] = []
-    around: list[tuple[int, int]] = []
-    for index, chapter in enumerate(book.chapters):
-        while around and around[-1][0] >= chapter.level:
-            around.pop()
-        around.append((chapter.level, index))
-        paths.append(tuple(number for _, number in around))
-    return paths
 
 
 _Placed = tuple[int, tuple[int, ...]]  # A page number and the path of its chapter

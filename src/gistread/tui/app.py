@@ -135,8 +135,6 @@ class GistreadApp(App[None]):
     def _warn(self, text: str) -> None:
         self.notify(text, severity="warning")
 
-    # Commands
-
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """For the palette: every command that works on this screen, and every theme."""
         for command in COMMANDS:
@@ -356,8 +354,6 @@ class GistreadApp(App[None]):
         if self._downloads is not None:
             self._downloads.downloads.halt()
         await self.settings.close()
-
-    # Errors
 
     def _new_engine(self, model: str) -> "Engine":
         from gistread.session.models import engine_maker

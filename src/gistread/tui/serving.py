@@ -36,11 +36,6 @@ def is_loopback(host: str) -> bool:
 
 def serve(command: Sequence[str], host: str, port: int, tell: Callable[[str], None]) -> None:
     """Serve this command until Ctrl+C; `tell` gets the address. Raises UsageError where it cannot be listened on."""
-    listening = _listen(host, port)
-    asyncio.run(_Gistread(shlex.join(command), host, listening.getsockname()[1]).run(listening, tell))
-
-
-def _listen(host: str, port: int) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listening = socket.socket(family, socket.SOCK_STREAM)
@@ -51,7 +46,7 @@ def _listen(host: str, port: int) -> socket.socket:
         raise UsageError(
             f"Cannot listen on {host}, port {port}: {reason}.", "Choose another with --port or --host."
         ) from None
-    return listening
+    asyncio.run(_Gistread(shlex.join(command), host, listening.getsockname()[1]).run(listening, tell))
 
 
 class _Gistread(Server):

@@ -81,7 +81,9 @@ def decode(data: bytes) -> Decoded | None:
     lenient = _decode_leniently(data, "utf-8")
     if len(_MULTIBYTE.findall(data)) >= lenient.text.count("\ufffd") * _SOUND_FOR_ONE_BROKEN:
         return lenient
-    sample = _sample_lines(data)
+    # Bytes beyond ASCII, which alone tell encodings apart, with what follows them in their lines.
+    found = (match[0] for match in _BEYOND_ASCII.finditer(data))
+    sample = b"\n".join(islice(found, _MOST_SAMPLES))[:_SAMPLE_BYTES]
     if _is_western(sample.decode("cp1252", errors="replace")):
         return _decode_leniently(data, "cp1252")
     from charset_normalizer import from_bytes  # imported here: most books are UTF-8 and need none of it
@@ -127,12 +129,6 @@ def _is_western(text: str) -> bool:
     letters = [char for char in text if char > "\x7f" and char not in _PUNCTUATION]
     enough = len(letters) * _SHARE_OF_ONE_LANGUAGE
     return any(sum(char in alphabet for char in letters) >= enough for alphabet in _WESTERN)
-
-
-def _sample_lines(data: bytes) -> bytes:
-    """A sample of bytes beyond ASCII, which alone tell encodings apart, with what follows them in their lines."""
-    found = (match[0] for match in _BEYOND_ASCII.finditer(data))
-    return b"\n".join(islice(found, _MOST_SAMPLES))[:_SAMPLE_BYTES]
 
 
 # Excludes Python codecs that decode no text (zip, hex) or take quadratic time (punycode).

@@ -50,7 +50,15 @@ async def read_repository(client: "httpx2.AsyncClient", network: Network, addres
 
 def select_model(repository: Repository, wanted: str) -> tuple[RemoteFile, ...]:
     """The files of the model with this path, name or quantization; by default the only one. Raises FetchError."""
-    models = _models(repository)
+    by_name: dict[str, list[str]] = {}
+    for path, file in repository.files.items():
+        if not file.name.casefold().startswith("mmproj"):
+            by_name.setdefault(whole_name(path), []).append(path)
+    models: dict[str, tuple[RemoteFile, ...]] = {}
+    for paths in by_name.values():
+        split = _COUNT.search(paths[0])
+        if split is None or len(paths) == int(split[1]):
+            models[paths[0]] = tuple(repository.files[path] for path in paths)
     exact = [files for path, files in models.items() if wanted and wanted.casefold() in _names(path)]
     named = [files for files in models.values() if wanted and _has_quantization(files[0], wanted)]
     found = exact or named or ([] if wanted else list(models.values()))
@@ -62,19 +70,6 @@ def select_model(repository: Repository, wanted: str) -> tuple[RemoteFile, ...]:
     if not found:
         raise FetchError(f"{repository.name} has no {wanted}.", f"It has: {shown}.")
     raise FetchError(f"{repository.name} has several models.", f"Name one: hf:{repository.name}:FILE, of {shown}.")
-
-
-def _models(repository: Repository) -> dict[str, tuple[RemoteFile, ...]]:
-    models: dict[str, list[str]] = {}
-    for path, file in repository.files.items():
-        if not file.name.casefold().startswith("mmproj"):
-            models.setdefault(whole_name(path), []).append(path)
-    complete: dict[str, tuple[RemoteFile, ...]] = {}
-    for paths in models.values():
-        split = _COUNT.search(paths[0])
-        if split is None or len(paths) == int(split[1]):
-            complete[paths[0]] = tuple(repository.files[path] for path in paths)
-    return complete
 
 
 def _names(path: str) -> set[str]:

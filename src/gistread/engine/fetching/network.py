@@ -163,9 +163,6 @@ def _metadata(headers: Mapping[str, str], before: HubMetadata) -> HubMetadata:
     )
 
 
-# Messages for people: what happened, and what to do.
-
-
 def refused(
     status: int, headers: Mapping[str, str], network: Network, repository: str, name: str, host: str
 ) -> FetchError:

@@ -91,8 +91,6 @@ class LlamaEngine:
     def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
         return self._worker.watch(callback)
 
-    # Lifecycle.
-
     async def start(self) -> EngineInfo:
         return await self._worker.start()
 
@@ -176,8 +174,6 @@ class LlamaEngine:
         with open_log(self._log_path) as log:
             return await make_copy(header, folder, log=log, progress=progress)
 
-    # Requests.
-
     async def count(self, text: str) -> int:
         """Count without the loaded model where the vocabulary is supported."""
         tokens = await self._counter.count(text, loaded=self._worker.pid is not None)
@@ -214,9 +210,10 @@ class LlamaEngine:
         answer = await self._worker.answer(messages.Choose(prompt, tuple(options), priority), messages.Chosen)
         return Choice(answer.index, answer.probability, answer.usage)
 
-    async def choose_likeliest(self, prompt: Prompt, options: Sequence[str]) -> Choice:
-        requests = [messages.Score(prompt, option, Priority.INTERACTIVE) for option in options]
-        asked = (self._worker.answer(request, messages.Scored) for request in requests)
+    async def choose_likeliest(
+        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+    ) -> Choice:
+        asked = (self._worker.answer(messages.Score(prompt, option, priority), messages.Scored) for option in options)
         # The first evaluates the prompt, which the others share.
         scored = [await next(asked), *await asyncio.gather(*asked)]
         best = max(range(len(options)), key=lambda index: scored[index].mean)

@@ -75,9 +75,6 @@ def cells_that_fit(sizes: ModelSizes, free_bytes: int, kv_type: str = "f16") -> 
     return int(spare / cell_bytes(sizes, kv_type)) if sizes.cell else None
 
 
-# Planning.
-
-
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
     """The person's settings for loading. None and `auto` are chosen here."""

@@ -63,8 +63,6 @@ class SupervisedWorker(Observable, Generic[Info]):
     def pid(self) -> int | None:
         return self._worker.pid if self._worker else None
 
-    # Lifecycle.
-
     async def start(self) -> Info:
         """Load the model. Idempotent. Raises EngineError. Cancelling every caller stops the load."""
         if self._info is not None and self._worker is not None and not self._start.under_way:
@@ -136,8 +134,6 @@ class SupervisedWorker(Observable, Generic[Info]):
             self._submit(pending)
         return self._info
 
-    # Events from the worker.
-
     def _on_event(self, event: messages.Event) -> None:
         match event:
             case messages.Status():
@@ -175,8 +171,6 @@ class SupervisedWorker(Observable, Generic[Info]):
             if pending.attempts >= attempts:
                 del self._pending[pending.request.id]
                 pending.replies.put_nowait(error)
-
-    # Requests.
 
     async def ask(self, request: messages.Request) -> AsyncGenerator[Delta | Done | messages.Answer | Restarted]:
         """Send a request and yield its replies; its id is set here. Raises PromptTooLongError, EngineError."""

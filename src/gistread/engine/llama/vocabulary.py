@@ -57,8 +57,6 @@ def _items(value: Value | None, kind: type[_T]) -> list[_T]:
     return [item for item in value if isinstance(item, kind)] if isinstance(value, list) else []
 
 
-# Merges.
-
 _BYTES = 256
 
 

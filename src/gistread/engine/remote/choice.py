@@ -148,9 +148,6 @@ def _likeliest(logprobs: Sequence[TokenLogprobs], options: Sequence[str]) -> int
     return None
 
 
-# The fields of each method.
-
-
 def choice_fields(method: ConstraintMethod, options: Sequence[str]) -> dict[str, Any]:
     match method:
         case ConstraintMethod.GRAMMAR:

@@ -88,8 +88,6 @@ class RemoteEngine:
     def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
         return self._activity.watch(callback)
 
-    # Lifecycle.
-
     async def start(self) -> EngineInfo:
         await self._started()
         return self.info
@@ -170,8 +168,6 @@ class RemoteEngine:
         if connection is not None:
             await connection.close()
 
-    # Requests.
-
     async def count(self, text: str) -> int:
         server = await self._started()
         return await server.requester.counted(lambda: server.counter.count(text), server.dialect)
@@ -219,8 +215,10 @@ class RemoteEngine:
         with server.requester.retrier.refusals():
             return await server.chooser.choose(prompt, options, server.requester.with_priority(priority))
 
-    async def choose_likeliest(self, prompt: Prompt, options: Sequence[str]) -> Choice:
-        return await self.choose(prompt, options)
+    async def choose_likeliest(
+        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+    ) -> Choice:
+        return await self.choose(prompt, options, priority)
 
     async def _check_fits(self, server: _Server, prompt: Prompt, answer_tokens: int) -> None:
         window = server.info.context_tokens

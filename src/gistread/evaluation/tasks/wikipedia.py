@@ -102,7 +102,17 @@ def problem(record: Record, number: int) -> Problem:
 
 
 def _hotpotqa(record: Record, number: int) -> Problem:
-    facts = _facts(record)
+    facts: dict[str, set[int]] = defaultdict(set)
+    if "supporting_facts" in record:
+        for fact in record.items("supporting_facts"):
+            at = whole_number(fact[1]) if isinstance(fact, list) and len(fact) == 2 else None
+            if at is None:
+                raise record.wrong(f"`supporting_facts` is not a list of titles and sentence numbers: {fact!r}")
+            facts[str(fact[0])].add(at)
+    elif "supporting_titles" in record:
+        facts.update((title, set()) for title in record.texts("supporting_titles"))
+    else:
+        raise record.lacks("supporting_facts", "a list")
     passages = []
     for item in record.items("context"):
         if not (isinstance(item, list) and len(item) == 2 and isinstance(item[0], str) and isinstance(item[1], list)):
@@ -117,21 +127,6 @@ def _hotpotqa(record: Record, number: int) -> Problem:
         raise record.wrong("`context` is empty")
     id_ = record.label_or(f"question-{number}", "_id", "id")
     return Problem(id_, record.text("question"), (record.text("answer"),), tuple(passages))
-
-
-def _facts(record: Record) -> dict[str, set[int]]:
-    facts: dict[str, set[int]] = defaultdict(set)
-    if "supporting_facts" in record:
-        for fact in record.items("supporting_facts"):
-            number = whole_number(fact[1]) if isinstance(fact, list) and len(fact) == 2 else None
-            if number is None:
-                raise record.wrong(f"`supporting_facts` is not a list of titles and sentence numbers: {fact!r}")
-            facts[str(fact[0])].add(number)
-    elif "supporting_titles" in record:
-        facts.update((title, set()) for title in record.texts("supporting_titles"))
-    else:
-        raise record.lacks("supporting_facts", "a list")
-    return facts
 
 
 def _musique(record: Record) -> Problem:

@@ -68,8 +68,6 @@ class MarkController:
     def _removed(self, what: str) -> None:
         self._context.notify(f"{what} {self._context.key_hint('undo-deletion')} restores it.")
 
-    # Selecting and copying
-
     def select(self) -> None:
         self._pane.focus()
         self._pane.begin_selecting()
@@ -110,8 +108,6 @@ class MarkController:
         count = count_words(words)
         limit = " Some terminals accept less at once." if len(words) > _MUCH else ""
         self._context.notify(f"Copied {counted(count, 'word')}: {short(words, 48)}{limit}")
-
-    # Highlights and notes
 
     def highlight(self) -> None:
         selected = self._selection("highlights it")
@@ -219,8 +215,6 @@ class MarkController:
         else:
             self._context.notify(f"Restored: {name_of(mark)}, {words_of(mark, 60)}")
 
-    # Bookmarks and letters
-
     def bookmark(self) -> None:
         """Set a bookmark at the first character in view, or remove the one there."""
         place = quote_at(self._book.text, self._context.place)
@@ -260,8 +254,6 @@ class MarkController:
 
     def _letters(self) -> list[Mark]:
         return sorted((mark for mark in self.marks if mark.letter and not mark.lost), key=lambda mark: mark.letter)
-
-    # The list, the dictionary, export
 
     def list_marks(self) -> None:
         from gistread.tui.marking.list_screen import MarksScreen

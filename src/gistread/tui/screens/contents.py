@@ -167,8 +167,6 @@ class ContentsScreen(RowsPanel[int | None]):
     def on_mount(self) -> None:
         self._draw(self._here)
 
-    # Drawing
-
     def _draw(self, cursor: int) -> None:
         self._lines = self._tree.nodes(self.wanted)
         shown = {node.index for node in self._lines}
@@ -201,8 +199,6 @@ class ContentsScreen(RowsPanel[int | None]):
             tail=tail,
             blank_before=0,
         )
-
-    # Moving and folding
 
     @on(Input.Changed, "#contents-filter")
     def _filtered(self) -> None:
@@ -247,8 +243,6 @@ class ContentsScreen(RowsPanel[int | None]):
         top = self.rows.scroll_offset.y
         self._draw(index)
         self.rows.scroll_to(y=top, animate=False, force=True)
-
-    # Choosing
 
     @on(Input.Submitted, "#contents-filter")
     def _entered(self) -> None:

@@ -57,8 +57,6 @@ class HitsScreen(RowsPanel[Chosen | None]):
         elif self._current is not None and self._current < MOST:
             self.rows.set_cursor(self._current)
 
-    # Looking
-
     @on(Input.Changed, "#hits-words")
     def _typed(self, event: Input.Changed) -> None:
         if event.value != self._hits.words:
@@ -106,8 +104,6 @@ class HitsScreen(RowsPanel[Chosen | None]):
     def _say(self, words: str) -> None:
         way = f"{self._mode}, Tab: {self._mode.next} · ↑↓ Enter"
         self.query_one("#hits-note", Static).update(f"{words} · {way}" if words else way)
-
-    # Choosing
 
     @on(Input.Submitted, "#hits-words")
     def _entered(self) -> None:

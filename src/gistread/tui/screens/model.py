@@ -139,8 +139,6 @@ class ModelScreen(Panel[ModelChoice | None]):
         if verdict is not None:
             self._checked[model.path] = verdict
 
-    # Drawing
-
     def _sections(self) -> list[Section]:
         current = self._chosen.get(self._role, "")
         there = sections(list(self._found), self._free_bytes, current, self._starter, self._role, self._checked)
@@ -230,8 +228,6 @@ class ModelScreen(Panel[ModelChoice | None]):
     @property
     def _typed(self) -> str:
         return self.query_one("#model-filter", Input).value.strip()
-
-    # Choosing
 
     @on(Input.Changed)
     def _filter(self) -> None:

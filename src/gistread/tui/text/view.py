@@ -43,8 +43,6 @@ class TextView(ScrollView, inherit_bindings=False):
         self._announced: int | None = None
         self._announcing = False
 
-    # Content
-
     def show(self, source: BlockSource, *, keep_position: bool = True) -> None:
         """Show another document; the position is kept by the book's offset at the top, or else by the key there."""
         keep = keep_position and self._ready and len(self._index) > 0
@@ -117,8 +115,6 @@ class TextView(ScrollView, inherit_bindings=False):
     def column_count(self) -> int:
         return self._columns.count
 
-    # Position
-
     @property
     def reading_offset(self) -> int | None:
         """Offset in the book of its first character in view; None if nothing of the book is shown."""
@@ -184,8 +180,6 @@ class TextView(ScrollView, inherit_bindings=False):
         """The book's character so many rows below the one at `offset` (negative: above), if any."""
         return selecting.offset_below(self._index, offset, rows) if self._ready else None
 
-    # Scrolling, in rows
-
     @property
     def _page(self) -> int:
         """Rows a page scrolls: all but one or two, for orientation; all of two columns."""
@@ -244,8 +238,6 @@ class TextView(ScrollView, inherit_bindings=False):
         if offset is not None and offset != self._announced:
             self._announced = offset
             self.post_message(OffsetChanged(self, offset))
-
-    # Layout
 
     @property
     def _ready(self) -> bool:
@@ -332,8 +324,6 @@ class TextView(ScrollView, inherit_bindings=False):
     @property
     def _options(self) -> LayoutOptions:
         return LayoutOptions(self.line_spacing, self.reorder)
-
-    # Selecting
 
     @property
     def selected_range(self) -> tuple[int, int] | None:

@@ -59,8 +59,6 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         self.set_reactive(LongText.follow, follow)
         self.gutter_cells = int(cursor)
 
-    # The document
-
     def show(self, source: BlockSource, *, keep_position: bool = True) -> None:
         key = self.cursor_key
         super().show(source, keep_position=keep_position)
@@ -82,13 +80,9 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
             self.scroll_to_key(self.cursor_key)
         return changed
 
-    # Marks
-
     def watch_marks(self) -> None:
         self._mark_index = MarkIndex(self.marks)
         self._repaint()
-
-    # The block cursor
 
     @property
     def cursor_key(self) -> Hashable:
@@ -157,8 +151,6 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         start, end = self._index.run_of(index)
         found = self._keyed(range(end, len(self._index)) if forward else range(start - 1, -1, -1))
         return None if found is None else self._index.run_of(found)[0]
-
-    # Drawing
 
     def _forget_rows(self) -> None:
         self._strips.clear()
@@ -259,8 +251,6 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
     def _is_current(self, index: int) -> bool:
         current = self._cursor_at()
         return current is not None and index in range(*self._index.run_of(current))
-
-    # The mouse
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         self._pressed = event.screen_offset

@@ -38,7 +38,12 @@ def find_chapters(
     headings: Sequence[HeadingParagraph], title: str = "", authors: Sequence[str] = ()
 ) -> tuple[ChapterStart, ...]:
     """The chapters that these headings start, in order, without the book's `title` and `authors` at the start."""
-    runs = _runs(headings)
+    runs: list[list[HeadingParagraph]] = []
+    for one in headings:
+        if runs and runs[-1][-1].index + 1 == one.index:
+            runs[-1].append(one)
+        else:
+            runs.append([one])
     if not runs:
         return ()
     alone = _sizes_that_stand_alone(runs)
@@ -52,16 +57,6 @@ def find_chapters(
         for group, key in zip(groups, keys, strict=True)
         if levels[key] <= _CHAPTER_LEVELS
     )
-
-
-def _runs(headings: Sequence[HeadingParagraph]) -> list[list[HeadingParagraph]]:
-    runs: list[list[HeadingParagraph]] = []
-    for one in headings:
-        if runs and runs[-1][-1].index + 1 == one.index:
-            runs[-1].append(one)
-        else:
-            runs.append([one])
-    return runs
 
 
 def _is_title(runs: list[list[HeadingParagraph]], title: str) -> bool:

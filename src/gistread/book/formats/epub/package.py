@@ -80,7 +80,16 @@ def read_package(archive: Archive) -> Package:
         raise PackageError(f"its package file {path} {error}") from error
     if root is None:
         raise PackageError(f"its package file {path} is not XML")
-    items = _manifest(root, posixpath.dirname(path))
+    manifest = first_named(root, "manifest")
+    items = {
+        item.get("id", ""): _Item(
+            resolve_reference(item.get("href", ""), posixpath.dirname(path))[0],
+            item.get("media-type", "").strip().lower(),
+            frozenset(item.get("properties", "").split()),
+            item.get("fallback", ""),
+        )
+        for item in (elements_named(manifest, "item") if manifest is not None else ())
+    }
     notices: list[str] = []
     spine = _spine(root, items, notices)
     if not spine:
@@ -126,19 +135,6 @@ def _package_path(archive: Archive) -> str:
     if not packages:
         raise PackageError("it has no package file")
     return packages[0]
-
-
-def _manifest(root: etree._Element, folder: str) -> dict[str, _Item]:
-    manifest = first_named(root, "manifest")
-    return {
-        item.get("id", ""): _Item(
-            resolve_reference(item.get("href", ""), folder)[0],
-            item.get("media-type", "").strip().lower(),
-            frozenset(item.get("properties", "").split()),
-            item.get("fallback", ""),
-        )
-        for item in (elements_named(manifest, "item") if manifest is not None else ())
-    }
 
 
 def resolve_reference(reference: str, folder: str) -> tuple[str, str]:

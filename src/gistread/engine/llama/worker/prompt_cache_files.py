@@ -59,7 +59,14 @@ class PromptCacheFiles:
         temporary = path.with_name(f"{path.name}.{os.getpid()}")
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
-            self._trim(self.limit_bytes - len(state))
+            # The least recently used files go until the rest fits, and partial files of killed processes.
+            own = self.directory.glob(f"*{_SUFFIX}*")
+            files = sorted(((f.stat().st_mtime, f.stat().st_size, f) for f in own), reverse=True)
+            total = 0
+            for _, size, old in files:
+                total += size
+                if total > self.limit_bytes - len(state) or old.suffix != _SUFFIX:
+                    old.unlink(missing_ok=True)
             with temporary.open("wb") as file:
                 file.write(_HEAD.pack(_MAGIC, zlib.crc32(state.data), len(state)))
                 state.tofile(file)
@@ -71,13 +78,3 @@ class PromptCacheFiles:
     def _path(self, tokens: Sequence[int]) -> Path:
         digest = hashlib.sha256(self.identity.encode() + b"\0" + array("i", tokens).tobytes())
         return self.directory / f"{digest.hexdigest()[:40]}{_SUFFIX}"
-
-    def _trim(self, limit_bytes: int) -> None:
-        """Remove the least recently used files until the rest fits, and partial files of killed processes."""
-        own = self.directory.glob(f"*{_SUFFIX}*")
-        files = sorted(((f.stat().st_mtime, f.stat().st_size, f) for f in own), reverse=True)
-        total = 0
-        for _, size, file in files:
-            total += size
-            if total > limit_bytes or file.suffix != _SUFFIX:
-                file.unlink(missing_ok=True)

@@ -91,7 +91,14 @@ class _Measurement:
         spent_s = 0.0
         sequences = 1
         while sequences <= most and (self.exhaustive or spent_s < _DECODE_S):
-            times = self._steps(sequences)
+            for number in range(sequences):
+                self.context.fork(self.trunk, number, self.prompt)
+            times: list[float] = []
+            while len(times) < _REPEATS and sum(times) < _LEVEL_S:
+                position = self.prompt + len(times)
+                times.append(self._evaluate([self._token(position, n, last=True) for n in range(sequences)]))
+            for number in range(sequences):
+                self.context.cut(number, 0)
             spent_s += sum(times)
             rates.append((sequences, sequences / min(times)))
             if sequences >= _ALWAYS_TRIED and rates[-1][1] < _PAYS * rates[-2][1] and not self.exhaustive:
@@ -105,17 +112,6 @@ class _Measurement:
         tokens = [self._token(at, self.trunk, last=at == length - 1) for at in range(length)]
         size = self.context.batch_tokens
         return sum(self._evaluate(tokens[start : start + size]) for start in range(0, length, size))
-
-    def _steps(self, sequences: int) -> list[float]:
-        for number in range(sequences):
-            self.context.fork(self.trunk, number, self.prompt)
-        times: list[float] = []
-        while len(times) < _REPEATS and sum(times) < _LEVEL_S:
-            position = self.prompt + len(times)
-            times.append(self._evaluate([self._token(position, n, last=True) for n in range(sequences)]))
-        for number in range(sequences):
-            self.context.cut(number, 0)
-        return times
 
     def _token(self, position: int, sequence: int, *, last: bool) -> BatchToken:
         return BatchToken(self.random.randrange(self.context.weights.vocabulary), position, sequence, last)

@@ -189,8 +189,6 @@ class Slots:
                 self._evict(sequence)
         return self._tree.cells + reserved + cells <= self.context.cells
 
-    # Offloading.
-
     def _find_offloaded(self, tokens: list[int]) -> OffloadedPrefix:
         return self._offload.find(tokens) if self._offload is not None else NOTHING
 
