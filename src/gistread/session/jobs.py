@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gistread.engine.protocol import Engine, Priority
 from gistread.memory.artifacts import ARTIFACTS, ArtifactModels
-from gistread.memory.estimate import UNKNOWN_PACE, Pace, RemainingWork, expected_pace, pace_of, seconds_to_read
+from gistread.memory.estimate import UNKNOWN_PACE, Pace, expected_pace, pace_of, seconds_to_read
 from gistread.memory.guard import clean
 from gistread.memory.model import GistMemory, Page
 from gistread.memory.reading import PageAhead, PageFound, PageRead, ReadingPlan, characters_left, read_book
@@ -131,7 +131,8 @@ class Artifacts:
         async with aclosing(artifact.build(memory, models, Priority.BACKGROUND)) as growing:
             async for grown in growing:
                 done = max(done, grown.done)
-                seconds = _seconds_left(left, done, grown.total, time.monotonic() - begun, expected)
+                built = done - left.done
+                seconds = (time.monotonic() - begun) / built * max(0, grown.total - done) if built > 0 else expected
                 self._set(ArtifactProgress(name, done, grown.total, seconds))
                 self._tell(ArtifactGrown(name))
 
@@ -139,8 +140,3 @@ class Artifacts:
         if progress != self.progress:
             self.progress = progress
             self._tell(ActivityChanged())
-
-
-def _seconds_left(left: RemainingWork, done: int, total: int, elapsed: float, expected: float | None) -> float | None:
-    built = done - left.done
-    return elapsed / built * max(0, total - done) if built > 0 else expected

@@ -6,7 +6,7 @@ from dataclasses import replace
 from textual.message import Message
 
 from gistread.readers.events import ReaderEvent
-from gistread.tui.answer_blocks import Drawn, Exchange, Leads, Unfold, exchange_blocks, heard, line_key
+from gistread.tui.answer_blocks import Exchange, Leads, Unfold, exchange_blocks, heard, line_key
 from gistread.tui.commands import Scope, bindings
 from gistread.tui.text import Block, Clicked, LongText
 from gistread.tui.work.lines import Places
@@ -110,11 +110,6 @@ class AnswersPane(LongText):
         following = self.scroll_offset.y >= self.max_scroll_y or self.scroll_offset.y == self._left_at
         self.exchanges[-1] = exchange
         drawn = exchange_blocks(exchange, len(self.exchanges) - 1, self.places, self.size.width)
-        self._replace_last(drawn)
-        if following:
-            self._scroll_to_newest()
-
-    def _replace_last(self, drawn: Drawn) -> None:
         before, after = self._blocks[self._last_start :], drawn.blocks
         head = next((i for i, (old, new) in enumerate(zip(before, after, strict=False)) if old != new), None)
         head = min(len(before), len(after)) if head is None else head
@@ -125,6 +120,8 @@ class AnswersPane(LongText):
         self._goals |= drawn.goals
         if head < max(len(before), len(after)):
             self.splice(self._last_start + head, len(before) - head - tail, after[head : len(after) - tail])
+        if following:
+            self._scroll_to_newest()
 
     def _scroll_to_newest(self) -> None:
         self.call_after_refresh(self._show_newest)
