@@ -132,11 +132,7 @@ class UserData:
         behind: Iterable[int] = (),
     ) -> None:
         """Record a `ReadingPlace`; `words` quotes the text there, to find it in another version."""
-        facts = {
-            "words": asdict(words) if words else None,
-            "read": [list(one) for one in read],
-            "behind": list(behind),
-        }
+        facts = {"words": asdict(words) if words else None, "read": [list(one) for one in read], "behind": list(behind)}
         known = {name: fact for name, fact in facts.items() if fact}
         self._append(sha256, {"kind": "position", "offset": offset, **known})
 

@@ -92,11 +92,7 @@ async def gist_page(
 
 
 async def _draft(
-    text: str,
-    attempt: Attempt,
-    engine: protocol.Engine,
-    priority: protocol.Priority,
-    on_draft: Callable[[str], None],
+    text: str, attempt: Attempt, engine: protocol.Engine, priority: protocol.Priority, on_draft: Callable[[str], None]
 ) -> tuple[str, Fault | None, protocol.Usage]:
     """What the model writes, its fault if any, and the cost. Stopped early once no more words could mend it."""
     written, checked = "", 0

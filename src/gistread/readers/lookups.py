@@ -173,11 +173,7 @@ def _prompt(
     must_answer: bool = False,
 ) -> Prompt:
     """`stable`: other questions begin with the same memory while no page is open."""
-    values = {
-        "memory": memory_text,
-        "opened": ", ".join(map(str, sorted(opened))) or "none",
-        "question": question,
-    }
+    values = {"memory": memory_text, "opened": ", ".join(map(str, sorted(opened))) or "none", "question": question}
     again = len(memory_text) if stable and not opened else 0
     if name == "answer":
         return answer_prompt(name, options, stable=again, must_answer=must_answer, **values)

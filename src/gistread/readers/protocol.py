@@ -35,11 +35,6 @@ class Reader(Protocol):
     """One method of answering questions."""
 
     def __call__(
-        self,
-        question: str,
-        memory: "GistMemory",
-        engine: "Engine",
-        steering: "Steering",
-        options: "ReaderOptions",
+        self, question: str, memory: "GistMemory", engine: "Engine", steering: "Steering", options: "ReaderOptions"
     ) -> "AsyncGenerator[ReaderEvent, None]":
         """Yield events, the last `Answered`. Raises EngineError, PromptTooLongError, BudgetTooSmallError."""

@@ -49,8 +49,7 @@ def read_page(data: bytes, name: str, depth: int = DEPTH) -> WebPage:
     found = find(root)
     if not found:
         raise BookError(
-            f"{name} has no link, button or field.",
-            "If scripts add them, save the page from a browser that shows it.",
+            f"{name} has no link, button or field.", "If scripts add them, save the page from a browser that shows it."
         )
     groups = _joined(list(_cut(_Writer(found).lines_of(root), depth)))
     title = first_named(root, "title")

@@ -105,15 +105,7 @@ class ListScreen(ListPanel):
 
     BINDINGS = own_keys(("escape,q", "dismiss(None)", "Close"))
 
-    def __init__(
-        self,
-        title: str,
-        note: str = "",
-        rows: Sequence[Row] = (),
-        at: str = "",
-        *,
-        prompt: str = "",
-    ) -> None:
+    def __init__(self, title: str, note: str = "", rows: Sequence[Row] = (), at: str = "", *, prompt: str = "") -> None:
         """`at`: id of the row for the cursor. With a `prompt` there is a line to type into."""
         super().__init__()
         self._title = title
