@@ -13,15 +13,15 @@ _TITLES = frozenset(
     re.sub(r"[\W_]+", "", title)
     for title in (
         *("cover", "half title", "title page", "title", "imprint", "copyright", "copyright page", "copyright notice"),
+        *("dedication", "contents", "table of contents", "list of illustrations", "illustrations"),
         *(
-            "dedication",
-            "contents",
-            "table of contents",
-            "list of illustrations",
-            "illustrations",
             "by the same author",
+            "also by the author",
+            "publisher's note",
+            "about this book",
+            "about this edition",
+            "legal notice",
         ),
-        *("also by the author", "publisher's note", "about this book", "about this edition", "legal notice"),
         *("couverture", "page de titre", "titre", "mentions légales", "dédicace", "table des matières", "sommaire"),
         *("umschlag", "titelseite", "titel", "impressum", "widmung", "inhalt", "inhaltsverzeichnis"),
         *("cubierta", "portada", "créditos", "dedicatoria", "índice", "frontespizio", "colophon", "dedica", "indice"),

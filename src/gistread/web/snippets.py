@@ -20,19 +20,7 @@ _MAX_WORDS = 160
 _MIN_WORDS = 30
 
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_STANDS_ALONE = BLOCKS | {
-    "option",
-    "summary",
-    "caption",
-    "tr",
-    "thead",
-    "tbody",
-    "tfoot",
-    "form",
-    "nav",
-    "main",
-    "menu",
-}
+_STANDS_ALONE = BLOCKS | set("option summary caption tr thead tbody tfoot form nav main menu".split())
 
 
 @dataclass(frozen=True, slots=True)

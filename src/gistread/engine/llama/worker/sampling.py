@@ -105,15 +105,7 @@ class OptionSampler:
 
     def sample(self, context: Context, output: int) -> int:
         """The likeliest legal token. An end of turn chooses the option that is complete."""
-        # Looked up by spelling: a grammar would check the whole vocabulary, a second for a hundred options.
-        spelled, done = self._weights.spelled, len(self._text)
-        left = [option for option in self._options if option.startswith(self._text)]
-        longest = self._weights.longest_piece
-        wanted = {option[done:end] for option in left for end in range(done + 1, min(len(option), done + longest) + 1)}
-        tokens = {token for piece in wanted for token in spelled.get(piece, ())}
-        if self._text in left:
-            tokens.update(self._weights.turn_ends)
-        legal = np.array(sorted(tokens), dtype=np.int64)
+        legal = self._legal()
         if not legal.size:
             raise ValueError(f"this model has no tokens that spell {self._names!r}")
         logits = _logits(context, output, self._weights.vocabulary)[legal]
@@ -125,6 +117,18 @@ class OptionSampler:
         else:
             self._text += self._weights.piece(token)
         return token
+
+    def _legal(self) -> "np.ndarray[Any, Any]":
+        """Tokens that continue some option, ascending. Looked up by spelling: a grammar would check the whole
+        vocabulary, which takes a second for a hundred options."""
+        spelled, done = self._weights.spelled, len(self._text)
+        left = [option for option in self._options if option.startswith(self._text)]
+        longest = self._weights.longest_piece
+        wanted = {option[done:end] for option in left for end in range(done + 1, min(len(option), done + longest) + 1)}
+        tokens = {token for piece in wanted for token in spelled.get(piece, ())}
+        if self._text in left:
+            tokens.update(self._weights.turn_ends)
+        return np.array(sorted(tokens), dtype=np.int64)
 
     def close(self) -> None:
         """Owns nothing of llama.cpp."""
