@@ -20,7 +20,9 @@ _MAX_WORDS = 160
 _MIN_WORDS = 30
 
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-_STANDS_ALONE = BLOCKS | set("option summary caption tr thead tbody tfoot form nav main menu".split())
+_STANDS_ALONE = BLOCKS | {
+    *("option", "summary", "caption", "tr", "thead", "tbody", "tfoot", "form", "nav", "main", "menu"),
+}
 
 
 @dataclass(frozen=True, slots=True)
