@@ -138,6 +138,7 @@ def test_paths_are_where_the_variables_say(run: Run, home: Path) -> None:
             "reading_speed",
             "memories",
             "texts",
+            "covers",
             "weights",
             "models",
             "own_models",
