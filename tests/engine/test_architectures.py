@@ -23,21 +23,21 @@ def forgotten() -> Iterator[None]:
 @pytest.mark.parametrize(
     "name", ["llama", "qwen2", "qwen3", "gemma3", "phi3", "gpt-oss", "mamba", "jamba", "bert", "nomic-bert", "rwkv7"]
 )
-def test_what_llama_cpp_has_is_known(name: str) -> None:
+def test_architectures_of_llama_cpp_are_known(name: str) -> None:
     assert is_known(name)
 
 
 @pytest.mark.parametrize("name", ["oddlama", "llama9", "xqwen2", "qwe"])
-def test_what_it_has_not_is_not(name: str) -> None:
+def test_unsupported_architectures_are_unknown(name: str) -> None:
     assert not is_known(name)
 
 
-def test_where_no_library_can_be_looked_into_everything_counts_as_known(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_readable_library_every_architecture_counts_as_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert is_known("oddlama")
 
 
-def test_a_model_that_cannot_be_loaded_for_it_is_said_to_be_so_in_the_list(tmp_path: Path) -> None:
+def test_the_list_names_models_of_unsupported_architectures(tmp_path: Path) -> None:
     path = write_tiny_gguf(tmp_path / "odd.gguf", general__architecture="oddlama")
     model = describe(FoundModel("odd", (path,)))
     assert not model.usable

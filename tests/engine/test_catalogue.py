@@ -22,7 +22,7 @@ def entries() -> tuple[CatalogueEntry, ...]:
     return read_catalogue(NOWHERE).entries
 
 
-def test_it_is_dated_and_says_everything_that_is_needed_of_every_model() -> None:
+def test_the_catalogue_is_dated_and_complete() -> None:
     catalogue = read_catalogue(NOWHERE)
     assert catalogue.dated <= datetime.date.today()
     for entry in catalogue.entries:
@@ -67,7 +67,7 @@ def test_every_memory_class_has_a_model_that_fits_it(
         (24, 1, 4, "qwen3-30b-instruct"),
     ],
 )
-def test_what_suits_a_machine(
+def test_the_recommendation_suits_the_machine(
     entries: tuple[CatalogueEntry, ...], free_gb: float, gpu_gb: float, cores: int, expected: str | None
 ) -> None:
     machine = Machine(round(free_gb * GB), round(gpu_gb * GB), cores)
@@ -92,7 +92,7 @@ def test_the_reason_names_what_decides(entries: tuple[CatalogueEntry, ...]) -> N
     assert "1 core will need hours" in reason(Machine(16 * GB, 0, 1))
 
 
-def test_more_of_anything_never_recommends_less(entries: tuple[CatalogueEntry, ...]) -> None:
+def test_a_better_machine_never_gets_a_smaller_model(entries: tuple[CatalogueEntry, ...]) -> None:
     def parameters(free: int, gpu: int, cores: int) -> int:
         best = recommend(entries, Machine(free * GB, gpu * GB, cores))
         return best.entry.parameters if best else 0
@@ -110,7 +110,7 @@ def test_embedding_models_are_in_the_list_and_never_recommended(entries: tuple[C
     assert recommend(embedders, Machine(64 * GB, 0, 8)) is None
 
 
-def test_the_window_that_there_is_room_for_is_at_most_what_it_was_trained_for() -> None:
+def test_the_window_that_fits_is_at_most_the_trained_length() -> None:
     entry = CatalogueEntry("m", "o/r", "m.gguf", size_bytes=GB, context_tokens=10_000, kv_bytes_per_token=100_000)
     for free_gb, window in [(1.5, 0), (1.9, 4096), (2.3, 8192), (50, 10_000)]:
         room = estimate_fit(entry, Machine(round(free_gb * GB), 0, 4))
@@ -119,7 +119,7 @@ def test_the_window_that_there_is_room_for_is_at_most_what_it_was_trained_for() 
         assert room.place == ("memory" if window else "nowhere")
 
 
-def test_of_a_model_whose_size_nobody_says_nothing_is_claimed() -> None:
+def test_a_model_of_unknown_size_gets_no_estimate() -> None:
     entry = CatalogueEntry("m", "o/r", "m.gguf")
     assert estimate_fit(entry, Machine(64 * GB, 0, 8)) is None
     assert recommend([entry], Machine(64 * GB, 0, 8)) is None
@@ -139,14 +139,14 @@ def own(tmp_path: Path, text: str) -> Path:
     return path
 
 
-def test_the_persons_models_are_added(tmp_path: Path) -> None:
+def test_own_models_are_added(tmp_path: Path) -> None:
     catalogue = read_catalogue(own(tmp_path, OWN))
     mine = catalogue.find("MINE")
     assert mine == CatalogueEntry("mine", "me/mine-GGUF", "sub/mine.Q8_0.gguf", own=True)
     assert catalogue.find("qwen3-4b-instruct") is not None
 
 
-def test_the_persons_model_of_a_name_that_is_there_is_the_one_that_is_meant(tmp_path: Path) -> None:
+def test_an_own_model_replaces_a_catalogue_entry_of_the_same_name(tmp_path: Path) -> None:
     catalogue = read_catalogue(own(tmp_path, OWN.replace('"mine"', '"Qwen3-1.7B"')))
     found = catalogue.find("qwen3-1.7b")
     assert found is not None
@@ -178,21 +178,21 @@ def test_the_persons_model_of_a_name_that_is_there_is_the_one_that_is_meant(tmp_
         (OWN + "own = true", "unknown key 'own'"),
     ],
 )
-def test_what_is_wrong_in_the_persons_file_is_said_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+def test_errors_in_the_own_catalogue_name_their_place(tmp_path: Path, text: str, said: str) -> None:
     path = own(tmp_path, text)
     with pytest.raises(UsageError, match=said) as raised:
         read_catalogue(path)
     assert str(path) in str(raised.value)
 
 
-def test_a_file_that_is_no_text_is_said(tmp_path: Path) -> None:
+def test_a_binary_catalogue_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "models.toml"
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageError, match="not UTF-8"):
         read_catalogue(path)
 
 
-def test_what_the_graphics_card_has_free_counts_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_free_gpu_memory_counts_if_there_is_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     def asked() -> Library:
         return Library("0.3", (), ("CUDA",), (Gpu("card", 12 * GB, 16 * GB),))
 

@@ -35,18 +35,18 @@ def with_card(gib: float, memory_gib: float = 32) -> FreeMemory:
     return FreeMemory(round(memory_gib * GIB), round(gib * GIB))
 
 
-def test_where_there_is_memory_two_windows_are_held_on_a_processor_and_four_on_a_card() -> None:
+def test_with_enough_memory_the_cache_holds_two_windows_on_a_cpu_and_four_on_a_gpu() -> None:
     assert best() == Layout(8192, 16_384, "f16", 0)
     assert best(room=with_card(24)) == Layout(8192, 32_768, "f16", 33)
 
 
-def test_the_window_is_what_was_asked_for_and_never_more_than_the_model_was_trained_for() -> None:
+def test_the_window_is_as_configured_and_at_most_the_trained_length() -> None:
     assert best(LoadOptions(context_tokens=20_000)).window == 20_000  # type: ignore[union-attr]
     (first, *_) = layouts(EIGHT_B, 4096, LoadOptions(context_tokens=20_000), PLENTY)
     assert first.window == 4096
 
 
-def test_where_memory_is_short_room_for_others_goes_first_then_numbers_then_the_window() -> None:
+def test_short_memory_reduces_extra_windows_then_precision_then_the_window() -> None:
     chosen = [best(room=FreeMemory(round(gib * GIB))) for gib in (8.5, 6.25, 5.8, 5.76, 5.6, 5.51, 5.4, 5.3)]
     assert [one and (one.window, one.cells, one.kv_type) for one in chosen] == [
         (8192, 16_384, "f16"),
@@ -60,7 +60,7 @@ def test_where_memory_is_short_room_for_others_goes_first_then_numbers_then_the_
     ]
 
 
-def test_on_a_card_layers_go_before_the_cache_does() -> None:
+def test_short_gpu_memory_reduces_layers_before_the_cache() -> None:
     chosen = [best(room=with_card(gib)) for gib in (7, 5, 3, 0.5)]
     assert all(one and (one.window, one.kv_type) == (8192, "f16") for one in chosen)
     layers = [one.gpu_layers for one in chosen if one]
@@ -70,7 +70,7 @@ def test_on_a_card_layers_go_before_the_cache_does() -> None:
     assert layers[-1] == 1
 
 
-def test_as_many_layers_as_fit_are_on_the_card() -> None:
+def test_as_many_layers_as_fit_are_offloaded_to_the_gpu() -> None:
     room = with_card(4)
     layout = best(room=room)
     assert layout
@@ -79,7 +79,7 @@ def test_as_many_layers_as_fit_are_on_the_card() -> None:
     assert required_bytes(EIGHT_B, replace(layout, gpu_layers=layout.gpu_layers + 1))[0] > room.gpu_bytes
 
 
-def test_what_is_tried_takes_less_and_less_and_ends_without_the_card() -> None:
+def test_layouts_need_less_and_less_memory_and_end_on_the_cpu() -> None:
     room = with_card(4)
     tried = [one for one in layouts(EIGHT_B, 131_072, DEFAULT_OPTIONS, room) if fits(EIGHT_B, one, room)]
     on_card = [one.gpu_layers for one in tried]
@@ -91,7 +91,7 @@ def test_what_is_tried_takes_less_and_less_and_ends_without_the_card() -> None:
 
 
 @pytest.mark.parametrize("room", [PLENTY, with_card(24), with_card(3)])
-def test_what_the_person_asked_for_does_not_give_way(room: FreeMemory) -> None:
+def test_options_set_by_the_user_are_not_reduced(room: FreeMemory) -> None:
     options = LoadOptions(context_tokens=16_384, kv_cache="q4_0")
     every = layouts(EIGHT_B, 131_072, options, room)
     assert {one.window for one in every} == {16_384}
@@ -100,12 +100,12 @@ def test_what_the_person_asked_for_does_not_give_way(room: FreeMemory) -> None:
     assert {one.gpu_layers for one in layouts(EIGHT_B, 131_072, LoadOptions(gpu_layers=0), with_card(24))} == {0}
 
 
-def test_more_layers_than_there_are_is_all_of_them_and_a_person_may_know_better_than_the_estimate() -> None:
+def test_too_many_gpu_layers_mean_all_and_override_the_estimate() -> None:
     assert best(LoadOptions(gpu_layers=999), with_card(24)).gpu_layers == 33  # type: ignore[union-attr]
     assert best(LoadOptions(gpu_layers=999), with_card(1)).gpu_layers == 33  # type: ignore[union-attr]
 
 
-def test_a_cache_is_not_made_smaller_by_numbers_where_attention_cannot_be_fused() -> None:
+def test_the_cache_is_not_quantized_without_flash_attention() -> None:
     assert {one.kv_type for one in layouts(EIGHT_B, 131_072, LoadOptions(flash_attention="off"), PLENTY)} == {"f16"}
 
 
@@ -113,13 +113,13 @@ def test_a_model_without_a_known_cache_is_loaded_with_the_whole_window() -> None
     assert best(sizes=replace(EIGHT_B, cell=0), room=FreeMemory(6 * GIB)) == Layout(8192, 16_384, "f16", 0)
 
 
-def test_memory_that_card_and_processor_share_is_not_taken_twice() -> None:
+def test_shared_memory_is_not_counted_twice() -> None:
     apple = free_memory(8 * GIB, (Gpu("Apple M2", 10 * GIB, 10 * GIB, shares_memory=True),))
     assert best(room=apple).gpu_layers == 33  # type: ignore[union-attr]
     assert best(room=free_memory(4 * GIB, (Gpu("Apple M2", 10 * GIB, 10 * GIB, shares_memory=True),))) is None
 
 
-def test_of_the_memory_of_cards_some_is_left_alone() -> None:
+def test_some_gpu_memory_is_kept_in_reserve() -> None:
     cards = (Gpu("a", 8 * GIB, 8 * GIB), Gpu("b", 2 * GIB, 8 * GIB))
     room = free_memory(GIB, cards)
     assert room.gpu_bytes
@@ -127,13 +127,13 @@ def test_of_the_memory_of_cards_some_is_left_alone() -> None:
     assert free_memory(GIB, ()).gpu_bytes is None
 
 
-def test_a_card_that_does_not_say_what_is_free_is_tried() -> None:
+def test_a_gpu_of_unknown_free_memory_is_tried() -> None:
     layout = best(room=free_memory(16 * GIB, (Gpu("?", 0, 0),)))
     assert layout
     assert layout.gpu_layers == 33
 
 
-def test_what_is_given_up_is_said_in_one_line() -> None:
+def test_reductions_are_reported_in_one_line() -> None:
     whole = Layout(8192, 16_384, "f16", 33)
     assert reduction_notice(whole, replace(whole, cells=8192), 32) == ""
     assert reduction_notice(whole, replace(whole, gpu_layers=16), 32) == (

@@ -32,7 +32,7 @@ def test_a_file_written_by_hand_is_described(tiny: Path) -> None:
     assert header.memory.kv_bytes_per_token == 2 * 2 * 4 * (16 + 16)
 
 
-def test_the_fingerprint_follows_the_weights_and_not_the_place(tmp_path: Path) -> None:
+def test_the_fingerprint_depends_on_the_weights_and_not_on_the_path(tmp_path: Path) -> None:
     one = write_tiny_gguf(tmp_path / "one.gguf", seed=1)
     same = write_tiny_gguf(tmp_path / "same.gguf", seed=1)
     other = write_tiny_gguf(tmp_path / "other.gguf", seed=2)
@@ -44,7 +44,7 @@ def test_a_header_alone_is_read_without_touching_the_weights(tiny: Path) -> None
     assert read_header(tiny, fingerprint=False).fingerprint == ""
 
 
-def test_values_are_told_by_their_keys_arrays_too(tiny: Path) -> None:
+def test_values_and_arrays_are_read_by_key(tiny: Path) -> None:
     keys = ("tokenizer.ggml.merges", "tokenizer.ggml.token_type", "llama.block_count", "no.such.key")
     found = read_values(tiny, keys)
     assert found["tokenizer.ggml.merges"] == [b"t h"]
@@ -61,7 +61,7 @@ def large(path: Path, *, before: str = "", after: str = "") -> Path:
 
 
 @pytest.mark.parametrize("decoy", ["", "tokenizer.ggml.merges", "\0\0\0\0\0\0\0\0tokenizer.x"])
-def test_a_vocabulary_is_hopped_over_and_nothing_behind_it_is_missed(
+def test_a_vocabulary_is_skipped_and_the_keys_after_it_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decoy: str
 ) -> None:
     path = large(tmp_path / "large.gguf", after=decoy)
@@ -79,17 +79,17 @@ def test_a_vocabulary_with_nothing_known_behind_it_is_walked_over(tmp_path: Path
     assert (header.vocabulary, header.quantization) == (5000, "Q8_0")
 
 
-def test_of_a_licence_that_was_written_out_the_beginning_is_told(tmp_path: Path) -> None:
+def test_a_long_licence_is_shortened(tmp_path: Path) -> None:
     text = "MIT License\n\nPermission is hereby granted, free of charge, " * 50
     path = write_tiny_gguf(tmp_path / "m.gguf", general__license=text)
     assert read_header(path).licence == " ".join(text.split())[:80]
 
 
-def test_a_blob_named_by_its_hash_goes_by_the_name_in_its_header(tmp_path: Path) -> None:
+def test_a_blob_is_named_by_its_header(tmp_path: Path) -> None:
     assert read_header(write_tiny_gguf(tmp_path / "sha256-0f3a")).name == "Tiny"
 
 
-def test_what_is_cut_off_is_counted(tiny: Path, tmp_path: Path) -> None:
+def test_missing_bytes_are_counted(tiny: Path, tmp_path: Path) -> None:
     cut = tmp_path / "cut.gguf"
     cut.write_bytes(tiny.read_bytes()[:-1000])
     assert 0 < read_header(cut).missing_bytes <= 1000
@@ -111,7 +111,7 @@ def test_what_is_cut_off_is_counted(tiny: Path, tmp_path: Path) -> None:
         (b"GGUF\x01\0\0\0" + b"\0" * 16, "version 1"),
     ],
 )
-def test_what_is_no_model_is_said(tmp_path: Path, content: bytes | None, says: str) -> None:
+def test_files_that_are_no_model_are_described(tmp_path: Path, content: bytes | None, says: str) -> None:
     path = tmp_path / "model.gguf"
     if content is not None:
         path.write_bytes(content)
@@ -120,7 +120,7 @@ def test_what_is_no_model_is_said(tmp_path: Path, content: bytes | None, says: s
 
 
 @pytest.mark.parametrize("name", ["two\nlines.gguf", "no \udcff\udcfe UTF-8.gguf"])
-def test_a_path_that_cannot_be_kept_or_told_is_refused(tiny: Path, tmp_path: Path, name: str) -> None:
+def test_a_path_with_line_breaks_or_invalid_bytes_is_refused(tiny: Path, tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(tiny.read_bytes())
     with pytest.raises(EngineError, match="not UTF-8") as caught:
@@ -129,14 +129,14 @@ def test_a_path_that_cannot_be_kept_or_told_is_refused(tiny: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize("alignment", [0, 24, 1 << 31])
-def test_tensors_that_begin_nowhere_sensible_are_damage(tmp_path: Path, alignment: int) -> None:
+def test_impossible_tensor_offsets_are_damage(tmp_path: Path, alignment: int) -> None:
     path = write_gguf(tmp_path / "m.gguf", metadata() | {"general.alignment": alignment}, {})
     os.truncate(path, 3_000_000_000)  # with an alignment of gigabytes all of this would be its header
     with pytest.raises(EngineError, match="damaged or cut off"):
         read_header(path)
 
 
-def test_what_a_file_claims_to_hold_is_not_believed_beyond_bounds(tmp_path: Path) -> None:
+def test_counts_in_a_header_are_bounded(tmp_path: Path) -> None:
     keys = ("tokenizer.ggml.token_type",)
     path = write_gguf(tmp_path / "m.gguf", {keys[0]: [0] * 10}, {})
     data = path.read_bytes()

@@ -19,20 +19,20 @@ from tests.engine.conftest import StartEngine
 from tests.tiny_gguf import metadata, write_gguf, write_tiny_gguf
 
 
-async def test_what_is_chosen_is_told(tiny: Path, start: StartEngine) -> None:
+async def test_the_chosen_layout_is_reported(tiny: Path, start: StartEngine) -> None:
     engine = await start(tiny)
     assert engine.info.placement == Placement(0, 3, 8192, "f16", 256, physical_cores(), flash_attention=True)
     assert engine.info.has_template
 
 
-def test_how_a_model_lies_in_the_machine_is_said_in_a_line() -> None:
+def test_the_placement_is_described_in_a_line() -> None:
     rest = "1 thread · KV cache for 8,192 tokens as q8_0 · batches of 512 · flash attention on"
     card = Placement(20, 33, 8192, "q8_0", 512, 1, flash_attention=True)
     assert placement_text(card) == f"20 of 33 layers on the graphics card · {rest}"
     assert placement_text(replace(card, gpu_layers=0)) == f"on the processor · {rest}"
 
 
-async def test_what_is_asked_for_is_done(tiny: Path, start: StartEngine) -> None:
+async def test_load_options_are_applied(tiny: Path, start: StartEngine) -> None:
     options = LoadOptions(1024, gpu_layers=99, kv_cache="f16", flash_attention="off", batch_tokens=64, threads=1)
     engine = await start(tiny, options=options)
     assert engine.info.context_tokens == 1024
@@ -41,7 +41,7 @@ async def test_what_is_asked_for_is_done(tiny: Path, start: StartEngine) -> None
     assert said.usage.generated == 2
 
 
-async def test_numbers_that_attention_cannot_be_computed_with_are_an_error(tiny: Path, start: StartEngine) -> None:
+async def test_a_quantized_cache_without_flash_attention_is_an_error(tiny: Path, start: StartEngine) -> None:
     with pytest.raises(EngineError, match='with kv_cache = "q8_0": its heads are too small'):
         await start(tiny, options=LoadOptions(kv_cache="q8_0"))
     with pytest.raises(EngineError, match='with kv_cache = "q4_0" and without flash attention'):

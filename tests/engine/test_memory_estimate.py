@@ -15,7 +15,7 @@ from tests.tiny_gguf import metadata, write_gguf
 
 
 @pytest.mark.parametrize("kind", list(WRITERS))
-def test_a_model_keeps_of_its_text_what_its_header_says(tmp_path: Path, kind: str) -> None:
+def test_the_kind_of_memory_follows_the_header(tmp_path: Path, kind: str) -> None:
     path = WRITERS[kind](tmp_path / "tiny.gguf", 1)
     memory = read_header(path).memory
     assert memory.kind == kind
@@ -104,14 +104,14 @@ CELL = 2 * 2 * (16 + 16)
         ),
     ],
 )
-def test_what_a_token_takes_differs_by_layer(
+def test_the_cache_size_of_a_token_is_summed_over_layers(
     tmp_path: Path, architecture: str, keys: dict[str, object], kind: str, kv_bytes: int
 ) -> None:
     memory = header(tmp_path, architecture, **keys).memory
     assert (memory.kind, memory.kv_bytes_per_token) == (kind, kv_bytes)
 
 
-def test_numbers_that_cannot_be_true_are_taken_for_unknown(tmp_path: Path) -> None:
+def test_impossible_numbers_count_as_unknown(tmp_path: Path) -> None:
     memory = header(tmp_path, "llama", attention__head_count=0, attention__head_count_kv=None).memory
     assert memory.kv_bytes_per_token == 0
 
@@ -125,7 +125,7 @@ def test_the_window_that_fits_is_what_free_memory_leaves(tmp_path: Path) -> None
     assert cells_that_fit(sizes, 9_999_999) == 0
 
 
-def test_a_recurrent_model_takes_the_same_for_any_text(tmp_path: Path) -> None:
+def test_the_state_of_a_recurrent_model_does_not_grow(tmp_path: Path) -> None:
     found = header(tmp_path, "mamba", attention__head_count=None, ssm__state_size=16, ssm__inner_size=128)
     sizes = sizes_of(found, 256)
     assert sizes.states == STATES * 8 * 16 * 128 * 4

@@ -36,7 +36,7 @@ from tests.engine.test_models import gguf
         ("llama", {"split__count": 3, "split__no": 1}, "tiny", ModelKind.PART, "part 2 of 3"),
     ],
 )
-def test_a_file_is_of_the_kind_that_its_header_tells(
+def test_the_kind_of_a_file_follows_its_header(
     tmp_path: Path, architecture: str, more: dict[str, str | int], name: str, kind: ModelKind, reason: str
 ) -> None:
     model = describe(FoundModel(name, (gguf(tmp_path / f"{name}.gguf", architecture, **more),)))
@@ -91,7 +91,7 @@ def sized(context: int | None = 32_768, **changes: object) -> ModelFile:
         (8_000_000_000, None, "fits", Availability.READY),
     ],
 )
-def test_whether_a_model_fits_is_said_with_how_much_text(
+def test_the_fit_of_a_model_is_described_with_its_window(
     free: int, context: int | None, words: str, standing: Availability
 ) -> None:
     model = sized(context)
@@ -100,14 +100,14 @@ def test_whether_a_model_fits_is_said_with_how_much_text(
     assert availability_of(model, fit) is standing
 
 
-def test_where_the_header_does_not_tell_nothing_is_said_of_fitting() -> None:
+def test_an_unknown_size_gives_no_fit() -> None:
     model = sized(sizes=None)
     assert memory_fit_of(model, 10**9) is None
     assert memory_fit_text(model, None) == ""
     assert availability_of(model, None) is Availability.READY
 
 
-def test_facts_are_told_in_plain_words() -> None:
+def test_facts_are_described_in_plain_words() -> None:
     model = sized(memory=MemoryKind.RECURRENT, parts=3, place="Ollama")
     assert facts(model) == ["2.0 GB", "Q4_K_M", "4.0 B parameters"]
     assert other_facts(model) == [

@@ -83,7 +83,7 @@ def test_lm_studio_is_followed_to_where_its_pointer_and_its_settings_lead(home: 
 @pytest.mark.parametrize(
     "settings", ["", "{", "[]", '{"downloadsFolder": 3}', '{"downloadsFolder": "a"}', "[" * 100_000]
 )
-def test_settings_of_others_that_say_nothing_sensible_are_passed_over(home: Path, settings: str) -> None:
+def test_invalid_settings_of_other_programs_are_ignored(home: Path, settings: str) -> None:
     (home / ".lmstudio").mkdir()
     (home / ".lmstudio" / "settings.json").write_text(settings)
     (home / ".lmstudio-home-pointer").write_text("\0")
@@ -97,7 +97,7 @@ def test_gpt4all_is_followed_to_its_download_path(home: Path) -> None:
     assert found() == [("tiny", "GPT4All")]
 
 
-def test_models_that_jan_imported_are_found_where_they_lie(home: Path) -> None:
+def test_models_imported_by_jan_are_found(home: Path) -> None:
     imported = gguf(home / "elsewhere" / "some-file.gguf")
     folder = home / ".local/share/Jan/data/llamacpp/models/my-model"
     folder.mkdir(parents=True)
@@ -142,7 +142,7 @@ def test_ollama_as_a_service_is_found_where_systems_keep_it(
 
 
 @pytest.mark.parametrize("digest", ["sha256:../../../etc/passwd", "md5:00", "sha256:", 3])
-def test_a_digest_that_is_none_is_passed_over(home: Path, digest: str) -> None:
+def test_an_invalid_digest_is_ignored(home: Path, digest: str) -> None:
     ollama(home / ".ollama" / "models", "registry.ollama.ai/library/tiny/1b")
     manifest = home / ".ollama/models/manifests/registry.ollama.ai/library/tiny/1b"
     manifest.write_text(json.dumps({"layers": [{"mediaType": "x.image.model", "digest": digest}]}))
@@ -177,6 +177,6 @@ def test_without_a_home_there_is_nothing_and_no_error(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("number", ["00000-of-00000", "00001-of-00000", "00001-of-99999"])
-def test_a_part_of_none_or_of_too_many_is_a_file_like_others(home: Path, number: str) -> None:
+def test_an_impossible_part_number_is_an_ordinary_file_name(home: Path, number: str) -> None:
     gguf(home / "models" / f"tiny-{number}.gguf")
     assert found() == [(f"tiny-{number}", "")]

@@ -77,7 +77,7 @@ def only() -> ModelFile:
     return model
 
 
-def test_no_folder_at_all_is_no_model() -> None:
+def test_without_folders_no_model_is_found() -> None:
     assert find_models() == []
 
 
@@ -93,7 +93,7 @@ def test_no_folder_at_all_is_no_model() -> None:
         ".local/share/gistread/models/tiny.gguf",
     ],
 )
-def test_finds_models_where_programs_keep_them(home: Path, place: str) -> None:
+def test_models_of_other_programs_are_found(home: Path, place: str) -> None:
     path = gguf(home / place)
     model = only()
     assert (model.path, model.name, model.size_bytes) == (path, "tiny", path.stat().st_size)
@@ -121,7 +121,7 @@ def test_follows_the_variables_of_those_programs(
     assert names() == ["tiny"]
 
 
-def test_looks_into_the_folders_it_is_given(home: Path) -> None:
+def test_extra_folders_are_searched(home: Path) -> None:
     path = gguf(home / "mine" / "own.gguf")
     assert [model.path for model in find_models([home / "mine", home / "none"])] == [path]
 
@@ -149,7 +149,7 @@ def test_finds_what_ollama_keeps_by_the_names_that_ollama_uses(
     assert resolve_model("tiny:1b").parent == folder / "blobs"
 
 
-def test_a_file_that_is_reached_in_several_ways_is_one_model(home: Path) -> None:
+def test_links_to_one_file_are_one_model(home: Path) -> None:
     blob = gguf(home / ".cache/huggingface/hub/models--a--b/blobs/0123")
     for snapshot in ("one", "two"):
         link = home / f".cache/huggingface/hub/models--a--b/snapshots/{snapshot}/tiny.gguf"
@@ -162,7 +162,7 @@ def test_a_file_that_is_reached_in_several_ways_is_one_model(home: Path) -> None
     assert only().aliases == ()
 
 
-def test_every_name_of_a_file_means_it(home: Path) -> None:
+def test_every_alias_of_a_file_resolves_to_it(home: Path) -> None:
     folder = home / ".ollama" / "models"
     blob = gguf(folder / "blobs" / "sha256-0a1b")
     layers = [{"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:0a1b"}]
@@ -188,7 +188,7 @@ def test_a_name_without_a_tag_is_the_latest_as_ollama_has_it(home: Path) -> None
     assert resolve_model("tiny").name == "sha256-0b"
 
 
-def test_links_to_nowhere_and_links_in_a_circle_are_passed_over(home: Path) -> None:
+def test_dangling_and_circular_links_are_ignored(home: Path) -> None:
     folder = home / "models"
     folder.mkdir()
     (folder / "gone.gguf").symlink_to(folder / "nothing")
@@ -222,7 +222,7 @@ def test_a_model_that_lacks_a_file_says_so(home: Path, missing: int) -> None:
         resolve_model("big")
 
 
-def test_what_writes_no_text_is_shown_with_the_reason(home: Path) -> None:
+def test_models_that_write_no_text_are_listed_with_the_reason(home: Path) -> None:
     gguf(home / "models" / "eyes.gguf", "clip", vocabulary=0)
     gguf(home / "models" / "mmproj-tiny-F16.gguf")
     gguf(home / "models" / "vectors.gguf", "nomic-bert")
@@ -299,7 +299,7 @@ def test_two_files_of_one_name_are_told_apart_by_their_paths(home: Path) -> None
     ],
     ids=["unknown", "no file", "address", "empty", "nul", "long", "starter", "no home"],
 )
-def test_what_means_no_model_is_an_engine_error_that_says_what_there_is(home: Path, spec: str, said: str) -> None:
+def test_an_unknown_name_is_an_error_that_lists_the_models(home: Path, spec: str, said: str) -> None:
     gguf(home / "models" / "tiny.gguf")
     with pytest.raises(EngineError) as caught:
         resolve_model(spec)
@@ -316,7 +316,7 @@ def test_a_folder_is_no_model_unless_a_model_has_its_name(home: Path, monkeypatc
     assert resolve_model("tiny") == path
 
 
-def test_without_a_name_the_only_model_is_used_and_several_are_a_question(home: Path) -> None:
+def test_the_only_model_is_the_default_and_several_are_an_error(home: Path) -> None:
     with pytest.raises(EngineError, match="install the starter"):
         default_model()
     path = gguf(home / "models" / "tiny.gguf")

@@ -6,7 +6,7 @@ from gistread.engine.protocol import EngineState, Phase
 LOADING, IDLE = EngineState(Phase.LOADING), EngineState(Phase.IDLE)
 
 
-def test_everybody_who_watches_is_told() -> None:
+def test_every_watcher_is_notified() -> None:
     watched, one, other = Observable(), list[EngineState](), list[EngineState]()
     assert watched.state.phase is Phase.STOPPED
     watched.watch(one.append)
@@ -17,7 +17,7 @@ def test_everybody_who_watches_is_told() -> None:
     assert watched.state == IDLE
 
 
-def test_who_no_longer_watches_is_not_told_and_may_say_so_twice() -> None:
+def test_an_unsubscribed_watcher_is_not_notified_and_may_unsubscribe_twice() -> None:
     watched, seen = Observable(), list[EngineState]()
     unwatch = watched.watch(seen.append)
     watched.watch(seen.append)
@@ -27,7 +27,7 @@ def test_who_no_longer_watches_is_not_told_and_may_say_so_twice() -> None:
     assert seen == [IDLE]
 
 
-def test_a_watcher_may_stop_watching_while_it_is_told() -> None:
+def test_a_watcher_may_unsubscribe_during_a_notification() -> None:
     watched, seen = Observable(), list[EngineState]()
 
     def once(state: EngineState) -> None:

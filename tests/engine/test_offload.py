@@ -50,7 +50,7 @@ def brought_back(found: OffloadedPrefix) -> str:
     return "".join(bytes(piece.state[: end - piece.start]).decode() for piece, end in pieces)
 
 
-def test_the_longest_beginning_that_is_parked_is_found() -> None:
+def test_the_longest_offloaded_prefix_is_found() -> None:
     store = Offload()
     for tokens in ("the mule went home", "the mule went over", "the mule", "an inn", "the mule went over a pass"):
         offloaded(tokens, store=store)
@@ -62,7 +62,7 @@ def test_the_longest_beginning_that_is_parked_is_found() -> None:
     assert store.find(as_tokens("no mule")) == OffloadedPrefix((), 0)
 
 
-def test_what_several_begin_with_is_kept_once() -> None:
+def test_a_shared_prefix_is_offloaded_once() -> None:
     store = Offload()
     offloaded("the mule went home", store=store)
     offloaded("the mule went over", store=store)
@@ -71,7 +71,7 @@ def test_what_several_begin_with_is_kept_once() -> None:
     assert store.size == len("the mule went home") + len("over")
 
 
-def test_what_was_not_used_for_longest_is_dropped_and_never_what_others_go_on_from() -> None:
+def test_the_least_recently_used_prefix_is_evicted_but_never_one_that_others_extend() -> None:
     store = Offload(limit_bytes=12)
     for tokens in ("abcd", "abcdef", "xyz"):
         offloaded(tokens, store=store)
@@ -83,7 +83,7 @@ def test_what_was_not_used_for_longest_is_dropped_and_never_what_others_go_on_fr
     assert store.find(as_tokens("t")) == OffloadedPrefix((), 0)
 
 
-def test_what_background_work_left_goes_first_and_is_never_much() -> None:
+def test_prefixes_of_background_work_are_evicted_first_and_limited() -> None:
     store = Offload(limit_bytes=40)
     offloaded("a person's", store=store)
     left = "ABCDEFGHIJKLMNOP"
@@ -95,7 +95,7 @@ def test_what_background_work_left_goes_first_and_is_never_much() -> None:
     assert store.find(as_tokens("a person's")).length == len("a person's")
 
 
-def test_no_more_is_parked_than_a_part_of_the_memory_that_is_free() -> None:
+def test_offloading_uses_only_a_share_of_free_memory() -> None:
     free = 800
     store = Offload(free_bytes=lambda: free)
     offloaded("a" * 100, store=store)
@@ -104,7 +104,7 @@ def test_no_more_is_parked_than_a_part_of_the_memory_that_is_free() -> None:
     assert (store.size, store.find(as_tokens("b")).length) == (0, 0)
 
 
-def test_what_is_held_makes_no_way_for_what_is_to_be_held_and_outlives_what_passes() -> None:
+def test_pinned_prefixes_are_not_evicted_by_new_pins_or_by_other_requests() -> None:
     store = Offload(limit_bytes=100)
     held = [letter * 20 for letter in "abcd"]
     assert all(offloaded(tokens, store=store, rank=EvictionRank.PINNED) for tokens in held)
@@ -118,7 +118,7 @@ def test_what_is_held_makes_no_way_for_what_is_to_be_held_and_outlives_what_pass
     assert not any(store.find(as_tokens(tokens)).length for tokens in held)
 
 
-def test_what_lies_there_already_is_held_without_being_kept_again() -> None:
+def test_an_offloaded_prefix_is_pinned_without_a_second_copy() -> None:
     store = Offload(limit_bytes=100)
     for tokens in ("a" * 60, "b" * 30):
         offloaded(tokens, store=store)
@@ -128,9 +128,7 @@ def test_what_lies_there_already_is_held_without_being_kept_again() -> None:
     assert [store.find(as_tokens(letter * 60)).length for letter in "abc"] == [60, 0, 40]
 
 
-async def test_many_long_prompts_asked_again_are_evaluated_once_though_the_cache_holds_few_of_them(
-    model: TinyModel, start: StartEngine
-) -> None:
+async def test_repeated_long_prompts_beyond_the_cache_are_evaluated_once(model: TinyModel, start: StartEngine) -> None:
     dice, engine = random.Random(1), await start(model.path, options=LoadOptions(context_tokens=WINDOW))
     cells: list[int] = []
     engine.watch(lambda _: cells.append(engine.stats.cells))
@@ -148,7 +146,7 @@ async def test_many_long_prompts_asked_again_are_evaluated_once_though_the_cache
     assert max(cells) <= longest + RESTING
 
 
-async def test_what_is_parked_under_running_requests_and_interrupted_ones_is_right(
+async def test_offloading_during_running_and_interrupted_requests_changes_no_answer(
     model: TinyModel, start: StartEngine
 ) -> None:
     dice, engine = random.Random(2), await start(model.path, options=LoadOptions(context_tokens=WINDOW))

@@ -60,7 +60,7 @@ def test_the_legal_tokens_are_those_that_a_grammar_allows(weights: Weights, opti
 
 
 @pytest.mark.parametrize("options", OPTIONS[:4], ids=lambda options: options[0])
-def test_whatever_the_model_prefers_one_option_is_chosen(
+def test_an_option_is_chosen_whatever_the_model_prefers(
     weights: Weights, options: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source = np.random.default_rng(1)

@@ -43,7 +43,7 @@ async def hold_all(engine: LlamaEngine, parts: list[str]) -> list[Usage]:
     return usages
 
 
-async def test_what_is_held_need_not_be_evaluated_for_the_first_question(
+async def test_a_pinned_prefix_is_reused_by_the_first_question(
     tiny: Path, start: StartEngine, tmp_path: Path, parts: list[str]
 ) -> None:
     fresh = await start(tiny, options=OPTIONS)
@@ -62,9 +62,7 @@ async def test_what_is_held_need_not_be_evaluated_for_the_first_question(
     assert not (tmp_path / "snapshots").exists()
 
 
-async def test_what_is_held_is_not_evaluated_again_for_being_held(
-    tiny: Path, start: StartEngine, parts: list[str]
-) -> None:
+async def test_pinning_an_evaluated_prefix_evaluates_nothing(tiny: Path, start: StartEngine, parts: list[str]) -> None:
     engine = await start(tiny, options=OPTIONS)
     await engine.complete(passing(asked(parts[0], "Who?")), SAMPLING)
     await engine.complete(passing(asked(parts[1], "Who?")), SAMPLING)
@@ -74,7 +72,7 @@ async def test_what_is_held_is_not_evaluated_again_for_being_held(
 
 
 @pytest.mark.parametrize("kind", WRITERS)
-async def test_how_much_can_be_held_is_told_and_nothing_where_a_state_cannot_be_put_aside(
+async def test_the_pin_capacity_is_reported_and_0_for_models_without_rollback(
     kind: str, start: StartEngine, tmp_path: Path, parts: list[str]
 ) -> None:
     engine = await start(WRITERS[kind](tmp_path / "tiny.gguf", 1), options=OPTIONS)
@@ -85,7 +83,7 @@ async def test_how_much_can_be_held_is_told_and_nothing_where_a_state_cannot_be_
         assert await engine.pin(asked(parts[0])) is None
 
 
-async def test_a_process_that_was_lost_holds_nothing(tiny: Path, start: StartEngine, parts: list[str]) -> None:
+async def test_a_restarted_process_has_nothing_pinned(tiny: Path, start: StartEngine, parts: list[str]) -> None:
     engine = await start(tiny, options=OPTIONS)
     await hold_all(engine, parts[:2])
     assert engine.worker_pid is not None
@@ -94,7 +92,7 @@ async def test_a_process_that_was_lost_holds_nothing(tiny: Path, start: StartEng
     assert await engine.pinned([asked(part) for part in parts[:2]]) == [False, False]
 
 
-async def test_stopped_midway_it_goes_on_where_it_was(tiny: Path, start: StartEngine, parts: list[str]) -> None:
+async def test_a_cancelled_pin_resumes_where_it_stopped(tiny: Path, start: StartEngine, parts: list[str]) -> None:
     engine = await start(tiny, options=OPTIONS)
     holding = asyncio.create_task(engine.pin(asked(parts[0])))
 
@@ -114,7 +112,7 @@ async def test_stopped_midway_it_goes_on_where_it_was(tiny: Path, start: StartEn
     assert await engine.pinned([asked(parts[0])]) == [True]
 
 
-async def test_a_persons_question_goes_first(tiny: Path, start: StartEngine, parts: list[str]) -> None:
+async def test_a_question_goes_before_pinning(tiny: Path, start: StartEngine, parts: list[str]) -> None:
     engine = await start(tiny, options=OPTIONS)
     done: list[str] = []
 

@@ -33,7 +33,7 @@ class _Cells:
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_it_holds_what_the_cache_holds(seed: int) -> None:
+def test_the_prefix_tree_mirrors_the_cache(seed: int) -> None:
     dice = random.Random(seed)
     tree, cells = PrefixTree(), _Cells()
     for _ in range(120):
@@ -68,7 +68,7 @@ def test_it_holds_what_the_cache_holds(seed: int) -> None:
         assert length == max((len(cells.tokens(n)) for n in whole), default=0)
 
 
-def test_shared_beginnings_are_counted_once() -> None:
+def test_shared_prefixes_are_counted_once() -> None:
     tree = PrefixTree()
     tree.extend(0, list(range(1000)))
     for sequence in range(1, 9):

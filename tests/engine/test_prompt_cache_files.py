@@ -38,7 +38,7 @@ def files(cache: Path) -> list[Path]:
     return sorted(cache.glob("*.kv*"))
 
 
-async def test_the_first_question_after_a_restart_begins_where_the_last_one_did(tiny: Path, tmp_path: Path) -> None:
+async def test_the_first_question_after_a_restart_reuses_the_prompt_cache(tiny: Path, tmp_path: Path) -> None:
     (fresh,) = await answered(tiny, None, asked("Where is inn 21?"))
     (first,) = await answered(tiny, tmp_path, asked("How many passes?"))
     assert first.usage.reused == 0
@@ -49,7 +49,7 @@ async def test_the_first_question_after_a_restart_begins_where_the_last_one_did(
     assert len(files(tmp_path)) == 1
 
 
-async def test_a_memory_can_be_prepared_before_anybody_asks(tiny: Path, tmp_path: Path) -> None:
+async def test_a_memory_can_be_evaluated_before_the_first_question(tiny: Path, tmp_path: Path) -> None:
     (fresh,) = await answered(tiny, None, asked("Where is inn 21?"))
     await answered(tiny, tmp_path, asked("", MEMORY), prepare=True)
     (first,) = await answered(tiny, tmp_path, asked("Where is inn 21?"))
@@ -87,7 +87,7 @@ def test_a_damaged_file_is_not_read(tmp_path: Path, harm: str) -> None:
     assert not file.exists()
 
 
-async def test_another_models_snapshot_is_never_found(tiny: Path, tmp_path: Path) -> None:
+async def test_prompt_cache_files_of_another_model_are_ignored(tiny: Path, tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     other = write_tiny_gguf(tmp_path / "model" / "other.gguf", seed=2)
     await answered(tiny, tmp_path, asked("Where is inn 21?"))
@@ -98,7 +98,7 @@ async def test_another_models_snapshot_is_never_found(tiny: Path, tmp_path: Path
     assert len(files(tmp_path)) == 2
 
 
-async def test_a_quantised_cache_has_snapshots_of_its_own(tmp_path: Path) -> None:
+async def test_a_quantized_cache_has_its_own_prompt_cache_files(tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     model = write_tiny_gguf(  # quantised numbers come in blocks of 32: larger heads
         tmp_path / "model" / "large-heads.gguf",
@@ -115,12 +115,12 @@ async def test_a_quantised_cache_has_snapshots_of_its_own(tmp_path: Path) -> Non
     assert quantised < 0.6 * plain
 
 
-async def test_nothing_is_kept_without_a_cache_or_for_a_few_words(tiny: Path, tmp_path: Path) -> None:
+async def test_no_prompt_cache_file_without_a_folder_or_for_a_few_words(tiny: Path, tmp_path: Path) -> None:
     await answered(tiny, tmp_path, asked("Where?", "(Page 1)\nThe mule.\n\n"), (Message("user", MEMORY),))
     assert files(tmp_path) == []
 
 
-def test_the_snapshot_used_longest_ago_makes_room(tmp_path: Path) -> None:
+def test_the_least_recently_used_prompt_cache_file_is_removed(tmp_path: Path) -> None:
     snapshots = PromptCacheFiles(tmp_path, "model", limit_bytes=2500)
     state = np.zeros(1000, dtype=np.uint8)
     for number in (1, 2):
@@ -133,12 +133,12 @@ def test_the_snapshot_used_longest_ago_makes_room(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 2
 
 
-def test_a_snapshot_beyond_the_limit_is_not_kept(tmp_path: Path) -> None:
+def test_a_prompt_cache_file_beyond_the_limit_is_not_written(tmp_path: Path) -> None:
     PromptCacheFiles(tmp_path, "model", limit_bytes=500).save([1], np.zeros(1000, dtype=np.uint8))
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_a_folder_that_cannot_be_written_is_no_failure(tiny: Path, tmp_path: Path) -> None:
+async def test_an_unwritable_folder_is_no_failure(tiny: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     (answer,) = await asyncio.wait_for(answered(tiny, tmp_path / "file", asked("Where is inn 21?")), 30)
     assert answer.text

@@ -63,7 +63,7 @@ async def test_a_cache_that_cannot_be_written_is_no_error(tiny: Path, start: Sta
     assert (await start(tiny, cache=file, measure=True)).info.rates is not None
 
 
-async def test_on_a_machine_where_others_have_the_cores_nothing_is_believed_or_kept(
+async def test_measurements_on_a_busy_machine_are_discarded(
     tiny: Path, start: StartEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gistread.engine.llama.measurements.UNDISTURBED_SHARE", 2.0)
@@ -72,7 +72,7 @@ async def test_on_a_machine_where_others_have_the_cores_nothing_is_believed_or_k
     assert not (tmp_path / "measured.json").exists()
 
 
-def test_what_was_kept_is_found_again_for_the_same_model_form_device_and_library(kept: Measurements) -> None:
+def test_measurements_are_stored_by_model_variant_device_and_library(kept: Measurements) -> None:
     kept.store(SUBJECT, FOUND)
     assert kept.of(SUBJECT) == FOUND
     for other in (
@@ -85,7 +85,7 @@ def test_what_was_kept_is_found_again_for_the_same_model_form_device_and_library
         assert kept.of(other) is None
 
 
-def test_a_form_that_cannot_be_used_is_remembered(kept: Measurements) -> None:
+def test_an_unusable_variant_is_remembered(kept: Measurements) -> None:
     kept.store(SUBJECT, Measurement(None, 1))
     assert kept.of(SUBJECT) == Measurement(None, 1)
 
@@ -122,7 +122,7 @@ def test_damaged_and_foreign_files_are_ignored_and_replaced(tmp_path: Path, cont
         (b'"decode"', b'"encode"'),
     ],
 )
-def test_entries_that_cannot_be_true_are_ignored(tmp_path: Path, good: bytes, bad: bytes) -> None:
+def test_impossible_entries_are_ignored(tmp_path: Path, good: bytes, bad: bytes) -> None:
     path = tmp_path / "measured.json"
     Measurements(path).store(SUBJECT, FOUND)
     content = path.read_bytes()

@@ -157,7 +157,7 @@ async def test_with_a_graphics_card_no_copy_is_made_before_the_card_was_tried(
     assert unused.done == ["load original", "make", "load copy"]
 
 
-async def test_a_large_copy_is_made_with_leave_only(
+async def test_a_large_copy_is_made_only_if_allowed(
     header: GgufHeader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(requantized_copy, "UNASKED_BYTES", 1000)
@@ -171,7 +171,7 @@ async def test_a_large_copy_is_made_with_leave_only(
 
 
 @pytest.mark.parametrize("broken", ["make", "load copy", "measure copy"])
-async def test_when_the_copy_does_not_work_the_file_itself_is_used_and_it_is_not_tried_again(
+async def test_a_failed_copy_falls_back_to_the_original_and_is_not_retried(
     header: GgufHeader, tmp_path: Path, broken: str
 ) -> None:
     fake = Fake()
@@ -198,9 +198,7 @@ async def test_a_damaged_copy_is_made_again(
     assert fake.done == ["make", "load copy"]
 
 
-async def test_a_model_that_the_measurement_is_too_much_for_can_still_be_used(
-    header: GgufHeader, tmp_path: Path
-) -> None:
+async def test_a_model_that_fails_the_measurement_can_still_be_used(header: GgufHeader, tmp_path: Path) -> None:
     fake = Fake()
     fake.broken.add("measure original")
     chosen = await load_fastest(fake.steps, header, tmp_path, "ask", measure=True)
@@ -209,9 +207,7 @@ async def test_a_model_that_the_measurement_is_too_much_for_can_still_be_used(
 
 
 @pytest.mark.parametrize("disturbed", [False, True])
-async def test_what_was_measured_while_other_programs_were_at_work_decides_nothing(
-    header: GgufHeader, tmp_path: Path, disturbed: bool
-) -> None:
+async def test_disturbed_measurements_decide_nothing(header: GgufHeader, tmp_path: Path, disturbed: bool) -> None:
     nothing = Measurement(None, 4)
     fake = Fake(original=SLOW if disturbed else nothing, copy=nothing if disturbed else QUICK)
     chosen = await load_fastest(fake.steps, header, tmp_path, "ask", measure=True)
@@ -227,7 +223,7 @@ async def test_a_model_that_cannot_be_loaded_is_an_error(header: GgufHeader, tmp
         await load_fastest(fake.steps, header, tmp_path, "ask")
 
 
-def test_what_counts_is_the_time_that_reading_a_book_takes() -> None:
+def test_variants_are_compared_by_the_time_to_read_a_book() -> None:
     slow_decode = Measurement(Rates(300.0, ((1, 10.0),)), 1)
     assert faster_variant(SLOW, QUICK)
     assert not faster_variant(SLOW, slow_decode)
@@ -235,7 +231,7 @@ def test_what_counts_is_the_time_that_reading_a_book_takes() -> None:
 
 
 @pytest.mark.parametrize("form", ["F16", "BF16", "Q8_0", "Q4_0", "Q4_K"])
-def test_forms_with_fast_kernels_need_no_copy(header: GgufHeader, form: str) -> None:
+def test_types_with_fast_kernels_need_no_copy(header: GgufHeader, form: str) -> None:
     assert may_pay(replace(header, layer_type="Q4_1"))
     assert not may_pay(replace(header, layer_type=form))
 
@@ -262,7 +258,7 @@ async def test_llama_cpp_makes_a_copy_that_loads(header: GgufHeader, start: Star
     assert (await start(made)).info.weights == "Q8_0"
 
 
-async def test_room_is_made_by_removing_what_was_not_used_for_longest_and_what_was_never_finished(
+async def test_the_least_recently_used_and_partial_copies_are_removed_for_space(
     header: GgufHeader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for age, name in enumerate(("newest", "middle", "oldest")):
@@ -293,7 +289,7 @@ async def test_cancelling_leaves_nothing_behind(starter: Path, tmp_path: Path) -
     assert not [p for p in psutil.Process().children() if "converting" in " ".join(p.cmdline())]
 
 
-def test_when_whoever_waits_is_gone_nothing_is_left_behind(starter: Path, tmp_path: Path) -> None:
+def test_a_converter_without_its_parent_leaves_nothing_behind(starter: Path, tmp_path: Path) -> None:
     command = [
         sys.executable,
         "-m",
@@ -312,7 +308,7 @@ def test_when_whoever_waits_is_gone_nothing_is_left_behind(starter: Path, tmp_pa
     assert names(tmp_path) == []
 
 
-async def test_the_engine_stays_the_same_model_whatever_form_is_used(
+async def test_the_fingerprint_is_the_same_for_every_variant(
     tiny: Path, header: GgufHeader, start: StartEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gistread.engine.llama.measurements.UNDISTURBED_SHARE", 0.0)

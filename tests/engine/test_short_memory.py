@@ -74,7 +74,7 @@ def limit(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.mark.slow
-async def test_room_for_others_goes_first_and_is_not_worth_a_word(
+async def test_extra_windows_are_given_up_first_without_a_notice(
     deep: Path, whole: int, limit: Any, start: StartEngine
 ) -> None:
     limit(whole - 80)
@@ -88,7 +88,9 @@ async def test_room_for_others_goes_first_and_is_not_worth_a_word(
     )
 
 
-async def test_then_numbers_grow_smaller_and_it_is_said(deep: Path, whole: int, limit: Any, start: StartEngine) -> None:
+async def test_the_cache_is_quantized_next_with_a_notice(
+    deep: Path, whole: int, limit: Any, start: StartEngine
+) -> None:
     limit(whole - WINDOW_MIB - 60)
     engine = await start(deep)
     assert engine.info.placement
@@ -99,7 +101,7 @@ async def test_then_numbers_grow_smaller_and_it_is_said(deep: Path, whole: int, 
 
 
 @pytest.mark.slow
-async def test_then_the_window_does(deep: Path, whole: int, limit: Any, start: StartEngine) -> None:
+async def test_the_window_is_halved_last(deep: Path, whole: int, limit: Any, start: StartEngine) -> None:
     limit(whole - 2 * WINDOW_MIB + 70)
     info = (await start(deep)).info
     assert info.placement
@@ -108,7 +110,7 @@ async def test_then_the_window_does(deep: Path, whole: int, limit: Any, start: S
 
 
 @pytest.mark.slow
-async def test_where_nothing_is_left_to_give_up_it_is_an_error(
+async def test_too_little_memory_for_any_layout_is_an_error(
     deep: Path, whole: int, limit: Any, start: StartEngine
 ) -> None:
     limit(whole - 2 * WINDOW_MIB - 60)
@@ -117,18 +119,14 @@ async def test_where_nothing_is_left_to_give_up_it_is_an_error(
 
 
 @pytest.mark.slow
-async def test_a_window_that_was_asked_for_is_not_made_smaller(
-    deep: Path, whole: int, limit: Any, start: StartEngine
-) -> None:
+async def test_a_configured_window_is_not_reduced(deep: Path, whole: int, limit: Any, start: StartEngine) -> None:
     limit(whole - 2 * WINDOW_MIB + 70)
     with pytest.raises(EngineError, match="memory"):
         await start(deep, options=LoadOptions(context_tokens=8192))
 
 
 @pytest.mark.slow
-async def test_each_thing_given_up_is_told_while_it_is_loaded(
-    deep: Path, whole: int, limit: Any, tmp_path: Path
-) -> None:
+async def test_each_reduction_is_reported_during_the_load(deep: Path, whole: int, limit: Any, tmp_path: Path) -> None:
     limit(whole - 2 * WINDOW_MIB + 70)
     engine = LlamaEngine(deep, log=tmp_path / "worker.log")
     notices: list[str] = []
@@ -147,7 +145,7 @@ async def test_each_thing_given_up_is_told_while_it_is_loaded(
         await engine.close()
 
 
-async def test_a_process_that_the_system_ends_is_begun_again_with_less(deep: Path) -> None:
+async def test_a_worker_killed_while_loading_restarts_with_a_smaller_layout(deep: Path) -> None:
     engine = LlamaEngine(deep)
     killed: list[int] = []
 

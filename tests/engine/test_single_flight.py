@@ -43,7 +43,7 @@ async def steps() -> None:
         await asyncio.sleep(0)
 
 
-async def test_it_is_started_once_for_all_who_wait() -> None:
+async def test_concurrent_callers_share_one_start() -> None:
     slow = Slow()
     callers = [slow.waiting() for _ in range(3)]
     await steps()
@@ -53,7 +53,7 @@ async def test_it_is_started_once_for_all_who_wait() -> None:
     assert not slow.start.under_way
 
 
-async def test_the_only_one_who_waits_ends_it_and_it_can_be_started_again() -> None:
+async def test_cancelling_the_only_caller_cancels_the_start_and_it_can_be_repeated() -> None:
     slow = Slow()
     caller = slow.waiting()
     await steps()
@@ -67,7 +67,7 @@ async def test_the_only_one_who_waits_ends_it_and_it_can_be_started_again() -> N
 
 
 @pytest.mark.parametrize("who", [0, 1])
-async def test_when_one_of_two_gives_up_it_goes_on_for_the_other(who: int) -> None:
+async def test_cancelling_one_of_two_callers_keeps_the_start(who: int) -> None:
     slow = Slow()
     callers = [slow.waiting(), slow.waiting()]
     await steps()
@@ -79,7 +79,7 @@ async def test_when_one_of_two_gives_up_it_goes_on_for_the_other(who: int) -> No
     assert slow.cancelled == 0
 
 
-async def test_when_all_give_up_it_ends() -> None:
+async def test_cancelling_all_callers_cancels_the_start() -> None:
     slow = Slow()
     callers = [slow.waiting() for _ in range(3)]
     await steps()
@@ -90,7 +90,7 @@ async def test_when_all_give_up_it_ends() -> None:
     assert slow.cancelled == 1
 
 
-async def test_who_comes_while_a_start_is_being_ended_gets_one_of_their_own() -> None:
+async def test_a_caller_during_a_cancellation_gets_a_new_start() -> None:
     slow = Slow()
     slow.gone.clear()
     first = slow.waiting()
@@ -106,7 +106,7 @@ async def test_who_comes_while_a_start_is_being_ended_gets_one_of_their_own() ->
     assert first.cancelled()
 
 
-async def test_a_failure_is_told_to_all_who_wait_and_the_next_tries_again() -> None:
+async def test_a_failure_reaches_all_callers_and_the_next_caller_retries() -> None:
     slow = Slow()
     slow.error = EngineError("It is broken.")
     callers = [slow.waiting(), slow.waiting()]
@@ -118,7 +118,7 @@ async def test_a_failure_is_told_to_all_who_wait_and_the_next_tries_again() -> N
     assert await slow.start.wait() == "start 2"
 
 
-async def test_what_was_begun_for_nobody_goes_on_whoever_gives_up() -> None:
+async def test_a_start_without_callers_is_not_cancelled_by_callers() -> None:
     slow = Slow()
     slow.start.begin()
     caller = slow.waiting()
@@ -130,7 +130,7 @@ async def test_what_was_begun_for_nobody_goes_on_whoever_gives_up() -> None:
     assert await slow.start.wait() == "start 1"
 
 
-async def test_closing_ends_it_and_tells_those_who_wait() -> None:
+async def test_closing_cancels_the_start_and_fails_its_callers() -> None:
     slow = Slow()
     caller = slow.waiting()
     await steps()

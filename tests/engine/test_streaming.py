@@ -14,7 +14,7 @@ def fed(pieces: list[bytes], *stop: str) -> tuple[str, TextStream]:
 
 
 @given(st.text(), st.integers(1, 5))
-def test_every_cut_of_the_bytes_gives_the_same_text(text: str, size: int) -> None:
+def test_text_does_not_depend_on_how_bytes_are_split(text: str, size: int) -> None:
     if "think>" in text:
         return
     data = text.encode()
@@ -33,18 +33,18 @@ def test_nothing_is_shown_past_a_stop_string_even_when_it_comes_in_pieces() -> N
     assert stream.stopped
 
 
-def test_what_only_looks_like_a_stop_string_is_shown_in_the_end() -> None:
+def test_the_beginning_of_a_stop_string_is_passed_on_at_the_end() -> None:
     assert fed([b"One.\n"], "\n\n")[0] == "One.\n"
 
 
-def test_thoughts_are_left_out() -> None:
+def test_reasoning_is_dropped() -> None:
     assert fed([b"<thi", b"nk>well, let me", b" see</th", b"ink>\n\nYes", b"."])[0] == "Yes."
 
 
-def test_a_thought_that_never_ends_is_no_answer() -> None:
+def test_unfinished_reasoning_is_no_answer() -> None:
     assert fed([b"<think>well, let me see"])[0] == ""
 
 
-def test_the_beginning_of_a_mark_that_is_none_is_shown() -> None:
+def test_the_beginning_of_a_reasoning_tag_is_passed_on_at_the_end() -> None:
     assert fed([b"<thin", b" ice>"])[0] == "<thin ice>"
     assert fed([b"<thi"])[0] == "<thi"

@@ -57,7 +57,7 @@ async def test_a_killed_worker_is_started_again_and_the_question_asked_again(tin
     assert events[-1].text == undisturbed.text
 
 
-async def test_a_stopped_worker_is_told_and_goes_on_when_it_is_continued(
+async def test_a_suspended_worker_is_reported_and_resumes_after_a_signal(
     tiny: Path, start: StartEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gistread.engine.llama.worker_process._OBSERVE_EVERY_S", 0.05)
@@ -74,7 +74,9 @@ async def test_a_stopped_worker_is_told_and_goes_on_when_it_is_continued(
     assert (await asking).usage.generated == 3
 
 
-async def test_a_request_that_loses_two_workers_fails_and_the_engine_lives(tiny: Path, start: StartEngine) -> None:
+async def test_a_request_that_crashes_two_workers_fails_and_the_engine_stays_usable(
+    tiny: Path, start: StartEngine
+) -> None:
     engine = await start(tiny)
 
     async def ask_and_kill() -> None:
@@ -95,7 +97,7 @@ async def test_an_idle_worker_that_dies_is_replaced(tiny: Path, start: StartEngi
     assert (await engine.complete(asked("abc"), Sampling(max_tokens=3))).usage.generated == 3
 
 
-async def test_a_model_that_is_gone_when_its_worker_died_is_an_error(
+async def test_a_model_file_deleted_before_a_restart_is_an_error(
     tiny: Path, start: StartEngine, tmp_path: Path
 ) -> None:
     path = Path(shutil.copy(tiny, tmp_path / "gone.gguf"))
@@ -144,7 +146,7 @@ asyncio.run(main())
     worker.wait(timeout=5)
 
 
-async def test_a_load_that_two_wait_for_goes_on_when_one_gives_up(tiny: Path, start: StartEngine) -> None:
+async def test_a_load_with_two_callers_survives_one_cancellation(tiny: Path, start: StartEngine) -> None:
     engine = LlamaEngine(tiny)
     loading = asyncio.Event()
     engine.watch(lambda state: loading.set() if engine.worker_pid else None)
@@ -159,9 +161,7 @@ async def test_a_load_that_two_wait_for_goes_on_when_one_gives_up(tiny: Path, st
     await engine.close()
 
 
-async def test_a_question_that_is_given_up_while_a_worker_is_started_again_takes_none_with_it(
-    tiny: Path, start: StartEngine
-) -> None:
+async def test_cancelling_a_request_during_a_restart_cancels_no_other(tiny: Path, start: StartEngine) -> None:
     engine = await start(tiny)
     lost = asyncio.Event()
     engine.watch(lambda state: lost.set() if state.phase is Phase.LOADING else None)
@@ -176,7 +176,7 @@ async def test_a_question_that_is_given_up_while_a_worker_is_started_again_takes
     assert (await asyncio.wait_for(running, 30)).usage.generated == 300
 
 
-async def test_closing_while_it_loads_is_told_to_whoever_waits(tiny: Path) -> None:
+async def test_closing_during_a_load_fails_the_waiting_callers(tiny: Path) -> None:
     engine = LlamaEngine(tiny)
     waiting = asyncio.create_task(engine.complete(asked("abc")))
     await asyncio.sleep(0)

@@ -28,7 +28,7 @@ def test_a_model_without_a_template_gets_plain_text() -> None:
     assert rendered("") == "Be brief.\n\nWhy?\n\nAnswer:"
 
 
-def test_a_template_that_knows_no_system_message_gets_it_with_the_question() -> None:
+def test_a_template_without_system_messages_gets_them_with_the_question() -> None:
     source = "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}" + _SIMPLE
     assert rendered(source) == "[user]Be brief.\n\nWhy?[go]"
 
@@ -64,21 +64,21 @@ def test_a_model_that_thinks_unasked_begins_with_an_empty_thought() -> None:
     ],
     ids=["syntax", "arithmetic", "index", "filter", "empty", "without what is said"],
 )
-def test_a_template_that_is_of_no_use_is_an_error_before_anything_is_asked(source: str) -> None:
+def test_a_useless_template_is_an_error_at_load(source: str) -> None:
     with pytest.raises(TemplateError):
         ChatTemplate(source, bos="<s>", eos="</s>")
 
 
-def test_marks_of_what_was_trained_on_are_passed_over() -> None:
+def test_generation_blocks_in_a_template_are_ignored() -> None:
     source = "{% for m in messages %}{% generation %}[{{ m.content }}]{% endgeneration %}{% endfor %}"
     assert rendered(source) == "[Be brief.][Why?]"
 
 
-def test_a_template_of_spaces_is_none() -> None:
+def test_a_blank_template_counts_as_none() -> None:
     assert rendered(" \n") == rendered("")
 
 
-def test_a_template_reaches_nothing_of_the_machine() -> None:
+def test_a_template_runs_in_a_sandbox() -> None:
     with pytest.raises(TemplateError):
         rendered("{{ messages.__class__.__mro__[1].__subclasses__() }}")
 
@@ -95,7 +95,7 @@ def test_a_template_reaches_nothing_of_the_machine() -> None:
         "{{ 'x' | center(999999999) }}",
     ],
 )
-def test_a_template_that_takes_too_much_time_or_room_is_refused(greedy: str) -> None:
+def test_a_template_that_takes_too_much_time_or_memory_is_refused(greedy: str) -> None:
     with pytest.raises(TemplateError):
         rendered(greedy + _SIMPLE)
 

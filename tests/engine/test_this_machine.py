@@ -16,7 +16,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, maker: str, *gpus: Gpu) -> None:
     monkeypatch.setattr(recommendation, "ask_library", lambda: Library("0.3.36", (), ("CPU", "CUDA"), gpus))
 
 
-def test_without_a_card_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_gpu_the_library_is_not_queried(monkeypatch: pytest.MonkeyPatch) -> None:
     machine(monkeypatch, "")
     monkeypatch.setattr(recommendation, "ask_library", lambda: pytest.fail("asked"))
     assert recommendation.free_for_models() == 8 * GB
@@ -33,7 +33,7 @@ def test_memory_that_a_card_shares_counts_once(monkeypatch: pytest.MonkeyPatch, 
     assert recommendation.free_for_models() == 8 * GB
 
 
-def test_a_card_that_llama_cpp_cannot_use_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gpu_that_llama_cpp_cannot_use_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     machine(monkeypatch, "NVIDIA")
     assert recommendation.free_for_models() == 8 * GB
 

@@ -52,17 +52,17 @@ def assert_same(both: Both, text: str) -> None:
 @example(text=" " * 9000 + "x" + "\n" * 9000 + "7")
 @example(text="I'm SURE WE'LL go'D, 'tis she's 'Re 's")
 @example(text="1234567 12 345 ½²Ⅷ٣१ 1,000,000")
-def test_texts_of_what_rules_differ_on(both: Both, text: str) -> None:
+def test_texts_on_which_the_rules_differ_are_counted_alike(both: Both, text: str) -> None:
     assert_same(both, text)
 
 
 @MANY
 @given(text=st.text())
-def test_any_text_at_all(both: Both, text: str) -> None:
+def test_any_text_is_counted_alike(both: Both, text: str) -> None:
     assert_same(both, text)
 
 
-def test_the_samples_agree_that_are_compared_before_a_counter_is_trusted(both: Both) -> None:
+def test_the_verification_samples_are_counted_alike(both: Both) -> None:
     for sample in both[0].samples():
         assert_same(both, sample)
 
@@ -73,7 +73,7 @@ def test_added_tokens_are_found_in_a_text_and_control_tokens_are_text(both: Both
 
 
 @pytest.mark.slow
-def test_every_character_is_of_the_class_that_llama_cpp_has_it_in(both: Both) -> None:
+def test_every_character_has_the_class_that_llama_cpp_gives_it(both: Both) -> None:
     characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code <= 0xDFFF]
     for at in range(0, len(characters), 1024):
         forms = (f"a{c}a1{c}1!{c}! {c} {c}a\n{c}\na {c}1 {c}!'{c}s" for c in characters[at : at + 1024])
@@ -82,7 +82,7 @@ def test_every_character_is_of_the_class_that_llama_cpp_has_it_in(both: Both) ->
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("pre", [pre for pre in SUPPORTED if pre != "llama-bpe"])
-def test_pairs_that_can_never_come_about_are_not_merged(pre: str, seed: int, tmp_path: Path) -> None:
+def test_unreachable_merges_are_ignored(pre: str, seed: int, tmp_path: Path) -> None:
     source = random.Random(seed)
     both = opened(
         write_vocabulary(tmp_path / "strange.gguf", pre, trained(seed, 200, skipped=0.3), more={"zqj": NORMAL})
@@ -119,29 +119,29 @@ def test_a_word_that_is_a_token_is_that_token_by_the_rule_that_says_so(tmp_path:
         ("gpt-2", ["a b c"], {}, "no pair"),
     ],
 )
-def test_what_may_differ_is_not_claimed(
+def test_texts_that_may_differ_are_left_to_llama_cpp(
     pre: str, merges: list[str], more: dict[str, int], why: str, tmp_path: Path
 ) -> None:
     path = write_vocabulary(tmp_path / "other.gguf", pre, merges, more=more)
     assert counter_of(read_vocabulary(path)) is None, why
 
 
-def test_a_merge_to_no_token_is_not_claimed(tmp_path: Path) -> None:
+def test_a_merge_without_a_token_is_left_to_llama_cpp(tmp_path: Path) -> None:
     path = write_vocabulary(tmp_path / "other.gguf", "gpt-2", ["a b", "c d"], lacking=["cd"])
     assert counter_of(read_vocabulary(path)) is None
 
 
-def test_white_space_without_end_is_left_to_llama_cpp(both: Both) -> None:
+def test_very_long_white_space_is_left_to_llama_cpp(both: Both) -> None:
     for gap in (" " * 2_000_000, "\n " * 700_000):
         assert both[0].count("begin" + gap + "end") is None
 
 
-def test_long_words_are_no_trouble(both: Both) -> None:
+def test_long_words_are_counted_in_time(both: Both) -> None:
     for piece in ("a", "7", "!", "é", "中"):
         assert (both[0].count(piece * 300_000) or 0) > 0
 
 
-def test_nothing_of_what_tiktoken_would_fetch_is_touched(tmp_path: Path) -> None:
+def test_tiktoken_downloads_nothing(tmp_path: Path) -> None:
     path = write_vocabulary(tmp_path / "kind.gguf", "qwen2", trained(1, 50))
     program = f"""
 import asyncio, socket, sys
@@ -161,7 +161,7 @@ assert "llama_cpp" not in sys.modules
 
 
 @needs_books
-def test_a_book_in_the_vocabulary_of_the_starter(starter: Path) -> None:
+def test_a_book_is_counted_alike_in_the_starters_vocabulary(starter: Path) -> None:
     both = opened(starter)
     for name in ("Time-Machine", "Amontillado"):
         assert_same(both, text_book(name).read_text(encoding="utf-8"))

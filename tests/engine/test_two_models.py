@@ -14,9 +14,7 @@ __all__ = ["home"]
 
 
 @pytest.mark.parametrize("kv_cache", get_args(KvCache))
-def test_a_model_has_room_where_the_memory_is_free(
-    home: Path, monkeypatch: pytest.MonkeyPatch, kv_cache: KvCache
-) -> None:
+def test_a_model_fits_if_memory_is_free(home: Path, monkeypatch: pytest.MonkeyPatch, kv_cache: KvCache) -> None:
     model = str(gguf(home / "models" / "one.gguf"))
     config = Config(kv_cache=kv_cache)
     monkeypatch.setattr(model_source, "available_bytes", lambda: 2**40)
@@ -26,12 +24,12 @@ def test_a_model_has_room_where_the_memory_is_free(
 
 
 @pytest.mark.parametrize("elsewhere", ["http://127.0.0.1:8080/v1#one", "nothing"])
-def test_what_is_not_a_file_here_needs_no_room(home: Path, monkeypatch: pytest.MonkeyPatch, elsewhere: str) -> None:
+def test_anything_but_a_local_file_needs_no_memory(home: Path, monkeypatch: pytest.MonkeyPatch, elsewhere: str) -> None:
     monkeypatch.setattr(model_source, "available_bytes", lambda: 0)
     assert fits_in_memory(elsewhere, Config())
 
 
-def test_names_of_one_model_mean_one(home: Path) -> None:
+def test_two_names_of_one_model_are_the_same_model(home: Path) -> None:
     one = gguf(home / "models" / "one.gguf")
     gguf(home / "models" / "two.gguf", weights=128)
     assert same_model("one", str(one))

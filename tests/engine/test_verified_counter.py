@@ -40,7 +40,7 @@ async def test_a_text_is_counted_without_the_model_being_loaded(tiny: Path, coun
         await engine.close()
 
 
-async def test_a_vocabulary_that_is_not_claimed_is_counted_by_the_model(tmp_path: Path) -> None:
+async def test_an_unsupported_vocabulary_is_counted_by_the_model(tmp_path: Path) -> None:
     path = write_tiny_gguf(tmp_path / "other.gguf", tokenizer__ggml__pre="falcon")
     engine = LlamaEngine(path)
     try:
@@ -50,7 +50,7 @@ async def test_a_vocabulary_that_is_not_claimed_is_counted_by_the_model(tmp_path
         await engine.close()
 
 
-async def test_once_llama_cpp_has_agreed_the_worker_is_not_asked_any_more(
+async def test_after_verification_the_worker_is_not_asked(
     tiny: Path, start: Callable[..., Awaitable[LlamaEngine]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = await start(tiny)
@@ -65,7 +65,7 @@ async def test_once_llama_cpp_has_agreed_the_worker_is_not_asked_any_more(
     assert await engine.count(TEXT * 500) > 400 * by_worker
 
 
-async def test_nobody_waits_for_the_comparison(tiny: Path, counter: TokenCounter) -> None:
+async def test_counting_does_not_wait_for_the_verification(tiny: Path, counter: TokenCounter) -> None:
     let_go = asyncio.Event()
 
     async def slow(texts: Sequence[str]) -> list[list[int]]:
@@ -80,7 +80,7 @@ async def test_nobody_waits_for_the_comparison(tiny: Path, counter: TokenCounter
     await counting.close()
 
 
-async def test_where_llama_cpp_differs_in_one_token_it_counts(tiny: Path, counter: TokenCounter) -> None:
+async def test_llama_cpp_counts_if_one_token_differs(tiny: Path, counter: TokenCounter) -> None:
     async def differs(texts: Sequence[str]) -> list[list[int]]:
         return [[*(counter.tokens(text) or [])[:-1], 7] for text in texts]
 
@@ -89,7 +89,7 @@ async def test_where_llama_cpp_differs_in_one_token_it_counts(tiny: Path, counte
     await counting.close()
 
 
-async def test_where_llama_cpp_fails_nothing_is_trusted_and_nothing_raised(tiny: Path) -> None:
+async def test_a_failed_verification_falls_back_without_an_error(tiny: Path) -> None:
     async def fails(texts: Sequence[str]) -> list[list[int]]:
         raise EngineError("The model's process ended.")
 

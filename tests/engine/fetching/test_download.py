@@ -22,28 +22,28 @@ from tests.engine.fetching.server import (
 )
 
 
-def test_a_file_is_fetched_in_one_piece_and_told_of(downloads: Downloads, gguf: bytes) -> None:
+def test_a_file_is_fetched_with_progress_reports(downloads: Downloads, gguf: bytes) -> None:
     assert downloads.run(sha256=sha256(gguf), checksum_source="catalogue") == gguf
     assert downloads.sent == [(0, len(gguf))]
     assert downloads.told[-1].done_bytes == downloads.told[-1].total_bytes == len(gguf)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.00001, 0.3, 0.7, 0.99999])
-def test_a_connection_that_is_cut_is_taken_up_at_that_byte(downloads: Downloads, gguf: bytes, share: float) -> None:
+def test_a_dropped_connection_resumes_at_the_same_byte(downloads: Downloads, gguf: bytes, share: float) -> None:
     at = round(len(gguf) * share)
     downloads.server.faults = [cut_after(at), cut_after(10)]
     assert downloads.run() == gguf
     assert sum(count for _, count in downloads.sent) == len(gguf)
 
 
-def test_cut_at_every_one_of_the_first_bytes(downloads: Downloads, gguf: bytes) -> None:
+def test_a_connection_dropped_at_any_of_the_first_bytes_resumes(downloads: Downloads, gguf: bytes) -> None:
     downloads.server.faults = [cut_after(1)] * 40
     assert downloads.run() == gguf
     assert sum(count for _, count in downloads.sent) == len(gguf)
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_server_that_fails_in_every_way_one_after_the_other(downloads: Downloads, gguf: bytes, seed: int) -> None:
+def test_a_download_survives_every_kind_of_failure_in_turn(downloads: Downloads, gguf: bytes, seed: int) -> None:
     source = random.Random(seed)
     downloads.network = replace(downloads.network, attempts=30, pause_s=0.0001)
 
@@ -61,14 +61,14 @@ def test_a_server_that_fails_in_every_way_one_after_the_other(downloads: Downloa
     assert downloads.run(sha256=sha256(gguf), checksum_source="catalogue") == gguf
 
 
-def test_silence_ends_an_attempt_and_the_next_goes_on(downloads: Downloads, gguf: bytes) -> None:
+def test_a_stalled_attempt_times_out_and_the_next_resumes(downloads: Downloads, gguf: bytes) -> None:
     downloads.server.faults = [stall_after(50_000)]
     assert downloads.run() == gguf
     assert [first for first, _ in downloads.sent] == [0, 50_000]
     assert "no data" in downloads.notices
 
 
-def test_a_server_that_brings_nothing_is_given_up_and_what_is_here_kept(downloads: Downloads, gguf: bytes) -> None:
+def test_attempts_without_progress_end_and_keep_the_partial_file(downloads: Downloads, gguf: bytes) -> None:
     downloads.server.faults = [cut_after(70_000), *[cut_after(0)] * 20]
     with pytest.raises(FetchError, match="resumes where it stopped"):
         downloads.run()
@@ -78,7 +78,7 @@ def test_a_server_that_brings_nothing_is_given_up_and_what_is_here_kept(download
     assert [first for first, _ in downloads.sent] == [0, 70_000]
 
 
-def test_where_there_is_no_server_at_all_it_is_said_soon(downloads: Downloads) -> None:
+def test_a_missing_server_fails_after_a_few_attempts(downloads: Downloads) -> None:
     downloads.server.close()
     downloads.network = replace(downloads.network, attempts=1000)
     with pytest.raises(FetchError, match="cannot connect to"):
@@ -86,14 +86,14 @@ def test_where_there_is_no_server_at_all_it_is_said_soon(downloads: Downloads) -
     assert [progress.step for progress in downloads.told].count(DownloadStep.WAITING) <= 3
 
 
-def test_a_server_without_ranges_begins_anew_and_that_is_said(downloads: Downloads, gguf: bytes) -> None:
+def test_a_server_without_ranges_starts_over_with_a_notice(downloads: Downloads, gguf: bytes) -> None:
     downloads.server.faults = [cut_after(50_000)]
     downloads.server.always = without_ranges
     assert downloads.run() == gguf
     assert "starting over" in downloads.notices
 
 
-def test_a_server_without_ranges_that_always_breaks_off_is_given_up(downloads: Downloads, gguf: bytes) -> None:
+def test_a_server_without_ranges_that_always_disconnects_fails(downloads: Downloads, gguf: bytes) -> None:
     def broken(handler: object) -> bool:
         handler.start(200, 0, len(gguf))  # type: ignore[attr-defined]
         handler.send(gguf[:90_000])  # type: ignore[attr-defined]
@@ -106,18 +106,18 @@ def test_a_server_without_ranges_that_always_breaks_off_is_given_up(downloads: D
     assert len(downloads.sent) < 12
 
 
-def test_a_length_that_is_too_large_is_found_out(downloads: Downloads, gguf: bytes) -> None:
+def test_a_content_length_that_is_too_large_is_detected(downloads: Downloads, gguf: bytes) -> None:
     downloads.server.faults = [claims_length(len(gguf) + 1000)]
     assert downloads.run() == gguf
     assert sum(count for _, count in downloads.sent) == len(gguf)
 
 
-def test_a_length_that_is_too_small_is_made_good_where_the_size_is_known(downloads: Downloads, gguf: bytes) -> None:
+def test_a_content_length_that_is_too_small_is_corrected_by_the_known_size(downloads: Downloads, gguf: bytes) -> None:
     downloads.server.faults = [claims_length(len(gguf) - 1000)]
     assert downloads.run(size_bytes=len(gguf), sha256=sha256(gguf)) == gguf
 
 
-def test_a_length_that_is_too_small_is_no_whole_model_where_it_is_not(downloads: Downloads, gguf: bytes) -> None:
+def test_a_content_length_that_is_too_small_leaves_an_incomplete_model(downloads: Downloads, gguf: bytes) -> None:
     downloads.server.faults = [claims_length(len(gguf) - 1000)]
     with pytest.raises(FetchError, match="1,000 bytes are missing"):
         downloads.run()
@@ -170,7 +170,7 @@ def test_a_chain_of_redirects_ends(downloads: Downloads) -> None:
         (status(503, Retry_After="86400"), "retry in 1440 minutes"),
     ],
 )
-def test_refusals_are_told_and_not_repeated(downloads: Downloads, fault: Fault, said: str) -> None:
+def test_refused_requests_are_reported_and_not_retried(downloads: Downloads, fault: Fault, said: str) -> None:
     downloads.server.always = fault
     with pytest.raises(FetchError, match=said):
         downloads.run()
@@ -178,7 +178,7 @@ def test_refusals_are_told_and_not_repeated(downloads: Downloads, fault: Fault, 
 
 
 @pytest.mark.parametrize("code", [429, 500, 502, 503, 504])
-def test_a_busy_server_is_asked_again(downloads: Downloads, gguf: bytes, code: int) -> None:
+def test_a_busy_server_is_retried(downloads: Downloads, gguf: bytes, code: int) -> None:
     downloads.server.faults = [status(code), cut_after(5000), status(code, Retry_After="0")]
     assert downloads.run() == gguf
     assert "busy" in downloads.notices
@@ -197,7 +197,7 @@ def test_416_for_a_whole_file_completes_it(downloads: Downloads, gguf: bytes) ->
 
 
 @pytest.mark.parametrize("error", [-1000, 1000])
-def test_a_size_that_somebody_wrote_down_wrongly(downloads: Downloads, gguf: bytes, error: int) -> None:
+def test_a_wrong_size_in_the_catalogue_is_corrected(downloads: Downloads, gguf: bytes, error: int) -> None:
     """Too large: the server knows better. Too small: what is here is no whole model."""
     if error > 0:
         assert downloads.run(size_bytes=len(gguf) + error) == gguf
@@ -207,7 +207,7 @@ def test_a_size_that_somebody_wrote_down_wrongly(downloads: Downloads, gguf: byt
             downloads.run(size_bytes=len(gguf) + error)
 
 
-def test_416_for_a_shorter_file_begins_anew(downloads: Downloads, gguf: bytes) -> None:
+def test_416_for_a_shorter_file_starts_over(downloads: Downloads, gguf: bytes) -> None:
     downloads.server.faults = [cut_after(80_000), status(416)]
     assert downloads.run() == gguf
     assert downloads.sent[-1] == (0, len(gguf))

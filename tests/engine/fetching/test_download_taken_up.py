@@ -20,7 +20,7 @@ from tests.engine.fetching.server import (
 from tests.tiny_gguf import write_tiny_gguf
 
 
-def test_what_a_killed_download_left_is_hashed_and_taken_up(downloads: Downloads, gguf: bytes) -> None:
+def test_a_killed_download_is_rehashed_and_resumed(downloads: Downloads, gguf: bytes) -> None:
     downloads.server.always = throttled(400_000)
     asyncio.run(_cancelled_in_the_middle(downloads))
     here = downloads.part.stat().st_size
@@ -43,7 +43,7 @@ async def _cancelled_in_the_middle(downloads: Downloads) -> None:
             await work
 
 
-def test_a_damaged_beginning_is_found_by_the_checksum(downloads: Downloads, gguf: bytes) -> None:
+def test_a_damaged_partial_file_fails_the_checksum(downloads: Downloads, gguf: bytes) -> None:
     downloads.server.faults = [cut_after(70_000), *[cut_after(0)] * 20]
     with pytest.raises(FetchError):
         downloads.run(sha256=sha256(gguf))
@@ -57,7 +57,7 @@ def test_a_damaged_beginning_is_found_by_the_checksum(downloads: Downloads, gguf
 
 
 @pytest.mark.parametrize("range_condition", [True, False])
-def test_a_file_that_changes_between_attempts_is_fetched_anew(
+def test_a_file_that_changes_between_attempts_starts_over(
     downloads: Downloads, gguf: bytes, tmp_path: Path, range_condition: bool
 ) -> None:
     """Whether the server heeds If-Range, or sends the rest of another file all the same."""
@@ -75,7 +75,7 @@ def test_a_file_that_changes_between_attempts_is_fetched_anew(
     assert downloads.run() == other
 
 
-def test_half_of_one_file_is_never_joined_with_half_of_another_that_nothing_tells_apart(
+def test_halves_of_two_files_are_never_joined_without_an_identity(
     downloads: Downloads, gguf: bytes, tmp_path: Path
 ) -> None:
     """No ETag, no date, no checksum: then it begins anew."""
@@ -90,7 +90,7 @@ def test_half_of_one_file_is_never_joined_with_half_of_another_that_nothing_tell
     assert downloads.run() == other
 
 
-def test_another_file_of_the_same_name_is_not_taken_up(downloads: Downloads, gguf: bytes, tmp_path: Path) -> None:
+def test_the_partial_download_of_another_file_is_not_resumed(downloads: Downloads, gguf: bytes, tmp_path: Path) -> None:
     other = write_tiny_gguf(tmp_path / "other.gguf", seed=2).read_bytes()
     downloads.server.files["/other/tiny.gguf"] = File(other)
     downloads.server.faults = [cut_after(60_000), *[cut_after(0)] * 20]
@@ -100,7 +100,7 @@ def test_another_file_of_the_same_name_is_not_taken_up(downloads: Downloads, ggu
     assert downloads.run(url=f"{downloads.server.url}/other/tiny.gguf") == other
 
 
-def test_the_same_file_goes_on_at_another_server(downloads: Downloads, gguf: bytes) -> None:
+def test_a_download_resumes_on_another_server_with_the_same_checksum(downloads: Downloads, gguf: bytes) -> None:
     downloads.server.faults = [cut_after(60_000), *[cut_after(0)] * 20]
     with pytest.raises(FetchError):
         downloads.run(sha256=sha256(gguf))
@@ -110,7 +110,7 @@ def test_the_same_file_goes_on_at_another_server(downloads: Downloads, gguf: byt
         assert mirror.gets()[0].first == 60_000
 
 
-def test_a_full_disk_ends_it_and_keeps_what_is_there(
+def test_a_full_disk_stops_the_download_and_keeps_the_partial_file(
     downloads: Downloads, gguf: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import errno
@@ -135,20 +135,20 @@ def test_a_full_disk_ends_it_and_keeps_what_is_there(
     assert downloads.sent[-1][0] == here
 
 
-def test_room_on_disk_is_checked_before_anything_comes(downloads: Downloads, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disk_space_is_checked_before_the_download(downloads: Downloads, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 64_100_000})())
     with pytest.raises(StorageError, match="kB more on disk"):
         downloads.run()
     assert not downloads.part.exists()
 
 
-def test_a_second_gistread_leaves_it_to_the_first(downloads: Downloads) -> None:
+def test_a_second_process_does_not_download_the_same_file(downloads: Downloads) -> None:
     with PartialFile(downloads.folder, "tiny.gguf"), pytest.raises(FetchError, match="Another gistread"):
         downloads.run()
     assert not downloads.server.requests
 
 
-def test_a_file_that_is_there_is_never_replaced(downloads: Downloads) -> None:
+def test_an_existing_file_is_never_replaced(downloads: Downloads) -> None:
     downloads.folder.mkdir()
     mine = downloads.folder / "tiny.gguf"
     mine.write_bytes(b"mine")
@@ -158,7 +158,7 @@ def test_a_file_that_is_there_is_never_replaced(downloads: Downloads) -> None:
 
 
 @pytest.mark.parametrize("state", [b"", b"{", b"[]", b'{"size_bytes": "x"}', b'{"source": 3}', b"\xff"])
-def test_a_damaged_state_begins_anew(downloads: Downloads, gguf: bytes, state: bytes) -> None:
+def test_a_damaged_state_file_starts_over(downloads: Downloads, gguf: bytes, state: bytes) -> None:
     downloads.server.faults = [cut_after(60_000), *[cut_after(0)] * 20]
     with pytest.raises(FetchError):
         downloads.run()

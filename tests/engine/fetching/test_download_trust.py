@@ -20,7 +20,9 @@ from tests.engine.fetching.server import (
 )
 
 
-def test_wrong_bytes_are_not_kept_and_the_next_time_begins_anew(downloads: Downloads, gguf: bytes) -> None:
+def test_bytes_with_the_wrong_checksum_are_discarded_and_the_next_attempt_starts_over(
+    downloads: Downloads, gguf: bytes
+) -> None:
     right = sha256(gguf)
     downloads.server.files["/tiny.gguf"] = File(gguf[:-1] + b"!")
     with pytest.raises(FetchError, match="wrong SHA-256"):
@@ -31,7 +33,7 @@ def test_wrong_bytes_are_not_kept_and_the_next_time_begins_anew(downloads: Downl
     assert downloads.run(sha256=right, checksum_source="catalogue") == gguf
 
 
-def test_a_page_instead_of_a_model_is_noticed_at_its_first_bytes(downloads: Downloads) -> None:
+def test_a_web_page_instead_of_a_model_is_rejected_at_its_first_bytes(downloads: Downloads) -> None:
     downloads.server.files["/tiny.gguf"] = File(b"<html>Please log in</html>" * 100_000)
     with pytest.raises(FetchError, match="no GGUF file"):
         downloads.run()
@@ -39,7 +41,7 @@ def test_a_page_instead_of_a_model_is_noticed_at_its_first_bytes(downloads: Down
 
 
 @pytest.mark.parametrize("code", [401, 403])
-def test_a_repository_that_wants_consent_says_what_to_do(downloads: Downloads, code: int) -> None:
+def test_a_gated_repository_is_reported_with_what_to_do(downloads: Downloads, code: int) -> None:
     downloads.server.always = status(code)
     with pytest.raises(FetchError, match="HF_TOKEN") as raised:
         downloads.run(repository="owner/model")
@@ -54,7 +56,7 @@ def test_proxies_of_the_environment_are_used(
     assert downloads.run(url="http://hub.example/tiny.gguf") == gguf
 
 
-def test_a_proxy_that_is_not_there_is_named(downloads: Downloads, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_proxy_is_named(downloads: Downloads, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
     with pytest.raises(FetchError, match=r"cannot connect to 127\.0\.0\.1 through the proxy"):
         downloads.run()
@@ -72,7 +74,7 @@ def test_a_kind_of_proxy_that_needs_a_package_names_it(downloads: Downloads, mon
 
 
 @pytest.mark.parametrize("content", [None, b"no certificate"])
-def test_certificates_that_cannot_be_read_are_said(
+def test_unreadable_certificates_are_reported(
     downloads: Downloads, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None
 ) -> None:
     if content is not None:
@@ -83,16 +85,14 @@ def test_certificates_that_cannot_be_read_are_said(
         downloads.run()
 
 
-def test_a_proxy_that_is_none_is_said(downloads: Downloads, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_proxy_is_reported(downloads: Downloads, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "gopher://127.0.0.1:1")
     with pytest.raises(FetchError, match="proxy"):
         downloads.run()
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="makes a certificate with openssl")
-def test_a_certificate_that_nobody_vouches_for_ends_it_at_once(
-    downloads: Downloads, gguf: bytes, tmp_path: Path
-) -> None:
+def test_an_untrusted_certificate_fails_at_once(downloads: Downloads, gguf: bytes, tmp_path: Path) -> None:
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=127.0.0.1"]
     subprocess.run([*made, "-keyout", key, "-out", certificate], check=True, capture_output=True)
@@ -113,7 +113,7 @@ def test_no_error_shows_the_token(downloads: Downloads) -> None:
         assert "hf_secret" not in str(raised.value)
 
 
-def test_the_token_goes_to_the_hub_and_to_nobody_else(downloads: Downloads, gguf: bytes) -> None:
+def test_the_token_is_sent_to_the_hub_only(downloads: Downloads, gguf: bytes) -> None:
     downloads.network = replace(downloads.network, token="hf_secret")
     with faulty_server() as other:
         other.files["/file"] = File(gguf)
@@ -129,7 +129,7 @@ def test_the_token_does_not_go_to_a_server_that_is_not_the_hub(downloads: Downlo
     assert "Authorization" not in downloads.server.gets()[0].headers
 
 
-def test_what_the_hub_says_of_a_file_is_what_it_is_held_against(downloads: Downloads, gguf: bytes) -> None:
+def test_a_file_is_verified_against_the_hubs_checksum(downloads: Downloads, gguf: bytes) -> None:
     with faulty_server() as other:
         other.files["/file"] = File(gguf[:-1] + b"!")
         stated = {"X_Linked_Etag": f'"{sha256(gguf)}"', "X_Linked_Size": str(len(gguf))}
@@ -140,7 +140,7 @@ def test_what_the_hub_says_of_a_file_is_what_it_is_held_against(downloads: Downl
         assert downloads.run() == gguf
 
 
-def test_a_hub_that_has_another_file_than_the_catalogue_is_noticed_before_it_comes(downloads: Downloads) -> None:
+def test_a_file_that_differs_from_the_catalogue_is_refused_before_the_download(downloads: Downloads) -> None:
     downloads.server.faults = [redirect("/elsewhere", X_Linked_Etag=f'"{"0" * 64}"')]
     with pytest.raises(FetchError, match="differs from the catalogue"):
         downloads.run(sha256="1" * 64, checksum_source="catalogue", repository="owner/model")

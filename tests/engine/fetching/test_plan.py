@@ -90,7 +90,7 @@ NAMES = ("qwen3-4b", "folder/model.gguf", "/folder/model.gguf", "model.gguf", "a
 
 
 @pytest.mark.parametrize("spec", NAMES)
-def test_what_is_no_address_is_a_name(spec: str) -> None:
+def test_anything_but_an_address_is_a_name(spec: str) -> None:
     assert not is_address(spec)
 
 
@@ -118,7 +118,7 @@ def test_what_is_no_address_is_a_name(spec: str) -> None:
         "https://a.example/x%00.gguf",
     ],
 )
-def test_what_is_no_address_is_said_before_anybody_is_asked(spec: str) -> None:
+def test_an_invalid_address_is_refused_without_a_request(spec: str) -> None:
     with pytest.raises(UsageError):
         read_address(spec, HUB)
 
@@ -130,19 +130,19 @@ def test_the_environment_names_hub_and_token() -> None:
 
 
 @pytest.mark.parametrize("token", ["hf_é", "hf_a b", "hf_a\nb"])
-def test_a_token_that_is_none_is_said_without_it(token: str) -> None:
+def test_an_invalid_token_is_reported_without_showing_it(token: str) -> None:
     with pytest.raises(UsageError, match="HF_TOKEN is not a valid token") as raised:
         network_of({"HF_TOKEN": token})
     assert token not in str(raised.value)
 
 
 @pytest.mark.parametrize("endpoint", ["mirror.example", "ftp://mirror.example", "https://", "https://[", "https://a?b"])
-def test_an_endpoint_that_is_no_address_is_said(endpoint: str) -> None:
+def test_an_invalid_endpoint_is_reported(endpoint: str) -> None:
     with pytest.raises(UsageError, match="HF_ENDPOINT"):
         network_of({"HF_ENDPOINT": endpoint})
 
 
-def test_an_entry_of_the_catalogue_needs_no_question() -> None:
+def test_a_catalogue_entry_is_planned_without_a_request() -> None:
     network = Network("https://mirror.example")
     entry = read_catalogue(Path("/nowhere")).entries[0]
     planned = plan(entry.name.upper(), network)
@@ -155,7 +155,7 @@ def test_an_entry_of_the_catalogue_needs_no_question() -> None:
     )
 
 
-def test_a_name_that_is_nearly_right_is_said() -> None:
+def test_a_misspelt_name_gets_a_suggestion() -> None:
     with pytest.raises(UsageError, match="Did you mean qwen3-1"):
         plan("qwen3-1.7", Network(HUB))
     with pytest.raises(UsageError, match="Did you mean qwen3-4b-instruct"):
@@ -164,13 +164,15 @@ def test_a_name_that_is_nearly_right_is_said() -> None:
         plan("Ministral", Network(HUB))
 
 
-def test_a_file_that_is_here_is_not_looked_for_elsewhere(tmp_path: Path) -> None:
+def test_a_local_file_is_not_fetched(tmp_path: Path) -> None:
     (tmp_path / "mine.gguf").touch()
     with pytest.raises(UsageError, match=r"is a local file.\n`gistread models use .*mine.gguf` uses it"):
         plan(str(tmp_path / "mine.gguf"), Network(HUB))
 
 
-def test_an_entry_that_says_little_is_asked_after(server: FaultyServer, network: Network, gguf: bytes) -> None:
+def test_an_incomplete_catalogue_entry_is_completed_by_the_hub(
+    server: FaultyServer, network: Network, gguf: bytes
+) -> None:
     entry = CatalogueEntry("mine", "owner/one", "one.gguf", licence="own")
     planned = plan("mine", network, Catalogue(read_catalogue(Path("/nowhere")).dated, (entry,)))
     assert (planned.size_bytes, planned.checksum_source, planned.licence) == (len(gguf), "hub", "own")
@@ -204,7 +206,7 @@ def test_one_model_of_a_repository(network: Network, gguf: bytes, wanted: str, f
         ("hf:owner/nothing:Q4_0", "has no"),
     ],
 )
-def test_what_is_not_there_or_not_clear_names_what_is(network: Network, spec: str, said: str) -> None:
+def test_an_unknown_or_ambiguous_model_lists_those_there_are(network: Network, spec: str, said: str) -> None:
     with pytest.raises(FetchError, match=f"(?s){said}"):
         plan(spec, network)
 
@@ -216,7 +218,7 @@ def test_the_only_model_of_a_repository_needs_no_name(network: Network) -> None:
 @pytest.mark.parametrize(
     "body", [b"", b"{", b"[]", b"{}", b'{"siblings": 3}', b'{"siblings": [{"x": 1}]}', b"\xff" * 9]
 )
-def test_a_hub_that_answers_nonsense_is_said(server: FaultyServer, network: Network, body: bytes) -> None:
+def test_an_invalid_answer_of_the_hub_is_reported(server: FaultyServer, network: Network, body: bytes) -> None:
     server.files["/api/models/owner/one/revision/main"] = File(body)
     with pytest.raises(FetchError, match="does not respond like the hub"):
         plan("hf:owner/one", network)
@@ -231,7 +233,7 @@ def test_a_hub_that_never_ends_its_answer_is_stopped(
         plan("hf:owner/one", network)
 
 
-def test_names_that_the_hub_invents_are_no_paths(server: FaultyServer, network: Network, gguf: bytes) -> None:
+def test_file_names_of_the_hub_cannot_leave_the_folder(server: FaultyServer, network: Network, gguf: bytes) -> None:
     serve_repository(server, "owner/bad", {"../../.evil.gguf": gguf, "..\\x.gguf": gguf, "good.gguf": gguf})
     assert plan("hf:owner/bad", network).files[0].name == "good.gguf"
 
@@ -245,13 +247,13 @@ def test_names_that_the_hub_invents_are_no_paths(server: FaultyServer, network: 
         (status(429, Retry_After="7"), r"limits requests.*\nTry again in 7 s"),
     ],
 )
-def test_what_the_hub_refuses_is_told(server: FaultyServer, network: Network, answer: object, said: str) -> None:
+def test_refusals_of_the_hub_are_reported(server: FaultyServer, network: Network, answer: object, said: str) -> None:
     server.faults = [answer]  # type: ignore[list-item]
     with pytest.raises(FetchError, match=said):
         plan("hf:owner/one", network)
 
 
-def test_a_token_that_is_refused_is_told_apart(server: FaultyServer, network: Network) -> None:
+def test_a_refused_token_has_its_own_message(server: FaultyServer, network: Network) -> None:
     server.faults = [status(403, X_Error_Code="GatedRepo")]
     with pytest.raises(FetchError, match="HF_TOKEN has no access"):
         plan("hf:owner/one", replace(network, token="hf_x"))
@@ -266,7 +268,7 @@ def test_a_link_is_planned_from_what_its_server_says(server: FaultyServer, netwo
         plan(f"{server.url}/any/none.gguf", elsewhere)
 
 
-def test_nobody_there_is_said(server: FaultyServer, network: Network) -> None:
+def test_an_unreachable_server_is_reported(server: FaultyServer, network: Network) -> None:
     server.close()
     with pytest.raises(FetchError, match="cannot connect to"):
         plan("hf:owner/one", network)
@@ -308,7 +310,7 @@ def test_all_parts_of_a_model_appear_together(
     assert sum(request.sent for request in server.gets("/owner/tiny")) == 2 * len(gguf)
 
 
-def test_what_was_begun_is_known_by_what_goes_on_with_it(
+def test_unfinished_downloads_are_listed_with_the_spec_that_resumes_them(
     server: FaultyServer, network: Network, tmp_path: Path, gguf: bytes
 ) -> None:
     assert unfinished_downloads(tmp_path / "nowhere") == []
@@ -324,7 +326,7 @@ def test_what_was_begun_is_known_by_what_goes_on_with_it(
     assert unfinished_downloads(tmp_path) == []
 
 
-def test_no_address_is_kept_that_may_hold_a_secret(
+def test_addresses_that_may_contain_a_secret_are_not_stored(
     server: FaultyServer, network: Network, tmp_path: Path, gguf: bytes
 ) -> None:
     server.files["/any/tiny.gguf"] = File(gguf)
@@ -338,7 +340,7 @@ def test_no_address_is_kept_that_may_hold_a_secret(
     assert not any(b"secret" in path.read_bytes() for path in tmp_path.iterdir())
 
 
-def test_what_is_here_already_is_not_fetched_again(server: FaultyServer, network: Network, tmp_path: Path) -> None:
+def test_existing_files_are_not_fetched_again(server: FaultyServer, network: Network, tmp_path: Path) -> None:
     planned = plan("hf:owner/one", network)
     fetch(planned, tmp_path, network)
     before = len(server.gets())
@@ -346,9 +348,7 @@ def test_what_is_here_already_is_not_fetched_again(server: FaultyServer, network
     assert len(server.gets()) == before
 
 
-def test_a_file_of_the_person_by_that_name_is_left_alone(
-    network: Network, tmp_path: Path, server: FaultyServer
-) -> None:
+def test_another_file_of_the_same_name_is_left_alone(network: Network, tmp_path: Path, server: FaultyServer) -> None:
     mine = tmp_path / "one.gguf"
     mine.write_bytes(b"my own")
     before = len(server.gets("/owner"))
@@ -358,7 +358,7 @@ def test_a_file_of_the_person_by_that_name_is_left_alone(
     assert len(server.gets("/owner")) == before, "and nothing was fetched in vain"
 
 
-def test_what_has_come_can_be_thrown_away(server: FaultyServer, network: Network, tmp_path: Path) -> None:
+def test_a_partial_download_can_be_discarded(server: FaultyServer, network: Network, tmp_path: Path) -> None:
     planned = plan("hf:owner/one", network)
     server.faults = [cut_after(5000), *[cut_after(0)] * 9]
     with pytest.raises(FetchError):

@@ -28,7 +28,7 @@ def test_an_address_has_an_origin_a_path_and_a_model(spec: str, origin: str, pat
 @pytest.mark.parametrize(
     "spec", ["http://", "http://h:99999/", "http://h:x/", "http://a b/v1", "https:///v1", "http://[::1/v1"]
 )
-def test_what_is_no_address_is_an_error(spec: str) -> None:
+def test_an_invalid_address_is_an_error(spec: str) -> None:
     with pytest.raises(EngineError, match="not a valid server address"):
         parse_address(spec)
 
@@ -42,7 +42,7 @@ def test_an_address_with_a_secret_is_refused_without_repeating_it(spec: str) -> 
 
 
 @pytest.mark.parametrize("spec", ["model.gguf", "/a/http://b.gguf", "starter", "", "ftp://h/v1", "hf:owner/repo"])
-def test_other_names_are_no_addresses(spec: str) -> None:
+def test_model_names_are_not_addresses(spec: str) -> None:
     assert not is_address(spec)
 
 
@@ -50,11 +50,11 @@ def test_other_names_are_no_addresses(spec: str) -> None:
     ("origin", "loopback"),
     [("http://localhost", True), ("http://127.0.0.1:1", True), ("http://[::1]", True), ("http://192.168.0.2", False)],
 )
-def test_this_machine_is_known(origin: str, loopback: bool) -> None:
+def test_loopback_addresses_are_recognised(origin: str, loopback: bool) -> None:
     assert parse_address(origin).is_loopback is loopback
 
 
-def test_an_address_is_kept_as_it_is_written_shortest() -> None:
+def test_an_address_is_stored_in_its_shortest_form() -> None:
     assert settings_name("HTTP://Localhost:8080/v1/#m") == "http://localhost:8080/v1#m"
     assert settings_name("starter") == "starter"
     assert same_model("http://localhost/v1#m", "http://LOCALHOST:80/v1#m")

@@ -48,7 +48,7 @@ def test_a_broken_keyring_holds_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_key(GPU) == ""
 
 
-async def test_a_key_is_sent_and_nowhere_shown(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_key_is_sent_and_never_shown(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GISTREAD_API_KEY", KEY)
     async with Server(Kind(key=KEY)) as server:
         engine = connect(server.url)
@@ -61,7 +61,7 @@ async def test_a_key_is_sent_and_nowhere_shown(connect: Connect, monkeypatch: py
 
 
 @pytest.mark.parametrize(("key", "told"), [("", "requires a key"), ("wrong", "rejects the key")])
-async def test_a_server_without_the_right_key_is_told_of(
+async def test_a_rejected_key_is_reported(
     connect: Connect, monkeypatch: pytest.MonkeyPatch, key: str, told: str
 ) -> None:
     monkeypatch.setenv("GISTREAD_API_KEY", key)

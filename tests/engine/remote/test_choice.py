@@ -22,7 +22,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("field", KINDS)
-async def test_the_means_that_a_server_has_are_found_and_used(connect: Connect, field: str) -> None:
+async def test_the_constraint_methods_of_a_server_are_detected_and_used(connect: Connect, field: str) -> None:
     async with Server(KINDS[field], says=lambda _: "I would rather not say.") as server:
         choice = await connect(server.url).choose(PROMPT, OPTIONS)
     assert OPTIONS[choice.index] == "<3>"
@@ -39,7 +39,7 @@ async def test_options_of_every_spelling_can_be_chosen(connect: Connect, field: 
             assert choice.index == len(options) - 1, last
 
 
-async def test_a_server_that_ignores_every_means_is_noticed_and_asked_in_words(connect: Connect) -> None:
+async def test_a_server_that_ignores_constraints_is_asked_in_words(connect: Connect) -> None:
     async with Server(Kind(obeys=()), says=lambda asked: "**<2>**." if "exactly" in asked.text else "Hi!") as server:
         engine = connect(server.url)
         choice = await engine.choose(PROMPT, OPTIONS)
@@ -48,7 +48,7 @@ async def test_a_server_that_ignores_every_means_is_noticed_and_asked_in_words(c
         assert "<1> <2> <3>" in server.asked[-1].text
 
 
-async def test_a_server_that_stops_obeying_is_noticed_too(connect: Connect) -> None:
+async def test_a_server_that_stops_applying_constraints_is_noticed(connect: Connect) -> None:
     async with Server(says=lambda _: "<2>") as server:
         engine = connect(server.url)
         await engine.start()
@@ -60,7 +60,7 @@ async def test_a_server_that_stops_obeying_is_noticed_too(connect: Connect) -> N
         assert "response_format" not in server.asked[0].body
 
 
-async def test_a_reply_that_is_no_option_is_answered_with_what_was_said(connect: Connect) -> None:
+async def test_an_invalid_reply_is_quoted_in_a_second_request(connect: Connect) -> None:
     def says(asked: Asked) -> str:
         return "<1>" if "none of them" in asked.text else "Hm, hard to say."
 
@@ -71,13 +71,13 @@ async def test_a_reply_that_is_no_option_is_answered_with_what_was_said(connect:
 
 
 @pytest.mark.parametrize("reply", ["I will not choose.", "", "{}", "<4>", "Surely <3> is where it changes", "🤷"])
-async def test_two_replies_that_are_no_option_are_an_error(connect: Connect, reply: str) -> None:
+async def test_two_invalid_replies_are_an_error(connect: Connect, reply: str) -> None:
     async with Server(Kind(obeys=()), says=lambda _: reply) as server:
         with pytest.raises(EngineError, match="cannot constrain"):
             await connect(server.url).choose(PROMPT, OPTIONS)
 
 
-async def test_nobody_is_asked_where_there_is_one_option(connect: Connect) -> None:
+async def test_a_single_option_needs_no_request(connect: Connect) -> None:
     async with Server() as server:
         engine = connect(server.url)
         await engine.start()
@@ -86,14 +86,14 @@ async def test_nobody_is_asked_where_there_is_one_option(connect: Connect) -> No
         assert len(server.asked) == asked
 
 
-async def test_the_probability_is_told_where_the_server_tells_of_its_tokens(connect: Connect) -> None:
+async def test_the_probability_is_reported_if_the_server_reports_logprobs(connect: Connect) -> None:
     async with Server(Kind("vllm", obeys=("structured_outputs",), likely=True)) as server:
         assert (await connect(server.url).choose(PROMPT, OPTIONS)).probability == pytest.approx(1 / 3)
     async with Server() as server:
         assert (await connect(server.url).choose(PROMPT, OPTIONS)).probability is None
 
 
-def test_a_probability_is_the_share_among_the_legal() -> None:
+def test_a_probability_is_the_share_among_legal_tokens() -> None:
     first, last = TokenLogprobs("<", -0.1, {"The": -0.5}), TokenLogprobs(">", 0.0, {})
     told = TokenLogprobs("2", -1.0, {"1": -1.0, "7": -0.2, "9": -9.0})
     assert _probability(Reply("<2>", "end", NO_USAGE, (first, told, last)), OPTIONS, 1) == pytest.approx(0.5)
@@ -105,5 +105,5 @@ def test_a_probability_is_the_share_among_the_legal() -> None:
     ("reply", "index"),
     [("<2>", 1), (" <2>\n", 1), ("2", 1), ('"<2>".', 1), ("<2>\nbecause", 1), ("<22>", None), ("", None), ("<", None)],
 )
-def test_a_reply_is_an_option_if_nothing_stands_around_it(reply: str, index: int | None) -> None:
+def test_a_reply_matches_an_option_without_other_words(reply: str, index: int | None) -> None:
     assert chosen(None, reply, OPTIONS) == index

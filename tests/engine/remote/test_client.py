@@ -15,7 +15,7 @@ def said(text: str) -> Prompt:
     return (Message("user", text),)
 
 
-async def test_a_text_is_streamed_and_then_whole(connect: Connect) -> None:
+async def test_a_text_is_streamed_and_then_complete(connect: Connect) -> None:
     async with Server(says=lambda _: "One two three.") as server:
         engine = connect(server.url)
         events = [event async for event in engine.stream(said("Count."), Sampling(max_tokens=10))]
@@ -27,13 +27,13 @@ async def test_a_text_is_streamed_and_then_whole(connect: Connect) -> None:
     assert server.asked[-1].body["max_tokens"] == 10
 
 
-async def test_an_answer_that_is_cut_by_its_length_says_so(connect: Connect) -> None:
+async def test_an_answer_cut_at_its_limit_reports_length(connect: Connect) -> None:
     async with Server(says=lambda _: "one two three four") as server:
         completion = await connect(server.url).complete(said("Go on."), Sampling(max_tokens=2))
     assert (completion.text, completion.finish) == ("one two", "length")
 
 
-async def test_a_server_that_does_not_stream_is_understood(connect: Connect) -> None:
+async def test_an_answer_without_streaming_is_accepted(connect: Connect) -> None:
     async with Server(Kind(streams=False), says=lambda _: "All at once.") as server:
         assert (await connect(server.url).complete(said("Say it."))).text == "All at once."
 
@@ -48,7 +48,7 @@ async def test_a_text_ends_before_a_stop_string_though_the_server_knows_none(con
     "text",
     ["<think>Let me see.</think>\n\nIt is red.", "Let me see.</think>\n\nIt is red.", "It is <think>red?</think>red."],
 )
-async def test_thinking_is_no_part_of_the_text(connect: Connect, text: str) -> None:
+async def test_reasoning_is_not_part_of_the_text(connect: Connect, text: str) -> None:
     async with Server(says=lambda _: text) as server:
         engine = connect(server.url)
         told = ""
@@ -62,7 +62,7 @@ async def test_thinking_is_no_part_of_the_text(connect: Connect, text: str) -> N
                     assert whole == told == "It is red."
 
 
-async def test_a_model_that_cannot_but_think_gets_room_for_it(connect: Connect) -> None:
+async def test_a_model_that_always_reasons_gets_more_tokens(connect: Connect) -> None:
     def says(asked: Asked) -> str:
         return "<think>" + "hm " * 100 + "</think>It is red."
 
@@ -71,7 +71,7 @@ async def test_a_model_that_cannot_but_think_gets_room_for_it(connect: Connect) 
     assert completion.text == "It is red."
 
 
-async def test_the_connection_is_closed_when_nobody_waits(connect: Connect) -> None:
+async def test_the_connection_is_closed_when_the_request_is_cancelled(connect: Connect) -> None:
     async with Server(says=lambda _: "one SLOWLY two") as server:
         engine = connect(server.url)
         async with aclosing(engine.stream(said("Go."))) as events:
@@ -85,7 +85,7 @@ async def test_the_connection_is_closed_when_nobody_waits(connect: Connect) -> N
         assert engine.state.phase is Phase.IDLE
 
 
-async def test_the_window_is_held_to_with_both_numbers(connect: Connect) -> None:
+async def test_prompts_beyond_the_window_are_refused_with_both_numbers(connect: Connect) -> None:
     async with Server(Kind(entry={"max_model_len": 300})) as server:
         engine = connect(server.url)
         assert (await engine.start()).context_tokens == 300
@@ -106,7 +106,7 @@ async def test_a_window_in_the_settings_is_never_exceeded(connect: Connect) -> N
         assert (await connect(server.url, context_tokens=900).start()).context_tokens == 900
 
 
-async def test_a_server_that_does_not_tell_its_window_is_told_of(connect: Connect) -> None:
+async def test_an_unknown_window_is_reported(connect: Connect) -> None:
     async with Server(Kind(entry={})) as server:
         engine = connect(server.url)
         assert (await engine.start()).context_tokens == 8192
@@ -122,7 +122,7 @@ async def test_a_prompt_that_the_server_finds_too_long_is_an_error_that_says_wha
             await engine.complete(said("Go."))
 
 
-async def test_what_a_server_refuses_to_be_told_is_left_out(connect: Connect) -> None:
+async def test_refused_settings_are_left_out(connect: Connect) -> None:
     async with Server(Kind(refuses=("seed", "frequency_penalty", "max_tokens"))) as server:
         engine = connect(server.url)
         completion = await engine.complete(said("Go."), Sampling(max_tokens=7, repeat_penalty=1.1))
@@ -140,7 +140,7 @@ async def test_what_a_server_refuses_to_be_told_is_left_out(connect: Connect) ->
         ("vllm", {"frequency_penalty": 0.1, "repetition_penalty": 1.0}),
     ],
 )
-async def test_what_was_decoded_becomes_less_likely_and_not_what_was_asked_about(
+async def test_the_repetition_penalty_spares_the_prompt(
     connect: Connect, owner: str, settings: dict[str, float]
 ) -> None:
     """llama-server looks back into the prompt, and vLLM's own penalty is on all of it."""
@@ -157,7 +157,7 @@ async def test_a_begun_answer_becomes_part_of_the_task_where_it_cannot_be_contin
     assert "Page 3," in messages[0]["content"]
 
 
-async def test_a_question_that_is_given_up_leaves_the_server_to_those_who_wait_for_it_too(connect: Connect) -> None:
+async def test_a_cancelled_start_leaves_the_connection_to_other_callers(connect: Connect) -> None:
     async with Server(says=lambda _: "Ready.") as server:
         engine = connect(server.url)
         question, reading = (asyncio.create_task(engine.complete(said("Go."))) for _ in range(2))

@@ -25,7 +25,7 @@ def said(text: str) -> Prompt:
     return (Message("user", text),)
 
 
-async def test_as_many_go_side_by_side_as_are_allowed(connect: Connect) -> None:
+async def test_concurrent_requests_stay_within_the_limit(connect: Connect) -> None:
     async with Server(seconds=0.05) as server:
         engine = connect(server.url, connections=3)
         await engine.start()
@@ -35,7 +35,7 @@ async def test_as_many_go_side_by_side_as_are_allowed(connect: Connect) -> None:
         assert engine.info.parallel == 3
 
 
-async def test_more_are_tried_as_long_as_more_gets_done(connect: Connect) -> None:
+async def test_the_limit_grows_while_throughput_grows(connect: Connect) -> None:
     async with Server(seconds=0.05) as server:
         engine = connect(server.url)
         assert (await engine.start()).parallel == 4
@@ -44,7 +44,7 @@ async def test_more_are_tried_as_long_as_more_gets_done(connect: Connect) -> Non
         assert engine.info.parallel >= 8
 
 
-async def test_a_server_that_takes_no_more_gets_less(connect: Connect) -> None:
+async def test_an_overloaded_server_gets_fewer_requests(connect: Connect) -> None:
     async with Server(seconds=0.02) as server:
         engine = connect(server.url)
         await engine.start()
@@ -54,7 +54,7 @@ async def test_a_server_that_takes_no_more_gets_less(connect: Connect) -> None:
         assert engine.info.parallel <= 2
 
 
-async def test_a_server_that_tells_its_slots_gets_no_more_than_them(connect: Connect) -> None:
+async def test_the_limit_is_at_most_the_reported_slots(connect: Connect) -> None:
     async with Server(Kind("llamacpp", obeys=("grammar",), pages=LLAMA), seconds=0.02) as server:
         engine = connect(server.url)
         await engine.start()
@@ -80,7 +80,7 @@ async def test_requests_that_share_one_window_are_never_more_than_fit_it(connect
         assert server.crowded == 0
 
 
-async def test_a_person_gets_as_much_of_a_shared_window_as_is_needed() -> None:
+async def test_an_interactive_request_preempts_enough_of_a_shared_window() -> None:
     places = RequestSlots(AdaptiveLimit(4, 4), has_slots=True, window=1000)
     gone: list[int] = []
 
@@ -100,7 +100,7 @@ async def test_a_person_gets_as_much_of_a_shared_window_as_is_needed() -> None:
     running[0].cancel()
 
 
-async def test_a_person_takes_the_place_of_what_goes_on_in_the_background(connect: Connect) -> None:
+async def test_an_interactive_request_preempts_a_background_request(connect: Connect) -> None:
     def says(asked: Asked) -> str:
         return "one SLOWLY two" if "slow" in asked.text and not freed.is_set() else "At once."
 
@@ -121,7 +121,7 @@ async def test_a_person_takes_the_place_of_what_goes_on_in_the_background(connec
         await asyncio.gather(*background, return_exceptions=True)
 
 
-async def test_a_person_does_not_wait_behind_the_background() -> None:
+async def test_an_interactive_request_goes_before_waiting_background_requests() -> None:
     places = RequestSlots(AdaptiveLimit(1, 1), has_slots=False)
     order: list[str] = []
 
@@ -136,7 +136,7 @@ async def test_a_person_does_not_wait_behind_the_background() -> None:
     assert order == ["background 0", "person", "background 1", "background 2"]
 
 
-async def test_a_place_that_was_waited_for_in_vain_goes_to_the_next() -> None:
+async def test_the_slot_of_a_cancelled_waiter_goes_to_the_next() -> None:
     places = RequestSlots(AdaptiveLimit(1, 1), has_slots=True)
     async with places.slot(Priority.BACKGROUND):
         waiting = [asyncio.create_task(places._take(Priority.BACKGROUND)) for _ in range(3)]
@@ -166,7 +166,7 @@ def test_the_limit_settles_near_what_the_server_can_do(capacity: int) -> None:
     assert max(capacity, 4) <= usual <= max(4, 2 * capacity)
 
 
-def test_nothing_is_learned_while_there_is_little_to_do() -> None:
+def test_the_limit_is_not_changed_at_low_load() -> None:
     growth = AdaptiveLimit(8, 64)
     for second in range(1000):
         growth.set_running(1, float(second))
@@ -183,7 +183,7 @@ def test_a_refusal_halves_the_limit() -> None:
     assert growth.limit == 1
 
 
-async def test_places_follow_what_pays_at_the_moment() -> None:
+async def test_the_concurrency_limit_follows_the_engine() -> None:
     engine = FakeEngine(parallel=1)
     places = ConcurrencyLimit(engine)
     running = most = 0
@@ -228,7 +228,7 @@ async def index(connect: Connect, server: Server, folder: Path, connections: int
     return time.monotonic() - began
 
 
-async def test_chapters_are_read_side_by_side_and_come_to_the_same(connect: Connect, tmp_path: Path) -> None:
+async def test_chapters_read_in_parallel_give_the_same_memory(connect: Connect, tmp_path: Path) -> None:
     book = make_book(*([f"# {n}", *(prose(60, seed=10 * n + i) for i in range(8))] for n in range(6)))
     asked: list[set[str]] = []
     for connections in (1, 8):

@@ -52,7 +52,7 @@ async def test_programs_and_their_windows_are_known(connect: Connect, name: str,
     assert info.context_tokens == window
 
 
-async def test_a_llama_server_of_several_models_says_of_each_what_it_is(connect: Connect) -> None:
+async def test_a_llama_server_router_describes_each_model(connect: Connect) -> None:
     """It has a program of its own for each model, and passes on what names one."""
 
     def tokenized(body: dict[str, str]) -> object:
@@ -85,7 +85,7 @@ async def test_the_path_may_be_left_out(connect: Connect, base: str) -> None:
             assert (await connect(url).start()).name == "test-model"
 
 
-async def test_a_model_is_named_as_far_as_is_needed(connect: Connect) -> None:
+async def test_an_unambiguous_part_of_a_model_name_is_enough(connect: Connect) -> None:
     models = ("Qwen/Qwen3-8B", "Qwen/Qwen3-14B", "bge-embed")
     async with Server(Kind(models=models)) as server:
         assert (await connect(f"{server.url}#qwen3-14b").start()).name == "Qwen3-14B"
@@ -98,7 +98,7 @@ async def test_a_model_is_named_as_far_as_is_needed(connect: Connect) -> None:
             await connect(f"{server.url}#llama").start()
 
 
-async def test_what_is_no_server_of_models_is_told(connect: Connect) -> None:
+async def test_another_service_is_reported(connect: Connect) -> None:
     async with Server(Kind(base="/elsewhere/v1")) as server:
         with pytest.raises(EngineError, match="lists no models"):
             await connect(f"{server.origin}/v1").start()

@@ -32,7 +32,7 @@ PASSING: list[Failure | Status] = [
 
 
 @pytest.mark.parametrize("failure", PASSING, ids=str)
-async def test_what_fails_in_passing_is_asked_again(connect: Connect, failure: Failure | Status) -> None:
+async def test_transient_failures_are_retried(connect: Connect, failure: Failure | Status) -> None:
     async with Server() as server:
         engine = connect(server.url)
         await engine.start()
@@ -49,7 +49,7 @@ async def test_what_fails_in_passing_is_asked_again(connect: Connect, failure: F
     assert restarts == (2 if failure in ("cut", "stall", "garbage") else 0)
 
 
-async def test_that_an_answer_breaks_off_is_told_without_the_words_of_the_protocol(connect: Connect) -> None:
+async def test_a_broken_answer_is_reported_in_plain_words(connect: Connect) -> None:
     async with Server() as server:
         engine = connect(server.url)
         await engine.start()
@@ -58,7 +58,7 @@ async def test_that_an_answer_breaks_off_is_told_without_the_words_of_the_protoc
     assert reasons == ["the server broke off"]
 
 
-async def test_an_end_that_cannot_be_trusted_is_none(connect: Connect) -> None:
+async def test_an_unreliable_end_of_an_answer_is_retried(connect: Connect) -> None:
     """llama_cpp.server says that an answer has ended when another request has cut it off."""
     async with Server(Kind("me", obeys=("grammar",))) as server:
         engine = connect(server.url)
@@ -68,7 +68,7 @@ async def test_an_end_that_cannot_be_trusted_is_none(connect: Connect) -> None:
         assert len([one for one in server.asked if "Say something" in one.text]) == 2
 
 
-async def test_it_is_not_tried_for_ever(connect: Connect) -> None:
+async def test_retries_end(connect: Connect) -> None:
     async with Server() as server:
         engine = connect(server.url)
         await engine.start()
@@ -82,7 +82,7 @@ async def test_it_is_not_tried_for_ever(connect: Connect) -> None:
     assert len(str(error.value).splitlines()) == 2
 
 
-async def test_a_server_that_asks_for_a_pause_gets_it(connect: Connect) -> None:
+async def test_retry_after_is_respected(connect: Connect) -> None:
     async with Server() as server:
         engine = connect(server.url)
         await engine.start()
@@ -92,7 +92,7 @@ async def test_a_server_that_asks_for_a_pause_gets_it(connect: Connect) -> None:
         assert time.monotonic() - began >= 0.3
 
 
-async def test_a_server_that_wants_hours_is_not_waited_for(connect: Connect) -> None:
+async def test_a_retry_after_of_hours_is_an_error(connect: Connect) -> None:
     async with Server() as server:
         engine = connect(server.url)
         await engine.start()
@@ -101,7 +101,7 @@ async def test_a_server_that_wants_hours_is_not_waited_for(connect: Connect) -> 
             await engine.complete(PROMPT)
 
 
-async def test_where_nobody_answers_it_is_told_at_once(connect: Connect) -> None:
+async def test_a_refused_connection_is_reported_at_once(connect: Connect) -> None:
     async with Server() as server:
         url = server.url
     began = time.monotonic()
@@ -117,7 +117,7 @@ async def test_where_nobody_answers_it_is_told_at_once(connect: Connect) -> None
         ("http://nowhere.invalid:{port}/v1", "not known|resolution|No address"),
     ],
 )
-async def test_what_the_system_said_of_a_connection_is_told(connect: Connect, url: str, told: str) -> None:
+async def test_connection_errors_quote_the_operating_system(connect: Connect, url: str, told: str) -> None:
     async with Server() as server:
         port = server.port
     with pytest.raises(EngineError, match=told) as error:
@@ -125,7 +125,7 @@ async def test_what_the_system_said_of_a_connection_is_told(connect: Connect, ur
     assert "Errno" not in error.value.message
 
 
-async def test_what_is_no_server_of_models_is_not_said_to_have_kept_anything(connect: Connect) -> None:
+async def test_the_error_about_another_service_does_not_speak_of_kept_work(connect: Connect) -> None:
     """Such as one that wants https."""
 
     async def hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -145,7 +145,7 @@ async def test_a_server_that_is_still_loading_is_waited_for(connect: Connect) ->
         assert (await connect(server.url).start()).name == "test-model"
 
 
-async def test_what_a_server_refuses_is_not_asked_again(connect: Connect) -> None:
+async def test_refused_requests_are_not_retried(connect: Connect) -> None:
     async with Server() as server:
         engine = connect(server.url)
         await engine.start()
@@ -195,7 +195,7 @@ async def read(
         return len(kept.memory.entries), None
 
 
-async def test_a_server_that_dies_in_the_middle_of_a_book_loses_nothing(connect: Connect, tmp_path: Path) -> None:
+async def test_a_server_that_dies_while_reading_loses_no_page(connect: Connect, tmp_path: Path) -> None:
     store = MemoryStore(tmp_path)
     async with Server(says=shorten, seconds=0.02) as server:
         reading = asyncio.ensure_future(read(connect, server.url, store))
@@ -214,7 +214,7 @@ async def test_a_server_that_dies_in_the_middle_of_a_book_loses_nothing(connect:
     assert len(store.find(BOOK)) == 1
 
 
-async def test_it_may_be_started_again_while_it_is_waited_for(connect: Connect) -> None:
+async def test_a_server_restarted_during_the_retries_is_used(connect: Connect) -> None:
     async with Server(seconds=0.05) as server:
         engine = connect(server.url, retry_policy=RetryPolicy(attempts=8, back_off_s=0.05, longest_s=0.1))
         await engine.start()

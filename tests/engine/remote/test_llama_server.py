@@ -86,7 +86,7 @@ async def test_requests_that_share_one_window_do_not_end_one_another(tiny: Path,
         assert not failed
 
 
-async def test_an_answer_that_nobody_waits_for_is_no_longer_made(tiny: Path, connect: Connect) -> None:
+async def test_a_cancelled_answer_is_stopped_on_the_server(tiny: Path, connect: Connect) -> None:
     with serving("-m", str(tiny), "-c", "4096", "-np", "1") as url:
         engine = connect(url, retry_policy=PATIENT)
         await engine.start()
@@ -103,7 +103,7 @@ async def test_an_answer_that_nobody_waits_for_is_no_longer_made(tiny: Path, con
         await connection.close()
 
 
-async def test_a_window_that_has_become_shorter_is_told(tiny: Path, connect: Connect) -> None:
+async def test_a_shorter_window_after_a_restart_is_reported(tiny: Path, connect: Connect) -> None:
     port = free_port()
     with running(command(port, "-m", str(tiny), "-c", "4096", "-np", "1"), port):
         engine = connect(f"http://127.0.0.1:{port}/v1", retry_policy=PATIENT)
@@ -115,7 +115,7 @@ async def test_a_window_that_has_become_shorter_is_told(tiny: Path, connect: Con
         await engine.complete(said("abcdefg " * 300), Sampling(10))
 
 
-async def test_one_that_is_killed_and_started_again_is_waited_for(tiny: Path, connect: Connect) -> None:
+async def test_a_restarted_server_is_waited_for(tiny: Path, connect: Connect) -> None:
     port = free_port()
     options = ("-m", str(tiny), "-c", "8192", "-np", "2")
     with running(command(port, *options), port) as first:
@@ -139,9 +139,7 @@ async def test_a_key_is_asked_for(tiny: Path, connect: Connect, monkeypatch: pyt
         assert (await connect(url, retry_policy=PATIENT).start()).name == "tiny"
 
 
-async def test_one_that_has_several_models_loads_the_one_that_is_named(
-    tiny: Path, connect: Connect, tmp_path: Path
-) -> None:
+async def test_a_server_with_several_models_loads_the_named_one(tiny: Path, connect: Connect, tmp_path: Path) -> None:
     for name in ("one", "two"):
         shutil.copy(tiny, tmp_path / f"{name}.gguf")
     with serving("--models-dir", str(tmp_path), "-c", "4096", "-np", "2") as url:

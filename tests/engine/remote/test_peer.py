@@ -64,7 +64,7 @@ async def test_the_same_prompts_give_the_same_words_choices_and_counts(tiny: Pat
                 assert (await remote.choose(prompt, options)).index == (await local.choose(prompt, options)).index
 
 
-async def test_many_at_once_do_not_cut_each_other_off(tiny: Path, url: str) -> None:
+async def test_concurrent_requests_do_not_abort_each_other(tiny: Path, url: str) -> None:
     async with both(tiny, url, 4096) as (remote, _):
         asked = [remote.complete((Message("user", f"Number {n}"),), Sampling(30)) for n in range(6)]
         counted = [remote.count(f"Number {n}, and some more.") for n in range(6)]
@@ -76,7 +76,7 @@ async def test_many_at_once_do_not_cut_each_other_off(tiny: Path, url: str) -> N
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-async def test_a_book_is_told_alike_here_and_there(tmp_path: Path) -> None:
+async def test_a_book_has_the_same_memory_locally_and_on_a_server(tmp_path: Path) -> None:
     """Rounding differs between one sequence and several, so that one word here or there may be another."""
     starter = starter_path()
     if starter is None:
