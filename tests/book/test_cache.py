@@ -51,7 +51,7 @@ def test_a_changed_file_is_read_again(story: Path, directory: Path) -> None:
     assert open_cached(story, directory).text == "Once upon a time."
 
 
-def test_damage_anywhere_is_ignored(story: Path, directory: Path) -> None:
+def test_damaged_cache_entries_are_ignored(story: Path, directory: Path) -> None:
     book = open_cached(story, directory)
     kept = next(directory.iterdir())
     sound = kept.read_bytes()
@@ -64,7 +64,7 @@ def test_damage_anywhere_is_ignored(story: Path, directory: Path) -> None:
         assert open_cached(story, directory) == book
 
 
-def test_another_version_of_the_extraction_is_ignored(
+def test_cache_entries_of_another_version_are_ignored(
     story: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     open_cached(story, directory)
@@ -74,7 +74,7 @@ def test_another_version_of_the_extraction_is_ignored(
         open_cached(story, directory)
 
 
-def test_a_directory_that_cannot_be_made_is_no_error(story: Path, tmp_path: Path) -> None:
+def test_an_unwritable_cache_is_no_error(story: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert open_cached(story, tmp_path / "file" / "books") == open_book(story)
 
@@ -88,7 +88,7 @@ def test_only_the_books_opened_last_are_kept(tmp_path: Path, directory: Path, mo
     assert len(list(directory.iterdir())) == 3
 
 
-def test_what_cannot_be_read_is_refused_as_without_a_cache(tmp_path: Path, directory: Path) -> None:
+def test_unreadable_books_are_refused_as_without_a_cache(tmp_path: Path, directory: Path) -> None:
     (tmp_path / "empty.txt").touch()
     with pytest.raises(BookError, match="is empty"):
         open_cached(tmp_path / "empty.txt", directory)

@@ -66,19 +66,19 @@ def test_a_kindle_book_is_read_through_the_converter(book: Path, install: Instal
     assert install.left_behind == []
 
 
-def test_other_formats_are_called_by_their_own_ending(install: Install) -> None:
+def test_other_formats_are_named_by_their_suffix(install: Install) -> None:
     install(f'case "$1" in *.rtf) cp {install.epub} "$2";; esac')
     assert open_bytes(b"{\\rtf1 Rain}", "rain.doc").text == "Rain\n\nIt rained."
 
 
-def test_what_was_converted_once_is_not_converted_again(book: Path, install: Install, tmp_path: Path) -> None:
+def test_a_converted_book_is_not_converted_again(book: Path, install: Install, tmp_path: Path) -> None:
     install(f'echo once >> {install.folder}/count; cp {install.epub} "$2"')
     first = open_cached(book, tmp_path / "texts")
     assert open_cached(book, tmp_path / "texts") == first
     assert (install.folder / "count").read_text() == "once\n"
 
 
-def test_without_a_converter_two_lines_say_what_to_do(book: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_converter_is_reported_in_two_lines(book: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(BookError, match="is a Kindle book") as caught:
         open_book(book)
@@ -86,7 +86,7 @@ def test_without_a_converter_two_lines_say_what_to_do(book: Path, monkeypatch: p
     assert "Install Calibre" in str(caught.value)
 
 
-def test_drm_is_said_before_anything_is_started(book: Path, install: Install) -> None:
+def test_drm_is_reported_before_the_conversion(book: Path, install: Install) -> None:
     install(f"touch {install.folder}/started")
     book.write_bytes(kindle(encryption=2))
     with pytest.raises(BookError, match="protected by DRM"):
@@ -94,7 +94,7 @@ def test_drm_is_said_before_anything_is_started(book: Path, install: Install) ->
     assert not (install.folder / "started").exists()
 
 
-def test_drm_is_said_when_the_converter_finds_it(book: Path, install: Install) -> None:
+def test_drm_found_by_the_converter_is_reported(book: Path, install: Install) -> None:
     install("echo 'calibre.ebooks.DRMError: this book has DRM' >&2; exit 1")
     with pytest.raises(BookError, match="protected by DRM"):
         open_book(book)
@@ -119,7 +119,7 @@ def test_a_converter_that_fails_is_quoted(book: Path, install: Install, script: 
     assert install.left_behind == []
 
 
-def test_one_that_does_not_end_is_stopped_with_all_that_it_started(
+def test_a_hanging_converter_is_killed_with_its_children(
     book: Path, install: Install, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(calibre, "LIMIT_SECONDS", 0.5)
@@ -130,7 +130,7 @@ def test_one_that_does_not_end_is_stopped_with_all_that_it_started(
     assert install.left_behind == []
 
 
-def test_one_that_nobody_waits_for_any_more_is_stopped(book: Path, install: Install) -> None:
+def test_a_cancelled_conversion_is_stopped(book: Path, install: Install) -> None:
     install("trap '' TERM; sleep 60")
     asked = iter([False, False, True])
     with open_file(book) as stream, pytest.raises(BookError, match="cancelled"):

@@ -19,7 +19,7 @@ def texts(*body: str, **more: dict[str, str]) -> list[str]:
 
 
 class TestParagraphs:
-    def test_are_what_their_styles_say(self) -> None:
+    def test_paragraphs_follow_their_styles(self) -> None:
         book = read(
             p("Rain", "heading1"),
             p("It rained."),
@@ -42,7 +42,7 @@ class TestParagraphs:
             (ParagraphKind.TEXT, "It went on."),
         ]
 
-    def test_a_style_inherits_what_it_is_and_may_inherit_from_itself(self) -> None:
+    def test_styles_inherit_even_in_a_circle(self) -> None:
         book = read(p("Rain", "MyChapter"), p("It rained.", "Loop"), p("And.", "gone"))
         assert paragraphs(book) == [
             (ParagraphKind.HEADING, "Rain"),
@@ -59,7 +59,7 @@ class TestParagraphs:
             "a b\nc"
         ]
 
-    def test_an_empty_paragraph_parts_scenes_and_many_part_nothing(self) -> None:
+    def test_an_empty_paragraph_is_a_scene_break_unless_there_are_many(self) -> None:
         assert texts(*[p("It rained.")] * 5, p(""), *[p("It rained.")] * 5).count("* * *") == 1
         assert "* * *" not in texts(*[p("It rained."), p("")] * 9)
 
@@ -84,7 +84,7 @@ class TestParagraphs:
         control = f"<w:sdt><w:sdtPr/><w:sdtContent>{p('In a control.')}</w:sdtContent></w:sdt>"
         assert texts(p(r("Around.") + drawn), control) == ["Around.", "In a box.", "In a control."]
 
-    def test_a_generated_table_of_contents_is_not_read_again(self) -> None:
+    def test_a_generated_table_of_contents_is_left_out(self) -> None:
         assert texts(p("Rain\t3", "toc1"), p("Rain", "heading1"), p("It.")) == ["Rain", "It."]
         control = (
             '<w:sdt><w:sdtPr><w:docPartObj><w:docPartGallery w:val="Table of Contents"/></w:docPartObj></w:sdtPr>'
@@ -98,7 +98,7 @@ class TestParagraphs:
 
 
 class TestLists:
-    def test_are_counted_as_word_counts_them(self) -> None:
+    def test_list_items_are_numbered_as_in_word(self) -> None:
         book = read(
             item("Bread"),
             item("hard", 1),
@@ -125,13 +125,13 @@ class TestLists:
     @pytest.mark.parametrize(
         ("form", "marks"), [("upperRoman", ["I.", "II."]), ("bullet", ["•", "•"]), ("none", ["", ""])]
     )
-    def test_have_the_marks_of_their_format(self, form: str, marks: list[str]) -> None:
+    def test_list_items_have_the_markers_of_their_format(self, form: str, marks: list[str]) -> None:
         found = texts(
             item("a"), item("b"), parts={"numbering": numbering((form, "\uf0b7" if form == "bullet" else "%1."))}
         )
         assert found == [f"{mark} {word}".strip() for mark, word in zip(marks, "ab", strict=True)]
 
-    def test_may_come_with_a_style(self) -> None:
+    def test_list_numbering_may_come_from_a_style(self) -> None:
         assert texts(p("Bread", "ListBullet"), parts={"numbering": numbering(("bullet", "-"))}) == ["- Bread"]
 
     def test_headings_keep_their_numbers(self) -> None:
@@ -142,7 +142,7 @@ class TestLists:
 
 
 class TestWords:
-    def test_are_set_as_their_runs_say_and_runs_alike_are_one(self) -> None:
+    def test_character_formats_follow_runs_and_equal_runs_are_joined(self) -> None:
         book = read(
             p(
                 r("It ")
@@ -163,12 +163,12 @@ class TestWords:
             (Style.SMALL_CAPITALS, "Mr"),
         ]
 
-    def test_neighbours_of_one_look_are_one_span(self) -> None:
+    def test_adjacent_runs_of_one_format_are_one_span(self) -> None:
         assert styles(read(p(r("rai", "<w:i/>") + "<w:proofErr/>" + r("ned", "<w:i/>")))) == [
             (Style.EMPHASIS, "rained")
         ]
 
-    def test_changes_are_read_as_accepted_and_said(self) -> None:
+    def test_tracked_changes_are_accepted_with_a_notice(self) -> None:
         book = read(
             p(
                 r("It ")
@@ -181,7 +181,7 @@ class TestWords:
         assert book.text == "It rained.\n\nOne paragraph."
         assert book.notices == ("The document holds tracked changes; it was read as if all of them had been accepted.",)
 
-    def test_comments_are_left_out_and_said(self) -> None:
+    def test_comments_are_left_out_with_a_notice(self) -> None:
         book = read(p(r("It rained.") + "<w:r><w:commentReference w:id='1'/></w:r>"))
         assert (book.text, book.notices) == ("It rained.", ("1 comment was left out.",))
 
@@ -192,17 +192,17 @@ class TestWords:
         ) == ["→a‑b"]
         assert texts(p(f"<w:r>{ruby}</w:r>")) == ["雪（ゆき）"]
 
-    def test_other_languages_are_kept(self) -> None:
+    def test_languages_of_runs_are_kept(self) -> None:
         book = read(p(r("It rained and rained. ", '<w:lang w:val="en-GB"/>') + r("Pluie", '<w:lang w:val="fr-FR"/>')))
         assert book.language == "en-GB"
         assert [(f.language, book.text[f.start : f.end]) for f in book.language_spans] == [("fr-FR", "Pluie")]
 
-    def test_a_language_that_was_never_set_is_not_believed(self) -> None:
+    def test_a_default_language_that_contradicts_the_text_is_ignored(self) -> None:
         assert read(p(r("Шёл дождь, и снег шёл тоже.", '<w:lang w:val="en-US"/>'))).language == ""
 
 
 class TestLinks:
-    def test_lead_to_bookmarks_and_addresses(self) -> None:
+    def test_links_lead_to_bookmarks_and_addresses(self) -> None:
         field = (
             '<w:r><w:fldChar w:fldCharType="begin"/></w:r>'
             '<w:r><w:instrText> HYPERLINK "http://example.org/b" </w:instrText></w:r>'
@@ -234,7 +234,7 @@ class TestLinks:
         f'<w:footnote w:id="5">{p("Another.")}</w:footnote>'
     )
 
-    def test_to_notes_open_all_of_them(self) -> None:
+    def test_note_references_lead_to_whole_notes(self) -> None:
         book = read(
             p("Rain", "heading1"),
             p(r("It rained") + '<w:r><w:footnoteReference w:id="5"/></w:r>' + r(".")),
@@ -249,7 +249,7 @@ class TestLinks:
         assert [kind for kind, _ in paragraphs(book)][3:] == [ParagraphKind.NOTE] * 4
         assert chapters(book) == [(1, "Rain"), (1, "Notes")]
 
-    def test_to_notes_with_signs_of_their_own(self) -> None:
+    def test_note_references_may_have_custom_signs(self) -> None:
         book = read(
             p(
                 r("It")
@@ -269,11 +269,11 @@ class TestPictures:
     )
     IMAGE: ClassVar = {"i": ("image", "media/rain.png")}
 
-    def test_are_called_by_their_words(self) -> None:
+    def test_pictures_are_described_by_their_alternative_text(self) -> None:
         book = read(p(r("See ") + self.DRAWING.format(' descr="rain"') + r(".")), relations=self.IMAGE)
         assert images(book) == [("word/media/rain.png", "[rain]")]
 
-    def test_are_called_by_their_caption(self) -> None:
+    def test_pictures_are_described_by_their_caption(self) -> None:
         book = read(p(self.DRAWING.format("")), p("Figure 1: Rain", "caption"), p("It."), relations=self.IMAGE)
         assert paragraphs(book)[0] == (ParagraphKind.IMAGE, "Figure 1: Rain")
         assert images(book) == [("word/media/rain.png", "Figure 1: Rain")]
@@ -287,46 +287,46 @@ class TestPictures:
 
 
 class TestDocument:
-    def test_says_what_the_book_is(self) -> None:
+    def test_the_metadata_is_read(self) -> None:
         core = "<dc:title>Rain</dc:title><dc:creator>Jane Doe; John Roe</dc:creator><dc:language>en-GB</dc:language>"
         book = open_bytes(docx(p("It rained."), core=core), "x.docx")
         assert (book.title, book.authors, book.language) == ("Rain", ("Jane Doe", "John Roe"), "en-GB")
         assert book.source_format == "docx"
 
-    def test_is_called_by_its_title_and_its_chapters_stand_below_that(self) -> None:
+    def test_chapters_are_below_the_title(self) -> None:
         book = read(
             p("The Rain", "Title"), p("By Jane"), p("One", "heading1"), p("It."), p("Two", "heading1"), p("It.")
         )
         assert book.title == "The Rain"
         assert chapters(book) == [(1, "One"), (1, "Two")]
 
-    def test_is_found_wherever_the_archive_says(self) -> None:
+    def test_the_document_part_is_found_by_its_relationship(self) -> None:
         assert open_bytes(docx(p("It rained."), main="word/text/main2.xml"), "x.docx").text == "It rained."
 
     @pytest.mark.parametrize("body", ["", p(""), "<w:tbl/>"])
-    def test_without_text_is_refused(self, body: str) -> None:
+    def test_a_book_without_text_is_refused(self, body: str) -> None:
         with pytest.raises(BookError, match="no readable text"):
             open_bytes(docx(body), "x.docx")
 
-    def test_of_nothing_but_marks_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_document_of_only_markup_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(docx_package, "_MOST_TAGS", 100)
         with pytest.raises(BookError, match="more tags than any book"):
             open_bytes(docx("<w:p/>" * 200), "x.docx")
 
-    def test_nested_beyond_sense_is_refused_or_read(self) -> None:
+    def test_extreme_nesting_is_refused_or_read(self) -> None:
         deep = "<w:sdt><w:sdtContent>" * 100 + p("deep") + "</w:sdtContent></w:sdt>" * 100
         assert texts(p("It rained."), deep)[0] == "It rained."
 
     @pytest.mark.parametrize("what", ["&#xd800;", "&#1;", "\x01"])
-    def test_that_holds_what_xml_cannot_is_read_all_the_same(self, what: str) -> None:
+    def test_invalid_xml_characters_are_ignored(self, what: str) -> None:
         assert read(p(f"It {what}rained.")).text.replace("\ufffd", "") == "It rained."
 
-    def test_that_is_not_well_formed_is_read_and_said_to_be(self) -> None:
+    def test_malformed_xml_is_read_with_a_notice(self) -> None:
         book = read(p("It rained."), p("<w:r><w:t>And <b>it</i> went on.</w:t></w:r>"))
         assert book.text == "It rained.\n\nAnd it went on."
         assert "not well-formed" in book.notices[0]
 
-    def test_resolves_no_entity(self) -> None:
+    def test_no_entity_is_resolved(self) -> None:
         data = docx(p("It &p; rained."))
         assert b"root:" not in open_bytes(data, "x.docx").text.encode()
 

@@ -31,7 +31,7 @@ def kinds(book: Book) -> list[ParagraphKind]:
 
 
 class TestChapters:
-    def test_come_from_the_navigation_document_with_its_nesting_and_its_anchors(self) -> None:
+    def test_chapters_come_from_the_navigation_document(self) -> None:
         files = {
             "nav.html": page(_NAV),
             "a.xhtml": page('<h1>Part One</h1><h2 id="one">The Rain</h2><p>It rained.</p>'),
@@ -44,7 +44,7 @@ class TestChapters:
             ("The Bridge", 2, "There was a bridge."),
         ]
 
-    def test_come_from_the_ncx_of_epub_2(self) -> None:
+    def test_chapters_come_from_the_ncx_of_epub_2(self) -> None:
         ncx = (
             '<ncx xmlns="http://www.daisy.org/z3986/2005/ncx/"><navMap>'
             "<navPoint><navLabel><text>The Rain</text></navLabel>"
@@ -57,7 +57,7 @@ class TestChapters:
         assert [(c.title, c.level) for c in book.chapters] == [("The Rain", 1), ("The Bridge", 2)]
         assert book.text[book.chapters[1].start :] == "There was a bridge."
 
-    def test_come_from_headings_where_there_are_no_contents(self) -> None:
+    def test_chapters_come_from_headings_without_contents(self) -> None:
         book = read_pages(
             "<h1>I</h1><h2>The Rain</h2><p>It rained.</p>", "<p>And rained.</p>", "<h1>II</h1><p>Dry.</p>"
         )
@@ -74,7 +74,7 @@ class TestChapters:
             ("The Rain", "It rained.\n\nIt went on.")
         ]
 
-    def test_a_part_and_a_chapter_that_begin_at_one_place_are_one_entry(self) -> None:
+    def test_a_part_and_a_chapter_at_one_place_are_one_entry(self) -> None:
         nav = (
             '<nav epub:type="toc"><ol><li><a href="a.xhtml">One</a>'
             '<ol><li><a href="a.xhtml">Rain</a></li></ol></li></ol></nav>'
@@ -123,7 +123,7 @@ class TestMetadata:
             ("<dc:identifier>https://a.example/book</dc:identifier>", "https://a.example/book"),
         ],
     )
-    def test_identifiers_are_called_by_their_kind(self, identifier: str, known_as: str) -> None:
+    def test_identifiers_have_a_scheme(self, identifier: str, known_as: str) -> None:
         book = open_bytes(epub({"a.xhtml": page("<p>a</p>")}, package(["a.xhtml"], metadata=identifier)), "x")
         assert book.identifiers == (known_as,)
 
@@ -144,19 +144,19 @@ class TestMetadata:
         }
         assert open_bytes(epub(files, opf), "x").cover == "OEBPS/c.jpg"
 
-    def test_a_cover_that_is_not_there_is_none(self) -> None:
+    def test_a_missing_cover_is_ignored(self) -> None:
         item = '<item id="c" href="c.jpg" media-type="image/jpeg" properties="cover-image"/>'
         assert open_bytes(epub({"a.xhtml": page("<p>a</p>")}, package(["a.xhtml"], manifest=item)), "x").cover == ""
 
-    def test_pictures_are_known_by_their_path_in_the_archive(self) -> None:
+    def test_pictures_are_identified_by_their_path(self) -> None:
         book = open_bytes(epub({"text/a.xhtml": page('<p>a</p><p><img src="../i/b%20c.png" alt="b"/></p>')}), "x")
         assert [image.source for image in book.images] == ["OEBPS/i/b c.png"]
 
-    def test_the_language_is_that_of_its_pages_where_the_package_says_none(self) -> None:
+    def test_the_language_falls_back_to_that_of_the_pages(self) -> None:
         files = {"a.xhtml": page("<p>a</p>").replace("<html ", '<html xml:lang="cy" ')}
         assert open_bytes(epub(files), "x").language == "cy"
 
-    def test_pages_of_a_book_in_two_languages_are_known_and_a_wrong_package_is_not_believed(self) -> None:
+    def test_bilingual_pages_are_marked_and_a_wrong_package_language_is_ignored(self) -> None:
         files = {
             f"{name}.xhtml": page(f"<p>{name} <i>x</i></p>").replace("<html ", f'<html xml:lang="{name}" ')
             for name in ("en", "de", "en-GB")
@@ -210,21 +210,21 @@ class TestParagraphs:
             read_pages("<p>caf&eacute;&nbsp;&mdash; &amp; &lt;tea&gt; &unknown;</p>").text == "café — & <tea> &unknown;"
         )
 
-    def test_marks_of_notes_do_not_grow_into_words(self) -> None:
+    def test_note_marks_are_separated_from_words(self) -> None:
         body = '<p>It rained<a epub:type="noteref" href="#n">1</a> and<sup><a href="#m">2</a></sup> rained.</p>'
         assert read_pages(body).text == "It rained[1] and[2] rained."
 
-    def test_pictures_give_their_words_in_brackets(self) -> None:
+    def test_picture_descriptions_are_in_brackets(self) -> None:
         book = read_pages('<p>See <img src="a.png" alt="a grey  bridge"/>.<img src="b.png" alt=""/></p>')
         assert paragraphs(book) == [(ParagraphKind.TEXT, "See [a grey bridge].")]
 
-    def test_readings_of_ruby_follow_in_brackets(self) -> None:
+    def test_ruby_readings_follow_in_brackets(self) -> None:
         assert read_pages("<p><ruby>昨夕<rp>(</rp><rt>ゆうべ</rt><rp>)</rp></ruby>は</p>").text == "昨夕（ゆうべ）は"
 
     def test_preformatted_text_keeps_its_spaces(self) -> None:
         assert read_pages("<pre>a   b\n  c</pre>").text == "a   b\n  c"
 
-    def test_what_is_hidden_or_no_text_is_left_out(self) -> None:
+    def test_hidden_elements_are_left_out(self) -> None:
         book = read_pages(
             "<script>let a = 1;</script><style>p {}</style><p hidden=''>no</p><p style='display: none'>no</p>"
             "<nav><ol><li>no</li></ol></nav><p>yes<span epub:type='pagebreak'>12</span></p>"
@@ -241,7 +241,7 @@ class TestParagraphs:
 
 
 class TestStyleSheets:
-    def test_what_a_converter_says_in_a_style_sheet_is_seen(self) -> None:
+    def test_style_sheets_of_converters_are_applied(self) -> None:
         body = page('<p>It <span class="calibre5">rained</span>.</p>')
         link = '<link rel="stylesheet" type="text/css" href="../s%20heet.css"/>'
         files: dict[str, str | bytes] = {
@@ -251,7 +251,7 @@ class TestStyleSheets:
         book = open_bytes(epub(files), "x")
         assert [(book.text[s.start : s.end], s.style) for s in book.spans] == [("rained", Style.EMPHASIS)]
 
-    def test_a_style_sheet_that_is_missing_or_too_large_says_nothing(self) -> None:
+    def test_a_missing_or_huge_style_sheet_is_ignored(self) -> None:
         link = '<link rel="stylesheet" href="gone.css"/><link rel="stylesheet" href="big.css"/>'
         files: dict[str, str | bytes] = {
             "a.xhtml": page("<p>a</p>").replace("<title>", f"{link}<title>"),
@@ -293,7 +293,7 @@ class TestDamage:
             open_bytes(epub(files), "locked.epub")
         assert caught.value.exit_status is ExitStatus.BOOK
 
-    def test_obfuscated_fonts_lock_nothing(self) -> None:
+    def test_obfuscated_fonts_are_not_drm(self) -> None:
         encryption = (
             '<encryption xmlns:e="http://www.w3.org/2001/04/xmlenc#"><e:EncryptedData>'
             '<e:EncryptionMethod Algorithm="http://www.idpf.org/2008/embedding"/>'
@@ -332,7 +332,7 @@ class TestHostility:
         assert len(book.text) < 1024 * 1024
         assert "exceeds the limit of 1 MB per book" in book.notices[0]
 
-    def test_a_file_of_nothing_but_tags_is_not_made_into_a_tree(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_file_of_only_tags_is_refused_before_parsing(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(markup, "_MOST_TAGS", 1000)
         book = read_pages("<p>It rained.</p>", "<p/>" * 2000)
         assert book.text == "It rained."

@@ -39,48 +39,48 @@ def read(bodies: str) -> Book:
 
 class TestFile:
     @pytest.mark.parametrize("encoding", ["utf-8", "windows-1251", "koi8-r", "utf-16", "iso-8859-5"])
-    def test_is_read_in_the_encoding_that_it_declares(self, encoding: str) -> None:
+    def test_a_fictionbook_is_read_in_its_declared_encoding(self, encoding: str) -> None:
         assert open_bytes(fb2("<body><section><p>Шёл дождь.</p></section></body>", encoding=encoding), "x").text == (
             "Шёл дождь."
         )
 
-    def test_says_what_the_book_is(self) -> None:
+    def test_the_metadata_is_read(self) -> None:
         book = read("<body><section><p>Шёл дождь.</p></section></body>")
         assert (book.title, book.authors, book.language) == ("Дождь", ("Анна И. Автор", "anon"), "ru")
         assert (book.identifiers, book.cover) == (("isbn:5-01-000001-1", "ABC-1"), "cover.jpg")
 
-    def test_in_a_zip_is_the_same_book(self) -> None:
+    def test_a_zipped_fictionbook_is_the_same_book(self) -> None:
         data = fb2("<body><section><p>Шёл дождь.</p></section></body>")
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("rain.fb2", data)
         assert open_bytes(buffer.getvalue(), "rain.fb2.zip") == open_bytes(data, "rain.fb2.zip")
 
-    def test_that_is_not_well_formed_is_read_and_said_to_be(self) -> None:
+    def test_malformed_xml_is_read_with_a_notice(self) -> None:
         book = open_bytes(fb2("<body><section><p>Дождь & <b>ветер</p><p>и снег</section></body>"), "x")
         assert "ветер" in book.text
         assert "и снег" in book.text
         assert book.notices == ("The file is not well-formed XML; the readable parts were read.",)
 
-    def test_that_is_cut_off_is_read_as_far_as_it_goes(self) -> None:
+    def test_a_truncated_fictionbook_is_read_to_its_end(self) -> None:
         data = fb2("<body><section>" + "<p>Шёл дождь.</p>" * 50 + "</section></body>")
         assert open_bytes(data[: len(data) // 2], "x").text.startswith("Шёл дождь.")
 
     @pytest.mark.parametrize("what", ["&#xd800;", "&#0;", "&#x110000;", "&#99999999;", "\x01", "\ufffe"])
-    def test_that_holds_what_xml_cannot_is_read_all_the_same(self, what: str) -> None:
+    def test_invalid_xml_characters_are_ignored(self, what: str) -> None:
         book = open_bytes(fb2(f"<body><section><p>Дождь {what}<b>и</p><p>снег</p></section></body>"), "x")
         assert_keeps_promises(book)
         assert "снег" in book.text
 
-    def test_gives_its_pictures_by_name(self) -> None:
+    def test_pictures_are_found_by_name(self) -> None:
         assert read_binary(fb2("<body/>"), "cover.jpg") == b"\xff\xd8\xff\xe0\x00\x10"
         assert read_binary(fb2("<body/>"), "other.jpg") is None
 
-    def test_without_text_is_refused(self) -> None:
+    def test_a_book_without_text_is_refused(self) -> None:
         with pytest.raises(BookError, match="no readable text"):
             open_bytes(b"<FictionBook><body><section/></body></FictionBook>", "x.fb2")
 
-    def test_resolves_no_entity(self) -> None:
+    def test_no_entity_is_resolved(self) -> None:
         data = fb2("<body><section><p>It &p; rained.</p></section></body>").replace(
             b"<FictionBook", b'<!DOCTYPE f [<!ENTITY p SYSTEM "file:///etc/passwd">]><FictionBook', 1
         )
@@ -88,7 +88,7 @@ class TestFile:
 
 
 class TestChapters:
-    def test_are_the_sections_that_have_titles(self) -> None:
+    def test_sections_with_titles_are_chapters(self) -> None:
         book = read(
             "<body><title><p>Автор</p><p>Дождь</p></title><section><title><p>Часть I</p></title>"
             "<section><title><p>1</p><p>Утро</p></title><p>Дождь.</p></section><section><p>Без имени.</p></section>"
@@ -97,7 +97,7 @@ class TestChapters:
         assert chapters(book) == [(1, "Часть I"), (2, "1. Утро"), (2, "2. Вечер")]
         assert [text for _, text in paragraphs(book)][:5] == ["Автор", "Дождь", "Часть I", "1", "Утро"]
 
-    def test_of_a_second_body_stand_under_its_title(self) -> None:
+    def test_chapters_of_a_second_body_are_under_its_title(self) -> None:
         book = read(
             "<body><section><title><p>I</p></title><p>Дождь.</p></section></body>"
             "<body><title><p>Приложение</p></title><section><title><p>A</p></title><p>Снег.</p></section></body>"
@@ -106,7 +106,7 @@ class TestChapters:
 
 
 class TestText:
-    def test_is_prose_verse_quotation_and_table(self) -> None:
+    def test_prose_verse_quotations_and_tables_are_read(self) -> None:
         book = read(
             "<body><epigraph><p>Всё течёт.</p><text-author>Гераклит</text-author></epigraph><section>"
             "<p>Шёл <emphasis>дождь</emphasis> и <strong>снег</strong>.</p><empty-line/><p>Перестал.</p>"
@@ -130,17 +130,17 @@ class TestText:
         ]
         assert styles(book) == [(Style.EMPHASIS, "дождь"), (Style.STRONG, "снег")]
 
-    def test_empty_lines_everywhere_part_no_scenes(self) -> None:
+    def test_frequent_empty_lines_are_not_scene_breaks(self) -> None:
         book = read(f"<body><section>{'<p>Дождь.</p><empty-line/>' * 9}</section></body>")
         assert {kind for kind, _ in paragraphs(book)} == {ParagraphKind.TEXT}
 
-    def test_pictures_are_called_by_their_words_or_their_name(self) -> None:
+    def test_pictures_are_described_by_alternative_text_or_name(self) -> None:
         book = read(
             '<body><section><p>Дождь <image l:href="#a.png" alt="туча"/>.</p><image l:href="#b.png"/></section></body>'
         )
         assert images(book) == [("a.png", "[туча]"), ("b.png", "[b.png]")]
 
-    def test_a_language_inside_is_kept(self) -> None:
+    def test_languages_of_elements_are_kept(self) -> None:
         book = read('<body><section><p>Он сказал <style xml:lang="fr">pluie</style>.</p></section></body>')
         assert [(f.language, book.text[f.start : f.end]) for f in book.language_spans] == [("fr", "pluie")]
 
@@ -151,7 +151,7 @@ class TestNotes:
         '<p>И ещё.</p></section><section id="n2"><title><p>2</p></title><p>Второе.</p></section></body>'
     )
 
-    def test_open_where_they_are_cited(self) -> None:
+    def test_notes_open_at_their_references(self) -> None:
         book = read(
             '<body><section id="s"><title><p>I</p></title><p>Дождь<a l:href="#n1" type="note">1</a>, снег'
             '<a l:href="#n2" type="note">[2]</a>; <a l:href="#s">выше</a>.</p></section></body>' + self.NOTES
@@ -163,11 +163,11 @@ class TestNotes:
             (ParagraphKind.NOTE, "2. Второе."),
         ]
 
-    def test_are_a_chapter_of_their_own(self) -> None:
+    def test_notes_are_their_own_chapter(self) -> None:
         book = read("<body><section><title><p>I</p></title><p>Дождь.</p></section></body>" + self.NOTES)
         assert chapters(book) == [(1, "I"), (1, "Примечания")]
 
-    def test_grouped_by_chapter_are_notes_too(self) -> None:
+    def test_notes_grouped_by_chapter_are_recognised(self) -> None:
         notes = self.NOTES.replace('<section id="n1">', '<section><title><p>К главе I</p></title><section id="n1">')
         notes = notes.replace("</body>", "</section></body>")
         book = read('<body><section><p>Дождь<a l:href="#n2" type="note">2</a></p></section></body>' + notes)

@@ -47,7 +47,7 @@ class TestArchives:
         assert book.text == "It rained."
         assert book.notices == ("OEBPS/b.xhtml uses a compression method that books do not use; it was left out.",)
 
-    def test_names_that_leave_the_archive_name_nothing_outside_and_nothing_is_written(
+    def test_names_that_leave_the_archive_reach_nothing_outside(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         secret = tmp_path / "secret.xhtml"
@@ -64,7 +64,7 @@ class TestArchives:
         assert sorted(each.name for each in tmp_path.rglob("*")) == ["book.epub", "books", "secret.xhtml"]
 
     @pytest.mark.parametrize("declared", [b"", b"text/plain", b"application/epub+zip\n", b"\xff\xfe"])
-    def test_a_wrong_mimetype_is_no_reason_to_refuse_a_book(self, declared: bytes) -> None:
+    def test_a_wrong_mimetype_is_accepted(self, declared: bytes) -> None:
         source, target = io.BytesIO(epub({"a.xhtml": page("<p>It rained.</p>")})), io.BytesIO()
         with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
             for name in old.namelist():
@@ -72,14 +72,14 @@ class TestArchives:
         assert open_bytes(target.getvalue(), "x").text == "It rained."
 
     @pytest.mark.parametrize("container", ["", "<container/>", "<!DOCTYPE", '<rootfile full-path="../x.opf"/>'])
-    def test_a_container_that_names_no_package_is_passed_over(self, container: str) -> None:
+    def test_a_container_without_a_package_is_ignored(self, container: str) -> None:
         source, target = io.BytesIO(epub({"a.xhtml": page("<p>It rained.</p>")})), io.BytesIO()
         with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
             for name in old.namelist():
                 new.writestr(name, container if name.endswith("container.xml") else old.read(name))
         assert open_bytes(target.getvalue(), "x").text == "It rained."
 
-    def test_names_cannot_steer_the_terminal_from_a_notice_or_an_error(self) -> None:
+    def test_escapes_in_names_are_removed_from_notices_and_errors(self) -> None:
         odd = "a%1B%5B2J%E2%80%AE%0Ab%C2%AD.xhtml"
         book = open_bytes(epub({"a.xhtml": page("<p>a</p>")}, package(["a.xhtml", odd])), "x")
         assert book.notices == ("OEBPS/a[2J b.xhtml is missing; it was left out.",)
@@ -88,7 +88,7 @@ class TestArchives:
         assert not set("\x1b\u202e\xad") & set(str(caught.value))
         assert len(str(caught.value).splitlines()) <= 2
 
-    def test_identifiers_cannot_either(self) -> None:
+    def test_escapes_in_identifiers_are_removed(self) -> None:
         metadata = "<dc:identifier>a&#x202e;&#x9b;b</dc:identifier>"
         book = open_bytes(epub({"a.xhtml": page("<p>a</p>")}, package(["a.xhtml"], metadata=metadata)), "x")
         assert book.identifiers == ("ab",)
@@ -98,7 +98,7 @@ class TestXml:
     LAUGHS = "".join(f'<!ENTITY l{n + 1} "{f"&l{n};" * 10}">' for n in range(9))
 
     @pytest.mark.parametrize("where", ["content.opf", "a.xhtml", "nav.html", "META-INF/container.xml"])
-    def test_laughs_and_entities_of_files_expand_nowhere(self, where: str, tmp_path: Path, no_network: None) -> None:
+    def test_no_entity_expands_in_any_part(self, where: str, tmp_path: Path, no_network: None) -> None:
         secret = tmp_path / "secret"
         secret.write_text("topsecret", encoding="utf-8")
         doctype = (
@@ -142,7 +142,7 @@ class TestXml:
 
 
 class TestPackages:
-    def test_contents_that_nest_without_end_are_read_as_far_as_sense(self) -> None:
+    def test_contents_are_read_to_a_limited_depth(self) -> None:
         nested = '<li><a href="a.xhtml#p">Rain</a><ol>' * 100 + "</ol></li>" * 100
         item = '<item id="nav" href="nav.html" media-type="application/xhtml+xml" properties="nav"/>'
         files = {"nav.html": page(f"<nav><ol>{nested}</ol></nav>"), "a.xhtml": page('<p id="p">It rained.</p>')}
@@ -158,7 +158,7 @@ class TestPackages:
         book = open_bytes(epub({"a.xhtml": page("<p>It rained.</p>")}, opf), "x")
         assert book.notices == ("OEBPS/a.psd is image/psd, not text; it was left out.",)
 
-    def test_entries_of_the_reading_order_that_are_not_there_are_said_once(self) -> None:
+    def test_missing_spine_items_are_reported_once(self) -> None:
         opf = package(["a.xhtml", "gone.xhtml"], spine='<itemref idref="nobody"/>')
         book = open_bytes(epub({"a.xhtml": page("<p>It rained.</p>")}, opf), "x")
         assert book.text == "It rained."
@@ -167,12 +167,12 @@ class TestPackages:
             "OEBPS/gone.xhtml is missing; it was left out.",
         )
 
-    def test_a_package_of_nothing_but_tags_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_package_of_only_tags_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(markup, "_MOST_TAGS", 1000)
         with pytest.raises(BookError, match="package file"):
             open_bytes(epub({"a.xhtml": page("<p>a</p>")}, package(["a.xhtml"], spine="<itemref/>" * 2000)), "x")
 
-    def test_a_page_that_the_reading_order_names_again_is_there_again(self) -> None:
+    def test_a_page_listed_twice_in_the_spine_is_read_twice(self) -> None:
         opf = package(["a.xhtml", "b.xhtml"], spine='<itemref idref="i0"/>')
         files = {"a.xhtml": page("<p>It rained.</p>"), "b.xhtml": page('<p><a href="a.xhtml">Again</a>.</p>')}
         book = open_bytes(epub(files, opf), "x")
@@ -205,10 +205,10 @@ class TestPages:
             pytest.param("<ul><li>" * 100 + "a" + "</li></ul>" * 100, id="lists in lists"),
         ],
     )
-    def test_are_read_in_seconds(self, body: str) -> None:
+    def test_large_books_are_read_in_seconds(self, body: str) -> None:
         assert "a" in read_within_seconds(body).text
 
-    def test_what_is_nested_beyond_sense_loses_no_word_and_is_the_same_from_anywhere(self) -> None:
+    def test_extreme_nesting_loses_no_word(self) -> None:
         body = "<div>" * 200 + "<p>deep <i>down</i></p>" + "</div>" * 200
 
         def from_below(frames: int) -> str:
@@ -223,7 +223,7 @@ class TestPages:
         book = read_pages(body)
         assert book.text.replace("•", " ").replace("|", " ").split() == [*words, "Part", "The", "end."]
 
-    def test_a_book_of_nothing_but_marks_keeps_its_words(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_book_of_only_markup_keeps_its_words(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("gistread.book.inline.MAX_MARKS_PER_BOOK", 10)
         book = read_pages(*(f"<p>{'<i>a</i> ' * 8}</p>" for _ in range(4)))
         assert book.text.count("a") == 32

@@ -34,30 +34,30 @@ class TestEncoding:
             ("utf-8", "дождь 雨 Grüße"),
         ],
     )
-    def test_is_what_the_page_declares(self, codec: str, words: str) -> None:
+    def test_the_encoding_is_as_declared(self, codec: str, words: str) -> None:
         written = {"iso-8859-1": "cp1252"}.get(codec, codec)
         assert open_bytes(self.PAGE.format(codec, words).encode(written), "x.html").text == words
 
-    def test_a_page_that_is_utf_8_is_read_as_that_whatever_it_declares(self) -> None:
+    def test_a_utf_8_page_is_read_as_utf_8_whatever_it_declares(self) -> None:
         assert open_bytes(self.PAGE.format("iso-8859-1", "Grüße “so”").encode(), "x.html").text == "Grüße “so”"
 
     def test_a_byte_order_mark_comes_first(self) -> None:
         assert open_bytes(self.PAGE.format("windows-1252", "дождь").encode("utf-16"), "x.html").text == "дождь"
 
-    def test_is_guessed_where_nothing_declares_it(self) -> None:
+    def test_an_undeclared_encoding_is_detected(self) -> None:
         words = "Es regnete den ganzen Tag über, und die Flüsse führten große Mengen Wasser. " * 5
         assert open_bytes(f"<html><p>{words}</html>".encode("cp1252"), "x.html").text == words.strip()
 
-    def test_is_guessed_where_the_declaration_is_no_encoding_of_text(self) -> None:
+    def test_an_invalid_declared_encoding_is_replaced_by_detection(self) -> None:
         assert open_bytes(self.PAGE.format("hex", "Rain").encode(), "x.html").text == "Rain"
 
-    def test_characters_that_cannot_be_read_are_said(self) -> None:
+    def test_undecodable_characters_are_reported(self) -> None:
         data = self.PAGE.format("utf-8", "Grüße " * 1000).encode() + b"\xff"
         assert open_bytes(data, "x.html").notices == ("1 unreadable character is shown as \ufffd (read as utf-8).",)
 
 
 class TestMetadata:
-    def test_comes_from_the_head(self) -> None:
+    def test_metadata_comes_from_the_head(self) -> None:
         head = (
             '<title>The Rain | A Site</title><meta name="author" content="Jane Doe">'
             '<meta name="DC.identifier" content="urn:isbn:1"><link rel="coverpage" href="images/cover.jpg">'
@@ -75,10 +75,10 @@ class TestMetadata:
             ("Jane Doe", ("Jane Doe",)),
         ],
     )
-    def test_names_stand_as_one_says_them(self, content: str, authors: tuple[str, ...]) -> None:
+    def test_author_names_are_in_reading_order(self, content: str, authors: tuple[str, ...]) -> None:
         assert read("<p>Rain", f'<title>T</title><meta name="dc.creator" content="{content}">').authors == authors
 
-    def test_a_page_without_a_title_is_called_by_its_heading_and_else_by_its_file(self) -> None:
+    def test_the_title_falls_back_to_the_heading_and_the_file_name(self) -> None:
         assert read("<h1>The Rain</h1><p>It", "").title == "The Rain"
         assert read("<p>It rained.", "").title == "rain"
 
@@ -102,7 +102,7 @@ class TestText:
             (ParagraphKind.VERSE, "Roses\nare red"),
         ]
 
-    def test_two_line_breaks_part_paragraphs_and_one_ends_a_line(self) -> None:
+    def test_two_line_breaks_separate_paragraphs(self) -> None:
         book = read("It rained all day long.<br>\n<br>It <i>went<br><br><br>on</i><br>and on.")
         assert [text for _, text in paragraphs(book)] == ["It rained all day long.", "It went", "on\nand on."]
         assert styles(book) == [(Style.EMPHASIS, "went"), (Style.EMPHASIS, "on")]
@@ -123,7 +123,7 @@ class TestText:
         assert [word for word in words if word not in book.text] == []
         assert book.text.endswith("end")
 
-    def test_entities_are_read_and_declared_ones_are_not(self) -> None:
+    def test_named_entities_are_read_but_declared_ones_are_not(self) -> None:
         assert read("<p>caf&eacute;&nbsp;&mdash; &#8222;&lt;x&gt;&#150;&unknown;").text == "café — „<x>–&unknown;"
         outside = '<?xml version="1.0"?><!DOCTYPE html [<!ENTITY p SYSTEM "file:///etc/passwd">]>'
         book = open_bytes(
@@ -140,13 +140,13 @@ class TestText:
             ("de", "Regen"),
         ]
 
-    def test_pictures_are_called_by_their_words_or_caption(self) -> None:
+    def test_pictures_are_described_by_alternative_text_or_caption(self) -> None:
         book = read(
             '<p><img src="a.png" alt="Rain"><figure><img src="b/c.png"><figcaption>A bridge</figcaption></figure>'
         )
         assert images(book) == [("a.png", "[Rain]"), ("b/c.png", "A bridge")]
 
-    def test_a_picture_inside_the_page_does_not_go_into_the_book(self) -> None:
+    def test_an_embedded_picture_is_not_part_of_the_text(self) -> None:
         book = read('<p>See <img src="data:image/png;base64,iVBORw0KGgo=" alt="rain">.')
         assert images(book) == [("embedded:1", "[rain]")]
 
@@ -162,7 +162,7 @@ class TestFurniture:
         )
         assert [text for _, text in paragraphs(book)] == ["Rain", "It rained."]
 
-    def test_a_navigation_that_was_never_closed_is_the_page(self) -> None:
+    def test_an_unclosed_navigation_keeps_the_page(self) -> None:
         assert "It rained all day." in read("<nav><a href='/'>Home</a><h1>Rain</h1><p>It rained all day.").text
 
     def test_headers_and_footers_with_headings_or_prose_stay(self) -> None:
@@ -176,12 +176,12 @@ class TestFurniture:
         recipe = "<p>Take flour and butter and sugar, and bake them for ten minutes."
         assert "bake them" in read(f'<div class="cookies"><h1>Cookies</h1>{recipe}</div>').text
 
-    def test_the_sign_beside_a_heading_goes(self) -> None:
+    def test_the_permalink_sign_beside_a_heading_is_removed(self) -> None:
         assert (
             read('<h2 id="r">Rain<a class="headerlink" href="#r">¶</a></h2><p>It rained.').text == "Rain\n\nIt rained."
         )
 
-    def test_the_frame_of_project_gutenberg_goes_and_says_what_the_book_is(self) -> None:
+    def test_the_gutenberg_frame_is_removed_and_read_as_metadata(self) -> None:
         book = read(
             '<section class="pg-boilerplate pgheader" id="pg-header">'
             "<h2>The Project Gutenberg eBook of Rain</h2><p>Title: The Rain</p>"
@@ -194,7 +194,7 @@ class TestFurniture:
         assert book.text == "I\n\nIt rained."
         assert (book.title, book.authors, book.language) == ("The Rain", ("Jane Doe",), "en")
 
-    def test_the_frame_of_earlier_years_goes_too(self) -> None:
+    def test_older_gutenberg_frames_are_removed(self) -> None:
         book = read(
             "<pre>Project Gutenberg's The Rain, by Jane Doe\n\nThis eBook is for the use of anyone\n\n"
             "Title: The Rain\n\nAuthor: Jane Doe\n\n*** START OF THIS PROJECT GUTENBERG EBOOK THE RAIN ***\n\n"
@@ -207,12 +207,12 @@ class TestFurniture:
 
 
 class TestChapters:
-    def test_come_from_the_headings_below_the_title(self) -> None:
+    def test_chapters_come_from_headings(self) -> None:
         book = read("<h1>Rain</h1><p>By Jane<h2>One</h2><p>It<h3>Dawn</h3><p>It<h2>Two</h2><p>It")
         assert chapters(book) == [(1, "One"), (2, "Dawn"), (1, "Two")]
         assert book.chapters[0].start == 0
 
-    def test_who_wrote_the_book_is_no_chapter(self) -> None:
+    def test_an_author_heading_is_not_a_chapter(self) -> None:
         book = read("<h1>RAIN</h1><h3>BY</h3><h2>JANE DOE</h2><hr><h2>One</h2><p>It<h2>Two</h2><p>It")
         assert chapters(book) == [(1, "One"), (1, "Two")]
         named = read(
@@ -230,14 +230,14 @@ class TestChapters:
             (2, "CHAPTER I"),
         ]
 
-    def test_come_from_the_words_where_no_heading_is_one(self) -> None:
+    def test_chapters_come_from_the_text_without_headings(self) -> None:
         prose = "<p>" + "It rained. " * 40
         book = read(f"<p><b>CHAPTER I</b>{prose}<p><b>CHAPTER II</b>{prose}")
         assert chapters(book) == [(1, "CHAPTER I"), (1, "CHAPTER II")]
 
 
 class TestLinks:
-    def test_lead_inside_the_page_by_id_and_by_name_and_out_of_it(self) -> None:
+    def test_links_lead_to_ids_names_and_other_pages(self) -> None:
         book = read(
             '<p><a href="#a">one</a> <a href="#b">two</a> <a href="rain.html#a">three</a>'
             ' <a href="other.html#a">four</a> <a href="http://example.org/">five</a> <a href="#">six</a>'
@@ -265,20 +265,20 @@ class TestLinks:
         ],
         ids=["Pandoc", "Wikipedia", "by hand"],
     )
-    def test_to_notes_open_the_note_and_not_more(self, body: str) -> None:
+    def test_note_links_lead_to_exactly_the_note(self, body: str) -> None:
         book = read(body + "<p>The end.")
         assert [(word, note.removeprefix("1. ")) for word, note in links(book)] == [("[1]", "A note.")]
         assert "↩" not in book.text
         assert (ParagraphKind.BREAK, "* * *") not in paragraphs(book)
 
-    def test_to_notes_that_are_counted_otherwise_than_their_list(self) -> None:
+    def test_note_links_resolve_despite_other_numbers_in_the_list(self) -> None:
         book = read(
             '<p>It rained<sup class="reference" id="r"><a href="#n">[a]</a></sup>.<ol class="references">'
             '<li id="n"><span class="mw-cite-backlink">^ <a href="#r"><sup>a</sup></a></span> <span>A note.</span></ol>'
         )
         assert links(book) == [("[a]", "1. A note.")]
 
-    def test_of_labelled_notes_lead_both_ways(self) -> None:
+    def test_labelled_notes_are_linked_both_ways(self) -> None:
         book = read(
             '<p>It rained.<a id="r" href="#n" class="fnanchor">[1]</a> And'
             '<div class="footnote"><p><a id="n" href="#r">[1]</a> A note.</div><p>The end.'
@@ -287,7 +287,7 @@ class TestLinks:
         assert book.links[0].target_end is not None
         assert book.links[1].target_end is None
 
-    def test_notes_without_a_heading_are_no_part_of_the_last_chapter(self) -> None:
+    def test_notes_without_a_heading_are_not_in_the_last_chapter(self) -> None:
         notes = '<ol class="footnotes"><li id="n">A note. <a href="#r">↩</a></ol>'
         book = read(f'<h2>One</h2><p>It<sup><a id="r" href="#n">1</a></sup><h2>Two</h2><p>It{notes}')
         assert chapters(book) == [(1, "One"), (1, "Two"), (1, "Notes")]
@@ -299,7 +299,7 @@ class TestDamage:
         with pytest.raises(BookError, match="no readable text"):
             open_bytes(f"<!DOCTYPE html><html><body>{body}</body></html>".encode(), "x.html")
 
-    def test_a_page_of_nothing_but_tags_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_page_of_only_tags_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("gistread.book.formats.elements.markup._MOST_TAGS", 1000)
         with pytest.raises(BookError, match="or too much"):
             open_bytes(b"<html>" + b"<p>" * 2000, "x.html")

@@ -39,7 +39,7 @@ def test_a_picture_inside_an_archive(archive: Path, source: str) -> None:
     assert read_image(archive, source) == PIXELS
 
 
-def test_a_picture_that_the_archive_lacks_is_said(archive: Path) -> None:
+def test_a_missing_picture_is_reported(archive: Path) -> None:
     with pytest.raises(BookError, match=r"The picture EPUB/none\.png is missing"):
         read_image(archive, "EPUB/none.png")
 
@@ -112,7 +112,7 @@ def test_a_picture_of_a_fictionbook_zipped_or_not(tmp_path: Path, zipped: bool) 
         read_image(path, "none.png")
 
 
-def test_the_pictures_of_a_converted_book_are_not_sought_beside_it(tmp_path: Path) -> None:
+def test_pictures_of_a_converted_book_come_from_the_conversion(tmp_path: Path) -> None:
     path = tmp_path / "book.mobi"
     path.write_bytes(bytes(60) + b"BOOKMOBI" + bytes(100))
     (tmp_path / "images").mkdir()
@@ -121,7 +121,7 @@ def test_the_pictures_of_a_converted_book_are_not_sought_beside_it(tmp_path: Pat
         read_image(path, "images/1.png")
 
 
-def test_a_picture_that_a_page_holds_itself_is_found_by_its_number(tmp_path: Path) -> None:
+def test_an_embedded_picture_is_found_by_its_number(tmp_path: Path) -> None:
     path = tmp_path / "rain.html"
     address = "data:image/png;base64," + base64.b64encode(PIXELS).decode()
     shown = f'<img src="a.png" alt="a"><img src="{address}" alt="rain">'

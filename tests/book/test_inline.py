@@ -49,7 +49,7 @@ def test_verse_keeps_its_lines_and_its_indents_under_marks() -> None:
     assert [book.text[span.start : span.end] for span in book.spans] == ["One line\n  and another"]
 
 
-def test_a_link_knows_its_place_a_note_its_end_and_an_address_leads_out() -> None:
+def test_links_have_a_place_notes_an_end_and_addresses_are_external() -> None:
     builder = BookBuilder()
     builder.add(
         marked("See {here} and <there>."),
@@ -81,6 +81,6 @@ def test_marks_never_change_the_words(before: str, outer: str, inner: str, more:
         assert all(0 <= span.start < span.end <= len(book.text) for span in book.spans)
 
 
-def test_binding_leaves_text_without_marks_alone() -> None:
+def test_text_without_marks_is_unchanged() -> None:
     assert attach_marks("a  b\n c") == "a  b\n c"
     assert extract_marks("a b") == ("a b", [])

@@ -31,7 +31,7 @@ class TestPlaces:
         )
         assert links(book) == [("below", "Then "), ("there", "First"), ("back", "See b")]
 
-    def test_in_a_file_whose_name_is_written_otherwise(self) -> None:
+    def test_a_link_to_a_differently_encoded_file_name_resolves(self) -> None:
         files = {
             "a.xhtml": page('<p><a href="My%20Book.XHTML#x%C3%A9">go</a></p>'),
             "my book.xhtml": page("<p>Here.</p>"),
@@ -39,16 +39,16 @@ class TestPlaces:
         book = open_bytes(epub(files, package(["a.xhtml", "my%20book.xhtml"])), "x")
         assert links(book) == [("go", "Here.")]
 
-    def test_one_that_leads_nowhere_is_no_link(self) -> None:
+    def test_a_broken_link_is_dropped(self) -> None:
         book = read_pages('<p><a href="gone.xhtml">a</a> <a href="#gone">b</a> <a href="c0.xhtml#gone">c</a> d</p>')
         assert book.links == ()
         assert book.text == "a b c d"
 
-    def test_one_that_leads_out_keeps_its_address_and_nothing_is_fetched(self) -> None:
+    def test_an_external_link_keeps_its_address_and_nothing_is_fetched(self) -> None:
         book = read_pages('<p><a href="https://a.example/b#c">a</a> <a href="mailto:b@a.example">b</a></p>')
         assert links(book) == [("a", "https://a.example/b#c"), ("b", "mailto:b@a.example")]
 
-    def test_an_anchor_behind_the_last_words_is_the_last_paragraph(self) -> None:
+    def test_an_anchor_after_the_last_words_means_the_last_paragraph(self) -> None:
         assert links(read_pages('<p><a href="#end">a</a></p><p>The last.</p><div id="end"/>')) == [("a", "The l")]
 
 
@@ -115,7 +115,7 @@ class TestNotes:
             ),
         ],
     )
-    def test_a_reference_leads_to_its_note_and_knows_its_end(self, text: str, note: str, expected: str) -> None:
+    def test_a_reference_leads_to_the_whole_note(self, text: str, note: str, expected: str) -> None:
         for book in (
             read_pages(f"<p>The {text} fell.</p><p>It went on.</p>{note}"),
             read_pages(
@@ -131,7 +131,7 @@ class TestNotes:
             assert "\n\n".join(notes(book)) == expected
             assert all(link.target_end is None for link in book.links[1:])
 
-    def test_notes_of_several_paragraphs_go_on_to_the_next_note(self) -> None:
+    def test_notes_of_several_paragraphs_end_at_the_next_note(self) -> None:
         book = read_pages(
             '<p>Rain<a id="r1" href="#n1">1</a> and wind<a id="r2" href="#n2">2</a>.</p>'
             '<h2>Notes</h2><p><a id="n1" href="#r1">1</a> A note.</p><p>And more.</p>'
@@ -146,7 +146,7 @@ class TestNotes:
         )
         assert notes(book) == ["1 A note.", "2 Another."]
 
-    def test_contents_whose_headings_link_back_are_no_notes(self) -> None:
+    def test_contents_with_links_back_are_not_notes(self) -> None:
         book = read_pages(
             '<p><a id="t1" href="#c1">I</a></p><p><a id="t2" href="#c2">II</a></p><h2 id="c1"><a href="#t1">I</a></h2>'
             '<p>Rain.</p><p id="c2"><a href="#t2">II</a></p><p>Wind.</p>'
@@ -154,14 +154,14 @@ class TestNotes:
         assert notes(book) == []
         assert all(link.target_end is None for link in book.links)
 
-    def test_a_number_that_leads_to_a_page_is_no_note(self) -> None:
+    def test_a_page_number_link_is_not_a_note(self) -> None:
         book = read_pages(
             '<ul><li>Rain, <a href="#p">12</a>, <a href="#q">13</a></li></ul><p id="p">It <b id="q"/>rained.</p>'
         )
         assert notes(book) == []
         assert book.text.startswith("• Rain, 12, 13")
 
-    def test_a_rule_above_a_note_is_not_in_it(self) -> None:
+    def test_a_rule_above_a_note_is_not_part_of_it(self) -> None:
         book = read_pages(
             '<p>Rain<a id="r" href="#n">1</a>.</p><div id="n"><hr/><p><a href="#r">[1]</a> A note.</p></div>'
         )

@@ -25,7 +25,7 @@ def test_paragraphs_are_joined_and_hard_line_ends_kept() -> None:
     ]
 
 
-def test_blocks_are_what_they_are() -> None:
+def test_blocks_have_their_kinds() -> None:
     book = read(
         "Rain\n====\n\n> Said he.\n\n* * *\n\n- Bread\n- Cheese\n  1. hard\n\n3. Rope\n\n"
         "| Day | Rain |\n|--|--|\n| 1 | 2 mm |\n\n```py\nif a:\n    b\n```\n\n    c\n\nTerm\n: Meaning\n"
@@ -46,7 +46,7 @@ def test_blocks_are_what_they_are() -> None:
     ]
 
 
-def test_words_are_set_as_they_are_marked() -> None:
+def test_emphasis_is_kept() -> None:
     book = read("It _rained_ **all** ~~night~~ `day` in snake_case and 2*3*4.")
     assert book.text == "It rained all night day in snake_case and 234."
     assert styles(book)[:4] == [
@@ -98,7 +98,7 @@ def test_pictures_and_html_inside() -> None:
     ],
     ids=["YAML", "YAML on one line", "TOML", "folded"],
 )
-def test_metadata_stands_before_the_text(front: str) -> None:
+def test_front_matter_is_read_as_metadata(front: str) -> None:
     book = read(front + "\nIt rained.\n")
     assert (book.title, book.authors, book.language) == ("Rain: A Story", ("Jane Doe", "John Roe"), "en-GB")
     assert book.text == "It rained."
@@ -110,7 +110,7 @@ def test_metadata_as_pandoc_writes_it() -> None:
 
 
 @pytest.mark.parametrize("text", ["---\n\nIt rained.\n\n---\n\nIt went on.", "+++\nIt [rained.\n+++\n\nIt went on."])
-def test_what_only_looks_like_metadata_is_text(text: str) -> None:
+def test_anything_but_front_matter_stays_text(text: str) -> None:
     assert "It rained." in read(text).text.replace("[", "")
 
 
@@ -122,7 +122,7 @@ def test_a_file_without_words_is_refused() -> None:
 @pytest.mark.parametrize(
     "text", ["[" * 5000, "> " * 3000 + "a", "*a " * 20_000, "- " * 3000 + "a", "`" * 30_000, "![" * 5000]
 )
-def test_signs_by_the_thousand_are_survived(text: str) -> None:
+def test_thousands_of_markup_signs_are_read_in_time(text: str) -> None:
     assert read(f"It rained.\n\n{text}\n").text.startswith("It rained.")
 
 

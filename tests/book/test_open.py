@@ -41,7 +41,7 @@ def zip_of(names: dict[str, str]) -> bytes:
         (bytes(range(256)) * 40, "binary"),
     ],
 )
-def test_what_cannot_be_read_is_named_and_what_can_be_is_said(data: bytes, name: str) -> None:
+def test_unreadable_formats_are_named_and_readable_ones_listed(data: bytes, name: str) -> None:
     with pytest.raises(BookError, match=name) as caught:
         open_bytes(data, "thing")
     assert caught.value.exit_status is ExitStatus.BOOK
@@ -86,14 +86,14 @@ def test_what_cannot_be_read_is_named_and_what_can_be_is_said(data: bytes, name:
         ),
     ],
 )
-def test_what_a_file_is_shows_by_its_content_and_then_by_its_name(data: bytes, name: str, source_format: str) -> None:
+def test_the_format_is_detected_by_content_then_by_name(data: bytes, name: str, source_format: str) -> None:
     book = open_bytes(data, name)
     assert book.source_format == source_format
     assert "Rain" in book.text
     assert "<" not in book.text or source_format == "text"
 
 
-def test_two_books_in_one_zip_are_not_chosen_from() -> None:
+def test_a_zip_with_two_books_is_refused() -> None:
     with pytest.raises(BookError, match="a zip archive of 2 FictionBooks"):
         open_bytes(zip_of({"a.fb2": "<FictionBook/>", "b.fb2": "<FictionBook/>"}), "books.zip")
 
@@ -137,7 +137,7 @@ def test_nothing_but_white_space(data: bytes) -> None:
         open_bytes(data, "blank.txt")
 
 
-def test_a_path_that_no_system_can_open() -> None:
+def test_an_impossible_path_is_refused() -> None:
     with pytest.raises(BookError):
         open_book(Path("a\0b"))
 

@@ -31,13 +31,13 @@ def prose(*paragraphs: str, **how: float) -> list[Put]:
     return column("\n".join(paragraphs), **how)  # type: ignore[arg-type]
 
 
-def test_lines_are_joined_and_indents_part_paragraphs() -> None:
+def test_lines_are_joined_and_indents_separate_paragraphs() -> None:
     book = read(Sheet(prose(LONG, OTHER, THIRD)))
     assert texts(book) == [LONG, OTHER, THIRD]
     assert_keeps_promises(book)
 
 
-def test_gaps_part_paragraphs_that_have_no_indent() -> None:
+def test_gaps_separate_paragraphs_without_indents() -> None:
     puts = [
         *prose(LONG, indent=0),
         *prose(OTHER, indent=0, top=490),
@@ -46,14 +46,14 @@ def test_gaps_part_paragraphs_that_have_no_indent() -> None:
     assert texts(read(Sheet(puts))) == [LONG, OTHER, THIRD]
 
 
-def test_a_paragraph_goes_on_over_the_end_of_its_page() -> None:
+def test_a_paragraph_continues_on_the_next_page() -> None:
     lines = prose(OTHER, f"{LONG} {OTHER}", THIRD, LONG)
     for cut in range(4, 7):
         on = [Put(put.x, put.y + lines[0].y - lines[cut].y, put.text) for put in lines[cut:]]
         assert texts(read(Sheet(lines[:cut]), Sheet(on))) == [OTHER, f"{LONG} {OTHER}", THIRD, LONG]
 
 
-def test_a_paragraph_goes_on_behind_a_table_that_breaks_it_off() -> None:
+def test_a_paragraph_continues_after_a_table() -> None:
     lines = prose(OTHER, f"{LONG} {OTHER}", THIRD)
     table = [
         Put(60 + 90 * column, 540 - 10 * row, word, 8)
@@ -86,7 +86,7 @@ def test_running_heads_and_page_numbers_are_left_out() -> None:
         assert f"{OTHER} So ends {number}." in book.text
 
 
-def test_a_head_of_a_single_page_goes_where_others_have_theirs() -> None:
+def test_the_running_head_of_a_single_page_is_left_out() -> None:
     heads = ["THE CALM", "THE CALM", "THE CALM", "THE STORM", "THE END", "THE END", "THE END"]
     sheets = [
         Sheet([Put(150, 570, head, 8), *prose(f"Leaf {number}. {LONG}", f"{OTHER} {number} times.")])
@@ -96,7 +96,7 @@ def test_a_head_of_a_single_page_goes_where_others_have_theirs() -> None:
     assert not any(head in text for head in heads)
 
 
-def test_pages_that_are_all_alike_keep_their_words() -> None:
+def test_identical_pages_keep_their_words() -> None:
     assert read(*[Sheet(prose(LONG)) for _ in range(4)]).text.count("The lamp had burned") == 4
 
 
@@ -141,12 +141,12 @@ def test_the_words_in_a_figure_are_one_paragraph() -> None:
     assert texts(book) == [LONG, OTHER, "1.0 0.5 Day Oil", caption.text, THIRD, LONG]
 
 
-def test_filled_fields_of_a_form_are_read() -> None:
+def test_form_fields_are_read() -> None:
     book = read(Sheet([Put(50, 500, "Name:")], links=[LinkTo(50, 490, 80, 510)], fields=[Put(90, 500, "Ann Lee")]))
     assert book.text == "Name: Ann Lee"
 
 
-def test_a_chapter_number_at_the_top_of_pages_is_no_furniture() -> None:
+def test_a_chapter_number_at_the_top_of_a_page_is_kept() -> None:
     sheets = [
         sheet
         for number in range(1, 5)
@@ -187,7 +187,7 @@ def test_hyphenation_at_line_ends_is_undone_and_real_hyphens_stay() -> None:
         ("of the tower", "and the sea", "of the tower and the sea"),
     ],
 )
-def test_two_ends_of_lines_make_one_text(before: str, after: str, joined: str) -> None:
+def test_line_ends_of_both_kinds_give_the_same_text(before: str, after: str, joined: str) -> None:
     drop, between = WordCounts(["x bow where made fashioned lamp night"]).junction(before, after)
     assert before[: len(before) - drop] + between + after == joined
 
@@ -206,7 +206,7 @@ def test_two_columns_are_read_one_after_the_other() -> None:
     assert " ".join(words[-8:]) in book.text
 
 
-def test_a_footnote_stands_behind_the_paragraph_that_it_interrupts_and_opens_from_its_reference() -> None:
+def test_a_footnote_follows_its_paragraph_and_opens_from_its_reference() -> None:
     first = [
         *prose(OTHER, LONG),
         Put(50, 480, "The keeper had a name"),
@@ -255,13 +255,13 @@ def test_links_lead_to_paragraphs_and_out() -> None:
     assert outside.address == "https://example.org/lamp"
 
 
-def test_a_turned_page_reads_like_any_other_and_a_stamp_on_the_margin_is_left_out() -> None:
+def test_rotated_pages_are_read_and_margin_stamps_left_out() -> None:
     turned = [Put(600 - put.y, put.x, put.text, put.size, turned=True) for put in prose(LONG, OTHER)]
     book = read(Sheet(turned, rotate=90), Sheet([*prose(THIRD, LONG), Put(20, 200, "draft 1234", turned=True)]))
     assert texts(book) == [LONG, OTHER, THIRD, LONG]
 
 
-def test_what_the_document_says_of_itself() -> None:
+def test_document_metadata_is_read() -> None:
     puts = prose(LONG, "ISBN 978-0-14-043918-2, printed by hand.")
     book = read(Sheet(puts), metadata={"Title": "The Lamp", "Author": "A. Keeper; B. Keeper"}, language="en-GB")
     assert (book.title, book.authors, book.language) == ("The Lamp", ("A. Keeper", "B. Keeper"), "en-GB")
@@ -269,7 +269,7 @@ def test_what_the_document_says_of_itself() -> None:
     assert book.source_format == "pdf"
 
 
-def test_the_name_of_a_file_is_no_title() -> None:
+def test_a_file_name_is_not_a_title() -> None:
     puts = [Put(100, 560, "The Lamp", 24, "bold"), *prose(LONG, OTHER)]
     assert read(Sheet(puts), metadata={"Title": "Microsoft Word - lamp_final2.doc"}).title == "The Lamp"
 
@@ -287,7 +287,7 @@ def test_captions_and_code() -> None:
     assert lines.splitlines()[1].startswith("   ")
 
 
-def test_a_scan_is_refused_and_told_what_would_help() -> None:
+def test_a_scan_is_refused_with_a_hint() -> None:
     with pytest.raises(BookError, match=r"only pictures of pages, no text.*\n.*OCR"):
         read(Sheet(picture=True), Sheet(picture=True))
 
@@ -298,7 +298,7 @@ def test_pages_that_are_pictures_are_named() -> None:
 
 
 @pytest.mark.parametrize("how", ["dead", "silent"])
-def test_a_page_that_pdfium_does_not_survive_is_left_out_and_named(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_crashes_pdfium_is_left_out_with_a_notice(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pdf_process, "_WORKER", "tests.book.broken_pdf_worker")
     monkeypatch.setattr(pdf_process, "_PAGE_S", 1.5)
     root = Path(__file__).resolve().parents[2]
@@ -310,7 +310,7 @@ def test_a_page_that_pdfium_does_not_survive_is_left_out_and_named(how: str, mon
 
 
 @pytest.mark.parametrize("handler", ["Standard", "Adobe.APS"])
-def test_a_locked_file_is_refused_and_told_what_would_help(handler: str) -> None:
+def test_a_locked_file_is_refused_with_a_hint(handler: str) -> None:
     lock = f"/Encrypt << /Filter /{handler} /V 1 /R 2 /O <{'41' * 32}> /U <{'42' * 32}> /P -4 >> /ID [<01> <02>]"
     data = pdf([Sheet(prose(LONG))]).replace(b"/Root", lock.encode() + b" /Root")
     with pytest.raises(BookError, match=r"password|DRM"):
@@ -322,7 +322,7 @@ def test_a_damaged_file_is_refused() -> None:
         read_pdf(io.BytesIO(b"%PDF-1.7\nnothing of the kind"), "broken.pdf")
 
 
-def test_a_file_whose_table_of_objects_is_wrong_is_read_and_half_a_file_refused() -> None:
+def test_a_wrong_xref_table_is_repaired_and_a_truncated_file_refused() -> None:
     data = pdf([Sheet(prose(LONG, OTHER)) for _ in range(3)])
     moved = data.replace(b"%PDF-1.7\n", b"%PDF-1.7\n% something that was not there before\n")
     assert LONG in read_pdf(io.BytesIO(moved), "moved.pdf").text
@@ -330,7 +330,7 @@ def test_a_file_whose_table_of_objects_is_wrong_is_read_and_half_a_file_refused(
         read_pdf(io.BytesIO(data[: len(data) // 3]), "cut.pdf")
 
 
-def test_reading_ends_when_nobody_waits_any_more() -> None:
+def test_a_cancelled_read_ends() -> None:
     data = pdf([Sheet(prose(LONG, OTHER)) for _ in range(300)])
     with pytest.raises(BookError, match="cancelled"):
         read_pdf(io.BytesIO(data), "long.pdf", cancelled=lambda: True)

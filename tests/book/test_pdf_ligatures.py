@@ -26,16 +26,16 @@ from tests.book.make_pdf import Put, Sheet, read
         ("afrm", 1, "afirm"),
     ],
 )
-def test_the_letter_is_told_by_what_follows(lost: str, place: int, word: str) -> None:
+def test_a_lost_letter_is_inferred_from_what_follows(lost: str, place: int, word: str) -> None:
     assert lost[: place + 1] + lost_letter(lost, place) + lost[place + 1 :] == word
 
 
-def test_ligatures_that_the_file_explains_gain_no_letter() -> None:
+def test_ligatures_with_a_mapping_gain_no_letter() -> None:
     book = read(Sheet([Put(20, 500, "The \x01rst of\x01ce has a \x02at for \x01ve of\x01cers.")]))
     assert book.text == "The first office has a flat for five officers."
 
 
-def test_letters_of_a_font_at_several_horizontal_scales_gain_none() -> None:
+def test_horizontally_scaled_fonts_gain_no_letters() -> None:
     words = "Before the first of four forms."
     book = read(Sheet([Put(20, 500 - 12 * n, words, stretch=1 + n / 4) for n in range(4)]))
     assert book.text.split() == words.split() * 4
@@ -64,6 +64,6 @@ def test_an_accent_set_over_a_letter_joins_it() -> None:
     assert read(Sheet(words)).text == "Gödel, Émile"
 
 
-def test_distances_tell_words_apart_where_the_file_has_no_space() -> None:
+def test_words_are_separated_by_distances_without_space_characters() -> None:
     words = [Put(20, 500, "The fiv"), Put(48.05, 500, "ef", tracking=2.6), Put(58.42, 500, "ish of the sea")]
     assert read(Sheet(words)).text == "The five fish of the sea"

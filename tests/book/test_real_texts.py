@@ -55,7 +55,7 @@ def test_the_chapters_of_war_and_peace_stand_under_their_books() -> None:
 
 
 @pytest.mark.parametrize("name", ["Time-Machine", "Barchester", "War-and-Peace", "Coxon-Fund"])
-def test_neither_header_nor_footer_nor_credits_are_left(name: str) -> None:
+def test_gutenberg_headers_footers_and_credits_are_removed(name: str) -> None:
     text = book_of(name).text
     assert "Gutenberg" not in text
     assert "SMALL PRINT" not in text
@@ -81,7 +81,7 @@ def test_no_word_of_the_book_is_lost() -> None:
 
 
 @pytest.mark.parametrize("name", ["Alice", "War-and-Peace", "Siddhartha", "He-Walked", "Coxon-Fund"])
-def test_every_book_keeps_the_promises_of_the_model(name: str) -> None:
+def test_every_book_satisfies_the_invariants(name: str) -> None:
     assert_keeps_promises(book_of(name))
 
 
@@ -115,7 +115,7 @@ def test_the_same_file_gives_the_same_book() -> None:
     assert open_book(text_book("Siddhartha")) == book_of("Siddhartha")
 
 
-def test_war_and_peace_opens_in_a_time_that_grows_with_its_length_alone() -> None:
+def test_opening_time_grows_linearly() -> None:
     """Bounds repeated work, with room for a busy machine; benchmarks measure the speed."""
     path = text_book("War-and-Peace")
 

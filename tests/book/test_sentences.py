@@ -50,7 +50,7 @@ def test_a_paragraph_ends_a_sentence() -> None:
 
 
 @given(st.text(alphabet=st.sampled_from('aI .!?\n"”。」1x'), max_size=300))
-def test_every_character_but_white_space_lies_in_one_sentence(text: str) -> None:
+def test_every_visible_character_is_in_one_sentence(text: str) -> None:
     spans = sentence_spans(text)
     assert all(0 <= start < end for start, end in spans)
     assert all(a[1] <= b[0] for a, b in pairwise(spans))

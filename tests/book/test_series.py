@@ -75,7 +75,7 @@ def shifted(whole: Book, index: int, alone: Book) -> None:
     assert [one.target - by for one in links if one.target is not None] == targets
 
 
-def test_every_volume_stands_in_it_as_it_is_alone(series: Write, two: tuple[Path, Path]) -> None:
+def test_every_volume_is_unchanged_in_a_series(series: Write, two: tuple[Path, Path]) -> None:
     whole = open_book(series("one.epub", "two.txt"))
     alone = [open_book(path) for path in two]
     for index, book in enumerate(alone):
@@ -88,7 +88,7 @@ def test_every_volume_stands_in_it_as_it_is_alone(series: Write, two: tuple[Path
     assert alone[0].images
 
 
-def test_its_paragraphs_and_chapters_cover_its_text_in_order(series: Write, two: tuple[Path, Path]) -> None:
+def test_paragraphs_and_chapters_of_a_series_cover_its_text_in_order(series: Write, two: tuple[Path, Path]) -> None:
     whole = open_book(series("one.epub", "two.txt"))
     assert whole.text == "\n\n".join(cut(whole, p.start, p.end) for p in whole.paragraphs)
     assert whole.chapters[0].start == 0
@@ -100,7 +100,7 @@ def test_its_paragraphs_and_chapters_cover_its_text_in_order(series: Write, two:
     assert all(one.kind is ParagraphKind.HEADING for one in headings)
 
 
-def test_a_place_is_named_with_its_volume(series: Write, two: tuple[Path, Path]) -> None:
+def test_places_in_a_series_name_the_volume(series: Write, two: tuple[Path, Path]) -> None:
     whole = open_book(series("one.epub", "two.txt"))
     assert whole.chapter_title(whole.text.index("It snowed")) == "A Book · Snow"
     assert whole.chapter_title(whole.volumes[1].heading) == "two"
@@ -108,13 +108,13 @@ def test_a_place_is_named_with_its_volume(series: Write, two: tuple[Path, Path])
     assert open_book(two[1]).chapter_title(0) == "Chapter 1"
 
 
-def test_a_volume_without_chapters_is_one(series: Write, tmp_path: Path, two: tuple[Path, Path]) -> None:
+def test_a_volume_without_chapters_is_one_chapter(series: Write, tmp_path: Path, two: tuple[Path, Path]) -> None:
     (tmp_path / "plain.txt").write_text("Nothing but a few words.\n\nAnd a few more.")
     whole = open_book(series("plain.txt", "two.txt"))
     assert [one.title for one in whole.chapters][:2] == ["plain", "two"]
 
 
-def test_a_series_that_is_continued_begins_as_the_shorter_one(series: Write, two: tuple[Path, Path]) -> None:
+def test_a_longer_series_starts_with_the_text_of_the_shorter(series: Write, two: tuple[Path, Path]) -> None:
     shorter = open_book(series("one.epub"))
     assert open_book(series("one.epub", "two.txt")).text.startswith(shorter.text)
 
@@ -139,20 +139,20 @@ def test_a_volume_in_another_language_is_foreign(series: Write, tmp_path: Path, 
     ]
 
 
-def test_what_a_volume_lacks_is_told_with_its_name(series: Write, tmp_path: Path, two: tuple[Path, Path]) -> None:
+def test_notices_of_a_volume_name_it(series: Write, tmp_path: Path, two: tuple[Path, Path]) -> None:
     (tmp_path / "three.epub").write_bytes(epub({"a.xhtml": page("<p>A</p>"), "b.xhtml": page("<p>It <b>rained.</p>")}))
     alone = open_book(tmp_path / "three.epub")
     assert alone.notices
     assert open_book(series("two.txt", "three.epub")).notices == tuple(f"A Book: {one}" for one in alone.notices)
 
 
-def test_title_and_authors_are_those_it_gives_or_else_those_there_are(series: Write, two: tuple[Path, Path]) -> None:
+def test_title_and_authors_default_to_those_of_the_volumes(series: Write, two: tuple[Path, Path]) -> None:
     assert open_book(series("two.txt", head="")).title == "saga"
     named = open_book(series("two.txt", head='title = "A\\u001b[31m\\n Saga"\nauthors = ["B. Other", " "]'))
     assert (named.title, named.authors) == ("A[31m Saga", ("B. Other",))
 
 
-def test_volumes_are_kept_each_for_itself_and_a_changed_one_is_read_again(
+def test_volumes_are_cached_separately(
     series: Write, two: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, texts = series("one.epub", "two.txt"), tmp_path / "texts"
@@ -167,7 +167,7 @@ def test_volumes_are_kept_each_for_itself_and_a_changed_one_is_read_again(
     assert open_cached(path, texts) == again
 
 
-def test_volumes_lie_where_the_file_says_and_a_link_to_it_changes_nothing(
+def test_volume_paths_are_relative_to_the_real_series_file(
     series: Write, tmp_path: Path, two: tuple[Path, Path]
 ) -> None:
     elsewhere = tmp_path / "deep" / "er"
@@ -206,7 +206,9 @@ def test_volumes_lie_where_the_file_says_and_a_link_to_it_changes_nothing(
         (b"", "is empty"),
     ],
 )
-def test_what_is_wrong_is_said_in_two_lines(content: bytes, said: str, tmp_path: Path, two: tuple[Path, Path]) -> None:
+def test_errors_in_a_series_file_are_reported_in_two_lines(
+    content: bytes, said: str, tmp_path: Path, two: tuple[Path, Path]
+) -> None:
     (tmp_path / "picture.png").write_bytes(PICTURE)
     (tmp_path / "copy.txt").write_bytes(two[1].read_bytes())
     (tmp_path / "other.series").write_text('volumes = ["two.txt"]')
@@ -219,18 +221,18 @@ def test_what_is_wrong_is_said_in_two_lines(content: bytes, said: str, tmp_path:
         assert len(str(raised.value).splitlines()) <= 2
 
 
-def test_its_bytes_alone_are_no_series(series: Write, two: tuple[Path, Path]) -> None:
+def test_a_series_cannot_be_read_from_a_stream(series: Write, two: tuple[Path, Path]) -> None:
     with pytest.raises(BookError, match="Open it by its path"):
         open_bytes(series("two.txt").read_bytes(), "saga.series")
 
 
-def test_a_book_that_is_only_called_a_series_is_the_book_it_is(two: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_book_with_the_suffix_of_a_series_is_read_as_a_book(two: tuple[Path, Path], tmp_path: Path) -> None:
     assert open_book(two[0].rename(tmp_path / "book.series")).source_format == "epub"
 
 
 @needs_books
 @needs_epubs
-def test_real_books_stand_in_it_as_they_are(series: Write, tmp_path: Path) -> None:
+def test_real_books_are_unchanged_in_a_series(series: Write, tmp_path: Path) -> None:
     paths = [epub_book("time"), text_book("18807"), text_book("35_")]
     whole = open_cached(series(*paths), tmp_path / "texts")
     for index, path in enumerate(paths):

@@ -42,11 +42,11 @@ class TestLayouts:
         text = f"{wrapped(_LONG)}\nHe went at once, by the last train, to the house of a rich sugar-\nrefiner.\n"
         assert read(text).text.endswith("a rich sugar-refiner.")
 
-    def test_paragraphs_without_empty_lines_show_by_their_indents(self) -> None:
+    def test_indents_separate_paragraphs_without_empty_lines(self) -> None:
         book = read("\n".join("    " + wrapped(_LONG) for _ in range(5)))
         assert paragraphs(book) == [_LONG.strip()] * 5
 
-    def test_a_line_can_be_a_paragraph(self) -> None:
+    def test_every_line_may_be_a_paragraph(self) -> None:
         book = read("\n".join([_LONG] * 4))
         assert paragraphs(book) == [_LONG.strip()] * 4
 
@@ -126,7 +126,7 @@ class TestChapters:
         book = read("\n\n".join(f"CHAPTER {n}\n{wrapped(_LONG)}" for n in range(1, 4)))
         assert [c.title for c in book.chapters] == ["CHAPTER 1", "CHAPTER 2", "CHAPTER 3"]
 
-    def test_headings_without_numbers_are_known_from_the_contents(self) -> None:
+    def test_unnumbered_headings_are_found_by_the_contents(self) -> None:
         names = ["Economy", "Where I Lived, and What I Lived For", "Sounds", "Solitude"]
         contents = "\n".join(f" {name} .... {n}" for n, name in enumerate(names, 1))
         chapters = "".join(f"\n\n\n{name}\n\n{wrapped(_LONG)}\n\nSo it was.\n" for name in names)
@@ -144,17 +144,17 @@ class TestChapters:
         book = read(f"ACT I\n\nSCENE I. A bridge.{body}SCENE II. An inn.{body}ACT II\n\nSCENE I. Rain.{body}")
         assert [c.level for c in book.chapters] == [1, 2, 2, 1, 2]
 
-    def test_a_sentence_about_a_chapter_is_no_heading(self) -> None:
+    def test_a_sentence_about_a_chapter_is_not_a_heading(self) -> None:
         book = read(
             f"{wrapped(_LONG)}\n\nChapter 3 of the book was lost.\n\nPart one, he said, was over.\n\n{wrapped(_LONG)}"
         )
         assert len(book.chapters) == 1
 
-    def test_a_pronoun_and_a_year_are_no_chapters(self) -> None:
+    def test_pronouns_and_years_are_not_chapters(self) -> None:
         book = read("\n\n".join([wrapped(_LONG), "I", wrapped(_LONG), "1849", wrapped(_LONG), "I"]))
         assert len(book.chapters) == 1
 
-    def test_page_numbers_are_no_chapters(self) -> None:
+    def test_page_numbers_are_not_chapters(self) -> None:
         book = read("\n\n".join(f"{wrapped(_LONG * 2)}\n\n{n}" for n in range(1, 50)))
         assert len(book.chapters) == 1
 
@@ -182,7 +182,7 @@ class TestEncodings:
             ("cp1251", "Все счастливые семьи похожи друг на друга, каждая несчастливая семья несчастлива. " * 9),
         ],
     )
-    def test_is_told_from_the_bytes(self, encoding: str, text: str) -> None:
+    def test_the_encoding_is_detected_from_the_bytes(self, encoding: str, text: str) -> None:
         assert read(text.encode(encoding)).text == text.strip()
 
     def test_surrogates_in_utf8_are_joined(self) -> None:
@@ -190,7 +190,7 @@ class TestEncodings:
         assert book.text == "Grüße 😀 und \ufffd mehr"
         assert len(book.notices) == 1
 
-    def test_what_a_gutenberg_header_declares_is_believed(self) -> None:
+    def test_the_encoding_of_a_gutenberg_header_is_used(self) -> None:
         header = (
             "The Project Gutenberg EBook of X, by Y\n\nCharacter set encoding: ISO-8859-2\n\n"
             "*** START OF THIS PROJECT GUTENBERG EBOOK X ***\n\n"
@@ -210,7 +210,7 @@ class TestCharacters:
         book = read("Red \x1b[31malert\x1b[0m and \x1b]0;title\x07 and \x9b2J.")
         assert book.text == "Red [31malert[0m and ]0;title and 2J."
 
-    def test_overrides_of_direction_and_invisible_characters_go(self) -> None:
+    def test_direction_overrides_and_invisible_characters_are_removed(self) -> None:
         assert read("a\u202eb\u2066c\u200bd\u00ade\ufefff\U000e0041g").text == "abcdefg"
 
     def test_joiners_that_spell_words_stay(self) -> None:
@@ -237,17 +237,17 @@ class TestCharacters:
         )
 
     @given(st.text(min_size=1, max_size=400))
-    def test_whatever_stands_in_a_file_the_book_keeps_its_promises(self, text: str) -> None:
+    def test_any_text_gives_a_book_that_satisfies_the_invariants(self, text: str) -> None:
         with contextlib.suppress(BookError):
             assert_keeps_promises(open_bytes(text.encode("utf-8", errors="replace"), "any.txt"))
 
     @given(st.binary(min_size=1, max_size=400))
-    def test_whatever_bytes_are_in_a_file_it_is_a_book_or_a_book_error(self, data: bytes) -> None:
+    def test_any_bytes_give_a_book_or_a_book_error(self, data: bytes) -> None:
         with contextlib.suppress(BookError):
             assert_keeps_promises(open_bytes(data, "any"))
 
 
-def test_lines_set_in_together_stay_lines_where_every_other_line_is_a_paragraph() -> None:
+def test_indented_lines_stay_lines_among_paragraph_lines() -> None:
     prose = "It was a long paragraph that stood on one line, as editors without hard wraps write it. " * 3
     book = read(f"{prose}\n\n    A red light went across\n    As I lay in my boat.\n\n{prose}\n")
     assert [p.kind for p in book.paragraphs] == [ParagraphKind.TEXT, ParagraphKind.VERSE, ParagraphKind.TEXT]

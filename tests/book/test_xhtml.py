@@ -43,7 +43,7 @@ class TestStyles:
             ('<span style="font-weight:bold">rain</span>', Style.STRONG),
         ],
     )
-    def test_inline_elements_say_how_their_words_are_set(self, markup: str, style: Style) -> None:
+    def test_inline_elements_set_styles(self, markup: str, style: Style) -> None:
         book = read(f"<p>The {markup} fell.</p>")
         assert book.text == "The rain fell."
         assert styled(book) == [(style, "rain")]
@@ -58,7 +58,7 @@ class TestStyles:
         assert styled(book) == [(Style.EMPHASIS, "It rained."), (Style.EMPHASIS, "It poured.")]
         assert len(book.paragraphs) == 4
 
-    def test_private_characters_of_the_source_are_no_marks(self) -> None:
+    def test_private_use_characters_are_not_taken_for_marks(self) -> None:
         book = read("<p>\U000f0000<em>rain</em>\U00100000</p>")
         assert book.text == "rain"
         assert styled(book) == [(Style.EMPHASIS, "rain")]
@@ -91,7 +91,7 @@ class TestCode:
 
 
 class TestPictures:
-    def test_one_that_stands_alone_is_a_paragraph_by_its_words_or_its_file(self) -> None:
+    def test_a_picture_alone_is_a_paragraph_with_its_description_or_file_name(self) -> None:
         book = read('<p><img src="a/b.png" alt="A bridge"/></p><p><img src="a/c.png?x"/></p><img src="data:x" alt=""/>')
         assert paragraphs(book) == [
             (ParagraphKind.IMAGE, "[A bridge]"),
@@ -103,10 +103,10 @@ class TestPictures:
             ("[c.png]", "a/c.png?x"),
         ]
 
-    def test_one_without_words_among_words_is_decoration(self) -> None:
+    def test_an_inline_picture_without_description_is_decoration(self) -> None:
         assert read('<p><img src="a.png" alt=""/>It rained.</p>').images == ()
 
-    def test_a_caption_stands_for_the_picture_that_has_no_words(self) -> None:
+    def test_a_caption_describes_a_picture_without_alternative_text(self) -> None:
         for figure in (
             '<figure><img src="a.png" alt=""/><figcaption>The <i>bridge</i>.</figcaption></figure>',
             '<figure><figcaption>The <i>bridge</i>.</figcaption><img src="a.png" alt=""/></figure>',
@@ -117,11 +117,11 @@ class TestPictures:
             assert paragraphs(book) == [(ParagraphKind.IMAGE, "The bridge.")]
             assert [book.text[i.start : i.end] for i in book.images] == ["The bridge."]
 
-    def test_words_and_caption_are_both_kept(self) -> None:
+    def test_alternative_text_and_caption_are_both_kept(self) -> None:
         book = read('<figure><img src="a.png" alt="A bridge"/><figcaption>Fig. 1</figcaption></figure>')
         assert paragraphs(book) == [(ParagraphKind.IMAGE, "[A bridge]"), (ParagraphKind.IMAGE, "Fig. 1")]
 
-    def test_a_drawn_initial_belongs_to_its_word(self) -> None:
+    def test_a_drawn_initial_is_joined_to_its_word(self) -> None:
         assert read('<p><img src="t.png" alt="T"/>he rain fell.</p>').text == "The rain fell."
 
     def test_a_drawn_heading_is_a_heading(self) -> None:
@@ -143,7 +143,7 @@ class TestPictures:
     def test_words_in_place_of_media_are_read(self, name: str) -> None:
         assert read(f"<{name} src='a'><source src='b'/><p>A film of rain.</p></{name}>").text == "A film of rain."
 
-    def test_an_svg_that_wraps_a_picture_gives_its_place(self) -> None:
+    def test_an_svg_wrapper_is_read_as_its_picture(self) -> None:
         svg = '<svg xmlns:xlink="http://www.w3.org/1999/xlink"><image xlink:href="cover.jpg"/></svg>'
         book = read(f"<div>{svg}</div>")
         assert paragraphs(book) == [(ParagraphKind.IMAGE, "[cover.jpg]")]
@@ -151,13 +151,13 @@ class TestPictures:
 
 
 class TestLinks:
-    def test_lead_where_they_say_but_not_to_scripts_and_data(self) -> None:
+    def test_links_lead_to_their_targets_but_not_to_scripts_or_data(self) -> None:
         book = read('<p><a href="https://a.example">a</a> <a href="javascript:x()">b</a> <a href="#">c</a></p>')
         assert [(book.text[link.start : link.end], link.address) for link in book.links] == [
             ("a", "https://a.example"),
         ]
 
-    def test_references_of_notes_are_in_brackets_and_say_so(self) -> None:
+    def test_note_references_are_in_brackets(self) -> None:
         body = '<p>It rained<a role="doc-noteref" href="#n">1</a>, and<sup id="r"><a href="#m">2</a></sup> poured.</p>'
         document = read_document(etree.fromstring(f"<html>{body}</html>"))
         assert document.paragraphs[0].words == "It rained[1], and[2] poured."
@@ -173,7 +173,7 @@ class TestLanguages:
         assert book.text == "山路を登りながら、こう考えた。 It rained 雨\n\n비가 온다"
         assert [words for _, words in styled(book)] == ["登り", "ながら", "rained"]
 
-    def test_words_in_another_language_are_known(self) -> None:
+    def test_language_attributes_are_kept(self) -> None:
         book = read('<p>The <i lang="fr">pluie</i> fell.</p><p lang="de">Es regnete.</p><p lang="en-US">Dry.</p>')
         assert [(book.text[f.start : f.end], f.language) for f in book.language_spans] == [
             ("pluie", "fr"),
@@ -181,12 +181,12 @@ class TestLanguages:
         ]
         assert styled(book) == [(Style.EMPHASIS, "pluie")]
 
-    def test_what_is_no_language_is_none(self) -> None:
+    def test_invalid_languages_are_ignored(self) -> None:
         assert read('<p lang="und">a</p><p lang="">b</p><p lang="not a language">c</p>').language_spans == ()
 
 
 class TestHidden:
-    def test_numbers_of_printed_pages_are_not_read_but_led_to(self) -> None:
+    def test_page_numbers_are_link_targets_but_not_text(self) -> None:
         body = (
             '<p>It</p><p>rained<span class="pagenum"><a id="Page_2">[2]</a></span>.</p>'
             '<p><span role="doc-pagebreak" id="p3">3</span>Dry.</p>'
@@ -195,7 +195,7 @@ class TestHidden:
         assert [paragraph.text for paragraph in document.paragraphs] == ["It", "rained.", "Dry."]
         assert (document.anchors["Page_2"], document.anchors["p3"]) == (1, 2)
 
-    def test_the_licence_around_a_book_is_no_text_of_it(self) -> None:
+    def test_the_licence_around_a_book_is_left_out(self) -> None:
         assert (
             read('<section class="pg-boilerplate pgheader"><p>EBOOK</p></section><p>It rained.</p>').text
             == "It rained."
@@ -203,7 +203,7 @@ class TestHidden:
 
 
 class TestNotes:
-    def test_hidden_notes_are_text_since_they_open_where_they_are_cited(self) -> None:
+    def test_hidden_notes_are_kept_as_text(self) -> None:
         book = read('<aside role="doc-footnote" id="n" hidden="hidden"><p>A note.</p></aside><p hidden="">no</p>')
         assert paragraphs(book) == [(ParagraphKind.NOTE, "A note.")]
 
@@ -216,7 +216,7 @@ class TestNotes:
 
 
 class TestStyleSheets:
-    def test_classes_mean_what_the_sheet_of_the_document_says(self) -> None:
+    def test_classes_are_resolved_by_the_style_sheet(self) -> None:
         root = etree.fromstring(
             "<html><head><style>@charset 'x'; .c1 , span.c2{font-style:italic} b.c3 { font-weight: normal }"
             "@media screen { .c4 { FONT-WEIGHT: bold } } /* .c5 { font-style: italic } */ p .c5 { font-style: italic }"
@@ -238,13 +238,13 @@ class TestStyleSheets:
             (Style.STRONG, "h"),
         ]
 
-    def test_words_that_are_stressed_stay_so_however_they_look(self) -> None:
+    def test_emphasis_elements_win_over_the_style_sheet(self) -> None:
         body = (
             '<p><em style="font-style: normal">a</em> <span style="-epub-text-emphasis-style: filled dot">b</span></p>'
         )
         assert styled(read(body)) == [(Style.EMPHASIS, "a"), (Style.EMPHASIS, "b")]
 
-    def test_a_block_hands_its_style_down_but_a_heading_is_a_heading(self) -> None:
+    def test_block_styles_are_inherited_except_by_headings(self) -> None:
         book = read(
             '<div style="font-style: italic; vertical-align: super"><p>A <i>b</i></p><p>C</p></div>'
             '<h2 style="font-weight: bold">D</h2>'
@@ -256,5 +256,5 @@ class TestStyleSheets:
         ["", "}", "{", "a{b}c{", "/*", ".a{font-style:italic", "x" * 2_000_000, "{" * 900_000, "/*" * 400_000],
         ids=lambda sheet: sheet[:20] or "empty",
     )
-    def test_a_broken_sheet_says_nothing_and_takes_no_time(self, sheet: str) -> None:
+    def test_a_broken_style_sheet_is_ignored(self, sheet: str) -> None:
         assert set(read_sheet(sheet)) <= {".a"}

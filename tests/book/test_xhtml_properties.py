@@ -55,7 +55,7 @@ def letters(text: str) -> str:
 
 @settings(max_examples=100, deadline=None)
 @given(st.lists(TREES, max_size=6))
-def test_every_letter_is_there_in_order_under_marks_that_fit(parts: list[str]) -> None:
+def test_every_letter_is_kept_in_order_with_valid_marks(parts: list[str]) -> None:
     root = etree.fromstring(f'<html xmlns="http://www.w3.org/1999/xhtml"><body>{"".join(parts)}</body></html>')
     builder = BookBuilder()
     found = resolve_links({"": read_document(root, "en")}, anchor_in_document)
