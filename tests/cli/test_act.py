@@ -32,7 +32,7 @@ def test_json_is_one_document_with_element_operation_and_value(run: Run, shop: P
     assert (document["operation"], document["value"]) == ("click", "")
 
 
-def test_to_a_person_the_step_is_a_line_and_where_it_is(run: Run, shop: Path) -> None:
+def test_the_action_is_shown_as_a_line_with_its_place(run: Run, shop: Path) -> None:
     ran = run("act", shop, TASK)
     assert ran.status == ExitStatus.DONE
     assert ran.out.splitlines()[0] == 'click · [17] link "Jobs"'
@@ -64,7 +64,7 @@ def test_steps_come_from_a_file_and_from_the_command_line(
         (None, TASK, ExitStatus.BOOK, "No such file"),
     ],
 )
-def test_what_cannot_be_is_said_in_at_most_two_lines(
+def test_invalid_input_is_reported_in_at_most_two_lines(
     run: Run, tmp_path: Path, engine: FakeEngine, content: str | None, task: str, status: int, says: str
 ) -> None:
     page = tmp_path / "page.html"

@@ -36,7 +36,7 @@ def asked(engine: FakeEngine) -> str:
     return "\n".join(call.text for call in engine.calls)
 
 
-def test_a_meeting_is_read_as_one_and_the_person_is_told(run: Run, minutes: Path, engine: FakeEngine) -> None:
+def test_a_meeting_is_detected_and_reported(run: Run, minutes: Path, engine: FakeEngine) -> None:
     ran = run("index", minutes, *SIZE)
     assert "as a meeting" in ran.err
     assert built_in_presets()["meeting"].keep in asked(engine)
@@ -65,7 +65,7 @@ def test_another_preset_is_another_memory_and_the_old_one_stays(run: Run, book: 
     }
 
 
-def test_auto_goes_on_with_what_the_person_chose_for_the_book(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_auto_continues_with_the_preset_chosen_for_the_book(run: Run, book: Path, engine: FakeEngine) -> None:
     run("index", book, *SIZE, "--preset", "code")
     assert run("index", book, *SIZE, "--json").json["preset"] == "code"
 
@@ -77,7 +77,7 @@ def test_the_settings_can_name_the_preset(run: Run, book: Path, engine: FakeEngi
     assert run("index", book, *SIZE, "--preset", "paper", "--json").json["preset"] == "paper"
 
 
-def test_a_preset_of_ones_own_is_used(run: Run, book: Path, engine: FakeEngine, home: Path) -> None:
+def test_an_own_preset_is_used(run: Run, book: Path, engine: FakeEngine, home: Path) -> None:
     own = home / "XDG_CONFIG_HOME/gistread/presets/trial.toml"
     own.parent.mkdir()
     own.write_text('title = "a trial"\nkeep = "Keep who testifies to what"\nask = "Who testifies to what?"\n')
@@ -96,7 +96,7 @@ def test_a_preset_of_ones_own_is_used(run: Run, book: Path, engine: FakeEngine, 
         (("--task", "x" * 700), "the limit is 600."),
     ],
 )
-def test_what_cannot_be_used_is_said_before_a_model_is_loaded(
+def test_an_invalid_preset_is_reported_before_a_model_is_loaded(
     run: Run, book: Path, home: Path, words: tuple[str, ...], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = home / "XDG_CONFIG_HOME/gistread/presets"
@@ -108,7 +108,7 @@ def test_what_cannot_be_used_is_said_before_a_model_is_loaded(
     assert said in ran.err
 
 
-def test_a_book_is_read_for_a_task_beside_the_memory_for_anything(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_a_task_makes_a_second_memory(run: Run, book: Path, engine: FakeEngine) -> None:
     run("index", book, *SIZE)
     assert TASK not in asked(engine)
     ran = run("index", book, *SIZE, "--task", f" {TASK}\n")
@@ -117,7 +117,7 @@ def test_a_book_is_read_for_a_task_beside_the_memory_for_anything(run: Run, book
     assert run("index", book, *SIZE, "--task", TASK, "--json").json["task"] == TASK
 
 
-def test_of_memories_that_got_as_far_the_one_for_anything_is_asked(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_of_equal_memories_the_one_without_a_task_is_used(run: Run, book: Path, engine: FakeEngine) -> None:
     run("index", book, *SIZE, "--task", TASK)
     ran = run("ask", book, "Who came up?", "--reader", "gists")
     assert f"The book was read as fiction or other prose, to find out: {TASK}." in ran.err
@@ -130,7 +130,7 @@ def test_of_memories_that_got_as_far_the_one_for_anything_is_asked(run: Run, boo
     assert run("pages", book, "--task", TASK, "--json").json["task"] == TASK
 
 
-def test_a_question_can_be_what_the_book_is_read_for(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_a_question_can_be_the_task(run: Run, book: Path, engine: FakeEngine) -> None:
     question = "Who came up the stairs that night?"
     assert "ask --index" in run("ask", book, question, "--for-question", "--reader", "gists").err
     ran = run("ask", book, question, *SIZE, "--index", "--for-question", "--reader", "gists")
@@ -141,9 +141,7 @@ def test_a_question_can_be_what_the_book_is_read_for(run: Run, book: Path, engin
     assert len(engine.calls) == loaded + 1
 
 
-def test_a_memory_that_is_not_there_is_named_with_the_command_that_makes_it(
-    run: Run, book: Path, engine: FakeEngine
-) -> None:
+def test_a_missing_memory_names_the_command_that_builds_it(run: Run, book: Path, engine: FakeEngine) -> None:
     run("index", book, *SIZE)
     ran = run("pages", book, "--task", "What is it?", "--preset", "paper")
     assert ran.status == ExitStatus.FAILED
@@ -152,7 +150,7 @@ def test_a_memory_that_is_not_there_is_named_with_the_command_that_makes_it(
     assert "--list" in ran.err
 
 
-def test_the_list_of_memories_says_who_read_how_and_for_what(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_the_list_of_memories_shows_model_method_and_task(run: Run, book: Path, engine: FakeEngine) -> None:
     assert "No memories of this book yet." in run("pages", book, "--list").err
     run("index", book, *SIZE, "--task", TASK, "--preset", "meeting")
     head, facts = run("pages", book, "--list").out.splitlines()
@@ -160,7 +158,7 @@ def test_the_list_of_memories_says_who_read_how_and_for_what(run: Run, book: Pat
     assert "60 to 200 words a page · single-pass · just now" in facts
 
 
-def test_the_library_says_for_what_a_book_was_read(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_the_library_shows_the_task_of_a_memory(run: Run, book: Path, engine: FakeEngine) -> None:
     text, paths = open_book(book), default_paths()
     UserData(paths.books).record_opening(text.sha256, title=text.title, authors=(), length=len(text.text), path=book)
     Catalogue(paths.library).add([book_file_of(book, text)])

@@ -67,7 +67,7 @@ def test_a_question_with_options_is_answered_with_one_of_them(run: Run, indexed:
     assert "at least two different options" in refused.err
 
 
-def test_the_answer_is_data_and_the_steps_are_not(run: Run, indexed: Path) -> None:
+def test_the_answer_goes_to_stdout_and_the_steps_to_stderr(run: Run, indexed: Path) -> None:
     ran = run("ask", indexed, QUESTION)
     assert ran.out.startswith("He counted the stairs")
     assert "1. page 2" in ran.err
@@ -83,14 +83,14 @@ def test_events_are_those_of_the_reader(run: Run, indexed: Path) -> None:
     assert names[-1] == "answered"
 
 
-def test_pages_may_be_opened_beforehand(run: Run, indexed: Path) -> None:
+def test_expand_opens_pages_first(run: Run, indexed: Path) -> None:
     document = run("ask", indexed, QUESTION, "--expand", "3", "--max-pages", "0", "--json").json
     assert {"action": "expand", "page": 3} in document["steps"]
     assert document["lookups"] == []
 
 
 @pytest.mark.parametrize("words", [("--expand", "999"), ("--upto", "page:999")])
-def test_a_page_that_is_not_there_is_a_usage_error(run: Run, indexed: Path, words: tuple[str, str]) -> None:
+def test_an_unknown_page_is_a_usage_error(run: Run, indexed: Path, words: tuple[str, str]) -> None:
     ran = run("ask", indexed, QUESTION, *words)
     assert ran.status == ExitStatus.USAGE
     assert "There is no page 999" in ran.err
@@ -105,7 +105,7 @@ def test_nothing_past_the_bound_reaches_the_model(run: Run, indexed: Path, engin
         assert "The Letter" not in call.text
 
 
-def test_the_bound_means_what_was_typed(indexed: Path) -> None:
+def test_every_form_of_a_bound_is_applied(indexed: Path) -> None:
     memory = memory_of(indexed)
     book = memory.book
     length = len(book.text)
@@ -142,20 +142,20 @@ def test_an_answer_stops_at_the_furthest_place_read_unless_told_otherwise(
     assert not shows_the_storm("--upto", "here")
 
 
-def test_the_question_is_kept_with_the_persons_own(run: Run, indexed: Path) -> None:
+def test_the_question_is_saved_with_those_of_the_screen(run: Run, indexed: Path) -> None:
     document = run("ask", indexed, QUESTION, "--json").json
     (kept,) = UserData(default_paths().books).questions(open_book(indexed).sha256)
     assert (kept.question, kept.answer, kept.model) == (QUESTION, document["answer"], "fake")
     assert list(kept.lookups) == document["lookups"]
 
 
-def test_another_model_may_be_asked_over_the_memory(run: Run, indexed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_model_can_answer_over_the_memory(run: Run, indexed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = FakeEngine(name="other", fingerprint="other-1", says=["The stairs, says another."], chooses=lambda *_: -1)
     monkeypatch.setattr("gistread.engine.llama.client.LlamaEngine", lambda path, **options: other)
     assert "another" in run("ask", indexed, QUESTION).out
 
 
-def test_a_book_that_was_not_read_says_how_to_before_a_model_is_loaded(
+def test_an_unread_book_is_reported_before_a_model_is_loaded(
     run: Run, book: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gistread.engine.llama.client.LlamaEngine", None)
@@ -176,9 +176,7 @@ def test_an_empty_question_is_a_usage_error(run: Run, book: Path) -> None:
     assert run("ask", book, " ").status == ExitStatus.USAGE
 
 
-def test_a_model_that_was_found_to_guess_is_not_believed_when_it_says_that_the_book_does_not_say(
-    run: Run, indexed: Path, engine: FakeEngine
-) -> None:
+def test_not_found_by_an_unreliable_model_does_not_count(run: Run, indexed: Path, engine: FakeEngine) -> None:
     nothing = "The book does not say."
     engine._says = lambda prompt: nothing if nothing in prompt else "He counted the stairs."
     asked = ("ask", indexed, QUESTION, "--reader", "gistread", "--json")
@@ -187,9 +185,7 @@ def test_a_model_that_was_found_to_guess_is_not_believed_when_it_says_that_the_b
     assert run(*asked).json["answer"] == "He counted the stairs."
 
 
-def test_an_answer_that_the_text_does_not_support_gives_way_to_quotations(
-    run: Run, indexed: Path, engine: FakeEngine
-) -> None:
+def test_an_unsupported_answer_is_replaced_by_quotations(run: Run, indexed: Path, engine: FakeEngine) -> None:
     engine._says = lambda _: "It was Napoleon."
     answer, *quotes = run("ask", indexed, QUESTION, "--reader", "gistread").out.splitlines()
     assert answer == "The model gave no usable answer. The passages closest to the question:"
@@ -197,9 +193,7 @@ def test_an_answer_that_the_text_does_not_support_gives_way_to_quotations(
     assert all(quote.partition("“")[2].rstrip("”") in " ".join(indexed.read_text().split()) for quote in quotes)
 
 
-def test_a_statement_that_the_text_does_not_support_is_marked_where_it_stands(
-    run: Run, indexed: Path, engine: FakeEngine
-) -> None:
+def test_an_unsupported_statement_is_marked(run: Run, indexed: Path, engine: FakeEngine) -> None:
     engine._says = lambda _: f"{SUPPORTED} Napoleon paid Wellington for it. {SUPPORTED_TOO}"
     ran = run("ask", indexed, QUESTION, "--reader", "gistread")
     assert f"{SUPPORTED} Napoleon paid Wellington for it. [Not supported by the text] {SUPPORTED_TOO}\n" in ran.out
@@ -211,7 +205,7 @@ def test_a_statement_that_the_text_does_not_support_is_marked_where_it_stands(
         assert text[quote["start"] : quote["end"]] == quote["quote"]
 
 
-def test_an_unknown_model_is_noticed_before_an_unread_book(run: Run, book: Path) -> None:
+def test_an_unknown_model_is_reported_before_an_unread_book(run: Run, book: Path) -> None:
     ran = run("ask", book, QUESTION, "--model", "no-such-model")
     assert ran.status == ExitStatus.ENGINE
     assert "no-such-model" in ran.err

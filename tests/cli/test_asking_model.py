@@ -78,9 +78,7 @@ def set_up(**names: str) -> None:
     default_paths().config_file.write_text("".join(f'{key} = "{name}"\n' for key, name in names.items()))
 
 
-def test_the_model_for_questions_is_asked_over_the_memory_of_the_one_that_reads(
-    run: Run, book: Path, models: Models
-) -> None:
+def test_the_asking_model_answers_over_the_reading_models_memory(run: Run, book: Path, models: Models) -> None:
     assert run("index", book, *SIZE).status == ExitStatus.DONE
     assert set(models.engines) == {"small"}
     set_up(model="small", asking_model="large")
@@ -95,9 +93,7 @@ def test_the_model_for_questions_is_asked_over_the_memory_of_the_one_that_reads(
     assert "with large, over the memory of small" in run("export", book).out
 
 
-def test_reading_first_is_done_by_the_one_and_answering_by_the_other_never_both_loaded(
-    run: Run, book: Path, models: Models
-) -> None:
+def test_reading_and_asking_models_are_loaded_one_after_the_other(run: Run, book: Path, models: Models) -> None:
     ran = run("ask", book, QUESTION, "--index", "--asking-model", "large", *SIZE, "--json")
     assert ran.json["answer"].startswith("large says")
     assert ran.json["memory"]["model"] == "small"
@@ -122,15 +118,13 @@ def test_one_model_for_both_is_loaded_once(run: Run, book: Path, models: Models,
     assert "over the memory of" not in ran.err
 
 
-def test_a_model_that_is_typed_alone_does_everything(run: Run, book: Path, models: Models) -> None:
+def test_a_model_on_the_command_line_reads_and_answers(run: Run, book: Path, models: Models) -> None:
     set_up(model="small", asking_model="large")
     run("index", book, *SIZE)
     assert run("ask", book, QUESTION, "--model", "small", "--json").json["model"]["name"] == "small"
 
 
-def test_both_typed_means_the_memory_of_the_one_and_the_answer_of_the_other(
-    run: Run, book: Path, models: Models
-) -> None:
+def test_both_models_on_the_command_line_are_used(run: Run, book: Path, models: Models) -> None:
     run("index", book, *SIZE)
     run("index", book, *SIZE, "--model", "large")
     for reads, answers in (("small", "large"), ("large", "small")):
@@ -138,16 +132,14 @@ def test_both_typed_means_the_memory_of_the_one_and_the_answer_of_the_other(
         assert (document["memory"]["model"], document["model"]["name"]) == (reads, answers)
 
 
-def test_a_memory_that_the_reading_model_does_not_have_is_not_replaced_by_anothers(
-    run: Run, book: Path, models: Models
-) -> None:
+def test_no_other_memory_replaces_a_missing_one_of_the_reading_model(run: Run, book: Path, models: Models) -> None:
     run("index", book, *SIZE)
     ran = run("ask", book, QUESTION, "--model", "large", "--asking-model", "small")
     assert ran.status == ExitStatus.FAILED
     assert "large has not read this book; these have: small." in ran.err
 
 
-def test_of_memories_that_got_as_far_that_of_the_reading_model_is_asked(run: Run, book: Path, models: Models) -> None:
+def test_of_equal_memories_that_of_the_reading_model_is_used(run: Run, book: Path, models: Models) -> None:
     run("index", book, *SIZE)
     run("index", book, *SIZE, "--model", "large")  # the later of the two
     set_up(model="small", asking_model="large")
@@ -155,7 +147,7 @@ def test_of_memories_that_got_as_far_that_of_the_reading_model_is_asked(run: Run
 
 
 @pytest.mark.parametrize("broken", ["it is not there", "it cannot be loaded"])
-def test_where_the_model_for_questions_cannot_be_used_the_reading_one_answers_and_that_is_said(
+def test_the_reading_model_answers_with_a_note_if_the_asking_model_fails(
     run: Run, book: Path, models: Models, broken: str
 ) -> None:
     run("index", book, *SIZE)
@@ -171,7 +163,7 @@ def test_where_the_model_for_questions_cannot_be_used_the_reading_one_answers_an
     assert models.open == []
 
 
-def test_one_that_was_typed_and_cannot_be_used_is_an_error(run: Run, book: Path, models: Models) -> None:
+def test_an_unusable_asking_model_on_the_command_line_is_an_error(run: Run, book: Path, models: Models) -> None:
     run("index", book, *SIZE)
     models.broken.add("large")
     for name, why in (("absent", "'absent'"), ("large", "does not fit into memory")):
@@ -180,7 +172,7 @@ def test_one_that_was_typed_and_cannot_be_used_is_an_error(run: Run, book: Path,
         assert why in ran.err
 
 
-def test_models_are_chosen_for_each_of_their_uses_and_let_go(run: Run, models: Models) -> None:
+def test_models_use_sets_and_clears_every_role(run: Run, models: Models) -> None:
     assert "large now answers questions" in run("models", "use", "large", "--for", "asking").err
     config = load_config(default_paths().config_file)
     assert (config.model, config.asking_model) == ("small", str(models.path("large")))
@@ -197,9 +189,7 @@ def test_models_are_chosen_for_each_of_their_uses_and_let_go(run: Run, models: M
     assert load_config(default_paths().config_file).asking_model == ""
 
 
-def test_an_evaluation_has_memories_of_the_one_and_answers_of_the_other_and_says_so(
-    run: Run, models: Models, tmp_path: Path
-) -> None:
+def test_an_evaluation_names_its_reading_and_asking_models(run: Run, models: Models, tmp_path: Path) -> None:
     section = "The hare ran over the hill and counted the stairs. " * 40
     question = {"question_id": 1, "question": "Who ran?", "cor_section": "1", "answer1": "The hare."}
     tale = {"story": "hare", "sections": [section], "questions": [question]}

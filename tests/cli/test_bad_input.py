@@ -85,7 +85,7 @@ BROKEN = (
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_what_is_no_book_is_status_3_and_at_most_two_lines(run: Run, tmp_path: Path, name: str) -> None:
+def test_an_unreadable_book_is_status_3_and_at_most_two_lines(run: Run, tmp_path: Path, name: str) -> None:
     book = broken_books(tmp_path / "books")[name]
     for command in (["index", book, "--json"], ["ask", book, "Why?", "--json"], ["pages", book, "--json"]):
         ran = run(*command)
@@ -94,7 +94,7 @@ def test_what_is_no_book_is_status_3_and_at_most_two_lines(run: Run, tmp_path: P
         assert "Traceback" not in ran.err
 
 
-def test_a_file_that_may_not_be_read_is_status_3(book: Path) -> None:
+def test_a_file_without_permission_is_status_3(book: Path) -> None:
     book.chmod(0o000)
     ran = gistread("pages", book)
     assert ran.status == ExitStatus.BOOK
@@ -124,7 +124,7 @@ def test_escape_sequences_of_names_books_and_models_never_reach_the_terminal(
         assert not {"\x1b", "\x07", "\x9b"} & set(ran.out + ran.err)
 
 
-def test_settings_that_are_wrong_are_status_2_and_name_the_line(run: Run, book: Path, home: Path) -> None:
+def test_invalid_settings_are_status_2_and_name_the_line(run: Run, book: Path, home: Path) -> None:
     config = default_paths().config_file
     config.write_text("theme = 'dark'\nmodle = 'starter'\n")
     ran = run("index", book)
@@ -132,14 +132,14 @@ def test_settings_that_are_wrong_are_status_2_and_name_the_line(run: Run, book: 
     assert f"{config}, line 2: unknown setting 'modle'.\nDid you mean model?" in ran.err
 
 
-def test_a_model_that_is_not_there_is_status_4(run: Run, book: Path) -> None:
+def test_a_missing_model_is_status_4(run: Run, book: Path) -> None:
     ran = run("index", book, "--model", "no-such-model-anywhere")
     assert (ran.status, ran.out) == (ExitStatus.ENGINE, "")
     assert "no-such-model-anywhere" in ran.err
 
 
 @pytest.mark.parametrize("data", [b"", b"text", b"GGUF", b"GGUF\3\0\0\0" + b"\xff" * 64])
-def test_a_file_that_is_no_model_is_status_4(run: Run, book: Path, tmp_path: Path, data: bytes) -> None:
+def test_an_invalid_model_file_is_status_4(run: Run, book: Path, tmp_path: Path, data: bytes) -> None:
     model = tmp_path / "broken.gguf"
     model.write_bytes(data)
     ran = run("index", book, "--model", model)
@@ -161,9 +161,7 @@ def test_a_cache_of_a_later_version_is_left_as_it_is(run: Run, book: Path, engin
     assert path.read_bytes() == before
 
 
-def test_of_a_memory_damaged_in_the_middle_only_the_page_there_is_read_again(
-    run: Run, book: Path, engine: FakeEngine
-) -> None:
+def test_damage_in_a_memory_costs_only_its_page(run: Run, book: Path, engine: FakeEngine) -> None:
     first = run("index", book, *SIZE, "--json").json
     pages = run("pages", book, "--json").json
     path = memory_file()
@@ -190,7 +188,7 @@ def test_a_cache_of_junk_is_read_again(run: Run, book: Path, engine: FakeEngine)
         assert run("pages", book, "--json").json == pages
 
 
-def test_index_stops_where_it_cannot_save_and_ask_answers_all_the_same(book: Path, home: Path) -> None:
+def test_index_stops_if_it_cannot_save_but_ask_still_answers(book: Path, home: Path) -> None:
     cache = home / "XDG_CACHE_HOME"
     cache.mkdir()
     cache.chmod(0o555)
@@ -221,7 +219,7 @@ def test_a_read_only_data_folder_is_a_notice_and_the_answer_is_given(run: Run, b
     assert "the question could not be saved" in ran.err
 
 
-def test_a_full_disk_ends_index_and_what_was_kept_is_whole(book: Path, home: Path) -> None:
+def test_a_full_disk_ends_index_and_leaves_whole_pages(book: Path, home: Path) -> None:
     """Files may not grow beyond a few records, in place of a disk that is full."""
     ran = gistread("index", book, *SIZE, "--json", limit_file_bytes=1500)
     assert ran.status == ran.json["error"]["status"] == ExitStatus.FAILED, ran.err
@@ -233,7 +231,7 @@ def test_a_full_disk_ends_index_and_what_was_kept_is_whole(book: Path, home: Pat
     assert 0 < again.json["resumed_pages"] == len(kept) - 1 < again.json["pages"]
 
 
-def test_what_is_kept_is_for_this_user_alone_also_where_it_was_not(book: Path, home: Path) -> None:
+def test_stored_files_become_private_to_this_user(book: Path, home: Path) -> None:
     cache = home / "XDG_CACHE_HOME" / "gistread"
     (cache / "memories").mkdir(parents=True)
     (cache / "memories" / "old.memory").touch(0o644)
@@ -264,7 +262,7 @@ def test_a_full_disk_behind_standard_output_is_one_line(words: list[str]) -> Non
     assert done.stderr == "gistread: Cannot write to standard output: No space left on device.\n"
 
 
-def test_a_missing_book_is_noticed_before_the_screen_opens(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_book_is_reported_before_the_screen_opens(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TEXTUAL_DRIVER", "stands for a terminal")
     ran = run("no-such-book.txt")
     assert (ran.status, ran.out) == (ExitStatus.BOOK, "")
@@ -305,7 +303,7 @@ def test_an_internal_error_is_two_lines_and_its_traceback_goes_to_the_log(
     assert "Traceback" in run("pages", book).err
 
 
-def test_whoever_reads_our_output_may_stop_reading(book: Path, home: Path) -> None:
+def test_a_closed_pipe_is_no_error(book: Path, home: Path) -> None:
     assert gistread("index", book, *SIZE).status == ExitStatus.DONE
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.cli.fake_gistread", "pages", str(book)],

@@ -44,12 +44,12 @@ def test_a_folder_is_added_and_its_broken_files_are_named(run: Run, folder: Path
     assert str(folder) in listed
 
 
-def test_words_choose_books(run: Run, folder: Path) -> None:
+def test_words_filter_the_library(run: Run, folder: Path) -> None:
     run("books", "--add", folder)
     assert [book["title"] for book in run("books", "tale", "dogs", "--json").json["books"]] == ["A Tale of Two Dogs"]
 
 
-def test_json_has_everything_that_is_known(run: Run, folder: Path) -> None:
+def test_json_has_every_field(run: Run, folder: Path) -> None:
     assert run("books", "--add", folder, "--json").json == {
         "added": 2,
         "known": 0,
@@ -65,7 +65,7 @@ def test_json_has_everything_that_is_known(run: Run, folder: Path) -> None:
     assert len(book["file_sha256"]) == 64
 
 
-def test_a_book_is_taken_out_by_its_path_or_its_title_and_its_file_stays(run: Run, folder: Path) -> None:
+def test_a_book_is_removed_by_path_or_title_and_its_file_stays(run: Run, folder: Path) -> None:
     run("books", "--add", folder)
     ran = run("books", "--remove", folder / "A Tale of One City.txt", "--remove", "two dogs")
     assert ran.status == ExitStatus.DONE
@@ -73,7 +73,7 @@ def test_a_book_is_taken_out_by_its_path_or_its_title_and_its_file_stays(run: Ru
     assert len(list(folder.iterdir())) == 2
 
 
-def test_a_name_that_means_several_books_or_none_removes_nothing(run: Run, folder: Path) -> None:
+def test_an_ambiguous_or_unknown_name_removes_nothing(run: Run, folder: Path) -> None:
     run("books", "--add", folder)
     several = run("books", "--remove", "tale")
     assert several.status == ExitStatus.USAGE
@@ -82,7 +82,7 @@ def test_a_name_that_means_several_books_or_none_removes_nothing(run: Run, folde
     assert len(run("books", "--json").json["books"]) == 2
 
 
-def test_what_is_no_book_cannot_be_added(run: Run, folder: Path) -> None:
+def test_an_unreadable_book_cannot_be_added(run: Run, folder: Path) -> None:
     assert run("books", "--add", folder / "nothing.txt").status == ExitStatus.BOOK
     (folder / "empty.txt").touch()
     assert run("books", "--add", folder / "empty.txt").status == ExitStatus.BOOK

@@ -53,7 +53,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> GoodEngine:
 Known = Callable[[], str]
 
 
-def test_a_real_model_is_tried_and_it_is_kept(run: Run, tiny: Path) -> None:
+def test_a_real_model_is_checked_and_the_result_saved(run: Run, tiny: Path) -> None:
     ran = run("models", "check", tiny)
     assert ran.out.startswith("tiny: gists will be extractive; ")
     assert "choices" in ran.out
@@ -65,7 +65,7 @@ def test_a_real_model_is_tried_and_it_is_kept(run: Run, tiny: Path) -> None:
     assert "checked  before; use --again to check it again" in again.out
 
 
-def test_json_has_what_was_found(run: Run, tiny: Path, fake: GoodEngine) -> None:
+def test_json_has_the_result_of_the_check(run: Run, tiny: Path, fake: GoodEngine) -> None:
     document = run("models", "check", tiny, "--json").json
     assert (document["model"], document["worth"], document["verdict"]) == ("good", "reading", "good for reading")
     assert (document["right"], document["choices"], document["gists"], document["passages"]) == (6, 6, 2, 2)
@@ -75,7 +75,7 @@ def test_json_has_what_was_found(run: Run, tiny: Path, fake: GoodEngine) -> None
     }
 
 
-def test_a_list_says_nothing_of_models_that_were_not_tried(run: Run, tiny: Path) -> None:
+def test_the_list_shows_no_result_for_unchecked_models(run: Run, tiny: Path) -> None:
     (model,) = run("models", "list", "--json").json["models"]
     assert (model["worth"], model["verdict"]) == (None, None)
 
@@ -90,7 +90,7 @@ def test_a_model_that_cannot_be_loaded_cannot_be_used(run: Run, tiny: Path) -> N
     assert document["verdict"].startswith("cannot be used: ")
 
 
-def test_while_a_book_is_read_the_model_is_tried_once(
+def test_reading_a_book_checks_its_model_once(
     run: Run, book: Path, tiny: Path, fake: GoodEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran = run("index", book, "--model", tiny, "--max-words", 300, "--min-words", 100)

@@ -59,12 +59,14 @@ def completed(shell: str, folder: Path, *words: str) -> list[str]:
         (("keys", "--t"), ["--toml"]),
     ],
 )
-def test_what_is_offered(shell: str, folder: Path, words: tuple[str, ...], offered: list[str]) -> None:
+def test_completion_offers_commands_and_options(
+    shell: str, folder: Path, words: tuple[str, ...], offered: list[str]
+) -> None:
     assert sorted(completed(shell, folder, *words)) == offered
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_is_one_that_the_shell_understands(shell: str, tmp_path: Path) -> None:
+def test_the_shell_accepts_the_completion_script(shell: str, tmp_path: Path) -> None:
     program = shutil.which(shell)
     if program is None:
         pytest.skip(f"{shell} is not installed")
@@ -74,7 +76,7 @@ def test_the_script_is_one_that_the_shell_understands(shell: str, tmp_path: Path
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_another_shell_is_refused_with_those_there_are(run: Run) -> None:
+def test_an_unknown_shell_lists_those_there_are(run: Run) -> None:
     ran = run("completion", "ksh")
     assert ran.status == ExitStatus.USAGE
     assert "fish" in ran.err

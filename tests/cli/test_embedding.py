@@ -28,7 +28,7 @@ def models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_dense_answers_with_a_model_that_is_named(run: Run, book: Path, bert: Path, engine: FakeEngine) -> None:
+def test_dense_answers_with_a_named_embedding_model(run: Run, book: Path, bert: Path, engine: FakeEngine) -> None:
     ran = run(
         "ask", book, "Who counted the stairs?", "--index", "--reader", "dense", "--embedding-model", bert, "--json"
     )
@@ -37,14 +37,14 @@ def test_dense_answers_with_a_model_that_is_named(run: Run, book: Path, bert: Pa
     assert ran.json["lookups"]
 
 
-def test_without_one_it_is_said_before_a_model_is_loaded(run: Run, book: Path, models: Path) -> None:
+def test_a_missing_embedding_model_is_reported_before_a_model_is_loaded(run: Run, book: Path, models: Path) -> None:
     ran = run("ask", book, "Who?", "--index", "--reader", "dense")
     assert ran.status == ExitStatus.ENGINE
     assert ran.err.count("\n") == 2
     assert "--embedding-model" in ran.err
 
 
-def test_the_only_one_on_the_machine_is_taken_and_several_are_a_question(
+def test_the_only_embedding_model_is_used_and_several_are_an_error(
     run: Run, book: Path, models: Path, engine: FakeEngine
 ) -> None:
     write_tiny_bert(models / "one.gguf")
@@ -56,7 +56,7 @@ def test_the_only_one_on_the_machine_is_taken_and_several_are_a_question(
     assert "several embedding models: one, two." in ran.err
 
 
-def test_a_model_that_writes_is_refused_by_its_name(run: Run, book: Path, models: Path) -> None:
+def test_a_text_model_is_refused_as_embedding_model(run: Run, book: Path, models: Path) -> None:
     write_tiny_gguf(models / "chat.gguf")
     ran = run("ask", book, "Who?", "--index", "--reader", "dense", "--embedding-model", "chat")
     assert ran.status == ExitStatus.ENGINE
@@ -64,7 +64,7 @@ def test_a_model_that_writes_is_refused_by_its_name(run: Run, book: Path, models
     assert ran.err.count("\n") == 2
 
 
-def test_a_name_that_none_has_is_told_with_those_there_are(run: Run, book: Path, models: Path) -> None:
+def test_an_unknown_embedding_model_lists_those_there_are(run: Run, book: Path, models: Path) -> None:
     command = ("ask", book, "Who?", "--index", "--reader", "dense", "--embedding-model", "other")
     assert "No embedding model was found" in run(*command).err
     write_tiny_bert(models / "vectors.gguf")
@@ -72,17 +72,19 @@ def test_a_name_that_none_has_is_told_with_those_there_are(run: Run, book: Path,
     assert "Available: vectors." in run(*command).err
 
 
-def test_other_readers_need_none(run: Run, book: Path, models: Path, engine: FakeEngine) -> None:
+def test_other_readers_need_no_embedding_model(run: Run, book: Path, models: Path, engine: FakeEngine) -> None:
     assert run("ask", book, "Who counted the stairs?", "--index", "--reader", "bm25").status == ExitStatus.DONE
 
 
-def test_the_settings_may_name_one(run: Run, book: Path, home: Path, bert: Path, engine: FakeEngine) -> None:
+def test_the_settings_may_name_an_embedding_model(
+    run: Run, book: Path, home: Path, bert: Path, engine: FakeEngine
+) -> None:
     config = home / "XDG_CONFIG_HOME" / "gistread" / "config.toml"
     config.write_text(config.read_text() + f'embedding_model = "{bert}"\n')
     assert run("ask", book, "Who counted?", "--index", "--reader", "dense").status == ExitStatus.DONE
 
 
-def test_index_makes_the_vectors_once(run: Run, book: Path, bert: Path, engine: FakeEngine) -> None:
+def test_index_builds_the_vectors_once(run: Run, book: Path, bert: Path, engine: FakeEngine) -> None:
     first = run("index", book, "--embedding-model", bert)
     assert first.status == ExitStatus.DONE, first.err
     assert "Vectors: built" in first.err

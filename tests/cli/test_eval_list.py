@@ -18,7 +18,7 @@ def test_every_task_is_shown_with_source_licence_format_and_metrics(run: Run) ->
     assert max(map(len, ran.out.splitlines())) <= 100
 
 
-def test_json_has_the_same(run: Run) -> None:
+def test_the_list_as_json(run: Run) -> None:
     document = run("eval", "list", "--json").json
     tasks = document["tasks"]
     assert [metric["name"] for metric in document["metrics"]] == list(METRICS)

@@ -90,7 +90,7 @@ def test_json_is_one_document_with_the_settings_and_every_figure(
     assert all(row["baseline"] == "bm25" for row in document["rows"] if row is not bm25)
 
 
-def test_the_same_command_asks_nothing_again(run: Run, data: Path, out: Path, engine: FakeEngine) -> None:
+def test_repeating_a_run_asks_nothing_again(run: Run, data: Path, out: Path, engine: FakeEngine) -> None:
     first = go(run, data, out)
     engine.calls.clear()
     again = go(run, data, out)
@@ -100,9 +100,7 @@ def test_the_same_command_asks_nothing_again(run: Run, data: Path, out: Path, en
     assert len(lines(out)) == 16
 
 
-def test_other_settings_are_refused_before_anything_is_asked(
-    run: Run, data: Path, out: Path, engine: FakeEngine
-) -> None:
+def test_other_settings_are_refused_before_any_question(run: Run, data: Path, out: Path, engine: FakeEngine) -> None:
     go(run, data, out)
     engine.calls.clear()
     ran = go(run, data, out, "--seed", "1", "--no-guard")
@@ -112,7 +110,7 @@ def test_other_settings_are_refused_before_anything_is_asked(
     assert engine.calls == []
 
 
-def test_a_report_says_the_same_without_a_model(run: Run, data: Path, out: Path, engine: FakeEngine) -> None:
+def test_a_report_needs_no_model(run: Run, data: Path, out: Path, engine: FakeEngine) -> None:
     first = go(run, data, out)
     (out / "table.md").unlink()
     again = run("eval", "report", out)
@@ -120,7 +118,7 @@ def test_a_report_says_the_same_without_a_model(run: Run, data: Path, out: Path,
     assert (out / "table.md").exists()
 
 
-def test_runs_stand_side_by_side(run: Run, data: Path, out: Path, tmp_path: Path, engine: FakeEngine) -> None:
+def test_runs_are_reported_side_by_side(run: Run, data: Path, out: Path, tmp_path: Path, engine: FakeEngine) -> None:
     go(run, data, out)
     other = tmp_path / "uniform"
     go(run, data, other, "--pages", "uniform")
@@ -133,7 +131,7 @@ def test_runs_stand_side_by_side(run: Run, data: Path, out: Path, tmp_path: Path
     assert (out / "table-run-uniform.md").exists()
 
 
-def test_all_readers_are_all_that_can_be_asked(run: Run, data: Path, out: Path, engine: FakeEngine) -> None:
+def test_all_readers_means_all_that_can_be_used(run: Run, data: Path, out: Path, engine: FakeEngine) -> None:
     ran = run("eval", "fairytaleqa", "--data", data, "--readers", "all", "--limit", "1", "--out", out, "--json")
     assert ran.status == ExitStatus.DONE
     assert {row["name"] for row in ran.json["rows"]} == {n for n, m in METHODS.items() if not m.needs_embedder}
@@ -169,14 +167,14 @@ def test_a_judge_adds_its_ratings(run: Run, data: Path, out: Path, tmp_path: Pat
         (("eval", "report", "nowhere"), "has no run"),
     ],
 )
-def test_what_cannot_be_is_said_in_two_lines(run: Run, words: tuple[str, ...], said: str) -> None:
+def test_invalid_options_are_reported_in_two_lines(run: Run, words: tuple[str, ...], said: str) -> None:
     ran = run(*words)
     assert (ran.status, ran.out) == (ExitStatus.USAGE, "")
     assert said in ran.err
     assert ran.err.count("\n") <= 2
 
 
-def test_a_file_without_questions_is_said_to_have_none(run: Run, tmp_path: Path, out: Path, engine: FakeEngine) -> None:
+def test_a_file_without_questions_is_reported(run: Run, tmp_path: Path, out: Path, engine: FakeEngine) -> None:
     empty = tmp_path / "empty.jsonl"
     empty.write_text("")
     ran = go(run, empty, out)
@@ -186,13 +184,13 @@ def test_a_file_without_questions_is_said_to_have_none(run: Run, tmp_path: Path,
 
 
 @pytest.mark.parametrize("size", ["0", "600-280", "big", "280-", "-600"])
-def test_a_page_size_that_is_none_is_refused(run: Run, data: Path, out: Path, engine: FakeEngine, size: str) -> None:
+def test_an_invalid_page_size_is_refused(run: Run, data: Path, out: Path, engine: FakeEngine, size: str) -> None:
     ran = run("eval", "fairytaleqa", "--data", data, "--out", out, f"--page-size={size}")
     assert ran.status == ExitStatus.USAGE
     assert "Invalid page size" in ran.err
 
 
-def test_a_run_that_the_engine_ends_says_so_and_goes_on_later(
+def test_a_run_ended_by_the_engine_resumes_later(
     run: Run, data: Path, out: Path, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from gistread.errors import EngineError
@@ -218,7 +216,7 @@ class GuessingEngine(FakeEngine):
         return self.info
 
 
-def test_a_model_is_tried_before_it_is_measured_and_a_run_keeps_to_what_was_found(
+def test_a_run_checks_its_model_and_keeps_the_result(
     run: Run, data: Path, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nothing = "The book does not say."
@@ -239,6 +237,6 @@ def test_a_model_is_tried_before_it_is_measured_and_a_run_keeps_to_what_was_foun
     assert "the result of the model check (off there, on here)" in refused.err
 
 
-def test_depths_are_told_as_they_are_typed(run: Run, data: Path, out: Path, engine: FakeEngine) -> None:
+def test_depths_are_reported_as_typed(run: Run, data: Path, out: Path, engine: FakeEngine) -> None:
     ran = go(run, data, out, "--depths", "0,12.5,50", "--limit", "1")
     assert "depths 0% 12.5% 50%" in " ".join(ran.out.split())

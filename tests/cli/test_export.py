@@ -45,12 +45,12 @@ def test_json_is_one_document(run: Run, marked: Path) -> None:
     assert document["questions"][0]["answer"] == "Nobody."
 
 
-def test_text_is_the_one_that_the_book_is_known_by(run: Run, marked: Path) -> None:
+def test_the_exported_text_is_the_normalised_text(run: Run, marked: Path) -> None:
     out = run("export", marked, "--format", "txt").out
     assert hashlib.sha256(out.encode()).hexdigest() == open_book(marked).sha256
 
 
-def test_gists_are_there_when_a_model_has_read_the_book(run: Run, marked: Path, engine: FakeEngine) -> None:
+def test_gists_are_exported_from_the_memory(run: Run, marked: Path, engine: FakeEngine) -> None:
     assert run("export", marked, "--json").json["gists"] == []
     assert run("index", marked, "--min-words", "60", "--max-words", "200").status == ExitStatus.DONE
     assert len(run("export", marked, "--json").json["gists"]) > 3
@@ -68,7 +68,7 @@ def test_the_name_of_the_file_says_the_format(run: Run, marked: Path, tmp_path: 
     assert "--format" in ran.err
 
 
-def test_a_file_that_is_there_is_replaced_only_by_force(run: Run, marked: Path, tmp_path: Path) -> None:
+def test_an_existing_file_is_replaced_only_by_force(run: Run, marked: Path, tmp_path: Path) -> None:
     path = tmp_path / "notes.md"
     path.write_text("mine")
     ran = run("export", marked, "--output", path)
@@ -79,14 +79,14 @@ def test_a_file_that_is_there_is_replaced_only_by_force(run: Run, marked: Path, 
     assert "Look." in path.read_text()
 
 
-def test_marks_of_an_earlier_version_of_the_text_are_there(run: Run, marked: Path) -> None:
+def test_marks_of_an_earlier_version_are_exported(run: Run, marked: Path) -> None:
     marked.write_text("A new preface.\n\n\n" + marked.read_text().replace("sea", "ocean"))
     (mark,) = run("export", marked, "--json").json["marks"]
     assert (mark["note"], mark["lost"]) == ("Look.", False)
     assert open_book(marked).text[mark["start"] : mark["end"]] == mark["text"]
 
 
-def test_a_book_never_opened_has_nothing_and_leaves_nothing_behind(run: Run, book: Path) -> None:
+def test_exporting_an_unopened_book_creates_no_file(run: Run, book: Path) -> None:
     ran = run("export", book)
     assert ran.status == ExitStatus.DONE
     assert "No marks, questions or gists" in ran.out

@@ -45,7 +45,7 @@ def pages(home: Path) -> int:
     return sum(len(journal.read_records(path)[0]) - 1 for path in home.rglob("*.memory"))
 
 
-def test_killed_ten_times_every_page_has_its_facts_once(home: Path, tmp_path: Path) -> None:
+def test_after_ten_kills_every_page_has_its_facts_once(home: Path, tmp_path: Path) -> None:
     book, model = text_book("35_"), write_tiny_gguf(tmp_path / "tiny.gguf", brief=True)
     chance = random.Random(5)
     seen: Counter[str] = Counter()

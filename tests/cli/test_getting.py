@@ -69,7 +69,9 @@ def nobody_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
 
 
-def test_the_recommended_one_is_the_first_and_says_why(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_recommended_model_is_listed_first_with_the_reason(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     machine(monkeypatch, 6)
     lines = run("models", "catalogue").out.splitlines()
     assert re.match(r"qwen3-4b-instruct +recommended: the largest that fits 6\.0 GB", lines[0])
@@ -95,14 +97,14 @@ def test_where_nothing_fits_the_starter_is_named(run: Run, home: Path, monkeypat
     assert "gistread[starter]" in run("models", "catalogue").err
 
 
-def test_a_fault_in_the_persons_catalogue_is_told(run: Run, home: Path) -> None:
+def test_an_error_in_the_own_catalogue_is_reported(run: Run, home: Path) -> None:
     default_paths().own_models.write_text("[[model]]\nname = 3")
     ran = run("models", "catalogue")
     assert ran.status == ExitStatus.USAGE
     assert "models.toml, model 1" in ran.err
 
 
-def test_get_shows_what_comes_and_puts_it_in_its_place(run: Run, hub: FaultyServer, gguf: bytes) -> None:
+def test_get_shows_the_plan_and_stores_the_model(run: Run, hub: FaultyServer, gguf: bytes) -> None:
     ran = run("models", "get", "tiny", "--yes")
     assert ran.status == ExitStatus.DONE, ran.err
     path = default_paths().models / "tiny.gguf"
@@ -128,7 +130,7 @@ def test_get_as_json(run: Run, hub: FaultyServer, gguf: bytes) -> None:
     }
 
 
-def test_use_makes_it_the_model(run: Run, hub: FaultyServer) -> None:
+def test_get_with_use_sets_the_default_model(run: Run, hub: FaultyServer) -> None:
     run("models", "get", "tiny", "--yes", "--use")
     assert load_config(default_paths().config_file).model == str(default_paths().models / "tiny.gguf")
 
@@ -142,7 +144,7 @@ def test_an_embedding_model_becomes_the_embedding_model(run: Run, hub: FaultySer
     assert config.model.endswith("fake.gguf")
 
 
-def test_nothing_is_fetched_where_nobody_can_be_asked(run: Run, hub: FaultyServer, nobody_asked: None) -> None:
+def test_nothing_is_fetched_without_a_terminal_or_yes(run: Run, hub: FaultyServer, nobody_asked: None) -> None:
     ran = run("models", "get", "tiny")
     assert ran.status == ExitStatus.USAGE
     assert "--yes" in ran.err
@@ -170,7 +172,7 @@ def test_the_licence_is_asked_about(
     assert bool(hub.requests) is fetched
 
 
-def test_without_a_name_the_recommended_one_is_meant(
+def test_get_without_a_name_fetches_the_recommended_model(
     run: Run, hub: FaultyServer, gguf: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine(monkeypatch, 1)
@@ -179,7 +181,7 @@ def test_without_a_name_the_recommended_one_is_meant(
     assert (default_paths().models / "tiny.gguf").exists()
 
 
-def test_a_checksum_that_is_wrong_keeps_the_file_out(run: Run, hub: FaultyServer, gguf: bytes) -> None:
+def test_a_wrong_checksum_discards_the_file(run: Run, hub: FaultyServer, gguf: bytes) -> None:
     hub.files["/owner/tiny-GGUF/resolve/main/tiny.gguf"].data = gguf[:-1] + b"!"
     hub.files["/owner/tiny-GGUF/resolve/main/tiny.gguf"].headers.clear()
     ran = run("models", "get", "tiny", "--yes")
@@ -188,7 +190,7 @@ def test_a_checksum_that_is_wrong_keeps_the_file_out(run: Run, hub: FaultyServer
     assert not (default_paths().models / "tiny.gguf").exists()
 
 
-def test_room_on_disk_is_checked_before_anybody_is_asked(
+def test_disk_space_is_checked_before_the_question(
     run: Run, hub: FaultyServer, gguf: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_catalogue(gguf, size_bytes=10**15)
@@ -198,14 +200,14 @@ def test_room_on_disk_is_checked_before_anybody_is_asked(
     assert not hub.requests
 
 
-def test_a_repository_that_wants_consent_says_where(run: Run, hub: FaultyServer) -> None:
+def test_a_gated_repository_names_its_page(run: Run, hub: FaultyServer) -> None:
     hub.always = status(403, X_Error_Code="GatedRepo")
     ran = run("models", "get", "hf:owner/tiny-GGUF", "--yes")
     assert ran.status == ExitStatus.FAILED
     assert f"{hub.url}/owner/tiny-GGUF" in ran.err
 
 
-def test_the_token_is_nowhere(run: Run, hub: FaultyServer, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_token_is_never_shown(run: Run, hub: FaultyServer, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
     hub.faults = [cut_after(1000), status(500)]
     ran = run("models", "get", "tiny", "--yes")
@@ -215,7 +217,7 @@ def test_the_token_is_nowhere(run: Run, hub: FaultyServer, home: Path, monkeypat
     assert not [path for path in home.rglob("*") if path.is_file() and b"hf_secret" in path.read_bytes()]
 
 
-def test_no_other_command_imports_what_speaks_to_the_network() -> None:
+def test_no_other_command_imports_the_network() -> None:
     code = (
         "import sys; from gistread.cli import main; main(['models', 'list']); main(['paths']); main(['--help']);"
         "sys.exit('httpx2' in sys.modules)"
@@ -235,7 +237,7 @@ def some_bytes_more(before: int, running: subprocess.Popen[str]) -> None:
         time.sleep(0.002)
 
 
-def test_ctrl_c_says_how_to_go_on_and_it_does(run: Run, hub: FaultyServer, gguf: bytes) -> None:
+def test_ctrl_c_names_the_command_that_resumes(run: Run, hub: FaultyServer, gguf: bytes) -> None:
     hub.always = throttled(200_000)
     running = process("tiny", "--yes")
     some_bytes_more(20_000, running)
@@ -286,13 +288,13 @@ def check_fetched_once(hub: FaultyServer, data: bytes) -> None:
     assert reached == len(data)
 
 
-def test_killed_a_few_times_it_ends_with_the_right_file(run: Run, hub: FaultyServer, gguf: bytes) -> None:
+def test_a_download_killed_a_few_times_ends_with_the_right_file(run: Run, hub: FaultyServer, gguf: bytes) -> None:
     killed_again_and_again(hub, gguf, 3, 400_000)
     check_fetched_once(hub, gguf)
 
 
 @pytest.mark.slow
-def test_killed_fifty_times_it_ends_with_the_right_file_and_no_byte_was_fetched_twice_but_the_last_block(
+def test_a_download_killed_fifty_times_fetches_almost_no_byte_twice(
     run: Run, hub: FaultyServer, tmp_path: Path
 ) -> None:
     data = write_tiny_gguf(tmp_path / "large.gguf").read_bytes()

@@ -37,7 +37,7 @@ def test_json_is_one_document_with_the_shape_of_the_design(run: Run, book: Path,
     assert document["usage"]["prefilled"] > document["usage"]["book_tokens"]
 
 
-def test_without_json_nothing_is_on_stdout_and_one_line_sums_up(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_without_json_a_summary_goes_to_stderr(run: Run, book: Path, engine: FakeEngine) -> None:
     ran = run("index", book, *SIZE)
     assert (ran.status, ran.out) == (ExitStatus.DONE, "")
     assert ran.err.startswith("Read ")
@@ -45,9 +45,7 @@ def test_without_json_nothing_is_on_stdout_and_one_line_sums_up(run: Run, book: 
     assert "\x1b" not in ran.err, "no progress where there is no terminal"
 
 
-def test_a_second_time_everything_is_there_and_the_model_is_asked_nothing(
-    run: Run, book: Path, engine: FakeEngine
-) -> None:
+def test_indexing_again_asks_the_model_nothing(run: Run, book: Path, engine: FakeEngine) -> None:
     first = run("index", book, *SIZE, "--json").json
     asked = len(engine.calls)
     second = run("index", book, *SIZE, "--json").json
@@ -56,7 +54,7 @@ def test_a_second_time_everything_is_there_and_the_model_is_asked_nothing(
     assert "had been read" in run("index", book, *SIZE).err
 
 
-def test_after_a_failure_it_goes_on_where_it_was(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_index_resumes_after_a_failure(run: Run, book: Path, engine: FakeEngine) -> None:
     whole = run("index", book, *SIZE, "--json").json["pages"]
     pages = run("pages", book, "--json").json
     other = book.with_name("Other.txt")
@@ -91,7 +89,7 @@ def test_events_are_lines_of_json_as_they_happen(run: Run, book: Path, engine: F
     assert run("index", book, *SIZE, "--events").events[0] == {"event": "resumed", "pages": len(gisted)}
 
 
-def test_the_page_size_may_be_set_in_the_settings_and_the_command_line_goes_before(
+def test_the_page_size_of_the_command_line_overrides_the_settings(
     run: Run, book: Path, engine: FakeEngine, home: Path
 ) -> None:
     small = run("index", book, *SIZE, "--json").json["pages"]
@@ -117,7 +115,7 @@ def test_impossible_page_sizes_are_a_usage_error(run: Run, book: Path, engine: F
     assert "--min-words 300" in ran.err
 
 
-def test_it_says_beforehand_how_long_it_will_take(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_index_estimates_its_time_first(run: Run, book: Path, engine: FakeEngine) -> None:
     engine._info = replace(engine.info, parallel=2, rates=Rates(100.0, ((1, 10.0), (2, 15.0))))
     first, *_ = run("index", book, *SIZE).err.splitlines()
     assert re.fullmatch(r"The Lamp: about \d+ (s|min) with fake on this machine\.", first)

@@ -20,9 +20,7 @@ def extractions(engine: FakeEngine) -> int:
     return sum(FACTS in call.text for call in engine.calls)
 
 
-def test_what_readers_need_is_made_after_the_gists_and_each_thing_once(
-    run: Run, book: Path, engine: FakeEngine
-) -> None:
+def test_artifacts_of_readers_are_built_once_after_the_gists(run: Run, book: Path, engine: FakeEngine) -> None:
     document = run("index", book, *SIZE, "--for", "graphreader,memwalker,graphreader", "--json").json
     assert list(document["needs"]) == ["facts", "summaries"]
     facts = document["needs"]["facts"]
@@ -33,14 +31,14 @@ def test_what_readers_need_is_made_after_the_gists_and_each_thing_once(
     assert extractions(engine) == document["pages"]
 
 
-def test_the_question_that_follows_finds_it_made(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_a_later_question_uses_the_built_artifacts(run: Run, book: Path, engine: FakeEngine) -> None:
     run("index", book, *SIZE, "--for", "graphreader")
     made = extractions(engine)
     assert run("ask", book, "Who counted the stairs?", "--reader", "graphreader").status == ExitStatus.DONE
     assert extractions(engine) == made
 
 
-def test_it_says_beforehand_how_long_each_will_take(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_the_time_of_each_artifact_is_estimated_first(run: Run, book: Path, engine: FakeEngine) -> None:
     engine._info = replace(engine.info, parallel=2, rates=Rates(100.0, ((1, 10.0), (2, 15.0))))
     said = run("index", book, *SIZE, "--for", "graphreader").err.splitlines()
     assert re.fullmatch(r"Facts: about \d+ to build, \d+ (s|min) with fake on this machine\.", said[0])
@@ -48,7 +46,7 @@ def test_it_says_beforehand_how_long_each_will_take(run: Run, book: Path, engine
     assert run("index", book, *SIZE, "--for", "graphreader").err.splitlines()[-1].startswith("Facts: all ")
 
 
-def test_events_tell_of_it_as_a_reader_does(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_events_report_artifacts_as_readers_do(run: Run, book: Path, engine: FakeEngine) -> None:
     events = run("index", book, *SIZE, "--for", "graphreader", "--events").events
     made = [event for event in events if event["event"] == "prepared"]
     assert [event["done"] for event in made] == list(range(1, len(made) + 1))
@@ -56,9 +54,7 @@ def test_events_tell_of_it_as_a_reader_does(run: Run, book: Path, engine: FakeEn
     assert events[-1]["needs"]["facts"]["made"] == len(made)
 
 
-def test_readers_that_need_nothing_more_and_readers_that_there_are_not(
-    run: Run, book: Path, engine: FakeEngine
-) -> None:
+def test_readers_without_artifacts_and_unknown_readers(run: Run, book: Path, engine: FakeEngine) -> None:
     assert run("index", book, *SIZE, "--for", "readagent-s", "--json").json["needs"] == {}
     assert "needs" not in run("index", book, *SIZE, "--json").json
     ran = run("index", book, *SIZE, "--for", "memwalker,nobody")
@@ -66,7 +62,7 @@ def test_readers_that_need_nothing_more_and_readers_that_there_are_not(
     assert "no reader 'nobody'; use " in ran.err
 
 
-def test_interrupted_in_the_middle_nothing_that_was_made_is_lost(run: Run, book: Path, engine: FakeEngine) -> None:
+def test_an_interrupted_build_loses_nothing(run: Run, book: Path, engine: FakeEngine) -> None:
     process = start("index", book, *SIZE, "--for", "graphreader", "--events", pause_s=0.1)
     assert process.stdout is not None
     for line in process.stdout:

@@ -46,7 +46,7 @@ def wait_for_page(process: "subprocess.Popen[str]", number: int) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_index_stops_in_order_and_goes_on_with_the_same_pages(
+def test_an_interrupted_index_resumes_with_the_same_pages(
     run: Run, book: Path, engine: FakeEngine, number: signal.Signals
 ) -> None:
     process = start("index", book, *SIZE, "--events", pause_s=0.1)
@@ -74,7 +74,7 @@ def test_json_prints_only_the_error_when_it_is_interrupted(book: Path) -> None:
     assert process.returncode == json.loads(out)["error"]["status"] == ExitStatus.INTERRUPTED
 
 
-def test_while_the_model_loads_it_stops_too(book: Path) -> None:
+def test_ctrl_c_stops_a_load(book: Path) -> None:
     loading = book.with_name("loading")
     process = start("index", book, *SIZE, pause_s=60, GISTREAD_TEST_LOADING=str(loading))
     wait_for(loading)
@@ -84,7 +84,7 @@ def test_while_the_model_loads_it_stops_too(book: Path) -> None:
     assert errors.count("\n") <= 2
 
 
-def test_a_second_ctrl_c_ends_at_once_what_does_not_stop(book: Path) -> None:
+def test_a_second_ctrl_c_ends_at_once(book: Path) -> None:
     script = (
         "import asyncio, signal, os, time\n"
         "from gistread.cli.interrupt import run_until_interrupted\n"
@@ -106,7 +106,7 @@ def test_a_second_ctrl_c_ends_at_once_what_does_not_stop(book: Path) -> None:
 
 
 @pytest.mark.slow
-def test_killed_at_many_moments_it_ends_with_the_same_pages(
+def test_an_index_killed_at_many_moments_ends_with_the_same_pages(
     run: Run, book: Path, engine: FakeEngine, tmp_path: Path
 ) -> None:
     """SIGKILL, twenty times; then it ends with the pages of a reading that nobody disturbed."""

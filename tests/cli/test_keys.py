@@ -13,7 +13,7 @@ def configure(text: str) -> None:
     file.write_text(text)
 
 
-def test_every_command_stands_under_its_place_with_its_keys(run: Run) -> None:
+def test_every_command_is_listed_by_place_with_its_keys(run: Run) -> None:
     shown = run("keys").out
     for command in COMMANDS:
         if command.title:
@@ -21,7 +21,7 @@ def test_every_command_stands_under_its_place_with_its_keys(run: Run) -> None:
             assert command.scope in shown
 
 
-def test_changed_keys_are_shown_and_wrong_ones_named(run: Run) -> None:
+def test_changed_keys_are_shown_and_invalid_ones_reported(run: Run) -> None:
     configure('[keys]\nask = "ctrl+t"\nno-such-thing = "y"\n')
     ran = run("keys", "--json")
     ask = next(one for one in ran.json["keys"] if one["command"] == "ask")
@@ -29,7 +29,7 @@ def test_changed_keys_are_shown_and_wrong_ones_named(run: Run) -> None:
     assert "no-such-thing" in ran.err
 
 
-def test_the_toml_changes_nothing_as_it_stands_and_is_valid_with_every_line_taken_in(run: Run) -> None:
+def test_the_toml_is_valid_commented_out_or_not(run: Run) -> None:
     configure("")
     skeleton = run("keys", "--toml").out
     assert tomllib.loads(skeleton) == {"keys": {}}
@@ -39,6 +39,6 @@ def test_the_toml_changes_nothing_as_it_stands_and_is_valid_with_every_line_take
     assert keys == {command.id: command.keys for command in COMMANDS}
 
 
-def test_what_is_changed_stays_changed_in_the_toml(run: Run) -> None:
+def test_changed_keys_stay_changed_in_the_toml(run: Run) -> None:
     configure('[keys]\nask = "ctrl+t"\n')
     assert tomllib.loads(run("keys", "--toml").out) == {"keys": {"ask": "ctrl+t"}}

@@ -46,7 +46,7 @@ def test_the_book_that_was_opened_last_is_shown(run: Run, shown: list[Path], boo
     assert shown == [book]
 
 
-def test_a_renamed_book_is_found(run: Run, shown: list[Path], book: Path) -> None:
+def test_last_finds_a_renamed_book(run: Run, shown: list[Path], book: Path) -> None:
     read(book)
     moved = book.rename(book.with_name("renamed.txt"))
     ran = run("last")
@@ -54,7 +54,7 @@ def test_a_renamed_book_is_found(run: Run, shown: list[Path], book: Path) -> Non
     assert str(moved) in ran.err
 
 
-def test_without_a_book_or_its_file_it_says_so(run: Run, shown: list[Path], book: Path) -> None:
+def test_last_reports_a_missing_book(run: Run, shown: list[Path], book: Path) -> None:
     assert run("last").status == BookError.exit_status
     book.write_text(f"No other file says this: {book}.")  # other tests' folders are beside this one
     read(book)

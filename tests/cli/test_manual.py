@@ -19,7 +19,7 @@ ARGUMENTS = [
 ]
 
 
-def test_the_page_is_up_to_date(tmp_path: Path) -> None:
+def test_the_manual_page_is_up_to_date(tmp_path: Path) -> None:
     made = tmp_path / "gistread.1"
     program = str(Path(sys.executable).with_name("argparse-manpage"))
     subprocess.run([program, *ARGUMENTS, str(made)], cwd=DOCS.parent, check=True, env={"COLUMNS": "100"})
@@ -27,7 +27,7 @@ def test_the_page_is_up_to_date(tmp_path: Path) -> None:
     assert without_date(PAGE) == without_date(made), f"run: COLUMNS=100 {command}"
 
 
-def test_man_shows_the_page_without_a_warning() -> None:
+def test_man_shows_the_manual_page_without_a_warning() -> None:
     man = shutil.which("man")
     if man is None:
         pytest.skip("man is not installed")

@@ -62,13 +62,13 @@ def test_models_alone_lists_them(run: Run, tiny: Path) -> None:
     assert "usage: gistread models [-h] ACTION" in run("models", "--help").out
 
 
-def test_list_looks_into_folders_it_is_given(run: Run, tiny: Path, tmp_path: Path) -> None:
+def test_list_searches_the_given_folders(run: Run, tiny: Path, tmp_path: Path) -> None:
     gguf(tmp_path / "disk" / "deep" / "other.gguf")
     names = [model["name"] for model in run("models", "--folder", tmp_path / "disk", "--json").json["models"]]
     assert names == ["other", "tiny"]
 
 
-def test_list_shows_what_fits_before_what_does_not(run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_list_shows_models_that_fit_first(run: Run, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gistread.cli.models.free_for_models", lambda: 60_000_000)
     gguf(tiny.with_name("a-large.gguf"), weights=10_000_000)
     gguf(tiny.with_name("a-vectors.gguf"), "bert")
@@ -101,14 +101,14 @@ def test_a_file_of_any_name_is_a_line_of_the_list_and_valid_json(run: Run, tiny:
     assert load_config(default_paths().config_file).model == used
 
 
-def test_use_is_remembered_and_marked(run: Run, tiny: Path) -> None:
+def test_use_is_saved_and_marked(run: Run, tiny: Path) -> None:
     assert run("models", "use", "TIN").status == ExitStatus.DONE
     assert load_config(default_paths().config_file).model == str(tiny)
     assert "* tiny" in run("models", "list").out
 
 
 @pytest.mark.parametrize("name", ["nothing", "broken"])
-def test_use_of_what_cannot_be_used_changes_nothing(run: Run, tiny: Path, name: str) -> None:
+def test_use_of_an_unusable_model_changes_nothing(run: Run, tiny: Path, name: str) -> None:
     tiny.with_name("broken.gguf").write_bytes(b"GGUF")
     before = default_paths().config_file.read_bytes()
     ran = run("models", "use", name)

@@ -51,7 +51,7 @@ def test_a_model_is_chosen_by_a_part_of_its_name(run: Run, indexed: Path) -> Non
     assert "These have: fake." in ran.err
 
 
-def test_the_same_words_are_the_same_book_wherever_the_file_lies(run: Run, indexed: Path, tmp_path: Path) -> None:
+def test_a_book_is_identified_by_its_text(run: Run, indexed: Path, tmp_path: Path) -> None:
     moved = indexed.rename(tmp_path / "renamed")
     assert run("pages", moved).status == ExitStatus.DONE
 

@@ -138,12 +138,12 @@ def test_version(run: Run, word: str) -> None:
         ["series", "saga.series", "a", "--add", "b"],
     ],
 )
-def test_options_may_stand_anywhere_between_the_names(words: list[str]) -> None:
+def test_options_may_stand_between_arguments(words: list[str]) -> None:
     arguments = parse(words)
     assert (arguments.file, arguments.books, arguments.add) == ("saga.series", ["a", "b"], True)
 
 
-def test_options_may_stand_before_names_that_may_be_left_out() -> None:
+def test_options_may_stand_before_optional_arguments() -> None:
     arguments = parse(["eval", "report", "--json", "chosen", "uniform"])
     assert (arguments.task, [path.name for path in arguments.dirs], arguments.json) == (
         "report",

@@ -35,25 +35,25 @@ def test_reading_shows_pages_speed_and_time_left() -> None:
     assert reading_line(memory(), EngineState(Phase.IDLE), None).endswith("page 1 of ~10")
 
 
-def test_what_the_reading_waits_for_stands_before_all_else() -> None:
+def test_the_progress_line_shows_first_what_reading_waits_for() -> None:
     waits = EngineState(Phase.IDLE, notice="no connection to gpu:80 (Connection refused); again in 4 s")
     assert reading_line(memory(5), waits, 360) == f"{waits.notice} · page 6 of ~10 · 6 min left"
 
 
-def test_loading_and_prefill_show_their_share() -> None:
+def test_loading_and_prefill_show_their_progress() -> None:
     assert engine_line(EngineState(Phase.LOADING, fraction=0.4), "tiny") == "loading tiny 40%"
     assert engine_line(EngineState(Phase.PREFILL, fraction=0.6), "tiny") == "reading the prompt 60%"
     assert engine_line(EngineState(Phase.DECODE, tokens_per_s=20.0), "tiny") == "answering · 20 tok/s"
 
 
-def test_nothing_is_drawn_where_there_is_no_terminal() -> None:
+def test_no_progress_is_drawn_without_a_terminal() -> None:
     stream = io.StringIO()
     with ProgressLine(stream) as line:
         line.show("loading")
     assert stream.getvalue() == ""
 
 
-def test_it_stays_one_line_and_is_gone_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_progress_is_one_line_and_cleared_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     monkeypatch.setattr("gistread.cli.progress._REDRAWN_EVERY_S", 0.0)
     screen = pyte.Screen(40, 5)

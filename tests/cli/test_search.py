@@ -23,7 +23,7 @@ def test_json_says_where_each_hit_stands(run: Run, book: Path) -> None:
     assert [hit["chapter"] for hit in hits] == [chapter.title for chapter in open_book(book).chapters]
 
 
-def test_words_need_no_quotes_and_lines_show_the_context(run: Run, book: Path) -> None:
+def test_search_words_need_no_quotes_and_hits_show_context(run: Run, book: Path) -> None:
     ran = run("search", book, "day", "of", "the", "storm", "--limit", "2")
     assert ran.status == ExitStatus.DONE
     assert ran.out.count("since the [day of the storm], and the lamp") == 2
@@ -32,18 +32,18 @@ def test_words_need_no_quotes_and_lines_show_the_context(run: Run, book: Path) -
 
 
 @pytest.mark.parametrize("option", ["--regex", "--ranked", "--whole-words"])
-def test_every_way_of_searching(run: Run, book: Path, option: str) -> None:
+def test_every_search_mode(run: Run, book: Path, option: str) -> None:
     assert run("search", book, option, "stairs", "--json").json["hits"]
     assert run("search", book, option, "zebras").status == ExitStatus.FAILED
 
 
-def test_ranked_finds_other_forms_of_a_word_and_the_best_first(run: Run, book: Path) -> None:
+def test_ranked_search_finds_inflections_best_first(run: Run, book: Path) -> None:
     hits = run("search", book, "--ranked", "letters", "counted", "--limit", "3", "--json").json["hits"]
     assert len(hits) == 3
     assert "Letter" in hits[0]["text"]
 
 
-def test_nothing_found_is_status_one_and_an_empty_list(run: Run, book: Path) -> None:
+def test_no_hits_are_status_1_and_an_empty_list(run: Run, book: Path) -> None:
     ran = run("search", book, "zebra", "--json")
     assert (ran.status, ran.json) == (ExitStatus.FAILED, {"hits": []})
     assert "'zebra' is not in" in ran.err
@@ -51,13 +51,13 @@ def test_nothing_found_is_status_one_and_an_empty_list(run: Run, book: Path) -> 
 
 
 @pytest.mark.parametrize("expression", ["(", "((a{1000}){1000}){1000}"])
-def test_an_expression_that_cannot_be_used_is_said_in_one_line(run: Run, book: Path, expression: str) -> None:
+def test_an_invalid_expression_is_reported_in_one_line(run: Run, book: Path, expression: str) -> None:
     ran = run("search", book, "--regex", expression)
     assert (ran.status, ran.out) == (ExitStatus.USAGE, "")
     assert "expression" in ran.err
     assert ran.err.count("\n") == 1
 
 
-def test_a_place_of_several_lines_is_shown_on_one(run: Run, book: Path) -> None:
+def test_a_hit_over_several_lines_is_shown_on_one(run: Run, book: Path) -> None:
     ran = run("search", book, "was black. The Keeper", "--limit", "1")
     assert "[was black. The Keeper]" in ran.out

@@ -28,7 +28,7 @@ def saga(book: Path, other: Path, run: Run, home: Path) -> Path:
     return path
 
 
-def test_what_it_writes_opens_as_one_book(saga: Path, book: Path, other: Path, run: Run) -> None:
+def test_a_written_series_opens_as_one_book(saga: Path, book: Path, other: Path, run: Run) -> None:
     whole = open_book(saga)
     assert (whole.title, [one.title for one in whole.volumes]) == ("The Saga", ["The Lamp", "The Storm"])
     assert whole.text.endswith(open_book(other).text)
@@ -37,7 +37,7 @@ def test_what_it_writes_opens_as_one_book(saga: Path, book: Path, other: Path, r
     assert run("books", "--json").json["books"][0]["title"] == "The Saga"
 
 
-def test_it_shows_what_is_in_a_series(saga: Path, run: Run, engine: FakeEngine, book: Path) -> None:
+def test_a_series_is_shown_with_its_volumes(saga: Path, run: Run, engine: FakeEngine, book: Path) -> None:
     run("index", book, *SIZE)
     shown = run("series", saga)
     first, one, two = shown.out.splitlines()
@@ -53,7 +53,7 @@ def test_it_shows_what_is_in_a_series(saga: Path, run: Run, engine: FakeEngine, 
     assert document["volumes"][0]["sha256"] == open_book(book).sha256
 
 
-def test_volumes_are_added_and_what_a_person_wrote_there_stays(saga: Path, run: Run, tmp_path: Path) -> None:
+def test_adding_volumes_keeps_edits_of_the_file(saga: Path, run: Run, tmp_path: Path) -> None:
     saga.write_text("# mine\n" + saga.read_text())
     third = tmp_path / "deep" / "third.txt"
     third.parent.mkdir()
@@ -65,7 +65,7 @@ def test_volumes_are_added_and_what_a_person_wrote_there_stays(saga: Path, run: 
     assert (whole.title, whole.authors, len(whole.volumes)) == ("The Saga", ("A. Writer",), 3)
 
 
-def test_a_book_that_lies_elsewhere_is_named_by_its_whole_path(
+def test_a_volume_in_another_folder_has_its_full_path(
     book: Path, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "deep" / "saga.series"
@@ -76,7 +76,7 @@ def test_a_book_that_lies_elsewhere_is_named_by_its_whole_path(
     assert len(open_book(path).volumes) == 1
 
 
-def test_nothing_is_replaced_unless_that_is_said(saga: Path, run: Run, other: Path) -> None:
+def test_an_existing_series_is_replaced_only_by_force(saga: Path, run: Run, other: Path) -> None:
     before = saga.read_text()
     refused = run("series", saga, other)
     assert refused.status == ExitStatus.USAGE
@@ -86,7 +86,7 @@ def test_nothing_is_replaced_unless_that_is_said(saga: Path, run: Run, other: Pa
     assert len(open_book(saga).volumes) == 1
 
 
-def test_nothing_is_written_that_could_not_be_opened(saga: Path, run: Run, other: Path, tmp_path: Path) -> None:
+def test_an_invalid_series_is_not_written(saga: Path, run: Run, other: Path, tmp_path: Path) -> None:
     before = saga.read_text()
     (tmp_path / "broken.epub").write_bytes(b"PK\x03\x04 no archive")
     for wrong in ("none.txt", "broken.epub", "saga.series", other.name):
@@ -98,7 +98,7 @@ def test_nothing_is_written_that_could_not_be_opened(saga: Path, run: Run, other
     assert not (tmp_path / "new.series").exists()
 
 
-def test_a_name_that_is_none_is_told(book: Path, other: Path, run: Run, tmp_path: Path) -> None:
+def test_an_invalid_series_name_is_reported(book: Path, other: Path, run: Run, tmp_path: Path) -> None:
     assert run("series", book, other).status == ExitStatus.USAGE
     assert run("series", tmp_path / "none.series").status == ExitStatus.BOOK
     called = book.rename(tmp_path / "book.series")
@@ -111,9 +111,7 @@ def test_a_name_that_is_none_is_told(book: Path, other: Path, run: Run, tmp_path
     assert "cannot be added to" in run("series", wrong, other, "--add").err
 
 
-def test_it_is_indexed_shown_searched_exported_and_asked(
-    saga: Path, run: Run, engine: FakeEngine, book: Path, other: Path
-) -> None:
+def test_a_series_works_with_every_command(saga: Path, run: Run, engine: FakeEngine, book: Path, other: Path) -> None:
     run("index", other, *SIZE)
     calls = len(engine.calls)
     indexed = run("index", saga, *SIZE, "--json").json

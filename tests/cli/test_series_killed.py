@@ -61,9 +61,7 @@ def volumes(tmp_path: Path) -> list[Path]:
     return paths
 
 
-def test_killed_in_its_second_volume_it_ends_with_the_pages_of_its_volumes(
-    volumes: list[Path], tiny: Path, tmp_path: Path
-) -> None:
+def test_a_series_killed_in_its_second_volume_resumes(volumes: list[Path], tiny: Path, tmp_path: Path) -> None:
     saga = tmp_path / "saga.series"
     done("series", saga, *volumes[:2])
     whole = open_book(saga)

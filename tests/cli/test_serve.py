@@ -61,7 +61,7 @@ async def test_the_page_needs_the_key_and_loads_nothing_from_elsewhere(tmp_path:
     assert server.process.returncode == ExitStatus.DONE
 
 
-async def test_the_book_is_drawn_over_the_websocket_and_no_page_of_another_site_gets_it(tmp_path: Path) -> None:
+async def test_the_websocket_refuses_other_sites(tmp_path: Path) -> None:
     async with serving(tmp_path) as server, visitor() as browser:
         await browser.get(server.address)
         with pytest.raises(aiohttp.WSServerHandshakeError):
@@ -83,12 +83,12 @@ def test_without_the_extra_it_says_what_to_install(run: Run, monkeypatch: pytest
     assert "pip install 'gistread[serve]'" in ran.err
 
 
-def test_a_book_that_is_not_there_is_told_before_anything_is_served(run: Run) -> None:
+def test_a_missing_book_is_reported_before_serving(run: Run) -> None:
     assert run("serve", "nothing.epub").status == ExitStatus.BOOK
     assert run("serve", "-").status == ExitStatus.USAGE
 
 
-def test_an_address_beyond_this_machine_is_warned_of(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_public_address_gets_a_warning(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     served: list[str] = []
     monkeypatch.setattr("gistread.tui.serving.serve", lambda command, host, port, tell: served.append(host))
     assert "Warning" not in run("serve").err
@@ -97,7 +97,7 @@ def test_an_address_beyond_this_machine_is_warned_of(run: Run, monkeypatch: pyte
     assert served == ["127.0.0.1", "::1", "0.0.0.0"]
 
 
-def test_a_port_that_is_taken_or_none_is_one_line(run: Run) -> None:
+def test_an_unusable_port_is_reported_in_one_line(run: Run) -> None:
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
