@@ -29,14 +29,14 @@ async def made(need: Artifact, memory: GistMemory, with_models: ArtifactModels) 
     return [grown async for _, grown in build_artifacts([need.name], memory, with_models)]
 
 
-def test_readers_name_only_needs_that_there_are() -> None:
+def test_readers_name_only_known_artifacts() -> None:
     assert {name for method in METHODS.values() for name in method.artifacts} <= set(ARTIFACTS)
     assert METHODS["memwalker"].artifacts == ("summaries",)
     assert METHODS["graphreader"].artifacts == ("facts",)
 
 
 @pytest.mark.parametrize("need", ALWAYS, ids=lambda need: need.name)
-async def test_all_is_left_then_nothing_and_a_second_time_makes_nothing(need: Artifact) -> None:
+async def test_everything_remains_then_nothing_and_a_second_build_does_nothing(need: Artifact) -> None:
     memory, at_hand = make_memory(PAGES, PAGES), models()
     before = await need.remaining(memory, at_hand)
     assert (before.done, before.complete) == (0, False)
@@ -52,7 +52,7 @@ async def test_all_is_left_then_nothing_and_a_second_time_makes_nothing(need: Ar
 
 
 @pytest.mark.parametrize("name", ["summaries", "facts"])
-async def test_what_was_stopped_is_counted_as_done_as_far_as_it_came(name: str) -> None:
+async def test_a_stopped_build_counts_what_it_finished(name: str) -> None:
     need, memory, at_hand = ARTIFACTS[name], make_memory(PAGES, PAGES), models()
     growing = build_artifacts([name], memory, at_hand)
     for _ in range(3):
@@ -63,7 +63,7 @@ async def test_what_was_stopped_is_counted_as_done_as_far_as_it_came(name: str) 
 
 
 @pytest.mark.parametrize("need", ALWAYS, ids=lambda need: need.name)
-async def test_pages_that_have_not_been_read_are_counted(need: Artifact) -> None:
+async def test_unread_pages_count_as_remaining(need: Artifact) -> None:
     half, whole = make_memory(PAGES // 2, PAGES), make_memory(PAGES, PAGES)
     expected = await need.remaining(whole, models())
     told = await need.remaining(half, models())
@@ -73,14 +73,14 @@ async def test_pages_that_have_not_been_read_are_counted(need: Artifact) -> None
     assert nothing.total > 1
 
 
-async def test_it_is_background_work() -> None:
+async def test_artifacts_are_built_in_the_background() -> None:
     at_hand = models()
     await made(ARTIFACTS["facts"], make_memory(), at_hand)
     assert isinstance(at_hand.engine, FakeEngine)
     assert {call.priority for call in at_hand.engine.calls} == {Priority.BACKGROUND}
 
 
-async def test_without_an_embedding_model_there_are_no_vectors_to_make() -> None:
+async def test_without_an_embedding_model_no_vectors_remain() -> None:
     alone = replace(models(), embedder=None)
     memory = make_memory()
     assert (await ARTIFACTS["vectors"].remaining(memory, alone)).complete
@@ -96,7 +96,7 @@ def test_seconds_follow_from_the_rates_of_the_engine() -> None:
 
 
 @pytest.mark.parametrize(("context", "needed"), [(8192, False), (1000, True)])
-async def test_a_memory_needs_summaries_to_be_told_when_it_outgrows_the_window(context: int, needed: bool) -> None:
+async def test_summaries_are_needed_when_the_gists_outgrow_the_window(context: int, needed: bool) -> None:
     memory = make_memory(160, 160) if needed else make_memory(20, 20)
     engine = FakeEngine(says=lambda text: " ".join(text.split()[2:22]) + ".", context_tokens=context)
     at_hand = ArtifactModels(engine)
@@ -109,7 +109,7 @@ async def test_a_memory_needs_summaries_to_be_told_when_it_outgrows_the_window(c
     assert current_tree(memory).made == needed
 
 
-async def test_how_long_vectors_take_is_found_out_with_the_first_passages() -> None:
+async def test_the_speed_of_embedding_is_measured_on_the_first_passages() -> None:
     embedder = FakeEmbedder(tokens_per_s=50.0)
     at_hand = replace(models(), embedder=embedder)
     memory = make_memory()
@@ -123,6 +123,6 @@ async def test_how_long_vectors_take_is_found_out_with_the_first_passages() -> N
     assert (await ARTIFACTS["vectors"].remaining(memory, at_hand)).seconds(at_hand.engine.info) == 0.0
 
 
-async def test_how_long_vectors_take_is_not_told_where_it_cannot_be_known() -> None:
+async def test_an_unknown_embedding_speed_gives_no_estimate() -> None:
     at_hand = replace(models(), embedder=FakeEmbedder())
     assert (await ARTIFACTS["vectors"].remaining(make_memory(), at_hand)).seconds(at_hand.engine.info) is None

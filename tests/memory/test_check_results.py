@@ -19,7 +19,7 @@ def model(tmp_path: Path) -> Path:
     return path
 
 
-def test_what_was_found_is_known_by_the_model_and_by_its_file(tmp_path: Path, model: Path) -> None:
+def test_results_are_found_by_fingerprint_and_by_file(tmp_path: Path, model: Path) -> None:
     verdicts = CheckResults(tmp_path / "cache" / "tried.json", "1.0")
     assert verdicts.get("a") is None
     verdicts.save("a", model, GOOD)
@@ -32,14 +32,14 @@ def test_what_was_found_is_known_by_the_model_and_by_its_file(tmp_path: Path, mo
     assert verdicts.by_file()(link) == GOOD
 
 
-def test_a_later_trial_takes_the_place_of_an_earlier(tmp_path: Path, model: Path) -> None:
+def test_a_later_result_replaces_an_earlier_one(tmp_path: Path, model: Path) -> None:
     verdicts = CheckResults(tmp_path / "tried.json", "1.0")
     verdicts.save("a", model, GOOD)
     verdicts.save("a", model, POOR)
     assert verdicts.get("a") == POOR
 
 
-def test_a_file_that_has_changed_since_is_not_known(tmp_path: Path, model: Path) -> None:
+def test_the_result_of_a_changed_file_is_ignored(tmp_path: Path, model: Path) -> None:
     verdicts = CheckResults(tmp_path / "tried.json", "1.0")
     verdicts.save("a", model, GOOD)
     model.write_bytes(b"other weights")
@@ -47,7 +47,7 @@ def test_a_file_that_has_changed_since_is_not_known(tmp_path: Path, model: Path)
     assert verdicts.by_file()(tmp_path / "gone.gguf") is None
 
 
-def test_another_version_of_the_engine_has_to_try_for_itself(tmp_path: Path, model: Path) -> None:
+def test_results_of_another_engine_version_are_ignored(tmp_path: Path, model: Path) -> None:
     CheckResults(tmp_path / "tried.json", "1.0").save("a", model, GOOD)
     later = CheckResults(tmp_path / "tried.json", "1.1")
     assert later.get("a") is None
@@ -57,7 +57,7 @@ def test_another_version_of_the_engine_has_to_try_for_itself(tmp_path: Path, mod
 @pytest.mark.parametrize(
     "content", [b"", b"[]", b"{", b'{"format": 99, "entries": []}', b'{"format": 1, "entries": [{}]}']
 )
-def test_a_damaged_file_is_no_file(tmp_path: Path, model: Path, content: bytes) -> None:
+def test_a_damaged_file_counts_as_missing(tmp_path: Path, model: Path, content: bytes) -> None:
     path = tmp_path / "tried.json"
     path.write_bytes(content)
     verdicts = CheckResults(path, "1.0")
@@ -66,7 +66,7 @@ def test_a_damaged_file_is_no_file(tmp_path: Path, model: Path, content: bytes) 
     assert verdicts.get("a") == GOOD
 
 
-def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path, model: Path) -> None:
+def test_an_unwritable_folder_saves_nothing(tmp_path: Path, model: Path) -> None:
     (tmp_path / "file").write_text("")
     verdicts = CheckResults(tmp_path / "file" / "tried.json", "1.0")
     verdicts.save("a", model, GOOD)
@@ -74,7 +74,7 @@ def test_where_nothing_can_be_written_nothing_is_kept(tmp_path: Path, model: Pat
 
 
 @pytest.mark.parametrize(("right", "is_reliable"), [(6, True), (5, True), (4, False), (2, False), (0, False)])
-def test_a_model_that_chooses_well_weighs_what_it_read(tmp_path: Path, right: int, is_reliable: bool) -> None:
+def test_a_model_that_chooses_well_is_reliable(tmp_path: Path, right: int, is_reliable: bool) -> None:
     verdicts = CheckResults(tmp_path / "tried.json", "1.0")
     verdicts.save("a", None, CheckResult(Worth.SOME, "as it chooses", right, 6))
     assert verdicts.get("a").is_reliable is is_reliable  # type: ignore[union-attr]

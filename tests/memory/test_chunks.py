@@ -49,7 +49,7 @@ async def asked_of(engine: FakeEngine, memory: GistMemory) -> list[str]:
     return [call.text.partition("\n\n---\n")[0] for call in engine.calls if call.options == ("yes", "no")]
 
 
-async def test_each_part_is_read_once_in_the_background_and_begins_what_its_member_is_asked() -> None:
+async def test_each_chunk_is_pinned_once_in_the_background_as_the_beginning_of_its_members_prompt() -> None:
     engine, memory = holding(100_000), make_memory()
     models = ArtifactModels(engine, answers=True)
     before = await MEMBERS.remaining(memory, models)
@@ -63,7 +63,7 @@ async def test_each_part_is_read_once_in_the_background_and_begins_what_its_memb
     assert await asked_of(engine, memory) == held_of(engine)
 
 
-async def test_no_more_parts_are_read_than_the_engine_has_room_for() -> None:
+async def test_chunks_are_pinned_up_to_the_engines_capacity() -> None:
     memory = make_memory()
     every = (await MEMBERS.remaining(memory, ArtifactModels(holding(100_000), answers=True))).total
     engine = holding(3 * EACH + 50)
@@ -76,7 +76,7 @@ async def test_no_more_parts_are_read_than_the_engine_has_room_for() -> None:
     assert (await asked_of(engine, memory))[:3] == engine.holding
 
 
-async def test_where_there_is_less_memory_than_was_said_it_ends_there() -> None:
+async def test_prefetching_ends_when_the_engine_has_no_more_memory() -> None:
     class Shrunk(FakeEngine):
         async def pin(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
             return await super().pin(prompt, priority) if len(self.holding) < 2 else None
@@ -85,7 +85,7 @@ async def test_where_there_is_less_memory_than_was_said_it_ends_there() -> None:
     assert [grown.done for grown in await read_ahead(make_memory(), ArtifactModels(engine, answers=True))] == [1, 2]
 
 
-async def test_members_whose_parts_are_there_are_asked_first() -> None:
+async def test_members_with_pinned_chunks_are_asked_first() -> None:
     memory = make_memory()
     engine = holding(100_000)
     await read_ahead(memory, ArtifactModels(engine, answers=True))
@@ -94,7 +94,7 @@ async def test_members_whose_parts_are_there_are_asked_first() -> None:
     assert await asked_of(engine, memory) == every[4:] + every[:4]
 
 
-async def test_stopped_it_goes_on_and_after_a_loss_what_is_gone_is_read_again_once() -> None:
+async def test_prefetching_resumes_and_repeats_lost_chunks_once() -> None:
     engine, memory = holding(100_000), make_memory()
     models = ArtifactModels(engine, answers=True)
     reading = MEMBERS.build(memory, models, Priority.BACKGROUND)
@@ -112,7 +112,7 @@ async def test_stopped_it_goes_on_and_after_a_loss_what_is_gone_is_read_again_on
     assert len(held_of(engine)) == left.total + 4
 
 
-async def test_nothing_is_read_where_it_would_be_of_no_use() -> None:
+async def test_nothing_is_prefetched_without_pinning() -> None:
     memory = make_memory()
     for models in (
         ArtifactModels(holding(100_000)),  # nobody will ask this engine
@@ -126,7 +126,7 @@ async def test_nothing_is_read_where_it_would_be_of_no_use() -> None:
         assert await read_ahead(memory, models) == []
 
 
-def test_parts_are_the_same_for_any_usual_question_whatever_the_window(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_are_the_same_for_every_usual_question(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunks, "MAX_CHUNK_TOKENS", 2000)
     for window in (2048, 2600, 8192):
         assert len({chunks.chunk_tokens(window, question) for question in (0, 5, 20, 60)}) == 1

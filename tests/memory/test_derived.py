@@ -41,7 +41,7 @@ def kill(process: "subprocess.Popen[str]") -> int:
     return int(whole[-1]) if whole else -1
 
 
-def test_what_is_put_is_there_for_the_next(path: Path) -> None:
+def test_stored_records_are_read_by_the_next_process(path: Path) -> None:
     DerivedRecords(path).put("fact", "one", {"number": 1})
     DerivedRecords(path).put("fact", "two", {"number": 2})
     assert DerivedRecords(path).get("fact", "one") == {"number": 1}
@@ -49,7 +49,7 @@ def test_what_is_put_is_there_for_the_next(path: Path) -> None:
     assert DerivedRecords(path).get("summary", "one") is None
 
 
-def test_two_processes_killed_at_any_moment_lose_nothing_that_was_kept(path: Path) -> None:
+def test_two_killed_processes_lose_no_stored_record(path: Path) -> None:
     chance = random.Random(7)
     kept = {"a": -1, "b": -1}
     for _ in range(4):
@@ -65,7 +65,7 @@ def test_two_processes_killed_at_any_moment_lose_nothing_that_was_kept(path: Pat
         assert all(derived.get("fact", f"{name}{number}") for number in range(last + 1))
 
 
-def test_a_line_torn_by_a_kill_costs_itself_alone(path: Path) -> None:
+def test_a_torn_line_costs_only_itself(path: Path) -> None:
     DerivedRecords(path).put("fact", "one", {"number": 1})
     DerivedRecords(path).put("fact", "torn", {"number": 2})
     path.write_bytes(path.read_bytes()[:-9])
@@ -76,7 +76,7 @@ def test_a_line_torn_by_a_kill_costs_itself_alone(path: Path) -> None:
     assert derived.get("fact", "three") == {"number": 3}
 
 
-def test_a_record_costs_no_reading_of_those_before(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_storing_a_record_reads_no_earlier_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     derived = DerivedRecords(path)
     derived.put("fact", "one", {})
     monkeypatch.setattr(journal, "decode_line", lambda line: pytest.fail(f"read again: {line!r}"))
@@ -85,7 +85,7 @@ def test_a_record_costs_no_reading_of_those_before(path: Path, monkeypatch: pyte
     assert path.read_bytes().count(b"\n") == 51
 
 
-def test_while_another_process_is_writing_a_record_is_kept_for_this_session(path: Path) -> None:
+def test_a_record_is_kept_in_memory_while_another_process_writes(path: Path) -> None:
     derived = DerivedRecords(path)
     with journal.Journal(path, independent=True):
         derived.put("fact", "one", {"number": 1})

@@ -14,7 +14,7 @@ from gistread.memory.store import MemoryRequest, MemoryStore
 from tests.memory.test_model import make_memory
 
 
-def test_nothing_is_promised_before_anything_was_measured() -> None:
+def test_no_estimate_before_a_measurement() -> None:
     assert seconds_to_read(make_memory(4, read=0), Pace()) is None
 
 
@@ -33,7 +33,7 @@ def test_the_pace_follows_the_latest_pages() -> None:
     assert pace.words_per_s == pytest.approx(50, rel=0.2)
 
 
-def test_nothing_is_left_of_a_book_that_has_been_read() -> None:
+def test_a_complete_book_has_no_time_left() -> None:
     assert seconds_to_read(make_memory(3), Pace()) == 0.0
 
 
@@ -46,7 +46,7 @@ def test_a_resumed_memory_knows_its_pace() -> None:
 MEASURED = EngineInfo("m", "f", 8192, "CPU", parallel=4, rates=Rates(120.0, ((1, 10.0), (4, 20.0))))
 
 
-def test_before_the_first_page_the_rates_of_the_engine_tell() -> None:
+def test_the_estimate_before_the_first_page_uses_the_engines_rates() -> None:
     memory = make_memory(4, read=0)
     left_s = seconds_to_read(memory, pace_of(memory.entries, expected_pace(MEASURED, ReadingMode.SINGLE_PASS)))
     assert left_s == pytest.approx(memory.book.words * TOKENS_PER_WORD * DEPTH * (1.2 / 120 + 0.2 / 10))
@@ -73,11 +73,11 @@ def test_careful_reading_is_expected_to_take_longer() -> None:
     assert careful == pytest.approx(single * (2.2 / 120 + 0.2 / 10) / (1.2 / 120 + 0.2 / 10))
 
 
-def test_nothing_is_expected_of_an_engine_that_was_not_measured() -> None:
+def test_an_unmeasured_engine_has_no_expected_pace() -> None:
     assert expected_pace(EngineInfo("m", "f", 8192, "CPU"), ReadingMode.CAREFUL).words_per_s is None
 
 
-def test_pages_that_were_read_soon_outweigh_what_was_expected() -> None:
+def test_measured_pages_soon_outweigh_the_expected_pace() -> None:
     pace = expected_pace(MEASURED, ReadingMode.SINGLE_PASS)
     for _ in range(3):
         pace = pace.after(400, 400.0)

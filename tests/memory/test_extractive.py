@@ -6,29 +6,29 @@ from tests.memory.test_gisting import PAGE
 from tests.memory.test_guard import JAPANESE_PAGE
 
 
-def test_sentences_come_whole_and_in_their_order() -> None:
+def test_extracts_are_whole_sentences_in_order() -> None:
     gist = extract(PAGE, 45)
     places = [PAGE.index(sentence) for sentence in gist.rstrip(".").split(". ")]
     assert places == sorted(places)
     assert len(places) > 1
 
 
-def test_it_keeps_to_its_budget() -> None:
+def test_an_extract_stays_within_its_budget() -> None:
     for budget in (20, 40, 60):
         assert count_words(extract(PAGE, budget)) <= budget * 1.1
 
 
-def test_it_prefers_what_the_page_is_about() -> None:
+def test_an_extract_prefers_the_main_words_of_the_page() -> None:
     aside = "Gulls wheel."
     assert aside not in extract(f"{PAGE} {aside}", 40)
     assert "boat" in extract(PAGE, 40)
 
 
-def test_a_text_within_the_budget_is_given_whole() -> None:
+def test_a_text_within_the_budget_is_kept_whole() -> None:
     assert extract("One line.\n\nAnother line.", 80) == "One line. Another line."
 
 
-def test_one_endless_sentence_is_cut_and_says_so() -> None:
+def test_a_very_long_sentence_is_cut_with_an_ellipsis() -> None:
     gist = extract("and then " * 300, 30)
     assert count_words(gist) <= 31
     assert gist.endswith("…")
@@ -40,11 +40,11 @@ def test_scripts_without_spaces() -> None:
     assert all(sentence.replace(" ", "") in JAPANESE_PAGE for sentence in gist.split("。"))
 
 
-def test_nothing_makes_nothing() -> None:
+def test_an_empty_text_gives_an_empty_extract() -> None:
     assert extract(" \n\n ", 20) == ""
 
 
-def test_a_page_that_says_one_thing_over_and_over_begins_after_its_heading() -> None:
+def test_the_extract_of_a_repetitive_page_starts_after_its_heading() -> None:
     found = [f"Marta found the key under the oar at bell {n} of the day." for n in range(9)]
     page = "\n\n".join(["Chapter 4.", *found])
     assert extract(page, 20) == "Marta found the key under the oar at bell 0 of the day."

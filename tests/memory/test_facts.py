@@ -25,14 +25,14 @@ async def facts_of(memory: GistMemory, fake: FakeEngine) -> tuple[Fact, ...]:
     return known_facts(memory)
 
 
-async def test_every_page_tells_something_in_the_order_of_the_book() -> None:
+async def test_every_page_has_facts_in_the_order_of_the_book() -> None:
     facts = await facts_of(make_memory(), FakeEngine(says=listing))
     assert [fact.page for fact in facts] == list(range(1, 9))
     assert [fact.text for fact in facts] == list(FACTS)
     assert "Ferrand" in facts[7].elements
 
 
-async def test_the_model_is_held_to_a_form() -> None:
+async def test_facts_follow_a_grammar() -> None:
     fake = FakeEngine(says=listing)
     await facts_of(make_memory(), fake)
     assert all("root ::= line{1,14}" in call.sampling.grammar for call in fake.calls)
@@ -48,7 +48,7 @@ async def test_the_model_is_held_to_a_form() -> None:
         "- The cat sat down upon nothing. | cat\n",
     ],
 )
-async def test_a_page_of_which_nothing_can_be_used_is_told_by_its_own_sentences(said: str) -> None:
+async def test_sentences_stand_in_for_a_page_without_usable_facts(said: str) -> None:
     memory = make_memory()
     facts = await facts_of(memory, FakeEngine(says=lambda _: said))
     assert {fact.page for fact in facts} == set(range(1, 9))
@@ -62,7 +62,7 @@ async def test_a_line_that_was_cut_off_is_left_out() -> None:
     assert [fact.text for fact in facts] == [FACTS[0]]
 
 
-async def test_what_was_listed_is_kept_and_a_stopped_listing_goes_on(tmp_path: Path) -> None:
+async def test_facts_are_stored_and_a_stopped_extraction_resumes(tmp_path: Path) -> None:
     memory, again = make_memory(), make_memory()
     memory.derived = DerivedRecords(tmp_path / "x.derived")
     going = build(memory, FakeEngine(says=listing))
@@ -119,12 +119,12 @@ def test_near_equal_names_are_one_and_near_equal_numbers_are_not() -> None:
     assert len(graph) == 3
 
 
-def test_names_that_are_not_latin_stay_apart() -> None:
+def test_names_in_other_scripts_are_not_merged() -> None:
     graph = build_graph((fact("a", "李明", "Наташа"), fact("b", "王伟", "Наташе"), fact("c", "עברית")), "ru")
     assert len(graph) == 4
 
 
-def test_no_element_no_node() -> None:
+def test_a_fact_without_elements_has_no_node() -> None:
     assert build_graph((fact("a"), fact("b", "!!!", "  "))) == {}
 
 

@@ -74,7 +74,7 @@ def kept(path: Path) -> Counter[str]:
     return Counter(record["key"] for record in records)
 
 
-def test_no_page_is_lost_and_none_made_twice(tmp_path: Path) -> None:
+def test_kills_lose_no_page_and_repeat_none(tmp_path: Path) -> None:
     path = tmp_path / "book.derived"
     chance = random.Random(3)
     for _ in range(KILLS):

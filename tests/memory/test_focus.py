@@ -39,7 +39,7 @@ async def read(focus: GistFocus, reading: ReadingMode, folder: Path) -> FakeEngi
 
 @pytest.mark.parametrize("reading", ReadingMode)
 @pytest.mark.parametrize("name", built_in_presets())
-async def test_the_presets_words_are_what_the_model_gets(name: str, reading: ReadingMode, tmp_path: Path) -> None:
+async def test_the_presets_words_reach_the_model(name: str, reading: ReadingMode, tmp_path: Path) -> None:
     preset = built_in_presets()[name]
     asked = prompts_of(await read(GistFocus(preset), reading, tmp_path))
     assert asked
@@ -68,7 +68,7 @@ async def test_a_task_is_data_wherever_it_has_braces(tmp_path: Path) -> None:
     assert all("what is {words} and --- {passage}?" in prompt for prompt in asked)
 
 
-async def test_a_gist_that_says_the_task_again_is_no_gist() -> None:
+async def test_a_gist_that_repeats_the_task_is_rejected() -> None:
     focus = GistFocus(task="Who took the money that the mayor had hidden?")
     engine = FakeEngine(
         says=[f"The passage is read for this. {focus.task} Nobody knows it, and the boats lie still.", GOOD]
@@ -90,7 +90,7 @@ async def test_sentences_that_stand_in_for_a_gist_are_those_nearest_to_the_task(
         assert found in gisted.gist.text
 
 
-def test_memories_of_the_time_before_presets_are_those_for_fiction() -> None:
+def test_memories_without_a_preset_are_those_for_fiction() -> None:
     """The names by which they are known on disk: these must never change while the prompts do not."""
     assert DEFAULT_FOCUS.version("pagination", "gist", "gist_again") == "3ee92e6cedf8"
     assert DEFAULT_FOCUS.version("single_pass_text", "single_pass_pause", "single_pass_gist") == "a8f359313565"
@@ -101,7 +101,7 @@ def memory() -> GistMemory:
     return make_memory(3)
 
 
-def test_another_aim_is_another_memory_and_is_known_again(tmp_path: Path, memory: GistMemory) -> None:
+def test_another_focus_is_another_memory_and_is_saved(tmp_path: Path, memory: GistMemory) -> None:
     store = MemoryStore(tmp_path)
     own = replace(built_in_presets()["paper"], name="own", keep="Keep everything")
     focuses = [
@@ -125,7 +125,7 @@ def test_another_aim_is_another_memory_and_is_known_again(tmp_path: Path, memory
             assert len(kept.memory.entries) == header.pages
 
 
-def test_a_memory_of_the_time_before_presets_is_found_and_read_on(tmp_path: Path, memory: GistMemory) -> None:
+def test_a_memory_without_a_preset_is_found_and_continued(tmp_path: Path, memory: GistMemory) -> None:
     store = MemoryStore(tmp_path)
     with store.open(memory.book, MemoryRequest("fake", "f", SIZE)) as kept:
         kept.add(memory.entries[0])
@@ -136,7 +136,7 @@ def test_a_memory_of_the_time_before_presets_is_found_and_read_on(tmp_path: Path
 
 
 @pytest.mark.parametrize("damage", [{"task": 7}, {"preset": {"name": "x"}}, {"preset": 7}, {"preset": {"keep": 7}}])
-def test_a_header_with_an_aim_that_cannot_be_is_no_memory(
+def test_a_header_with_an_invalid_focus_is_ignored(
     tmp_path: Path, memory: GistMemory, damage: dict[str, object]
 ) -> None:
     store = MemoryStore(tmp_path)
@@ -164,7 +164,7 @@ async def test_a_long_task_makes_pages_shorter_rather_than_prompts_too_long(tmp_
         assert kept.memory.complete
 
 
-def test_a_task_is_one_line_and_not_a_page() -> None:
+def test_a_task_is_one_line_of_limited_length() -> None:
     assert parse_task("  who\n did it ") == "who did it"
     for text in (" \n", "x" * 601):
         with pytest.raises(UsageError):

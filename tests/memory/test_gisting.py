@@ -39,12 +39,12 @@ async def test_a_good_gist_is_kept_as_the_models() -> None:
     assert engine.calls[0].priority is Priority.BACKGROUND
 
 
-async def test_a_polite_opening_is_no_part_of_the_gist() -> None:
+async def test_a_polite_opening_is_removed_from_the_gist() -> None:
     gisted = await gisted_page(PAGE, FakeEngine(says=[f"Sure! Here is the shortened passage:\n\n{GOOD}"]))
     assert gisted.gist.text == GOOD
 
 
-async def test_a_fault_is_asked_again_with_other_words_and_sampling() -> None:
+async def test_a_faulty_gist_is_requested_again_with_another_prompt_and_sampling() -> None:
     engine = FakeEngine(says=["I'm sorry, I cannot assist with that.", GOOD])
     gisted = await gisted_page(PAGE, engine)
     assert (gisted.gist.text, gisted.faults) == (GOOD, (Fault.REFUSAL,))
@@ -54,7 +54,7 @@ async def test_a_fault_is_asked_again_with_other_words_and_sampling() -> None:
     assert gisted.usage.prefilled > first.sampling.max_tokens
 
 
-async def test_two_faults_leave_the_pages_own_sentences_marked_so() -> None:
+async def test_after_two_faults_sentences_of_the_page_stand_in() -> None:
     gisted = await gisted_page(PAGE, FakeEngine(says=["", "boat boat boat boat " * 20]))
     assert gisted.gist.source is GistSource.EXTRACTIVE
     assert len(gisted.faults) == 2
@@ -62,13 +62,13 @@ async def test_two_faults_leave_the_pages_own_sentences_marked_so() -> None:
     assert 0 < gisted.gist.words < 60
 
 
-async def test_what_was_cut_off_ends_with_its_last_whole_sentence() -> None:
+async def test_a_gist_that_was_cut_off_ends_with_its_last_whole_sentence() -> None:
     said = Completion(f"{GOOD} Then he went on to", "length", NO_USAGE)
     gisted = await gisted_page(PAGE, FakeEngine(says=[said]))
     assert gisted.gist.text == GOOD
 
 
-async def test_a_title_page_is_its_own_gist_and_no_model_is_asked() -> None:
+async def test_a_title_page_is_its_own_gist_without_a_request() -> None:
     engine = FakeEngine()
     gisted = await gisted_page("HE WALKED AROUND\n\nBY NOBODY", engine)
     assert gisted.gist.text == "HE WALKED AROUND\n\nBY NOBODY"
@@ -82,7 +82,7 @@ async def test_braces_on_the_page_are_text() -> None:
     assert "{words} {passage}" in engine.calls[0].text
 
 
-def test_a_gist_is_asked_for_in_proportion_to_its_page() -> None:
+def test_the_wanted_length_of_a_gist_is_proportional_to_its_page() -> None:
     assert wanted_words(450) == 70
     assert wanted_words(3000) == 160
     assert wanted_words(61) == 20
@@ -130,7 +130,7 @@ class Listening(FakeEngine):
         ("I'm sorry, but as an AI language model I cannot assist. " + "Word after word follows. " * 100, Fault.REFUSAL),
     ],
 )
-async def test_a_draft_that_no_word_could_mend_is_ended_early(words: str, fault: Fault) -> None:
+async def test_a_hopeless_draft_is_ended_early(words: str, fault: Fault) -> None:
     engine = Listening(says=[words, GOOD])
     gisted = await gisted_page(PAGE, engine)
     assert (gisted.gist.text, gisted.faults) == (GOOD, (fault,))
@@ -145,14 +145,14 @@ async def test_without_the_guard_the_gist_is_what_the_model_wrote() -> None:
     assert (gisted.gist.source, gisted.faults) == (GistSource.MODEL, ())
 
 
-async def test_nothing_at_all_is_no_gist_without_the_guard_either() -> None:
+async def test_an_empty_gist_is_replaced_even_without_the_guard() -> None:
     engine = FakeEngine(says=[" \n"])
     gisted = await gist_page(PAGE, engine, await careful_attempts(PAGE, engine), Priority.BACKGROUND, guarded=False)
     assert gisted.gist.source is GistSource.EXTRACTIVE
     assert gisted.faults == (Fault.EMPTY,)
 
 
-def test_what_was_shortened_before_is_shortened_less() -> None:
+def test_a_summary_of_gists_is_shortened_less() -> None:
     assert merged_words(160) == 50
     assert merged_words(70) == 40
     assert merged_words(640) == 160

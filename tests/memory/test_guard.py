@@ -110,14 +110,14 @@ def test_one_foreign_name_among_few_is_too_many(name: str) -> None:
     )
 
 
-def test_one_name_more_among_many_is_let_pass() -> None:
+def test_one_foreign_name_among_many_passes() -> None:
     names = ["Anna", "Boris", "Clara", "Dmitri", "Elena", "Fedor", "Galina", "Helene", "Ivan", "Julie"]
     page = f"At the party of the old count there were {', '.join(names)} and many who danced until the morning. " * 3
     danced = ", ".join(reversed(names))
     assert fault(f"Among those who danced at the old count's party were {danced} and Kuragin.", page) is None
 
 
-def test_a_name_in_another_form_is_no_foreign_name() -> None:
+def test_another_form_of_a_name_is_not_foreign() -> None:
     page = PAGE + " The Englishman and the Prussians laughed."
     assert fault("Holloway sees that the rope was cut; some English and a Prussian laugh.", page) is None
 
@@ -172,7 +172,7 @@ def test_a_short_quotation_is_not_a_copy() -> None:
         "Holloway finds the boat gone, the rope cut. I have rewritten it so that old Tamsin is in it.",
     ],
 )
-def test_what_speaks_about_itself(text: str) -> None:
+def test_a_gist_about_itself_is_rejected(text: str) -> None:
     assert fault(text) is Fault.ABOUT_ITSELF
 
 
@@ -204,7 +204,7 @@ def test_a_sentence_that_only_begins_like_an_opening_stays(text: str) -> None:
     assert clean(text)[0] == text
 
 
-def test_a_sentence_is_said_once() -> None:
+def test_repeated_sentences_are_dropped() -> None:
     assert (
         clean("He saw the boat go. The sea was grey. He saw the boat go.")[0] == "He saw the boat go. The sea was grey."
     )

@@ -63,7 +63,7 @@ def read_pages(directory: Path) -> list[journal.Record]:
 
 
 @pytest.mark.slow
-def test_killed_twenty_times_it_ends_with_the_same_pages_and_makes_none_twice(tmp_path: Path) -> None:
+def test_twenty_kills_end_with_the_same_pages_without_repeats(tmp_path: Path) -> None:
     whole = start(tmp_path / "whole")
     assert whole.wait(timeout=60) == 0
     pages = read_pages(tmp_path / "whole")

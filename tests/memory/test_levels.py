@@ -31,22 +31,20 @@ def top() -> Node:
 
 @settings(max_examples=30, deadline=None)
 @given(room=st.integers(0, 9000), near=st.lists(st.floats(0, 1), min_size=200, max_size=200))
-def test_every_page_is_told_once_in_order_or_nothing_is_and_the_room_is_kept_to(
-    top: Node, room: int, near: list[float]
-) -> None:
+def test_every_page_is_covered_once_in_order_within_the_budget(top: Node, room: int, near: list[float]) -> None:
     pieces = choose_segments(top, near, room, words)
     assert told(pieces) in (list(range(1, 201)), [])
     assert sum(map(words, pieces)) <= room
     assert pieces == choose_segments(top, near, room, words)
 
 
-def test_with_hardly_any_room_the_whole_book_is_one_line_and_with_enough_every_page_is_told(top: Node) -> None:
+def test_the_memory_shrinks_to_one_line_and_grows_to_every_page(top: Node) -> None:
     (line,) = choose_segments(top, [0.0] * 200, 20, words)
     assert (line.first, line.last, line.line) == (1, 200, True)
     assert [(p.level, p.line) for p in choose_segments(top, [0.0] * 200, 10**6, words)] == [(0, False)] * 200
 
 
-def test_more_room_never_tells_the_nearest_page_in_less_detail(top: Node) -> None:
+def test_a_larger_budget_never_shows_the_nearest_page_in_less_detail(top: Node) -> None:
     near = [float(page == 77) for page in range(1, 201)]
     seen = []
     for room in range(25, 9000, 150):
@@ -56,7 +54,7 @@ def test_more_room_never_tells_the_nearest_page_in_less_detail(top: Node) -> Non
     assert seen[-1] == (0, False)
 
 
-def test_a_chapter_is_told_by_its_summary_or_by_its_pages_never_by_some_of_them(top: Node) -> None:
+def test_a_chapter_is_shown_by_its_summary_or_by_all_its_pages(top: Node) -> None:
     for room in range(25, 9000, 150):
         own = {
             piece.first
@@ -68,7 +66,7 @@ def test_a_chapter_is_told_by_its_summary_or_by_its_pages_never_by_some_of_them(
             assert pages <= own or not pages & own
 
 
-def test_what_is_near_the_question_matters_most_and_then_where_the_person_reads() -> None:
+def test_pages_near_the_question_and_then_near_the_reader_get_most_detail() -> None:
     near = page_weights([0.0, 4.0, 0.2, 0.0, 0.0, 0.0], here=6)
     assert sorted(range(1, 7), key=lambda page: -near[page - 1])[:2] == [2, 6]
     assert page_weights([0.0, 0.0], None) == [0.0, 0.0]

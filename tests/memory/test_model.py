@@ -21,7 +21,7 @@ def make_memory(pages: int = 4, read: int | None = None) -> GistMemory:
     return memory
 
 
-def test_the_compression_rate_is_the_papers() -> None:
+def test_the_compression_rate_is_defined_as_in_the_paper() -> None:
     memory = make_memory()
     assert memory.compression_rate() == pytest.approx(90.0)
     assert memory.compression_rate([2]) == pytest.approx(100 * (1 - 130 / 400))
@@ -35,7 +35,7 @@ def test_pages_past_the_bound_are_absent() -> None:
     assert told.complete
 
 
-def test_nothing_past_the_bound_can_be_reached_from_it() -> None:
+def test_nothing_past_the_bound_is_reachable() -> None:
     memory = make_memory()
     bound = memory.entry(2).page.start + 60
     told = memory.upto(bound)
@@ -45,7 +45,7 @@ def test_nothing_past_the_bound_can_be_reached_from_it() -> None:
     assert (told.book.title, told.book.authors) == ("", ())
 
 
-def test_a_page_across_the_bound_is_cut_at_it_and_its_gist_left_out() -> None:
+def test_a_page_across_the_bound_is_cut_and_loses_its_gist() -> None:
     memory = make_memory()
     page = memory.entry(2).page
     bound = page.start + 60
@@ -57,23 +57,23 @@ def test_a_page_across_the_bound_is_cut_at_it_and_its_gist_left_out() -> None:
     assert set(cut.gist.text.split()) <= set(memory.book.text[page.start : bound].split())
 
 
-def test_at_the_very_beginning_nothing_can_be_told() -> None:
+def test_a_bound_at_the_start_leaves_nothing() -> None:
     assert make_memory().upto(0).entries == []
 
 
-def test_past_the_end_everything_can() -> None:
+def test_a_bound_past_the_end_leaves_everything() -> None:
     memory = make_memory()
     assert memory.upto(10**9).entries == memory.entries
 
 
-def test_a_bound_past_what_the_model_has_read_tells_what_it_has_read() -> None:
+def test_a_bound_past_the_last_read_page_leaves_all_read_pages() -> None:
     memory = make_memory(4, read=2)
     told = memory.upto(memory.book.chapters[2].end)
     assert [entry.page.number for entry in told.entries] == [1, 2]
     assert not told.complete
 
 
-def test_a_title_page_does_not_make_the_book_a_thousand_pages_long() -> None:
+def test_a_title_page_does_not_distort_the_estimated_page_count() -> None:
     text = "A Title\n\n" + "word " * 60_000
     book = Book(text, "A Title", (Paragraph(0, 7), Paragraph(9, len(text))), (Chapter("A Title", 0, len(text)),))
     memory = GistMemory(book, PageSize(280, 600), "none")

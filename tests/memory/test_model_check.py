@@ -49,7 +49,7 @@ def looping(text: str) -> Say:
     return Completion("the water and the river and " * 40, "length", NO_USAGE)
 
 
-async def test_a_model_that_does_all_of_it_is_good_for_reading() -> None:
+async def test_a_model_that_passes_everything_is_good_for_reading() -> None:
     verdict = await check_model(FakeEngine(says=good, chooses=rightly))
     assert (verdict.worth, verdict.line) == (Worth.READING, "good for reading")
     assert (verdict.chosen, verdict.choices) == (6, 6)
@@ -58,7 +58,7 @@ async def test_a_model_that_does_all_of_it_is_good_for_reading() -> None:
     assert verdict.faults == ()
 
 
-async def test_one_that_takes_the_first_option_and_loops_is_told_in_words() -> None:
+async def test_a_model_that_chooses_by_position_and_loops_is_described() -> None:
     verdict = await check_model(FakeEngine(says=looping, chooses=lambda _, __: 0))
     assert verdict.worth is Worth.EXTRACTIVE
     assert verdict.line == (
@@ -81,12 +81,12 @@ async def test_a_model_that_only_chooses_by_words_is_said_to() -> None:
     assert (verdict.chosen, verdict.by_words, verdict.is_reliable) == (2, 6, False)
 
 
-async def test_one_that_says_nothing_cannot_be_used() -> None:
+async def test_a_silent_model_cannot_be_used() -> None:
     verdict = await check_model(FakeEngine(says=lambda _: "", chooses=rightly))
     assert (verdict.worth, verdict.line) == (Worth.NONE, "cannot be used: it writes nothing")
 
 
-async def test_it_is_asked_with_the_priority_that_is_given_and_each_option_stands_everywhere() -> None:
+async def test_the_check_uses_the_given_priority_and_every_option_order() -> None:
     engine = FakeEngine(says=good, chooses=rightly)
     await check_model(engine, Priority.BACKGROUND)
     assert {call.priority for call in engine.calls} == {Priority.BACKGROUND}
@@ -95,7 +95,7 @@ async def test_it_is_asked_with_the_priority_that_is_given_and_each_option_stand
     assert sorted(places) == ["A", "A", "B", "B", "C", "C"]
 
 
-async def test_the_trial_of_a_model_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_check_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     class Slow(FakeEngine):
         async def choose(self, *_: object) -> object:  # type: ignore[override]
             await asyncio.sleep(60)
@@ -115,13 +115,13 @@ async def test_the_trial_of_a_model_that_takes_too_long_is_ended(monkeypatch: py
         ([EXTRACT, EXTRACT], Worth.EXTRACTIVE, "gists will be extractive"),
     ],
 )
-def test_the_share_of_gists_of_its_own_decides(gisted: list[GistResult], worth: Worth, line: str) -> None:
+def test_the_result_depends_on_the_share_of_gists_that_pass(gisted: list[GistResult], worth: Worth, line: str) -> None:
     verdict = assess(RIGHT, ANSWERED, ENDED, gisted)
     assert (verdict.worth, verdict.line) == (worth, line)
     assert len(verdict.faults) == (2 if EXTRACT in gisted else 0)
 
 
-def test_good_gists_do_not_hide_that_it_chooses_badly_or_runs_on() -> None:
+def test_good_gists_do_not_hide_bad_choices_or_endless_turns() -> None:
     assert assess(FIRST, ANSWERED, ENDED, [OWN, OWN]).line.startswith("its gists are good; it chooses by the position")
     assert (
         assess(ANYHOW, ANSWERED, ENDED, [OWN, OWN]).line
@@ -139,20 +139,20 @@ def test_good_gists_do_not_hide_that_it_chooses_badly_or_runs_on() -> None:
         Completion("It is about Ines. [/INST]", "end", NO_USAGE),
     ],
 )
-def test_a_turn_that_does_not_end_or_leaves_marks_is_noticed(said: Completion) -> None:
+def test_an_endless_turn_or_template_markers_are_noticed(said: Completion) -> None:
     verdict = assess(RIGHT, ANSWERED, said, [OWN, OWN])
     assert not verdict.ends_turns
     assert "do not end by themselves" in verdict.line
 
 
-def test_a_base_model_is_said_to_be_one() -> None:
+def test_a_base_model_is_reported() -> None:
     assert (
         "it is a base model, without a chat template"
         in assess(RIGHT, ANSWERED, ENDED, [OWN, OWN], has_template=False).line
     )
 
 
-def test_passages_are_whole_paragraphs_of_the_sample_each_other_ones() -> None:
+def test_passages_are_distinct_whole_paragraphs_of_the_sample() -> None:
     found = passages(6)
     assert len(found) == len(set(found)) == 6
     for passage in found:

@@ -35,16 +35,16 @@ def shape(stretch: PageRange) -> object:
     return [shape(child) for child in stretch.children] if stretch.children else stretch.first
 
 
-def test_the_pages_of_a_chapter_come_together_before_they_meet_those_of_another() -> None:
+def test_pages_of_a_chapter_are_grouped_before_those_of_another() -> None:
     assert shape(outline(memory_of([3, 2, 1]))) == [[1, 2, 3], [4, 5], 6]
 
 
-def test_the_chapters_of_a_part_come_together_before_they_meet_those_of_the_next() -> None:
+def test_chapters_of_a_part_are_grouped_before_those_of_the_next() -> None:
     memory = memory_of([0, 2, 2, 0, 1, 3], levels=[1, 2, 2, 1, 2, 2])
     assert shape(outline(memory)) == [[[1, 2], [3, 4]], [5, [6, 7, 8]]]
 
 
-def test_what_a_part_says_before_its_first_chapter_stands_before_it() -> None:
+def test_text_of_a_part_before_its_first_chapter_has_its_own_node() -> None:
     memory = memory_of([2, 1, 2, 1], levels=[1, 2, 2, 1])
     assert shape(outline(memory)) == [[[1, 2], 3, [4, 5]], 6]
 
@@ -54,17 +54,17 @@ def test_a_page_that_begins_with_the_title_of_its_part_belongs_to_its_chapter() 
     assert [chapter_of(memory.book, entry.page) for entry in memory.entries] == [1, 1, 2, 2]
 
 
-def test_a_book_without_chapters_is_put_together_evenly() -> None:
+def test_a_book_without_chapters_is_grouped_evenly() -> None:
     top = outline(memory_of([20]))
     assert shape(top) == [list(range(1, 8)), list(range(8, 15)), list(range(15, 21))]
 
 
-def test_one_page_stands_under_a_top_too() -> None:
+def test_a_single_page_has_a_parent() -> None:
     assert shape(outline(memory_of([1]))) == [1]
 
 
 @pytest.mark.parametrize("chapters", [[1] * 100, [30] * 10, [0, 3, 9, 1, 17] * 5, [500]])
-def test_every_page_is_there_once_and_nothing_has_too_many_children(chapters: list[int]) -> None:
+def test_every_page_occurs_once_and_no_node_has_too_many_children(chapters: list[int]) -> None:
     memory = memory_of(chapters)
     top = outline(memory)
 

@@ -41,13 +41,13 @@ def test_a_page_never_crosses_the_end_of_a_chapter() -> None:
     assert passage.pauses == (book.chapters[0].end,)
 
 
-def test_a_rest_of_a_chapter_that_fits_is_still_the_models_choice() -> None:
+def test_the_model_still_chooses_if_the_rest_of_a_chapter_fits() -> None:
     book = make_book([prose(50, seed=i) for i in range(6)])
     passage = find_passage(book, 0, PageSize(100, 400))
     assert [words_between(book, 0, end) for end in passage.pauses] == [100, 150, 200, 250, 300]
 
 
-def test_no_label_leaves_a_scrap_of_the_chapter() -> None:
+def test_no_label_leaves_a_very_short_rest_of_the_chapter() -> None:
     book = make_book([prose(50, seed=i) for i in range(5)] + [prose(20, seed=9)])
     within = find_passage(book, 0, PageSize(100, 400))
     assert [words_between(book, 0, end) for end in within.pauses] == [100, 150, 200, 270]
@@ -73,7 +73,7 @@ def test_a_long_paragraph_is_divided_at_its_sentences() -> None:
     assert all(book.text[:end].rstrip().endswith(".") for end in passage.pauses)
 
 
-def test_a_scrap_before_a_long_paragraph_is_filled_with_its_sentences() -> None:
+def test_a_short_beginning_is_filled_with_sentences_of_the_next_paragraph() -> None:
     book = make_book([prose(10), prose(95, seed=1), prose(60, seed=2)])
     passage = find_passage(book, 0, PageSize(50, 100))
     assert [words_between(book, 0, end) for end in passage.pauses] == [50, 60, 70, 80, 90, 100]
@@ -86,7 +86,7 @@ def test_a_sentence_longer_than_a_page_is_divided_between_words() -> None:
     assert book.text[passage.end - 1] == " "
 
 
-async def test_a_line_without_any_space_still_comes_to_an_end() -> None:
+async def test_a_line_without_spaces_is_divided() -> None:
     book = make_book(["x" * 100_000])
     pages = await all_pages(book, PageSize(50, 100), FakeEngine(count=len, context_tokens=4000))
     assert pages[-1].end == len(book.text)
@@ -112,7 +112,7 @@ async def test_the_models_choice_is_the_page() -> None:
     assert usage.generated == 1
 
 
-async def test_nobody_is_asked_where_there_is_one_way_only() -> None:
+async def test_a_single_pause_needs_no_request() -> None:
     book = make_book([prose(70)])
     engine = FakeEngine()
     page, usage = await next_page(book, 0, PageSize(100, 300), engine)
@@ -127,7 +127,7 @@ async def test_braces_and_labels_in_the_book_are_text() -> None:
     assert page.end == find_passage(book, 0, PageSize(60, 200)).pauses[1]
 
 
-async def test_a_passage_that_does_not_fit_the_window_is_taken_shorter() -> None:
+async def test_a_passage_beyond_the_window_is_shortened() -> None:
     book = make_book([prose(40, seed=i) for i in range(60)])
     engine = FakeEngine(context_tokens=1000)
     pages = await all_pages(book, PageSize(400, 2000), engine)
@@ -160,7 +160,7 @@ async def test_pages_cover_the_whole_text_without_gap(
     assert all(0 < page.words <= low + more for page in pages)
 
 
-async def test_uniform_pages_are_equally_long_and_nobody_is_asked() -> None:
+async def test_uniform_pages_are_equally_long_without_requests() -> None:
     book = make_book([prose(70, seed=i) for i in range(20)])
     engine = FakeEngine()
     pages = await all_pages(book, PageSize(100, 300), engine, Pauses.UNIFORM)
@@ -171,7 +171,7 @@ async def test_uniform_pages_are_equally_long_and_nobody_is_asked() -> None:
     assert any(not book.text[: page.end].endswith("\n\n") for page in pages[:-1])
 
 
-async def test_a_chapter_of_uniform_pages_ends_with_no_scrap_and_no_page_with_a_heading() -> None:
+async def test_uniform_pages_end_without_a_very_short_page_or_a_heading() -> None:
     book = make_book(["# One", prose(230)], ["# Two", prose(190, seed=1), "# A part", prose(400, seed=2)])
     pages = await all_pages(book, PageSize(200, 200), FakeEngine(), Pauses.UNIFORM)
     assert {chapter.end for chapter in book.chapters} <= {page.end for page in pages}

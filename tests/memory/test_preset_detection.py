@@ -24,7 +24,7 @@ def data(name: str) -> Path:
     return path
 
 
-def test_real_meetings_are_meetings_whether_lines_are_parted_or_not() -> None:
+def test_real_transcripts_are_meetings_with_or_without_empty_lines() -> None:
     for number, line in enumerate(data("qmsum/qmsum_val.jsonl").read_text().splitlines()[::4]):
         turns = [f"{turn['speaker']}: {turn['content']}" for turn in json.loads(line)["meeting_transcripts"]]
         for separator in ("\n", "\n\n"):
@@ -114,11 +114,11 @@ def test_a_list_of_steps_is_a_manual() -> None:
     )
 
 
-def test_a_novel_that_somebody_made_preformatted_is_no_code() -> None:
+def test_a_preformatted_novel_is_not_code() -> None:
     novel = "\n\n".join(f"<pre>Es war einmal ein König, der {n} Töchter\nund keinen Sohn.</pre>" for n in range(9))
     assert detect_preset(open_bytes(f"<html><body>{novel}</body></html>".encode(), "n.html")) == "fiction"
 
 
 @pytest.mark.parametrize("words", ["One.", "a: b\n\nc: d"])
-def test_what_is_too_short_to_show_a_form_is_fiction(words: str) -> None:
+def test_a_very_short_text_is_fiction(words: str) -> None:
     assert detect_preset(text(words)) == "fiction"

@@ -14,7 +14,7 @@ def write(file: Path, sha256: str, model: str, *pages: tuple[int, int], **focus:
     file.write_bytes(b"".join(map(encode_line, records)))
 
 
-def test_the_memory_that_got_furthest_is_told_up_to_its_first_gap(tmp_path: Path) -> None:
+def test_the_progress_is_that_of_the_furthest_memory_up_to_its_first_gap(tmp_path: Path) -> None:
     write(tmp_path / "a-1.memory", "a" * 64, "small", (0, 100), (100, 250))
     write(tmp_path / "a-2.memory", "a" * 64, "large", (100, 200), (0, 100), (500, 900))
     write(tmp_path / "b-1.memory", "b" * 64, "small")
@@ -23,7 +23,7 @@ def test_the_memory_that_got_furthest_is_told_up_to_its_first_gap(tmp_path: Path
     assert found["b" * 64].pages == 0
 
 
-def test_what_is_no_memory_or_damaged_is_passed_over(tmp_path: Path) -> None:
+def test_damaged_and_foreign_files_are_ignored(tmp_path: Path) -> None:
     (tmp_path / "c.memory").write_bytes(b"\x00 nothing \n")
     (tmp_path / "d.memory").mkdir()
     write(tmp_path / "a.memory", "a" * 64, "small", (0, 10))
@@ -33,7 +33,7 @@ def test_what_is_no_memory_or_damaged_is_passed_over(tmp_path: Path) -> None:
     assert furthest_memories(tmp_path / "nowhere") == {}
 
 
-def test_a_memory_for_a_task_stands_for_a_book_only_where_it_got_further(tmp_path: Path) -> None:
+def test_a_memory_with_a_task_counts_only_if_it_got_further(tmp_path: Path) -> None:
     write(tmp_path / "a-1.memory", "a" * 64, "small", (0, 100), task="when it ends")
     write(tmp_path / "a-2.memory", "a" * 64, "large", (0, 100))
     write(tmp_path / "b-1.memory", "b" * 64, "small", (0, 100), task="when it ends")

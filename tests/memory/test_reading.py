@@ -55,7 +55,7 @@ async def test_every_page_is_found_then_gisted_then_the_book_is_finished(store: 
     assert kept.memory.complete
 
 
-async def test_the_first_gist_is_made_before_the_second_page_is_looked_for(store: MemoryStore) -> None:
+async def test_the_first_page_is_gisted_before_the_second_is_found(store: MemoryStore) -> None:
     book, model = make_book(["# Two", *(prose(60, seed=i) for i in range(8))]), engine(parallel=8)
     with store.open(book, MemoryRequest("fake", "f", SIZE)) as kept:
         events = [event async for event in read_book(kept, model)]
@@ -63,20 +63,20 @@ async def test_the_first_gist_is_made_before_the_second_page_is_looked_for(store
     assert [call.kind for call in model.calls[:2]] == ["choose", "complete"]
 
 
-async def test_a_page_is_kept_before_it_is_told(store: MemoryStore) -> None:
+async def test_a_page_is_saved_before_it_is_reported(store: MemoryStore) -> None:
     with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:
         async for event in read_book(kept, engine()):
             if isinstance(event, PageRead):
                 assert store.find(BOOK)[0].pages == event.entry.page.number
 
 
-async def test_reading_is_background_work_unless_told_otherwise(store: MemoryStore) -> None:
+async def test_reading_is_background_work_by_default(store: MemoryStore) -> None:
     model = engine()
     await read_through(store, model)
     assert {call.priority for call in model.calls} == {Priority.BACKGROUND}
 
 
-async def test_stopped_anywhere_it_ends_with_the_same_memory_and_gists_nothing_twice(tmp_path: Path) -> None:
+async def test_a_reading_stopped_anywhere_ends_with_the_same_memory(tmp_path: Path) -> None:
     whole = await read_through(MemoryStore(tmp_path / "whole"), engine())
     pages = len(whole.entries)
     for steps in range(0, 120, 7):
@@ -97,7 +97,9 @@ async def test_stopped_anywhere_it_ends_with_the_same_memory_and_gists_nothing_t
 
 
 @pytest.mark.parametrize("mode", list(ReadingMode))
-async def test_the_end_of_a_page_is_chosen_once_though_a_kill_takes_its_gist(tmp_path: Path, mode: ReadingMode) -> None:
+async def test_the_end_of_a_page_is_chosen_once_even_if_a_kill_loses_its_gist(
+    tmp_path: Path, mode: ReadingMode
+) -> None:
     request = MemoryRequest("fake", "f", SIZE, ReadingMethod(mode))
     chosen = []
     for name, found_before_kill in (("whole", 99), ("killed", 3)):
@@ -114,7 +116,7 @@ async def test_the_end_of_a_page_is_chosen_once_though_a_kill_takes_its_gist(tmp
     assert chosen[0] == chosen[1]
 
 
-async def test_a_book_that_was_read_is_not_read_again(store: MemoryStore) -> None:
+async def test_a_complete_book_is_not_read_again(store: MemoryStore) -> None:
     await read_through(store, engine())
     model = engine()
     with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:
@@ -147,7 +149,7 @@ async def test_an_empty_book_is_finished_at_once(store: MemoryStore) -> None:
 
 
 @pytest.mark.parametrize("reading", ReadingMode)
-async def test_uniform_pages_without_a_guard_are_read_in_both_ways(store: MemoryStore, reading: ReadingMode) -> None:
+async def test_uniform_pages_without_a_guard_work_in_both_modes(store: MemoryStore, reading: ReadingMode) -> None:
     model = FakeEngine(says=lambda _: "boat " * 40)
     with store.open(
         BOOK, MemoryRequest("fake", "f", SIZE, ReadingMethod(reading, pauses=Pauses.UNIFORM, guarded=False))
@@ -159,7 +161,7 @@ async def test_uniform_pages_without_a_guard_are_read_in_both_ways(store: Memory
     assert {entry.gist.text for entry in kept.memory.entries[1:]} == {("boat " * 40).strip()}
 
 
-async def test_reading_begins_with_the_chapter_at_hand_and_ends_with_the_same_memory(store: MemoryStore) -> None:
+async def test_reading_from_the_current_chapter_ends_with_the_same_memory(store: MemoryStore) -> None:
     whole = await read_through(MemoryStore(store.directory / "whole"), engine())
     third = BOOK.chapters[2]
     with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:

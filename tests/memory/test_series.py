@@ -81,7 +81,7 @@ def of_volume(memory: GistMemory, index: int) -> list[tuple[int, int, str, GistS
 
 @pytest.mark.parametrize("reading", list(ReadingMode))
 @pytest.mark.parametrize("pauses", list(Pauses))
-async def test_a_series_is_read_as_its_volumes_are_each_for_itself(
+async def test_the_volumes_of_a_series_are_read_as_they_are_alone(
     tmp_path: Path, reading: ReadingMode, pauses: Pauses
 ) -> None:
     series = await read(MemoryStore(tmp_path / "series"), SAGA, engine(), method=ReadingMethod(reading, pauses))
@@ -91,7 +91,7 @@ async def test_a_series_is_read_as_its_volumes_are_each_for_itself(
         assert of_volume(series, index) == told(alone.entries)
 
 
-async def test_pages_follow_one_another_and_a_volume_begins_with_a_page_of_its_title(store: MemoryStore) -> None:
+async def test_pages_are_consecutive_and_each_volume_starts_with_a_title_page(store: MemoryStore) -> None:
     memory = await read(store, SAGA, engine())
     pages = [entry.page for entry in memory.entries]
     assert [page.number for page in pages] == list(range(1, len(pages) + 1))
@@ -104,7 +104,7 @@ async def test_pages_follow_one_another_and_a_volume_begins_with_a_page_of_its_t
     ]
 
 
-async def test_what_was_read_of_the_volumes_alone_is_not_read_again(store: MemoryStore) -> None:
+async def test_pages_of_volumes_read_alone_are_reused(store: MemoryStore) -> None:
     for book in (TWO, ONE):
         await read(store, book, engine())
     model = engine()
@@ -128,7 +128,7 @@ async def test_a_second_volume_that_was_read_first_waits_for_the_first(store: Me
     assert len(model.calls) == len(first.calls)
 
 
-async def test_what_was_read_in_a_series_is_read_of_the_volume_and_of_every_longer_series(store: MemoryStore) -> None:
+async def test_pages_of_a_series_are_reused_by_its_volumes_and_by_a_longer_series(store: MemoryStore) -> None:
     memory = await read(store, SAGA, engine())
     model = engine()
     assert told((await read(store, TWO, model)).entries) == of_volume(memory, 1)
@@ -143,7 +143,7 @@ async def test_what_was_read_in_a_series_is_read_of_the_volume_and_of_every_long
     assert swapped.calls == []
 
 
-async def test_a_volume_that_has_changed_is_read_again_and_no_other(store: MemoryStore) -> None:
+async def test_only_a_changed_volume_is_read_again(store: MemoryStore) -> None:
     await read(store, SAGA, engine())
     model, alone = engine(), engine()
     changed = replace(volume(7), title="Volume 2")
@@ -152,7 +152,7 @@ async def test_a_volume_that_has_changed_is_read_again_and_no_other(store: Memor
     assert len(model.calls) == len(alone.calls) > 0
 
 
-async def test_a_reading_that_is_stopped_anywhere_goes_on_there_and_makes_nothing_twice(tmp_path: Path) -> None:
+async def test_a_stopped_reading_resumes_anywhere_without_repeating_work(tmp_path: Path) -> None:
     whole, model = MemoryStore(tmp_path / "whole"), engine()
     wanted = await read(whole, SAGA, model)
     store = MemoryStore(tmp_path / "stopped")
@@ -171,7 +171,7 @@ async def test_a_reading_that_is_stopped_anywhere_goes_on_there_and_makes_nothin
     assert len(kept.memory.entries) == len(wanted.entries)
 
 
-async def test_every_page_is_told_once_and_its_number_is_known_when_it_is_found(store: MemoryStore) -> None:
+async def test_every_page_is_reported_once_with_its_number(store: MemoryStore) -> None:
     with store.open(SAGA, MemoryRequest("fake", "f", SIZE)) as kept:
         events = [event async for event in read_book(kept, engine())]
     gisted = [event.entry.page for event in events if isinstance(event, PageRead)]
@@ -201,7 +201,7 @@ async def test_each_volume_has_pages_of_the_size_it_has_alone(store: MemoryStore
 class TestItsMemories:
     """Those that `find` tells of."""
 
-    async def test_are_known_as_far_as_they_go_without_a_gap(self, store: MemoryStore) -> None:
+    async def test_headers_reach_up_to_the_first_gap(self, store: MemoryStore) -> None:
         assert store.find(SAGA) == []
         await read(store, TWO, engine())
         assert [header.pages for header in store.find(SAGA)] == [0]
@@ -214,7 +214,7 @@ class TestItsMemories:
         assert header.describes(loaded)
         assert not store.find(LONGER)[0].complete
 
-    async def test_are_one_for_each_model_and_aim(self, store: MemoryStore) -> None:
+    async def test_headers_differ_by_model_and_focus(self, store: MemoryStore) -> None:
         await read(store, ONE, engine())
         await read(store, TWO, engine(), focus=GistFocus(task="who did it"))
         found = store.find(SAGA)
@@ -222,7 +222,7 @@ class TestItsMemories:
         assert [header.pages > 0 for header in found] == [True, False]
         assert len({header.path for header in found}) == 2
 
-    async def test_are_taken_up_again_with_the_sizes_that_they_have(self, store: MemoryStore) -> None:
+    async def test_memories_are_reopened_with_their_page_sizes(self, store: MemoryStore) -> None:
         await read(store, ONE, engine(), PageSize(60, 120))
         (header,) = store.find(SAGA)
         model = engine()
@@ -240,7 +240,7 @@ class TestItsMemories:
         assert len(model.calls) == len(alone.calls)
 
 
-async def test_a_volume_that_another_gistread_is_reading_is_read_for_this_session(store: MemoryStore) -> None:
+async def test_a_volume_open_in_another_process_is_read_without_saving(store: MemoryStore) -> None:
     with store.open(TWO, MemoryRequest("fake", "f", SIZE)), store.open(SAGA, MemoryRequest("fake", "f", SIZE)) as kept:
         assert kept.notice.startswith("Volume 2: ")
         assert not kept.is_saved
@@ -250,7 +250,7 @@ async def test_a_volume_that_another_gistread_is_reading_is_read_for_this_sessio
     assert store.find(ONE)[0].complete
 
 
-async def test_what_is_made_of_a_volume_is_found_in_the_series_and_the_other_way(store: MemoryStore) -> None:
+async def test_artifacts_are_shared_between_a_volume_and_its_series(store: MemoryStore) -> None:
     async def gathered(memory: GistMemory) -> int:
         model = engine()
         async for _ in facts.build(memory, model):
@@ -297,7 +297,7 @@ async def test_the_volumes_stand_at_the_top_of_its_tree(store: MemoryStore) -> N
     assert [shape(one, 1) for one in inside] == [shape(one, 0) for one in alone.children]
 
 
-async def test_what_is_not_read_cannot_be_told_nor_what_a_volume_is_called(store: MemoryStore) -> None:
+async def test_a_bound_hides_unread_pages_and_titles_of_volumes(store: MemoryStore) -> None:
     memory = await read(store, SAGA, engine())
     bound = SAGA.volumes[1].start + 300
     known = memory.upto(bound)

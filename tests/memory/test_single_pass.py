@@ -43,7 +43,7 @@ def shown(call: Call) -> str:
     return call.text.partition("---")[0]
 
 
-async def test_each_prompt_goes_on_where_the_last_one_stopped(tmp_path: Path) -> None:
+async def test_each_prompt_extends_the_previous_one(tmp_path: Path) -> None:
     model = engine()
     memory = await read(tmp_path, model)
     prefilled = sum(entry.usage.prefilled for entry in memory.entries)
@@ -65,14 +65,14 @@ async def test_labels_grow_through_a_window_and_never_change(tmp_path: Path) -> 
     assert any(len(call.options) > 2 for call in pauses)
 
 
-async def test_only_labels_that_are_shown_can_be_chosen(tmp_path: Path) -> None:
+async def test_only_visible_labels_are_options(tmp_path: Path) -> None:
     model = engine()
     await read(tmp_path, model)
     for call in model.calls:
         assert all(label in shown(call) for label in call.options)
 
 
-async def test_a_page_is_shortened_where_its_text_ends(tmp_path: Path) -> None:
+async def test_a_page_is_gisted_directly_after_its_text(tmp_path: Path) -> None:
     """Nothing past the page is before the model: the page is what it has read last."""
     model = engine()
     memory = await read(tmp_path, model)
@@ -84,7 +84,7 @@ async def test_a_page_is_shortened_where_its_text_ends(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pages", [1, 4, 9])
-async def test_a_stopped_reading_goes_on_with_the_same_prompts(tmp_path: Path, pages: int) -> None:
+async def test_a_resumed_reading_uses_the_same_prompts(tmp_path: Path, pages: int) -> None:
     whole_engine = engine()
     whole = await read(tmp_path / "whole", whole_engine)
     with MemoryStore(tmp_path / "stopped").open(
@@ -108,7 +108,7 @@ async def test_the_pages_are_the_same_however_many_chapters_are_read_at_once(
         assert [(e.page, e.gist) for e in several.entries] == [(e.page, e.gist) for e in one.entries]
 
 
-async def test_the_window_begins_anew_and_never_overflows(tmp_path: Path) -> None:
+async def test_the_window_restarts_before_it_overflows(tmp_path: Path) -> None:
     model = engine(context_tokens=700)
     memory = await read(tmp_path, model)
     assert memory.complete
@@ -119,7 +119,7 @@ async def test_the_window_begins_anew_and_never_overflows(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("context_tokens", [1600, 2400, 3000, 4096])
-async def test_where_a_word_takes_many_tokens_the_window_has_room_for_the_gist_too(
+async def test_the_window_leaves_room_for_the_gist_if_words_take_many_tokens(
     tmp_path: Path, context_tokens: int
 ) -> None:
     memory = await read(tmp_path, engine(context_tokens=context_tokens, count=len))

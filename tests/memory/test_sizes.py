@@ -24,7 +24,7 @@ def test_the_smallest_pages_whose_gists_leave_room_for_two_open_pages(
     assert choose_size(book_words, context_tokens) == PAGE_SIZES[name]
 
 
-def test_a_memory_that_fits_with_no_size_leaves_half_of_the_window_to_open_pages() -> None:
+def test_a_very_long_memory_leaves_half_of_the_window_to_open_pages() -> None:
     assert choose_size(566_000, 8_192) == PAGE_SIZES["script"]
 
 
@@ -34,14 +34,14 @@ def test_a_small_window_makes_small_pages() -> None:
     assert 1 <= size.min_words < size.max_words
 
 
-def test_what_the_person_sets_is_kept() -> None:
+def test_sizes_set_by_the_user_are_kept() -> None:
     assert choose_size(8_000, 8_192, min_words=100, max_words=200) == PageSize(100, 200)
     assert choose_size(8_000, 8_192, max_words=150) == PageSize(70, 150)
     assert choose_size(8_000, 8_192, min_words=900) == PageSize(900, 900)
 
 
 @pytest.mark.parametrize(("low", "high"), [(0, None), (None, 0), (300, 200), (-1, 5)])
-def test_sizes_that_cannot_be_are_usage_errors(low: int | None, high: int | None) -> None:
+def test_impossible_sizes_are_usage_errors(low: int | None, high: int | None) -> None:
     with pytest.raises(UsageError):
         choose_size(8_000, 8_192, min_words=low, max_words=high)
 
@@ -52,7 +52,7 @@ def test_a_window_too_small_for_one_page_is_an_error_with_both_numbers(context: 
         choose_size(8_000, context, max_words=high)
 
 
-async def test_tokens_for_a_word_are_measured_on_the_book() -> None:
+async def test_tokens_per_word_are_measured_on_the_book() -> None:
     book = make_book([prose(3_000)])
     assert await measure_tokens_per_word(book, FakeEngine(count=lambda text: 3 * len(text.split()))) == pytest.approx(3)
     half = make_book([prose(3_000).replace("w", "q"), prose(3_000)])

@@ -43,12 +43,12 @@ def reopened(store: MemoryStore, memory: GistMemory) -> tuple[list[MemoryEntry],
         return list(kept.memory.entries), kept.notice
 
 
-def test_what_was_kept_is_there_again(store: MemoryStore, memory: GistMemory) -> None:
+def test_saved_pages_are_loaded_again(store: MemoryStore, memory: GistMemory) -> None:
     write_all(store, memory)
     assert reopened(store, memory) == (memory.entries, "")
 
 
-def test_making_a_store_touches_nothing(store: MemoryStore, memory: GistMemory) -> None:
+def test_creating_a_store_creates_no_file(store: MemoryStore, memory: GistMemory) -> None:
     assert store.find(memory.book) == []
     assert not store.directory.exists()
 
@@ -60,14 +60,14 @@ def test_an_entry_is_on_disk_before_the_memory_has_it(store: MemoryStore, memory
         assert header.pages == 1
 
 
-def test_a_page_that_was_read_is_not_taken_again(store: MemoryStore, memory: GistMemory) -> None:
+def test_an_overlapping_page_is_refused(store: MemoryStore, memory: GistMemory) -> None:
     with open_it(store, memory.book) as kept:
         kept.add(memory.entries[0])
         with pytest.raises(ValueError, match="overlaps"):
             kept.add(memory.entries[0])
 
 
-def test_pages_finished_before_those_in_front_of_them_wait_for_them(store: MemoryStore, memory: GistMemory) -> None:
+def test_pages_ahead_of_a_gap_wait_for_it_to_close(store: MemoryStore, memory: GistMemory) -> None:
     first, second, *others = memory.entries
     with open_it(store, memory.book) as kept:
         for entry in (*reversed(others), second):
@@ -79,7 +79,7 @@ def test_pages_finished_before_those_in_front_of_them_wait_for_them(store: Memor
     assert reopened(store, memory) == (memory.entries, "")
 
 
-def test_pages_that_wait_are_there_after_a_kill(store: MemoryStore, memory: GistMemory) -> None:
+def test_pages_ahead_of_a_gap_survive_a_kill(store: MemoryStore, memory: GistMemory) -> None:
     with open_it(store, memory.book) as kept:
         for entry in memory.entries[1:]:
             kept.add(entry)
@@ -118,7 +118,7 @@ def test_a_file_cut_at_any_byte_resumes_at_its_last_whole_record(store: MemorySt
     assert write_all(store, memory).read_bytes() == whole
 
 
-def test_one_flipped_byte_costs_its_own_record_and_is_told(store: MemoryStore, memory: GistMemory) -> None:
+def test_a_flipped_byte_costs_only_its_record_with_a_notice(store: MemoryStore, memory: GistMemory) -> None:
     path = write_all(store, memory)
     whole = path.read_bytes()
     ends = [at for at, byte in enumerate(whole[:-1]) if byte == ord("\n")]
@@ -136,7 +136,7 @@ def test_one_flipped_byte_costs_its_own_record_and_is_told(store: MemoryStore, m
         assert reopened(store, memory) == (memory.entries, "")
 
 
-def test_records_that_cannot_be_are_not_trusted(store: MemoryStore, memory: GistMemory) -> None:
+def test_impossible_records_are_ignored(store: MemoryStore, memory: GistMemory) -> None:
     path = write_all(store, memory)
     records, _ = journal.read_records(path)
     for change in (
@@ -154,7 +154,7 @@ def test_records_that_cannot_be_are_not_trusted(store: MemoryStore, memory: Gist
     assert journal.read_records(path)[0] == [*records[:2], *records[3:]]
 
 
-def test_another_books_file_under_our_name_is_set_aside(store: MemoryStore, memory: GistMemory) -> None:
+def test_a_file_of_another_book_is_set_aside(store: MemoryStore, memory: GistMemory) -> None:
     path = write_all(store, memory)
     records, _ = journal.read_records(path)
     path.write_bytes(b"".join(map(journal.encode_line, [{**records[0], "book": "0" * 64}, *records[1:]])))
@@ -162,7 +162,7 @@ def test_another_books_file_under_our_name_is_set_aside(store: MemoryStore, memo
     assert (entries, "set aside" in notice) == ([], True)
 
 
-def test_a_later_version_is_an_error_and_the_file_is_left_alone(store: MemoryStore, memory: GistMemory) -> None:
+def test_a_file_of_a_later_version_is_an_error_and_left_alone(store: MemoryStore, memory: GistMemory) -> None:
     path = write_all(store, memory)
     records, _ = journal.read_records(path)
     later = journal.encode_line({**records[0], "version": 2}) + b"something new\n"
@@ -173,7 +173,7 @@ def test_a_later_version_is_an_error_and_the_file_is_left_alone(store: MemorySto
     assert store.find(memory.book) == []
 
 
-def test_a_second_writer_reads_on_for_itself_and_is_told(store: MemoryStore, memory: GistMemory) -> None:
+def test_a_second_writer_keeps_pages_in_memory_with_a_notice(store: MemoryStore, memory: GistMemory) -> None:
     with open_it(store, memory.book) as first:
         first.add(memory.entries[0])
         with open_it(store, memory.book) as second:
@@ -202,7 +202,7 @@ def test_a_folder_that_cannot_be_made_is_a_notice(tmp_path: Path, memory: GistMe
         assert kept.memory.entries == memory.entries[:1]
 
 
-def test_a_full_disk_is_told_once_and_reading_goes_on(
+def test_a_full_disk_is_reported_once_and_reading_continues(
     store: MemoryStore, memory: GistMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with open_it(store, memory.book) as kept:
@@ -219,7 +219,7 @@ def test_a_full_disk_is_told_once_and_reading_goes_on(
     assert reopened(store, memory)[0] == memory.entries[:1]
 
 
-def test_memories_are_found_without_their_model_the_furthest_first(store: MemoryStore, memory: GistMemory) -> None:
+def test_memories_are_found_without_their_model_furthest_first(store: MemoryStore, memory: GistMemory) -> None:
     with open_it(store, memory.book, "little") as kept:
         kept.add(memory.entries[0])
     write_all(store, memory, "whole")
@@ -236,7 +236,7 @@ def test_a_file_that_is_no_memory_is_not_found(store: MemoryStore, memory: GistM
     assert store.find(memory.book) == []
 
 
-def test_the_memories_opened_longest_ago_make_room(store: MemoryStore) -> None:
+def test_the_least_recently_opened_memories_are_evicted(store: MemoryStore) -> None:
     books = [make_memory(pages) for pages in (2, 3, 4, 5)]
     paths = [write_all(store, memory) for memory in books]
     for age, path in enumerate(paths):
@@ -262,7 +262,7 @@ def test_opening_a_memory_keeps_all_of_them_within_their_limit(
     assert not old.exists()
 
 
-def test_what_was_made_in_another_manner_is_another_memory(store: MemoryStore, memory: GistMemory) -> None:
+def test_another_reading_method_is_another_memory(store: MemoryStore, memory: GistMemory) -> None:
     write_all(store, memory)
     methods = [ReadingMethod(pauses=pauses, guarded=guarded) for pauses in Pauses for guarded in (True, False)]
     for method in methods[1:]:
@@ -273,6 +273,6 @@ def test_what_was_made_in_another_manner_is_another_memory(store: MemoryStore, m
     assert {one.method for one in loaded} == set(methods)
 
 
-def test_a_memory_made_in_the_usual_manner_says_nothing_of_it(store: MemoryStore, memory: GistMemory) -> None:
+def test_the_default_method_is_left_out_of_the_header(store: MemoryStore, memory: GistMemory) -> None:
     header = journal.read_records(write_all(store, memory))[0][0]
     assert not {"pauses", "guarded"} & header.keys()

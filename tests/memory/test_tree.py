@@ -44,7 +44,7 @@ async def test_every_page_is_a_leaf_once_in_order_and_no_node_has_too_many_child
     assert [(one.done, one.total) for one in grown] == [(done, expected) for done in range(1, expected + 1)]
 
 
-async def test_what_was_made_is_found_again_by_another_process(tmp_path: Path) -> None:
+async def test_stored_results_are_found_by_another_process(tmp_path: Path) -> None:
     first, again = make_memory(70, 70), make_memory(70, 70)
     first.derived = DerivedRecords(tmp_path / "x.derived")
     again.derived = DerivedRecords(tmp_path / "x.derived")
@@ -55,7 +55,7 @@ async def test_what_was_made_is_found_again_by_another_process(tmp_path: Path) -
     assert fake.calls == []
 
 
-async def test_a_build_that_was_stopped_goes_on(tmp_path: Path) -> None:
+async def test_a_stopped_build_resumes(tmp_path: Path) -> None:
     memory, again = make_memory(70, 70), make_memory(70, 70)
     memory.derived = DerivedRecords(tmp_path / "x.derived")
     growing = build(memory, engine())
@@ -70,7 +70,7 @@ async def test_a_build_that_was_stopped_goes_on(tmp_path: Path) -> None:
     assert 0 < len(fake.calls) <= len(whole.calls) - 4
 
 
-async def test_a_damaged_line_costs_that_summary_alone(tmp_path: Path) -> None:
+async def test_a_damaged_line_costs_only_its_summary(tmp_path: Path) -> None:
     path = tmp_path / "x.derived"
     memory = make_memory(70, 70)
     memory.derived = DerivedRecords(path)
@@ -92,13 +92,13 @@ async def test_summaries_are_guarded_as_gists_are() -> None:
     assert {node.summary.source.value for node in top.children} == {"extractive"}
 
 
-async def test_it_is_background_work_unless_a_person_waits() -> None:
+async def test_summaries_are_background_work_unless_a_user_waits() -> None:
     fake = engine()
     await tree_of(make_memory(40, 40), fake)
     assert {call.priority for call in fake.calls} == {Priority.BACKGROUND}
 
 
-async def test_the_summary_of_the_whole_book_is_made_where_it_is_wanted() -> None:
+async def test_the_book_is_summarised_on_request() -> None:
     memory = make_memory(40, 40)
     without, _ = await tree_of(memory, engine())
     assert not without.made
@@ -107,7 +107,7 @@ async def test_the_summary_of_the_whole_book_is_made_where_it_is_wanted() -> Non
     assert [event.total for event in progress] == [6] * 6
 
 
-async def test_before_a_summary_is_made_sentences_of_those_below_stand_in_for_it() -> None:
+async def test_sentences_stand_in_for_a_missing_summary() -> None:
     memory = make_memory(70, 70)
     top = current_tree(memory)
     above = [node for node in all_nodes(top) if node.children and not node.made]
@@ -119,7 +119,7 @@ async def test_before_a_summary_is_made_sentences_of_those_below_stand_in_for_it
     assert current_tree(memory) == top
 
 
-async def test_what_was_made_stands_as_soon_as_it_is_there_whoever_made_it() -> None:
+async def test_a_summary_is_shown_as_soon_as_it_is_stored() -> None:
     memory = make_memory(70, 70)
     growing = build(memory, engine(fingerprint="another model"))
     for _ in range(3):

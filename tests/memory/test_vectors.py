@@ -27,7 +27,7 @@ async def test_every_page_has_vectors_of_length_one_in_the_order_of_the_book() -
     assert np.linalg.norm(vectors.matrix, axis=1) == pytest.approx(1.0, abs=1e-3)
 
 
-async def test_a_page_is_as_near_as_its_nearest_passage() -> None:
+async def test_the_score_of_a_page_is_that_of_its_nearest_passage() -> None:
     memory, fake = make_memory(), FakeEmbedder()
     vectors = await vectors_of(memory, fake)
     for number, fact in enumerate(FACTS, start=1):
@@ -44,7 +44,7 @@ async def test_passages_are_places_on_their_page() -> None:
         assert page.start <= start < end <= page.end
 
 
-async def test_what_was_made_is_found_again_by_another_process(tmp_path: Path) -> None:
+async def test_stored_results_are_found_by_another_process(tmp_path: Path) -> None:
     memory = make_memory()
     memory.derived = DerivedRecords(tmp_path / "memory.derived")
     made = await vectors_of(memory, FakeEmbedder())
@@ -67,7 +67,7 @@ async def test_a_memory_that_grows_embeds_only_its_new_pages() -> None:
     assert not any(fact[:30] in text for text in fake.documents for fact in FACTS[:5])
 
 
-async def test_a_build_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_stopped_build_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gistread.memory.vectors._BATCH_TEXTS", 3)
     memory = make_memory()
     memory.derived = DerivedRecords(tmp_path / "memory.derived")
@@ -89,7 +89,7 @@ async def test_another_embedding_model_makes_vectors_of_its_own() -> None:
     assert other.documents
 
 
-async def test_a_record_that_is_not_whole_is_made_again() -> None:
+async def test_an_incomplete_record_is_rebuilt() -> None:
     memory = make_memory()
     fake = FakeEmbedder()
     whole = await vectors_of(memory, fake)
@@ -99,7 +99,7 @@ async def test_a_record_that_is_not_whole_is_made_again() -> None:
     assert np.array_equal((await vectors_of(memory, fake)).matrix, whole.matrix)
 
 
-async def test_a_page_cut_at_the_spoiler_bound_has_vectors_of_what_is_left() -> None:
+async def test_a_page_cut_at_the_bound_has_vectors_of_the_rest() -> None:
     memory = make_memory()
     page = memory.entry(3).page
     bound = page.start + 120

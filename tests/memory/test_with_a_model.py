@@ -58,7 +58,7 @@ async def read(book: Book, engine: LlamaEngine, directory: Path) -> GistMemory:
         return kept.memory
 
 
-async def test_it_reads_to_the_end_and_answers(engine: LlamaEngine, tmp_path: Path) -> None:
+async def test_a_real_model_reads_to_the_end_and_answers(engine: LlamaEngine, tmp_path: Path) -> None:
     memory = await read(beginning(450), engine, tmp_path)
     assert memory.complete
     assert all(entry.page.words <= SIZE.max_words for entry in memory.entries)
