@@ -26,7 +26,7 @@ def book(kind: ParagraphKind = ParagraphKind.TEXT) -> Book:
     )
 
 
-def test_a_block_carries_the_styles_and_links_of_its_words() -> None:
+def test_blocks_have_the_styles_and_links_of_their_words() -> None:
     block = BookBlocks(book())[0]
     assert [(block.text[one.start : one.end], one.style, one.link) for one in block.spans] == [
         ("very", "emphasis", None),
@@ -36,18 +36,18 @@ def test_a_block_carries_the_styles_and_links_of_its_words() -> None:
     ]
 
 
-def test_a_piece_of_a_paragraph_carries_what_falls_into_it() -> None:
+def test_a_piece_of_a_paragraph_has_the_marks_inside_it() -> None:
     spans = inline_spans(book(), TEXT.index("ry odd"), TEXT.index(" See"))
     assert [(one.start, one.end, one.style) for one in spans][:2] == [(0, 2, "emphasis"), (7, 8, "superscript")]
 
 
-def test_a_block_to_be_counted_differs_in_its_spans_alone() -> None:
+def test_a_block_without_spans_has_the_same_layout() -> None:
     blocks = BookBlocks(book())
     assert blocks.bare(1).spans == ()
     assert blocks.bare(1).text == blocks[1].text
 
 
-def test_the_sign_of_a_picture_stands_where_there_is_one() -> None:
+def test_pictures_have_a_sign() -> None:
     text = "Figure 1\n\nListing 2"
     parts = (Paragraph(0, 8, ParagraphKind.IMAGE), Paragraph(10, len(text), ParagraphKind.IMAGE))
     blocks = BookBlocks(Book(text, "T", parts, (Chapter("T", 0, len(text)),), images=(Image(0, 8, "1.png"),)))
@@ -84,7 +84,7 @@ async def test_a_click_on_a_link_of_the_book_names_it() -> None:
         assert [event.link for event in app.heard_of(LongText.Clicked)] == [1]
 
 
-def test_a_chapter_deep_in_its_parts_is_seen_to_begin_and_a_low_heading_stands_at_the_left() -> None:
+def test_headings_are_styled_by_their_level() -> None:
     text = "XIV\n\nOf Small Matters"
     parts = (Paragraph(0, 3, ParagraphKind.HEADING, 4), Paragraph(5, len(text), ParagraphKind.HEADING, 4))
     blocks = BookBlocks(Book(text, "T", parts, (Chapter("XIV", 0, len(text)),)))

@@ -43,9 +43,7 @@ def models(monkeypatch: pytest.MonkeyPatch) -> list[ModelFile]:
     return found
 
 
-async def test_models_are_listed_with_what_one_has_to_know_and_the_choice_is_remembered(
-    tmp_path: Path, models: list[ModelFile]
-) -> None:
+async def test_models_are_listed_with_facts_and_the_choice_is_saved(tmp_path: Path, models: list[ModelFile]) -> None:
     engine = SteppedEngine()
     asked_for: list[str] = []
 
@@ -178,7 +176,7 @@ async def test_keys_are_changed_by_the_settings_and_wrong_ones_are_named(tmp_pat
         assert screen.book_pane.scroll_offset.y == at
 
 
-async def test_a_reader_is_chosen_for_the_next_question_and_for_other_days(tmp_path: Path) -> None:
+async def test_a_reader_is_chosen_and_saved(tmp_path: Path) -> None:
     paths = paths_in(tmp_path)
     app = GistreadApp(small_book(), paths=paths, config=Config(), make_engine=lambda _: SteppedEngine())
     async with app.run_test(size=SIZE) as pilot:
@@ -204,7 +202,7 @@ async def test_a_reader_is_chosen_for_the_next_question_and_for_other_days(tmp_p
         assert later.reading.session.reader == "gistread"
 
 
-async def test_a_book_is_read_along_only_where_that_was_chosen_and_a_pause_is_remembered(tmp_path: Path) -> None:
+async def test_reading_along_and_its_pause_are_remembered_for_each_book(tmp_path: Path) -> None:
     engines: list[SteppedEngine] = []
 
     def app_with_default() -> GistreadApp:

@@ -49,7 +49,7 @@ def settings_in(folder: Path) -> Config:
     return load_config(paths_in(folder).config_file)
 
 
-async def test_a_model_for_questions_is_chosen_by_keys_and_answers_over_the_memory_of_the_other(
+async def test_an_asking_model_chosen_by_keys_answers_over_the_memory(
     tmp_path: Path, models: list[ModelFile], reader: ScriptedReader
 ) -> None:
     app, engines = app_with(tmp_path, model="/models/small-model.gguf")
@@ -78,9 +78,7 @@ async def test_a_model_for_questions_is_chosen_by_keys_and_answers_over_the_memo
         await until(pilot, lambda: "large-model, over the memory of small-model." in text_of(again))
 
 
-async def test_by_mouse_alone_a_model_for_questions_is_chosen_and_let_go_again(
-    tmp_path: Path, models: list[ModelFile]
-) -> None:
+async def test_an_asking_model_is_chosen_and_cleared_by_mouse(tmp_path: Path, models: list[ModelFile]) -> None:
     app, _ = app_with(tmp_path, model="/models/small-model.gguf", asking_model="/models/large-model.gguf")
     async with app.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
@@ -113,7 +111,7 @@ async def test_a_model_to_search_with_is_remembered_and_used_in_the_open_book(
         await until(pilot, lambda: screen.session and screen.session._core.embedder is not before)
 
 
-def test_what_can_be_chosen_depends_on_what_for() -> None:
+def test_the_models_offered_depend_on_the_role() -> None:
     embeds = replace(model("vectors", usable=False), kind=ModelKind.EMBEDDINGS, problem="")
     found = [model("writer"), embeds]
 

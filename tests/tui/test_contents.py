@@ -35,7 +35,7 @@ def shown(tree: ContentsTree, wanted: str = "") -> list[str]:
     return [f"{'-' * node.depth}{tree.book.chapters[node.index].title}" for node in tree.nodes(wanted)]
 
 
-def test_chapters_stand_under_the_last_of_a_higher_level() -> None:
+def test_chapters_are_nested_by_level() -> None:
     tree = ContentsTree(nested_book())
     assert shown(tree) == [
         "Preface",
@@ -54,7 +54,7 @@ def test_chapters_stand_under_the_last_of_a_higher_level() -> None:
     assert shown(tree) == ["Preface", "Part One", "Part Two"]
 
 
-def test_filtering_keeps_what_a_chapter_is_in_and_needs_no_diacritics() -> None:
+def test_filtering_keeps_ancestors_and_ignores_diacritics() -> None:
     tree = ContentsTree(nested_book())
     tree.fold_everything(fold=True)
     assert shown(tree, "elan") == ["Part One", "-The Élan"]
@@ -62,7 +62,7 @@ def test_filtering_keeps_what_a_chapter_is_in_and_needs_no_diacritics() -> None:
     assert shown(tree, "zebra") == []
 
 
-def test_words_and_shares_are_of_a_chapter_with_all_under_it() -> None:
+def test_words_and_shares_include_descendants() -> None:
     tree = ContentsTree(nested_book())
     assert tree.words(0) == 501
     assert tree.words(1) == tree.words(2) + tree.words(4) + 502
@@ -70,14 +70,14 @@ def test_words_and_shares_are_of_a_chapter_with_all_under_it() -> None:
     assert tree.extent(1) == (start, end)
 
 
-def test_a_long_tree_begins_with_only_the_way_to_the_reader_unfolded() -> None:
+def test_a_long_tree_starts_folded_except_for_the_current_chapter() -> None:
     tree = ContentsTree(nested_book(12))
     tree.fold_all_but(10)
     unfolded = [line for line in shown(tree) if line.startswith("-")]
     assert unfolded == ["-The Élan", "--A Scene", "-The Storm"]
 
 
-async def test_the_tree_says_where_one_is_and_how_much_of_each_is_read(tmp_path: Path) -> None:
+async def test_the_tree_shows_the_place_and_the_share_read(tmp_path: Path) -> None:
     app = app_on(nested_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
@@ -95,7 +95,7 @@ async def test_the_tree_says_where_one_is_and_how_much_of_each_is_read(tmp_path:
         assert all("▾" in rows[title] for title in ("Part One", "Part Two", "The Élan"))
 
 
-async def test_arrows_fold_and_go_and_what_was_folded_stays_so(tmp_path: Path) -> None:
+async def test_arrows_fold_and_move_and_folds_are_kept(tmp_path: Path) -> None:
     app = app_on(nested_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
@@ -112,7 +112,7 @@ async def test_arrows_fold_and_go_and_what_was_folded_stays_so(tmp_path: Path) -
         await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[2].start)
 
 
-async def test_letters_filter_and_escape_takes_the_filter_away_first(tmp_path: Path) -> None:
+async def test_letters_filter_and_escape_first_clears_the_filter(tmp_path: Path) -> None:
     app = app_on(nested_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
@@ -125,7 +125,7 @@ async def test_letters_filter_and_escape_takes_the_filter_away_first(tmp_path: P
         assert screen.book.chapters[6].start >= screen.book_pane.place > screen.book.chapters[5].start
 
 
-async def test_the_mouse_folds_and_goes(tmp_path: Path) -> None:
+async def test_the_tree_works_by_mouse(tmp_path: Path) -> None:
     app = app_on(nested_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)

@@ -77,7 +77,7 @@ async def test_a_defect_while_reading_aloud_ends_the_reading(tmp_path: Path, mon
         await read_aloud()
 
 
-async def test_the_prompt_gives_its_words_to_whoever_asked(tmp_path: Path) -> None:
+async def test_the_prompt_returns_its_text_to_its_owner(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
@@ -90,7 +90,7 @@ async def test_the_prompt_gives_its_words_to_whoever_asked(tmp_path: Path) -> No
         assert not len(screen.controllers.search.hits)
 
 
-def test_messages_name_keys_as_they_are_bound() -> None:
+def test_messages_name_bound_keys() -> None:
     assert with_keys("{undo-deletion} restores it.", {"undo-deletion": "ctrl+z"}) == "Ctrl+Z restores it."
     package = Path(__file__).parent.parent.parent / "src/gistread/tui"
     letters = re.compile(r"(?:[Pp]ress|[;:.]) ([A-Za-z])(?: to | (?:chooses|searches|asks|restores|brings|goes)\b)")

@@ -62,7 +62,7 @@ def test_the_likeliest_place_is_first(typed: str, expected: str | int) -> None:
     assert first(typed) == expected
 
 
-def test_shares_are_of_the_book_or_from_here() -> None:
+def test_percentages_are_absolute_or_relative() -> None:
     length = len(book().text)
     assert first("50%") == round(length / 2)
     assert first("12,5 %") == round(length / 8)
@@ -82,14 +82,14 @@ def test_chapters_of_one_name_say_which_part_they_belong_to() -> None:
     ("typed", "said"),
     [("zebra", "No such chapter"), ("page 9", "pages 1 to 1"), ("101%", "0 to 100"), ("@999999", "ends at")],
 )
-def test_what_cannot_be_meant_is_said_in_words(typed: str, said: str) -> None:
+def test_invalid_destinations_are_explained(typed: str, said: str) -> None:
     found = destinations_of(typed, book(), 0, (0, 300, 700))
     assert not found.destinations
     assert said in found.problem
 
 
 @pytest.mark.parametrize("typed", ["", "   ", "%", "²", "9" * 40, "@" * 50, "page", "٣", "+", "-%", "[", "\x00"])
-def test_anything_at_all_can_be_typed(typed: str) -> None:
+def test_any_destination_can_be_typed_without_an_error(typed: str) -> None:
     destinations_of(typed, book(), 0)
 
 
@@ -126,7 +126,7 @@ def test_going_back_and_jumping_anew_forgets_what_was_ahead() -> None:
     assert jumps.back(300, 9) == 0
 
 
-def test_jumps_of_one_series_are_one() -> None:
+def test_repeated_jumps_are_one_history_entry() -> None:
     jumps = JumpList()
     jumps.leave(5, 100, "hits")
     jumps.leave(100, 200, "hits")

@@ -111,7 +111,7 @@ async def downloading(pilot: "Pilot[None]", part: Path) -> None:
     await until(pilot, lambda: part.exists() and part.stat().st_size > 20_000)
 
 
-async def test_the_recommended_one_is_the_first_with_its_reason_and_licence_and_those_to_search_by_are_elsewhere(
+async def test_the_recommended_model_is_first_and_embedding_models_are_separate(
     app: GistreadApp, hub: FaultyServer
 ) -> None:
     async with app.run_test(size=SIZE) as pilot:
@@ -133,7 +133,7 @@ async def test_the_recommended_one_is_the_first_with_its_reason_and_licence_and_
     assert not hub.requests
 
 
-async def test_nothing_is_fetched_without_a_yes(app: GistreadApp, hub: FaultyServer, placed: Path) -> None:
+async def test_nothing_is_downloaded_without_confirmation(app: GistreadApp, hub: FaultyServer, placed: Path) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await asked_about(pilot)
         shown = text_of(app)
@@ -149,7 +149,7 @@ async def test_nothing_is_fetched_without_a_yes(app: GistreadApp, hub: FaultySer
     assert not placed.parent.exists()
 
 
-async def test_what_was_fetched_can_be_used_at_once(
+async def test_a_downloaded_model_can_be_used_at_once(
     app: GistreadApp, tmp_path: Path, gguf: bytes, asked_for: list[str], placed: Path
 ) -> None:
     async with app.run_test(size=SIZE) as pilot:
@@ -164,7 +164,7 @@ async def test_what_was_fetched_can_be_used_at_once(
         await until(pilot, lambda: load_config(paths_in(tmp_path).config_file).model == str(placed))
 
 
-async def test_with_the_mouse_alone(app: GistreadApp, placed: Path) -> None:
+async def test_a_model_is_downloaded_by_mouse(app: GistreadApp, placed: Path) -> None:
     async def click_on(words: str) -> None:
         rows = app.screen.query_one(OptionList)
         line = next(y for y, text in enumerate(text_of(app).splitlines()) if words in text)
@@ -179,7 +179,7 @@ async def test_with_the_mouse_alone(app: GistreadApp, placed: Path) -> None:
         await until(pilot, placed.exists)
 
 
-async def test_a_download_is_paused_gone_on_with_and_told_in_the_status_line(
+async def test_a_download_is_paused_resumed_and_shown_in_the_status_line(
     app: GistreadApp, hub: FaultyServer, gguf: bytes, placed: Path, part: Path
 ) -> None:
     hub.always = throttled(20_000)
@@ -205,7 +205,7 @@ async def test_a_download_is_paused_gone_on_with_and_told_in_the_status_line(
     assert sum(request.sent for request in hub.gets()) < len(gguf) + 65_536
 
 
-async def test_a_download_is_stopped_and_thrown_away(app: GistreadApp, hub: FaultyServer, part: Path) -> None:
+async def test_a_download_is_discarded(app: GistreadApp, hub: FaultyServer, part: Path) -> None:
     hub.always = throttled(20_000)
     async with app.run_test(size=SIZE) as pilot:
         await downloading(pilot, part)
@@ -217,7 +217,7 @@ async def test_a_download_is_stopped_and_thrown_away(app: GistreadApp, hub: Faul
     assert not list(part.parent.iterdir())
 
 
-async def test_quitting_keeps_what_has_come_and_says_so(
+async def test_quitting_keeps_the_partial_download_with_a_message(
     app: GistreadApp, hub: FaultyServer, gguf: bytes, part: Path
 ) -> None:
     hub.always = throttled(20_000)
@@ -231,7 +231,7 @@ async def test_quitting_keeps_what_has_come_and_says_so(
     assert not app._downloads.downloads.running
 
 
-async def test_what_was_begun_is_gone_on_with_or_thrown_away_at_the_next_start(
+async def test_unfinished_downloads_are_resumed_or_discarded_after_a_restart(
     new_app: Callable[[], GistreadApp], tmp_path: Path, hub: FaultyServer, gguf: bytes
 ) -> None:
     serve_repository(hub, "owner/other", {"other.gguf": gguf})
@@ -267,7 +267,9 @@ async def test_what_was_begun_is_gone_on_with_or_thrown_away_at_the_next_start(
         await until(pilot, lambda: "partial: " not in text_of(app))
 
 
-async def test_a_refusal_is_told_and_can_be_tried_again(app: GistreadApp, hub: FaultyServer, placed: Path) -> None:
+async def test_a_refused_download_is_reported_and_can_be_retried(
+    app: GistreadApp, hub: FaultyServer, placed: Path
+) -> None:
     hub.always = status(403)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await asked_about(pilot)
@@ -290,7 +292,7 @@ async def test_an_address_can_be_typed(app: GistreadApp, hub: FaultyServer, plac
         await until(pilot, placed.exists)
 
 
-async def test_a_catalogue_that_cannot_be_read_is_told_and_leaves_the_rest(app: GistreadApp, tmp_path: Path) -> None:
+async def test_an_unreadable_catalogue_is_reported(app: GistreadApp, tmp_path: Path) -> None:
     paths_in(tmp_path).own_models.write_text("[[model]]\nname = 3")
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)

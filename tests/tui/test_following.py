@@ -86,9 +86,7 @@ async def test_enter_or_a_click_on_a_line_goes_to_its_place_and_backspace_comes_
         await until(pilot, lambda: screen.book_pane.place == start)
 
 
-async def test_the_passages_are_cells_that_lead_to_them_and_the_contents_say_in_which_chapters_they_stand(
-    tmp_path: Path, reader: ScriptedReader
-) -> None:
+async def test_shown_passages_are_linked_and_marked_in_the_contents(tmp_path: Path, reader: ScriptedReader) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await asked(pilot, reader, STARTED)
@@ -114,7 +112,7 @@ def _sees(screen: ReadingScreen, offset: int) -> bool:
     return start <= offset < end
 
 
-async def test_on_a_narrow_screen_back_leads_to_the_answer_again(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_back_returns_to_the_answer_on_a_narrow_screen(tmp_path: Path, reader: ScriptedReader) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=NARROW) as pilot:
         screen = await asked(pilot, reader, *WALK)
@@ -127,9 +125,7 @@ async def test_on_a_narrow_screen_back_leads_to_the_answer_again(tmp_path: Path,
         assert "page 12, being read" in text_of(app)
 
 
-async def test_the_answer_folds_the_work_to_a_line_and_it_unfolds_again_by_key_enter_and_mouse(
-    tmp_path: Path, reader: ScriptedReader
-) -> None:
+async def test_the_steps_fold_to_a_line_and_unfold(tmp_path: Path, reader: ScriptedReader) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await asked(pilot, reader, *WALK, Stopped(StopReason.ENOUGH), AnswerDelta("Ferrand"), DONE)
@@ -156,7 +152,7 @@ async def test_the_answer_folds_the_work_to_a_line_and_it_unfolds_again_by_key_e
                 await until(pilot, lambda shown=shown: ("the whole book" in text_of(app)) is shown)
 
 
-async def test_where_the_reader_did_nothing_else_that_is_said(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_an_answer_without_steps_says_so(tmp_path: Path, reader: ScriptedReader) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         await asked(pilot, reader, STARTED, DONE)
@@ -174,7 +170,7 @@ def _notes(first: int, last: int) -> list[ReaderEvent]:
 
 
 @pytest.mark.parametrize("size", [WIDE, NARROW])
-async def test_a_long_run_is_followed_until_the_person_scrolls_away_and_again_from_its_end(
+async def test_a_long_answer_is_followed_only_at_its_end(
     tmp_path: Path, reader: ScriptedReader, size: tuple[int, int]
 ) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
@@ -195,9 +191,7 @@ async def test_a_long_run_is_followed_until_the_person_scrolls_away_and_again_fr
         await until(pilot, lambda: "part 80 of 90" in text_of(app))
 
 
-async def test_the_answers_take_more_room_while_there_is_more_to_show_and_never_half_of_it(
-    tmp_path: Path, reader: ScriptedReader
-) -> None:
+async def test_the_answers_pane_grows_up_to_half_of_the_screen(tmp_path: Path, reader: ScriptedReader) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await asked(pilot, reader, STARTED)

@@ -25,13 +25,13 @@ SIZE = (110, 40)
         (places_first(None, library=True), Scope.LIBRARY),
     ],
 )
-def test_the_keys_of_where_one_is_come_first_and_none_is_missing(first: tuple[Scope, ...], heading: Scope) -> None:
+def test_help_lists_the_keys_of_the_current_pane_first(first: tuple[Scope, ...], heading: Scope) -> None:
     shown = help_of({}, first)
     assert shown[0].heading == heading
     assert {line.title for line in shown} == {command.title for command in COMMANDS if command.title}
 
 
-def test_the_keys_of_a_panel_come_before_those_of_the_table() -> None:
+def test_help_lists_the_keys_of_a_panel_first() -> None:
     assert help_of({}, (), [Line("On this panel", "d", "Delete")])[0].title == "Delete"
 
 
@@ -63,7 +63,7 @@ async def test_typing_searches_and_escape_clears_then_closes(tmp_path: Path) -> 
         await until(pilot, lambda: not isinstance(app.screen, HelpScreen))
 
 
-async def test_the_memory_has_its_own_keys_first(tmp_path: Path) -> None:
+async def test_help_in_the_memory_lists_its_keys_first(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
@@ -90,7 +90,7 @@ async def test_every_screen_has_help_and_comes_back(tmp_path: Path) -> None:
             await until(pilot, lambda: app.screen is screen)
 
 
-async def test_everything_of_the_table_is_in_the_command_palette(tmp_path: Path) -> None:
+async def test_every_command_is_in_the_command_palette(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)

@@ -76,7 +76,7 @@ async def test_typing_filters_escape_shows_all_again_and_enter_opens_what_is_lef
         assert screen.book.title == "Notes on Émile"
 
 
-async def test_a_book_is_taken_out_and_brought_back_and_every_order_can_be_had(tmp_path: Path, folder: Path) -> None:
+async def test_books_are_removed_restored_and_sorted(tmp_path: Path, folder: Path) -> None:
     async with library_of(folder, tmp_path) as pilot:
         await pilot.press("x")
         await until(pilot, lambda: "2 books" in text_of(pilot.app))

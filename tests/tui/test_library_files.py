@@ -18,7 +18,7 @@ from tests.tui.library import SIZE, entries, library_of, read_first, type_quickl
 from tests.tui.scripted import app_on, opened, paths_in, text_of, until
 
 
-async def test_what_could_not_be_read_is_counted_and_listed(tmp_path: Path, folder: Path) -> None:
+async def test_unreadable_files_are_counted_and_listed(tmp_path: Path, folder: Path) -> None:
     (folder / "broken.epub").write_bytes(b"PK\x03\x04")
     (folder / "empty.txt").touch()
     app = app_on(None, tmp_path)
@@ -49,9 +49,7 @@ async def test_a_moved_file_is_found_and_opened_at_the_same_place(tmp_path: Path
     assert [entry.path.name for entry in entries(tmp_path) if entry.path] == ["renamed.txt"]
 
 
-async def test_where_nothing_is_found_the_person_says_where_and_another_book_is_not_taken(
-    tmp_path: Path, folder: Path
-) -> None:
+async def test_a_lost_file_is_located_by_the_user(tmp_path: Path, folder: Path) -> None:
     path = folder / "A Short Tale.txt"
     await read_first(path, tmp_path)
     far = tmp_path / "a" / "b" / "c"
@@ -71,9 +69,7 @@ async def test_where_nothing_is_found_the_person_says_where_and_another_book_is_
         assert screen.book.title == "A Short Tale"
 
 
-async def test_a_file_that_goes_away_between_listing_and_opening_is_a_notice_in_the_library(
-    tmp_path: Path, folder: Path
-) -> None:
+async def test_a_file_deleted_before_opening_is_a_notice(tmp_path: Path, folder: Path) -> None:
     await read_first(folder / "A Short Tale.txt", tmp_path)
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
@@ -87,7 +83,7 @@ async def test_a_file_that_goes_away_between_listing_and_opening_is_a_notice_in_
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="names are Unicode there")
-async def test_names_that_are_no_text_are_shown_harmless_and_open(tmp_path: Path, folder: Path) -> None:
+async def test_undecodable_names_are_shown_safely_and_open(tmp_path: Path, folder: Path) -> None:
     name = os.fsdecode(b"\x1b[31mcaf\xe9\n.txt")
     (folder / name).write_text("it was told once more, and then again. " * 30)
     for path in folder.glob("*Tale*"):
@@ -101,7 +97,7 @@ async def test_names_that_are_no_text_are_shown_harmless_and_open(tmp_path: Path
     assert any(entry.was_opened for entry in entries(tmp_path))
 
 
-async def test_a_shelf_that_was_damaged_does_not_hide_the_other_books(tmp_path: Path, folder: Path) -> None:
+async def test_damaged_user_data_does_not_hide_other_books(tmp_path: Path, folder: Path) -> None:
     await read_first(folder / "A Short Tale.txt", tmp_path)
     await read_first(folder / "The Long Tale.txt", tmp_path)
     damaged = next(iter(paths_in(tmp_path).books.glob("*.jsonl")))
@@ -113,7 +109,7 @@ async def test_a_shelf_that_was_damaged_does_not_hide_the_other_books(tmp_path: 
         await opened(pilot)
 
 
-async def test_adding_can_be_stopped_and_keeps_what_was_found(
+async def test_adding_can_be_stopped_and_keeps_the_books_found(
     tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from gistread.library import scanning
@@ -141,7 +137,7 @@ async def test_adding_can_be_stopped_and_keeps_what_was_found(
 
 
 @pytest.mark.parametrize("typed", ["~nobody-of-this-name/book", "x" * 300])
-async def test_a_path_that_cannot_be_is_a_notice(tmp_path: Path, typed: str) -> None:
+async def test_an_invalid_path_is_a_notice(tmp_path: Path, typed: str) -> None:
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await until(pilot, lambda: "sample" in text_of(app))

@@ -10,7 +10,7 @@ from tests.tui.library import SIZE, read_first
 from tests.tui.scripted import app_on, opened, text_of, until
 
 
-async def test_books_become_volumes_of_a_series_one_after_the_other(tmp_path: Path, folder: Path) -> None:
+async def test_books_are_added_to_a_series_in_order(tmp_path: Path, folder: Path) -> None:
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await until(pilot, lambda: "The sample story" in text_of(app))
@@ -35,7 +35,7 @@ async def test_books_become_volumes_of_a_series_one_after_the_other(tmp_path: Pa
         assert [volume.title for volume in screen.book.volumes] == ["A Short Tale", "The Long Tale"]
 
 
-async def test_what_cannot_be_a_volume_is_said_and_the_series_stays_as_it_was(tmp_path: Path, folder: Path) -> None:
+async def test_an_invalid_volume_is_reported_and_the_series_unchanged(tmp_path: Path, folder: Path) -> None:
     await read_first(folder / "A Short Tale.txt", tmp_path)
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE, notifications=True) as pilot:

@@ -62,7 +62,7 @@ def chosen(screen: ReadingScreen) -> list[str]:
     return [screen.book.text[mark.start : mark.end] for mark in screen.controllers.context.layers.of(Layer.LINKS)]
 
 
-async def test_links_are_chosen_in_turn_lead_to_their_places_and_back_returns(tmp_path: Path) -> None:
+async def test_links_are_chosen_in_turn_and_back_returns(tmp_path: Path) -> None:
     app = app_on(linked_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
@@ -138,9 +138,7 @@ async def test_links_and_notes_can_be_clicked(tmp_path: Path) -> None:
         await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[1].start)
 
 
-async def test_an_address_is_shown_and_opened_only_when_asked_for_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_address_is_opened_only_after_a_second_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = app_on(linked_book(), tmp_path)
     went: list[str] = []
     monkeypatch.setattr(app, "open_url", went.append)
@@ -156,7 +154,7 @@ async def test_an_address_is_shown_and_opened_only_when_asked_for_again(
         await until(pilot, lambda: went == ["https://news.example/lamp"])
 
 
-async def test_another_setting_of_the_page_loses_nothing(tmp_path: Path) -> None:
+async def test_changing_the_typography_keeps_open_notes(tmp_path: Path) -> None:
     app = app_on(linked_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
@@ -169,7 +167,7 @@ async def test_another_setting_of_the_page_loses_nothing(tmp_path: Path) -> None
         await until(pilot, lambda: "┊ " in text_of(app))
 
 
-async def test_without_a_link_enter_and_the_keys_say_so(tmp_path: Path) -> None:
+async def test_a_page_without_links_says_so(tmp_path: Path) -> None:
     app = app_on(linked_book(), tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         screen = await opened(pilot)

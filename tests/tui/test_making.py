@@ -13,7 +13,7 @@ from tests.tui.books import long_book
 from tests.tui.scripted import SteppedEngine, app_on, opened, text_of, until
 
 
-async def test_the_status_line_tells_of_it_and_r_pauses_and_goes_on(tmp_path: Path) -> None:
+async def test_building_artifacts_is_shown_and_can_be_paused(tmp_path: Path) -> None:
     engine = SteppedEngine()
 
     def stopping(text: str) -> str:
@@ -40,7 +40,7 @@ async def test_the_status_line_tells_of_it_and_r_pauses_and_goes_on(tmp_path: Pa
         assert len(extractions(engine)) == len(screen.memory_pane.memory.entries)
 
 
-async def test_the_chooser_says_what_each_reader_needs_and_how_long_it_takes(tmp_path: Path) -> None:
+async def test_the_reader_chooser_shows_needs_and_times(tmp_path: Path) -> None:
     engine = SteppedEngine(says=says)
     engine._info = replace(engine.info, rates=Rates(100.0, ((1, 10.0),)))
     app = app_on(long_book(20), tmp_path, engine, replace(GRAPHREADER, reader="readagent-s"))
@@ -64,7 +64,7 @@ async def test_the_chooser_says_what_each_reader_needs_and_how_long_it_takes(tmp
         await until(pilot, lambda: "facts are ready" in text_of(app))
 
 
-async def test_the_reading_of_parts_is_told_paused_and_taken_up(tmp_path: Path) -> None:
+async def test_prefetching_chunks_is_shown_paused_and_resumed(tmp_path: Path) -> None:
     engine = SteppedEngine(says=says, pinnable_tokens=100_000)
     engine._info = replace(engine.info, rates=Rates(100.0, ((1, 10.0),)))
     app = app_on(long_book(), tmp_path, engine, replace(LONGAGENT, prepare="when asked"))
@@ -91,7 +91,7 @@ async def test_the_reading_of_parts_is_told_paused_and_taken_up(tmp_path: Path) 
         assert set(parts_read(engine).values()) == {1}
 
 
-def test_needs_in_words() -> None:
+def test_needs_are_described_in_words() -> None:
     measured = EngineInfo("m", "f", 8192, "CPU", rates=Rates(100.0, ((1, 10.0),)))
     assert need_words("facts", None, None) == "needs facts"
     assert need_words("facts", RemainingWork(0, 46, 60_000, 1_200), measured) == "needs facts: about 12 min"

@@ -25,7 +25,7 @@ async def test_a_selection_is_highlighted_and_the_colour_has_a_sign(tmp_path: Pa
         assert any("● Ada Brennan" in line for line in lines(app))
 
 
-async def test_without_a_selection_h_takes_a_sentence_and_h_again_highlights_it(tmp_path: Path) -> None:
+async def test_h_without_a_selection_selects_then_highlights_a_sentence(tmp_path: Path) -> None:
     app = app_on(BOOK, tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         screen = await marking(pilot)
@@ -37,7 +37,7 @@ async def test_without_a_selection_h_takes_a_sentence_and_h_again_highlights_it(
         assert kept(tmp_path)[0].place.exact == "She trimmed it at dusk and again at midnight."
 
 
-async def test_highlighting_the_same_words_again_takes_it_away_and_u_brings_it_back(tmp_path: Path) -> None:
+async def test_highlighting_again_removes_and_undo_restores_a_highlight(tmp_path: Path) -> None:
     app = app_on(BOOK, tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await marking(pilot)
@@ -77,7 +77,7 @@ async def test_the_colour_is_chosen_by_name_and_stays(tmp_path: Path) -> None:
         await until(pilot, lambda: file.exists() and 'highlight = "blue"' in file.read_text())
 
 
-async def test_a_note_is_written_shown_by_a_click_edited_and_deleted_and_comes_back(tmp_path: Path) -> None:
+async def test_a_note_is_written_shown_edited_deleted_and_restored(tmp_path: Path) -> None:
     app = app_on(BOOK, tmp_path)
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         screen = await marking(pilot)
@@ -108,7 +108,7 @@ async def test_a_note_is_written_shown_by_a_click_edited_and_deleted_and_comes_b
         assert screen.controllers.marks.marks[0].id == mark.id
 
 
-async def test_a_mark_is_worked_with_by_mouse_alone(tmp_path: Path) -> None:
+async def test_marks_work_by_mouse(tmp_path: Path) -> None:
     put(tmp_path, "Ada Brennan", color=Color.RED, note="She?")
     app = app_on(BOOK, tmp_path)
     async with app.run_test(size=WIDE, notifications=True) as pilot:
@@ -122,7 +122,7 @@ async def test_a_mark_is_worked_with_by_mouse_alone(tmp_path: Path) -> None:
         await until(pilot, lambda: kept(tmp_path) == [])
 
 
-async def test_what_the_mouse_selects_is_highlighted_by_a_click_on_the_key_line(tmp_path: Path) -> None:
+async def test_a_mouse_selection_is_highlighted_by_a_click(tmp_path: Path) -> None:
     app = app_on(BOOK, tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         screen = await marking(pilot)
@@ -164,7 +164,7 @@ async def test_leaving_a_changed_note_asks_and_quitting_keeps_it(tmp_path: Path)
     assert [mark.note for mark in kept(tmp_path)] == ["draft two"]
 
 
-async def test_a_second_escape_throws_the_changes_away(tmp_path: Path) -> None:
+async def test_a_second_escape_discards_the_changes(tmp_path: Path) -> None:
     mark = put(tmp_path, "Ada", note="as it was", color=Color.BLUE)
     app = app_on(BOOK, tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:

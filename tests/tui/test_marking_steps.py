@@ -64,7 +64,7 @@ def test_a_range_that_begins_or_ends_inside_a_word_takes_the_whole_word() -> Non
         assert book.text[slice(*found)] == whole, words
 
 
-def test_a_book_without_words_or_without_text_has_no_trap() -> None:
+def test_a_book_without_words_or_text_is_handled() -> None:
     for book in (as_book("* * *", "—"), Book("", "", (), (Chapter("", 0, 0),))):
         for step in (steps.word_at, steps.next_word, steps.previous_word):
             assert step(book, 0) == (0, len(book.text))

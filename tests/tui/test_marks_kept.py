@@ -19,7 +19,7 @@ from tests.tui.scripted import app_on, lines, paths_in, text_of, until
 # The list
 
 
-async def test_the_list_filters_as_one_types_and_goes_there(tmp_path: Path) -> None:
+async def test_the_marks_list_filters_and_leads_to_a_mark(tmp_path: Path) -> None:
     put(tmp_path, "Ada Brennan", color=Color.GREEN)
     put(tmp_path, "Finch relit it", MarkKind.NOTE, note="at last")
     put(tmp_path, "Nobody ever asked", MarkKind.BOOKMARK)
@@ -38,7 +38,7 @@ async def test_the_list_filters_as_one_types_and_goes_there(tmp_path: Path) -> N
         await until(pilot, lambda: screen.book_pane.place == 0)
 
 
-async def test_what_is_deleted_in_the_list_comes_back(tmp_path: Path) -> None:
+async def test_a_mark_deleted_in_the_list_can_be_restored(tmp_path: Path) -> None:
     marks = [put(tmp_path, words) for words in ("Ada", "Brennan", "Finch relit it")]
     app = app_on(BOOK, tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
@@ -84,9 +84,7 @@ async def test_a_mark_that_lost_its_place_is_listed_with_its_words(tmp_path: Pat
 # Other gistreads, and disks
 
 
-async def test_what_another_gistread_marks_appears_by_itself_also_in_the_open_list(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_marks_of_another_process_appear(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gistread.tui.marking.controller.POLL_S", 0.05)
     app = app_on(BOOK, tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
@@ -100,9 +98,7 @@ async def test_what_another_gistread_marks_appears_by_itself_also_in_the_open_li
         await until(pilot, lambda: any("✎" in line for line in lines(app)))
 
 
-async def test_a_disk_that_refuses_is_said_and_the_mark_is_kept_when_it_takes_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_failed_write_of_marks_is_reported_and_retried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gistread.tui.marking.controller.POLL_S", 0.05)
     blocking = paths_in(tmp_path).marks
     blocking.parent.mkdir(parents=True)
@@ -117,7 +113,7 @@ async def test_a_disk_that_refuses_is_said_and_the_mark_is_kept_when_it_takes_it
         await until(pilot, lambda: len(kept(tmp_path)) == 1)
 
 
-async def test_marks_that_could_not_be_kept_to_the_end_are_said_on_the_way_out(tmp_path: Path) -> None:
+async def test_unsaved_marks_are_reported_on_exit(tmp_path: Path) -> None:
     blocking = paths_in(tmp_path).marks
     blocking.parent.mkdir(parents=True)
     blocking.write_text("a file where the folder should be")
@@ -130,7 +126,7 @@ async def test_marks_that_could_not_be_kept_to_the_end_are_said_on_the_way_out(t
     assert "1 change" in screen.unsaved
 
 
-async def test_marks_come_over_when_the_text_of_the_file_is_another(tmp_path: Path) -> None:
+async def test_marks_are_migrated_to_a_changed_text(tmp_path: Path) -> None:
     path = tmp_path / "book.txt"
     paragraphs = [f"The {n}. night was dark, and the lamp on the {n}. stair burned low till dawn." for n in range(60)]
     path.write_text("\n\n".join(paragraphs))
@@ -166,7 +162,7 @@ async def test_a_word_is_looked_up_by_the_command_of_the_settings(tmp_path: Path
         await until(pilot, lambda: isinstance(app.screen, ReadingScreen))
 
 
-async def test_a_dictionary_that_does_not_answer_is_left_at_once(tmp_path: Path) -> None:
+async def test_a_hanging_dictionary_can_be_closed(tmp_path: Path) -> None:
     command = f'{sys.executable} -c "import time; time.sleep(60)" {{word}}'
     app = app_on(BOOK, tmp_path, config=Config(lookup_command=command))
     async with app.run_test(size=NARROW, notifications=True) as pilot:
@@ -178,7 +174,7 @@ async def test_a_dictionary_that_does_not_answer_is_left_at_once(tmp_path: Path)
         await until(pilot, lambda: isinstance(app.screen, ReadingScreen), seconds=2)
 
 
-async def test_a_wrong_command_is_a_message(tmp_path: Path) -> None:
+async def test_an_invalid_dictionary_command_is_a_message(tmp_path: Path) -> None:
     app = app_on(BOOK, tmp_path, config=Config(lookup_command="no-such-dictionary {word}"))
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         await marking(pilot)
@@ -186,7 +182,7 @@ async def test_a_wrong_command_is_a_message(tmp_path: Path) -> None:
         await until(pilot, lambda: "no-such-dictionary" in text_of(app))
 
 
-async def test_export_writes_a_file_and_replaces_none_unasked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_export_replaces_a_file_only_after_confirmation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     put(tmp_path, "Ada Brennan", color=Color.GREEN, note="The keeper.")
     monkeypatch.chdir(tmp_path)
     app = app_on(BOOK, tmp_path)

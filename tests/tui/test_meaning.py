@@ -35,7 +35,7 @@ async def test_pages_nearest_in_meaning_are_opened(tmp_path: Path) -> None:
         await until(pilot, lambda: any("Somebody did something" in line for line in lines(app)))
 
 
-async def test_without_an_embedding_model_it_is_said_what_to_do(tmp_path: Path) -> None:
+async def test_a_missing_embedding_model_is_reported_with_a_hint(tmp_path: Path) -> None:
     config = Config(min_words=40, max_words=90, reader="dense")
     app = app_on(small_book(), tmp_path, SteppedEngine(), config)
     async with app.run_test(size=SIZE) as pilot:

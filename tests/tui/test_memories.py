@@ -46,7 +46,7 @@ async def chooser(pilot: Pilot[None], key: str) -> None:
     await pilot.pause()
 
 
-async def test_a_book_is_read_as_something_else_and_the_memory_before_stays(tmp_path: Path) -> None:
+async def test_another_preset_makes_a_second_memory(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, engine := engine_that("The lamp and the boy are spoken of."))
     async with app.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
@@ -64,7 +64,7 @@ async def test_a_book_is_read_as_something_else_and_the_memory_before_stays(tmp_
     assert {(one.focus.preset.name, one.complete) for one in kept(tmp_path)} == {("fiction", True), ("meeting", True)}
 
 
-async def test_choosing_what_it_is_already_or_a_task_that_is_too_long_changes_nothing(tmp_path: Path) -> None:
+async def test_choosing_the_same_preset_or_too_long_a_task_changes_nothing(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, engine := SteppedEngine())
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         screen = await read_whole(pilot)
@@ -82,7 +82,7 @@ async def test_choosing_what_it_is_already_or_a_task_that_is_too_long_changes_no
     assert len(kept(tmp_path)) == 1
 
 
-async def test_a_book_is_read_for_a_question_and_one_goes_back_by_keyboard(tmp_path: Path) -> None:
+async def test_a_memory_for_a_question_is_chosen_and_left_by_keyboard(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, engine := SteppedEngine())
     async with app.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
@@ -104,7 +104,7 @@ async def test_a_book_is_read_for_a_question_and_one_goes_back_by_keyboard(tmp_p
     assert {one.focus.task for one in kept(tmp_path)} == {"", "who_minds_the_lamp?"}
 
 
-async def test_one_goes_from_memory_to_memory_by_mouse_alone(tmp_path: Path) -> None:
+async def test_memories_are_chosen_by_mouse(tmp_path: Path) -> None:
     first = app_on(small_book(), tmp_path, SteppedEngine())
     async with first.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
@@ -117,7 +117,7 @@ async def test_one_goes_from_memory_to_memory_by_mouse_alone(tmp_path: Path) -> 
         await until(pilot, lambda: focus_on(screen) == DEFAULT_FOCUS)
 
 
-async def test_what_was_begun_for_a_question_goes_on_where_it_was_left(tmp_path: Path) -> None:
+async def test_a_memory_for_a_question_resumes(tmp_path: Path) -> None:
     engine = SteppedEngine()
     app = app_on(small_book(), tmp_path, engine)
     async with app.run_test(size=SIZE) as pilot:
@@ -142,7 +142,7 @@ async def test_what_was_begun_for_a_question_goes_on_where_it_was_left(tmp_path:
     assert all(one.complete for one in kept(tmp_path))
 
 
-async def test_a_memory_of_another_model_is_shown_and_stays_until_one_lets_this_one_read(tmp_path: Path) -> None:
+async def test_a_memory_of_another_model_is_shown_until_this_one_reads(tmp_path: Path) -> None:
     first = app_on(small_book(), tmp_path, SteppedEngine(name="large", fingerprint="large-1"))
     async with first.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
@@ -163,7 +163,7 @@ async def test_a_memory_of_another_model_is_shown_and_stays_until_one_lets_this_
         assert screen.memory_pane.memory.model_name == "small"
 
 
-async def test_without_a_model_memories_can_be_seen_and_nothing_is_promised(tmp_path: Path) -> None:
+async def test_without_a_model_memories_are_shown_without_estimates(tmp_path: Path) -> None:
     first = app_on(small_book(), tmp_path, SteppedEngine())
     async with first.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
@@ -182,7 +182,7 @@ async def test_without_a_model_memories_can_be_seen_and_nothing_is_promised(tmp_
         assert "No model" in text_of(app)
 
 
-async def test_what_a_person_chose_for_a_book_holds_the_next_day(tmp_path: Path) -> None:
+async def test_the_choice_for_a_book_is_remembered(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine())
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
@@ -198,7 +198,7 @@ async def test_what_a_person_chose_for_a_book_holds_the_next_day(tmp_path: Path)
         assert focus_on(screen) == GistFocus(built_in_presets()["code"])
 
 
-async def test_a_preset_of_the_settings_is_what_a_new_book_is_read_as(tmp_path: Path) -> None:
+async def test_a_new_book_uses_the_configured_preset(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(), Config(min_words=40, max_words=90, preset="manual"))
     async with app.run_test(size=SIZE) as pilot:
         screen = await read_whole(pilot)
@@ -206,7 +206,7 @@ async def test_a_preset_of_the_settings_is_what_a_new_book_is_read_as(tmp_path: 
 
 
 @pytest.mark.parametrize("name", ["nonsense", "broken"])
-async def test_a_preset_that_cannot_be_used_is_one_line_and_another_can_be_chosen(tmp_path: Path, name: str) -> None:
+async def test_an_invalid_preset_is_reported_and_can_be_replaced(tmp_path: Path, name: str) -> None:
     folder = paths_in(tmp_path).presets
     folder.mkdir(parents=True)
     (folder / "broken.toml").write_text("keep = 3")
@@ -221,7 +221,7 @@ async def test_a_preset_that_cannot_be_used_is_one_line_and_another_can_be_chose
         await until(pilot, lambda: focus_on(screen) == GistFocus(built_in_presets()["paper"]))
 
 
-async def test_words_of_a_task_are_never_markup(tmp_path: Path) -> None:
+async def test_a_task_is_never_read_as_markup(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine())
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         screen = await read_whole(pilot)

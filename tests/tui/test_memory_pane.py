@@ -28,7 +28,7 @@ def gists(text: str) -> str:
     return "The lamp and the boy are spoken of."
 
 
-async def test_pages_appear_as_the_model_reads_and_the_rest_is_said_to_be_unread(tmp_path: Path) -> None:
+async def test_pages_appear_as_they_are_read_and_the_rest_is_marked_unread(tmp_path: Path) -> None:
     engine = SteppedEngine(says=gists)
     engine.gate.clear()
     app = app_on(small_book(), tmp_path, engine)
@@ -86,7 +86,7 @@ async def test_a_gist_appears_in_its_card_while_it_is_written_and_a_rejected_one
         assert "The lamp and the boy are spoken of here." in written
 
 
-async def test_the_page_where_one_reads_is_marked(tmp_path: Path) -> None:
+async def test_the_current_page_is_marked(tmp_path: Path) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=gists))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
@@ -99,7 +99,7 @@ async def test_the_page_where_one_reads_is_marked(tmp_path: Path) -> None:
         await until(pilot, lambda: "← you" in text_of(app))
 
 
-async def test_where_a_gist_comes_from_is_said_in_words(tmp_path: Path) -> None:
+async def test_the_source_of_a_gist_is_described(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says="I cannot help with that."))
     async with app.run_test(size=WIDE) as pilot:
         await read_whole(pilot)
@@ -120,7 +120,7 @@ async def test_a_page_opens_and_closes_inline_by_key_and_by_mouse(tmp_path: Path
         await until(pilot, lambda: 2 in screen.memory_pane.view.opened)
 
 
-async def test_pages_are_pinned_and_the_place_in_the_book_is_a_key_away(tmp_path: Path) -> None:
+async def test_pages_are_pinned_and_lead_to_the_book(tmp_path: Path) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=gists))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
@@ -135,7 +135,7 @@ async def test_pages_are_pinned_and_the_place_in_the_book_is_a_key_away(tmp_path
         await until(pilot, lambda: len(screen.memory_pane.view.pinned) != 1)
 
 
-async def test_walking_through_the_memory_moves_the_book_only_while_they_follow(tmp_path: Path) -> None:
+async def test_the_memory_moves_the_book_only_while_following(tmp_path: Path) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=gists))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
@@ -149,7 +149,7 @@ async def test_walking_through_the_memory_moves_the_book_only_while_they_follow(
         assert screen.book_pane.place == third.start
 
 
-async def test_a_finished_memory_is_there_at_once_without_a_model(tmp_path: Path) -> None:
+async def test_a_complete_memory_is_shown_without_a_model(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=gists))
     async with app.run_test(size=WIDE) as pilot:
         await read_whole(pilot)
@@ -159,7 +159,7 @@ async def test_a_finished_memory_is_there_at_once_without_a_model(tmp_path: Path
         await until(pilot, lambda: "The lamp and the boy are spoken of." in text_of(again))
 
 
-async def test_reading_pauses_and_goes_on_by_key(tmp_path: Path) -> None:
+async def test_reading_is_paused_and_resumed_by_key(tmp_path: Path) -> None:
     engine = SteppedEngine(says=gists)
     engine.stop_after = 9
     app = app_on(long_book(40), tmp_path, engine)
@@ -192,7 +192,7 @@ async def test_the_loading_of_a_model_is_shown_and_can_be_stopped(tmp_path: Path
         await until(pilot, lambda: "memory is complete" in text_of(app))
 
 
-async def test_an_engine_that_fails_is_one_line_and_reading_goes_on_by_key(tmp_path: Path) -> None:
+async def test_an_engine_failure_is_one_line_and_a_key_resumes(tmp_path: Path) -> None:
     from gistread.errors import EngineError
 
     failing = [True]
@@ -210,7 +210,7 @@ async def test_an_engine_that_fails_is_one_line_and_reading_goes_on_by_key(tmp_p
         await until(pilot, lambda: "memory is complete" in text_of(app))
 
 
-async def test_pages_read_ahead_stand_in_the_memory_and_lead_to_the_book(tmp_path: Path) -> None:
+async def test_pages_read_ahead_are_shown_and_lead_to_the_book(tmp_path: Path) -> None:
     engine = SteppedEngine(says=gists)
     engine.stop_after = 4
     book = long_book(40)

@@ -54,7 +54,7 @@ def app_in(folder: Path, asked_for: list[str], current: str = "") -> GistreadApp
     return GistreadApp(small_book(), paths=paths_in(folder), config=Config(model=current), make_engine=make)
 
 
-def test_what_can_be_used_and_fits_comes_first_and_what_cannot_last() -> None:
+def test_usable_models_come_first_and_unusable_ones_last() -> None:
     shown = sections(MODELS, 8 * GB, "", None)
     assert [[row.name for row in section.rows] for section in shown] == [
         ["adder-3b", "zebra-7b"],
@@ -67,7 +67,7 @@ def test_what_can_be_used_and_fits_comes_first_and_what_cannot_last() -> None:
     assert not shown[3].rows[0].enabled
 
 
-def test_what_was_tried_and_found_good_for_nothing_is_not_ready_to_use_and_can_be_tried_again() -> None:
+def test_a_model_that_failed_its_check_is_listed_as_unusable() -> None:
     tried = {
         MODELS[0].path: CheckResult(Worth.NONE, "cannot be used: it writes nothing"),
         MODELS[4].path: CheckResult(Worth.READING, "good for reading"),
@@ -96,7 +96,7 @@ def test_rows_are_found_by_any_of_their_words(typed: str, names: list[str]) -> N
     assert [row.name for section in shown for row in section.rows] == names
 
 
-async def test_letters_filter_and_enter_takes_what_is_left(tmp_path: Path, found: list[ModelFile]) -> None:
+async def test_letters_filter_and_enter_chooses_the_remaining_row(tmp_path: Path, found: list[ModelFile]) -> None:
     asked_for: list[str] = []
     app = app_in(tmp_path, asked_for)
     async with app.run_test(size=SIZE) as pilot:
@@ -112,7 +112,7 @@ async def test_letters_filter_and_enter_takes_what_is_left(tmp_path: Path, found
         await until(pilot, lambda: asked_for == ["/models/zebra-7b.gguf"])
 
 
-async def test_rows_appear_while_headers_are_read_and_the_cursor_stays_where_it_was_put(
+async def test_rows_appear_while_headers_are_read_without_moving_the_cursor(
     tmp_path: Path, found: list[ModelFile], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rest = threading.Event()
@@ -139,9 +139,7 @@ async def test_rows_appear_while_headers_are_read_and_the_cursor_stays_where_it_
         assert rows.highlighted_option.id == put
 
 
-async def test_what_cannot_be_used_can_be_looked_at_and_says_why_when_it_is_chosen(
-    tmp_path: Path, found: list[ModelFile]
-) -> None:
+async def test_choosing_an_unusable_model_says_why(tmp_path: Path, found: list[ModelFile]) -> None:
     asked_for: list[str] = []
     app = app_in(tmp_path, asked_for)
     async with app.run_test(size=SIZE) as pilot:
@@ -175,14 +173,12 @@ async def test_what_cannot_be_used_can_be_looked_at_and_says_why_when_it_is_chos
         ("qwen 4b", False),
     ],
 )
-def test_what_is_typed_is_fetched_where_it_names_something_to_fetch(
-    typed: str, fetched: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_typed_repository_is_downloaded(typed: str, fetched: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(Path(__file__).parents[2])
     assert is_fetched(typed) is fetched
 
 
-async def test_at_the_first_model_its_title_is_seen(
+async def test_the_section_title_is_visible_at_the_first_model(
     tmp_path: Path, found: list[ModelFile], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     many = [sized(f"model-{number:02}", 1) for number in range(60)]
@@ -221,7 +217,7 @@ async def test_a_model_is_chosen_with_the_mouse_alone(tmp_path: Path, found: lis
         await until(pilot, lambda: asked_for == ["/models/zebra-7b.gguf"])
 
 
-async def test_name_and_detail_are_on_screens_of_every_size(tmp_path: Path, found: list[ModelFile]) -> None:
+async def test_name_and_detail_are_visible_at_every_size(tmp_path: Path, found: list[ModelFile]) -> None:
     app = app_in(tmp_path, [])
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)

@@ -15,7 +15,7 @@ from tests.tui.test_choosing_roles import app_with, models
 __all__ = ["models"]  # a fixture
 
 
-async def test_what_a_model_was_found_to_be_good_for_and_how_it_is_loaded_is_told(
+async def test_the_check_result_and_placement_of_a_model_are_shown(
     tmp_path: Path, models: list[ModelFile], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     poor = CheckResult(Worth.EXTRACTIVE, "many gists will be extractive; it chooses little better than by chance", 2, 6)

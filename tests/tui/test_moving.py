@@ -13,7 +13,7 @@ from tests.tui.scripted import SteppedEngine, app_on, lines, opened, paths_in, r
 NARROW, WIDE = (80, 24), (120, 40)
 
 
-async def test_a_number_before_a_key_is_how_often_and_is_in_the_key_line_while_it_waits(tmp_path: Path) -> None:
+async def test_a_count_before_a_key_repeats_it_and_is_shown(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
@@ -63,7 +63,7 @@ async def test_paragraphs_are_stepped_through(tmp_path: Path) -> None:
         await until(pilot, lambda: screen.book_pane.place == starts[2])
 
 
-async def test_back_and_forward_go_through_all_jumps_as_in_a_browser(tmp_path: Path) -> None:
+async def test_back_and_forward_work_as_in_a_browser(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         screen = await opened(pilot)
@@ -87,7 +87,7 @@ async def test_back_and_forward_go_through_all_jumps_as_in_a_browser(tmp_path: P
         assert screen.book_pane.place == chapters[5]
 
 
-async def test_stepping_through_chapters_is_one_jump_for_the_way_back(tmp_path: Path) -> None:
+async def test_stepping_through_chapters_is_one_jump(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
@@ -107,7 +107,7 @@ async def go_to(pilot: Pilot[None], words: str) -> None:
     await pilot.pause()
 
 
-async def test_go_to_lists_what_is_meant_while_one_types_and_goes_there_by_key_and_by_mouse(tmp_path: Path) -> None:
+async def test_go_to_lists_destinations_while_typing(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)

@@ -64,7 +64,7 @@ def illustrated(folder: Path) -> tuple[Book, Path]:
         ({"TERM": "xterm-kitty", "TEXTUAL_DRIVER": "web"}, Way.BLOCKS),
     ],
 )
-def test_the_way_of_drawing_is_known_without_asking_the_terminal(environment: dict[str, str], way: Way) -> None:
+def test_the_drawing_method_is_known_without_a_query(environment: dict[str, str], way: Way) -> None:
     assert way_of("auto", environment) is way
 
 
@@ -73,7 +73,7 @@ def test_the_setting_decides_and_without_colours_there_are_dots() -> None:
     assert way_of("auto", {"TERM": "xterm"}, no_color=True) is Way.DOTS
 
 
-def test_a_picture_is_unpacked_made_small_and_put_on_white() -> None:
+def test_a_picture_is_decoded_scaled_and_put_on_white() -> None:
     picture = unpack(png("#00000000", (3000, 2500), "RGBA"))
     assert (picture.width, picture.height, picture.kind) == (3000, 2500, "PNG")
     assert picture.pixels.width <= 2400
@@ -112,7 +112,7 @@ def test_a_picture_that_would_fill_the_memory_is_refused_before_it_is_unpacked()
         (b'<?xml version="1.0"?><!-- x --><svg xmlns="http://www.w3.org/2000/svg"><g></svg>', "drawing is damaged"),
     ],
 )
-def test_what_cannot_be_drawn_is_said(data: bytes, said: str) -> None:
+def test_undrawable_pictures_are_reported(data: bytes, said: str) -> None:
     with pytest.raises(DrawingError, match=said):
         unpack(data)
 
@@ -172,7 +172,7 @@ async def test_enter_goes_to_the_picture_in_the_book(tmp_path: Path) -> None:
         await until(pilot, lambda: gone == [book.images[1].start])
 
 
-async def test_a_book_without_pictures_and_one_without_a_file_say_so(tmp_path: Path) -> None:
+async def test_a_book_without_pictures_or_without_a_file_says_so(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await opened(pilot)
@@ -186,7 +186,7 @@ async def test_a_book_without_pictures_and_one_without_a_file_say_so(tmp_path: P
         await until(pilot, lambda: "read from a pipe" in text_of(app))
 
 
-async def test_without_the_packages_it_is_said_how_to_have_them(
+async def test_missing_picture_packages_are_reported_with_a_hint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in [name for name in sys.modules if name.split(".")[0] in ("PIL", "textual_image")]:
@@ -226,7 +226,7 @@ async def test_a_picture_fits_every_screen(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("images", "begins"), [("kitty", b"\x1b_G"), ("blocks", "▀".encode())])
-def test_the_terminal_gets_the_picture_and_is_asked_nothing(tmp_path: Path, images: str, begins: bytes) -> None:
+def test_the_terminal_gets_the_picture_without_a_query(tmp_path: Path, images: str, begins: bytes) -> None:
     page = tmp_path / "book.epub"
     _epub_with_a_picture(page)
     settings = tmp_path / "xdg_config_home" / "gistread"

@@ -26,11 +26,11 @@ def test_the_model_reads_where_the_person_has_stayed_for_a_while() -> None:
     assert place.offset == 7
 
 
-def test_parts_that_touch_become_one() -> None:
+def test_adjacent_ranges_are_joined() -> None:
     assert merged([(5, 9), (0, 3), (3, 5), (20, 20), (12, 14)]) == ((0, 9), (12, 14))
 
 
-def test_reading_on_moves_the_place_and_marks_what_was_passed() -> None:
+def test_reading_on_moves_the_place_and_marks_text_as_read() -> None:
     position = ReadingPosition(ReadingPlace(), LENGTH)
     for start in (0, 300, 900, 1500):
         position.moved(start, start + 1000)
@@ -38,7 +38,7 @@ def test_reading_on_moves_the_place_and_marks_what_was_passed() -> None:
     assert position.share_read(1000, 2000) == 0.5
 
 
-def test_a_look_keeps_the_place_until_it_is_left_or_read_on() -> None:
+def test_a_look_elsewhere_keeps_the_reading_place() -> None:
     position = ReadingPosition(ReadingPlace(1000, ((0, 1000),)), LENGTH)
     position.moved(1000, 2000)
     position.jump(look=True)
@@ -57,7 +57,7 @@ def test_a_look_keeps_the_place_until_it_is_left_or_read_on() -> None:
     assert position.share_read(2000, 5000) == 0
 
 
-def test_going_to_a_chapter_moves_the_place_but_reads_nothing() -> None:
+def test_going_to_a_chapter_moves_the_place_without_marking_text_read() -> None:
     position = ReadingPosition(ReadingPlace(), LENGTH)
     position.moved(0, 1000)
     position.jump(look=False)
@@ -65,7 +65,7 @@ def test_going_to_a_chapter_moves_the_place_but_reads_nothing() -> None:
     assert (position.place, position.read) == (LENGTH - 1000, ())
 
 
-async def test_after_a_look_and_a_restart_one_is_where_one_read_and_can_go_back(tmp_path: Path) -> None:
+async def test_after_a_restart_the_reading_place_is_restored(tmp_path: Path) -> None:
     book = long_book()
     app = app_on(book, tmp_path)
     async with app.run_test(size=(80, 24)) as pilot:

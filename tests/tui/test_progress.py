@@ -42,7 +42,7 @@ def test_a_book_of_a_few_words_has_one_page() -> None:
     assert page_start(small_book(), 9) == 0
 
 
-def test_everything_is_said_of_a_place() -> None:
+def test_every_fact_about_a_place_is_shown() -> None:
     book = long_book()
     third = book.chapters[2]
     said = place_words(book, third.start, third.start / len(book.text), 230, ALL)
@@ -51,14 +51,14 @@ def test_everything_is_said_of_a_place() -> None:
     assert said.progress == ("chapter 2 min", "book 36 min left", "print p. 4 of 37", "10%")
 
 
-def test_only_what_is_wished_is_shown() -> None:
+def test_only_configured_facts_are_shown() -> None:
     book = long_book()
     assert place_words(book, 0, 0.0, 230, frozenset({"percent"})).progress == ("0%",)
     said = place_words(book, 0, 0.0, 230, frozenset({"chapter", "page"}))
     assert (said.title, said.chapter) == ("", "Chapter 1")
 
 
-def test_a_faster_reader_has_less_to_go_and_at_the_end_there_is_nothing_left() -> None:
+def test_the_time_left_depends_on_speed_and_ends_at_zero() -> None:
     book = long_book()
     slow, fast = (place_words(book, 0, 0.0, pace, frozenset({"book-left"})).progress[0] for pace in (100, 400))
     assert int(re.search(r"(\d+) min", slow)[1]) + 60 * ("1 h" in slow) > int(re.search(r"(\d+) min", fast)[1])
@@ -66,7 +66,7 @@ def test_a_faster_reader_has_less_to_go_and_at_the_end_there_is_nothing_left() -
     assert end.progress[-3:] == ("book <1 min left", "print p. 37 of 37", "100%")
 
 
-def test_what_stands_at_the_right_edge_moves_a_few_times_in_a_book_at_most() -> None:
+def test_the_right_edge_of_the_header_rarely_moves() -> None:
     book = long_book()
     widths = []
     for offset in range(0, len(book.text), 97):
@@ -75,14 +75,14 @@ def test_what_stands_at_the_right_edge_moves_a_few_times_in_a_book_at_most() -> 
     assert sum(first != second for first, second in pairwise(widths)) <= 3
 
 
-def test_a_chapter_that_is_only_a_number_is_called_with_its_part() -> None:
+def test_a_numbered_chapter_is_named_with_its_part() -> None:
     text = "Book One\n\nPart Two\n\nXII\n\nWords."
     chapters = (Chapter("Book One", 0, 10, 1), Chapter("Part Two", 10, 20, 2), Chapter("XII", 20, len(text), 3))
     book = Book(text, "T", (Paragraph(0, len(text)),), chapters)
     assert [chapter_words(book, index) for index in range(3)] == ["Book One", "Part Two", "Part Two · XII"]
 
 
-def test_the_least_important_is_left_out_first() -> None:
+def test_the_least_important_fact_is_left_out_first() -> None:
     parts = ("chapter 4 min", "book 2 h 10 min", "print p. 31 of 402", "31%")
     assert fitting(parts, 200) == "chapter 4 min · book 2 h 10 min · print p. 31 of 402 · 31%"
     assert fitting(parts, 26) == "print p. 31 of 402 · 31%"
@@ -96,7 +96,7 @@ def turned(meter: Meter, clock: Clock, seconds: float, pages: int = 6, character
         clock.now += seconds
 
 
-def test_turning_pages_measures_the_words_that_were_passed() -> None:
+def test_turning_pages_measures_the_words_read() -> None:
     clock = Clock()
     meter = Meter(0.2, clock)
     turned(meter, clock, 60)
@@ -104,7 +104,7 @@ def test_turning_pages_measures_the_words_that_were_passed() -> None:
     assert {round(one.words_per_minute) for one in meter.samples} == {200}
 
 
-def test_scrolling_by_rows_measures_the_same() -> None:
+def test_scrolling_measures_the_words_read() -> None:
     clock = Clock()
     meter = Meter(0.2, clock)
     for row in range(60):
@@ -115,7 +115,7 @@ def test_scrolling_by_rows_measures_the_same() -> None:
 
 
 @pytest.mark.parametrize("seconds", [0.4, 4000])
-def test_leafing_and_being_away_measure_nothing(seconds: float) -> None:
+def test_leafing_and_idling_measure_nothing(seconds: float) -> None:
     clock = Clock()
     meter = Meter(0.2, clock)
     turned(meter, clock, seconds)
@@ -154,7 +154,7 @@ async def test_the_settings_say_what_the_header_shows(tmp_path: Path) -> None:
         assert lines(app)[0].strip() == "0%"
 
 
-async def test_the_pace_of_earlier_sittings_is_used_and_what_is_measured_is_kept(tmp_path: Path) -> None:
+async def test_the_reading_speed_is_loaded_and_saved(tmp_path: Path) -> None:
     user_data = ReadingSpeedFile(paths_in(tmp_path).reading_speed)
     user_data.add("en", [SpeedSample(200, 30)] * 20)
     app = app_on(long_book(), tmp_path)
@@ -171,7 +171,7 @@ async def test_the_pace_of_earlier_sittings_is_used_and_what_is_measured_is_kept
     assert len(user_data.samples("en")) > 20
 
 
-async def test_walking_through_the_memory_is_not_reading(tmp_path: Path) -> None:
+async def test_browsing_the_memory_measures_nothing(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=(140, 40)) as pilot:
         screen = await opened(pilot)

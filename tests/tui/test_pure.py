@@ -66,7 +66,7 @@ def activity(phase: Phase = Phase.IDLE, **about: object) -> Activity:
         ),
     ],
 )
-def test_the_status_line_tells_the_truth(now: Activity, said: str) -> None:
+def test_the_status_line_matches_the_state(now: Activity, said: str) -> None:
     assert " · ".join(status_of(now, "r", "m").said) == said
 
 
@@ -75,13 +75,13 @@ def test_no_two_commands_have_one_key() -> None:
     assert (usable, problems) == ({}, [])
 
 
-def test_every_command_stands_in_the_help_or_is_one_of_a_family() -> None:
+def test_every_command_is_in_the_help() -> None:
     shown = [title for _, _, title, _ in help_lines({})]
     assert len(shown) == len(set(shown))
     assert set(shown) == {command.title for command in COMMANDS if command.title}
 
 
-def test_wrong_keys_are_named_and_right_ones_used() -> None:
+def test_invalid_keys_are_reported_and_valid_ones_used() -> None:
     usable, problems = check_keys({"ask": "Z", "nothing": "y", "pin": "no+such+key", "follow": "x"})
     assert usable == {"ask": "Z", "follow": "x"}
     assert len(problems) == 3
@@ -104,7 +104,7 @@ def memory(pages: int = 2, source: GistSource = GistSource.MODEL) -> GistMemory:
     return GistMemory(book, PageSize(10, 50), "m", entries)
 
 
-def test_a_page_says_every_state_in_words() -> None:
+def test_every_state_of_a_page_is_described() -> None:
     known = memory(source=GistSource.EXTRACTIVE)
     view = View(pinned={1}, refused={1}, here=1)
     *_, block = entry_blocks(known, known.entry(1), view)
@@ -127,7 +127,7 @@ def test_an_open_page_shows_the_books_own_words_at_their_offsets() -> None:
     assert "".join(joined.split()) == "".join(known.text_of(page).split())
 
 
-def test_what_is_not_read_yet_is_said_and_where_one_reads_in_it() -> None:
+def test_unread_text_and_the_place_in_it_are_shown() -> None:
     known = memory()
     begun = Page(3, known.read_until, known.read_until + 100, 20)
     working, ahead = rest_blocks(known, View(reading=True, begun=begun, unread_at=begun.start + 5))
@@ -141,7 +141,7 @@ def test_what_is_not_read_yet_is_said_and_where_one_reads_in_it() -> None:
     assert "← you" in only.tail
 
 
-def test_the_scope_of_a_question_is_said_only_when_it_is_not_everything() -> None:
+def test_the_scope_of_a_question_is_shown_only_if_limited() -> None:
     assert scope_of(Started("r", 9, 9, True)) == ""
     said = scope_of(Started("r", 18, 46, False, told=(SegmentLevel(1, 17, 1), SegmentLevel(18, 18, 0))))
     assert "From the first 18 of ~46 pages." in said

@@ -114,7 +114,7 @@ async def test_control_characters_of_a_book_reach_no_terminal(tmp_path: Path) ->
         assert "[bold]markup[/bold]" in shown
 
 
-async def test_no_color_is_respected_and_nothing_is_lost_with_the_colours(
+async def test_no_color_is_respected_without_losing_information(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
@@ -126,7 +126,7 @@ async def test_no_color_is_respected_and_nothing_is_lost_with_the_colours(
         assert any(isinstance(a_filter, Monochrome) for a_filter in app.get_line_filters())
 
 
-async def test_a_defect_ends_with_one_line_and_no_traceback(tmp_path: Path) -> None:
+async def test_an_internal_error_ends_with_one_line(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
 
     async def break_it() -> None:

@@ -39,7 +39,7 @@ async def search(pilot: Pilot[None], words: str, key: str = "/") -> ReadingScree
     return screen
 
 
-async def test_hits_come_as_one_types_escape_returns_and_enter_stays(tmp_path: Path) -> None:
+async def test_hits_appear_while_typing_escape_returns_and_enter_stays(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
@@ -62,7 +62,7 @@ async def test_hits_come_as_one_types_escape_returns_and_enter_stays(tmp_path: P
         await until(pilot, lambda: screen.book_pane.scroll_offset.y == 17)
 
 
-async def test_n_or_enter_alone_goes_on_and_says_when_it_begins_again(tmp_path: Path) -> None:
+async def test_the_next_hit_wraps_around_with_a_message(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         await opened(pilot)
@@ -83,7 +83,7 @@ async def test_n_or_enter_alone_goes_on_and_says_when_it_begins_again(tmp_path: 
         assert "/tea" not in lines(app)[-2]
 
 
-async def test_search_goes_backward_by_a_count_and_from_where_one_has_scrolled(tmp_path: Path) -> None:
+async def test_search_goes_backward_by_a_count_from_the_view(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
@@ -109,7 +109,7 @@ async def test_search_goes_backward_by_a_count_and_from_where_one_has_scrolled(t
         await until(pilot, lambda: "19 of 20" in lines(app)[-2] or "20 of 20" in lines(app)[-2])
 
 
-async def test_what_is_not_there_is_said_and_tab_takes_it_as_an_expression_then_ranks_it(tmp_path: Path) -> None:
+async def test_no_hits_are_reported_and_tab_changes_the_mode(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         await opened(pilot)
@@ -134,7 +134,7 @@ async def test_what_is_not_there_is_said_and_tab_takes_it_as_an_expression_then_
         await until(pilot, lambda: screen.controllers.search.hits.mode is SearchMode.RANKED)
 
 
-async def test_typing_fast_ends_with_what_was_typed_last(tmp_path: Path) -> None:
+async def test_fast_typing_searches_for_the_last_words(tmp_path: Path) -> None:
     app = app_on(long_book(600), tmp_path)
     async with app.run_test(size=NARROW) as pilot:
         screen = await opened(pilot)
@@ -212,7 +212,7 @@ async def test_a_book_of_one_line_can_be_searched(tmp_path: Path) -> None:
         assert current(screen) == "Ishmael"
 
 
-async def test_a_search_can_be_done_with_the_mouse_but_for_its_words(tmp_path: Path) -> None:
+async def test_search_works_by_mouse(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)

@@ -10,7 +10,7 @@ from tests.tui.marked import BOOK, NARROW, WIDE, copied, marking, selected
 from tests.tui.scripted import app_on, lines, text_of, until
 
 
-async def test_a_caret_walks_and_a_selection_grows_by_words_lines_sentences_and_paragraphs(tmp_path: Path) -> None:
+async def test_caret_and_selection_move_by_words_lines_sentences_and_paragraphs(tmp_path: Path) -> None:
     app = app_on(BOOK, tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         screen = await marking(pilot)
@@ -42,7 +42,7 @@ async def test_a_caret_walks_and_a_selection_grows_by_words_lines_sentences_and_
         assert len(selected(screen).split()) == 1
 
 
-async def test_shift_and_an_arrow_begin_to_select_without_any_mode(tmp_path: Path) -> None:
+async def test_shift_and_arrow_start_a_selection(tmp_path: Path) -> None:
     app = app_on(BOOK, tmp_path)
     async with app.run_test(size=NARROW, notifications=True) as pilot:
         screen = await marking(pilot)
@@ -76,7 +76,7 @@ async def test_the_caret_scrolls_with_the_book_to_its_end_and_back(tmp_path: Pat
         assert selected(screen)
 
 
-async def test_the_keys_of_selecting_are_said_while_one_selects(tmp_path: Path) -> None:
+async def test_the_selection_keys_are_shown_while_selecting(tmp_path: Path) -> None:
     app = app_on(BOOK, tmp_path, config=Config(keys={"caret-anchor": "z"}))
     async with app.run_test(size=WIDE, notifications=True) as pilot:
         screen = await marking(pilot)
@@ -88,7 +88,7 @@ async def test_the_keys_of_selecting_are_said_while_one_selects(tmp_path: Path) 
         await until(pilot, lambda: "begin here" not in lines(app)[-1])
 
 
-async def test_copying_gives_the_words_of_the_book_and_says_what(
+async def test_copying_gives_the_words_of_the_book_with_a_message(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = app_on(BOOK, tmp_path)

@@ -30,7 +30,7 @@ def memory_side(app: object) -> list[str]:
     return [line[79:].strip(" ▏▌") for line in lines(app)]
 
 
-async def test_between_the_series_and_its_chapters_one_sees_its_volumes(tmp_path: Path) -> None:
+async def test_a_series_has_a_zoom_level_of_volumes(tmp_path: Path) -> None:
     app = app_on(SAGA, tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
@@ -50,7 +50,7 @@ async def test_between_the_series_and_its_chapters_one_sees_its_volumes(tmp_path
         await until(pilot, lambda: zoomed(app) == "text")
 
 
-async def test_another_book_has_no_level_of_volumes(tmp_path: Path) -> None:
+async def test_a_single_book_has_no_level_of_volumes(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         await read_whole(pilot)
@@ -75,7 +75,7 @@ async def test_the_contents_and_the_line_above_the_text_name_the_volumes(tmp_pat
     assert chapter_words(SAGA, last) == "The Long Road · Chapter 20"
 
 
-async def test_a_source_says_from_which_volume_it_is(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_sources_name_their_volume(tmp_path: Path, reader: ScriptedReader) -> None:
     app = app_on(SAGA, tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         await read_whole(pilot)

@@ -56,7 +56,7 @@ def config(recorder: Recorder) -> Config:
     return Config(speech_command=recorder.command, min_words=40, max_words=90)
 
 
-def test_sentences_begin_where_one_is_and_stop_where_one_wishes() -> None:
+def test_speech_starts_at_the_place_and_stops_at_the_end_given() -> None:
     book = small_book()
     start = book.text.index("midnight")
     spoken = [book.text[first:last] for first, last in sentences(book, start, start + 300)]
@@ -73,13 +73,13 @@ async def test_the_command_is_given_the_text_and_the_language(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("language", ["", "-rm", "$(x)"])
-async def test_a_language_that_is_none_becomes_english(tmp_path: Path, language: str) -> None:
+async def test_an_invalid_language_becomes_english(tmp_path: Path, language: str) -> None:
     recorder = Recorder(tmp_path, 0)
     await Speaker(Voice((str(recorder.script), "{language}")), language).speak("Hello.")
     assert recorder.spoken == ["argument: en"]
 
 
-async def test_no_text_is_taken_for_an_option_or_by_a_shell(tmp_path: Path) -> None:
+async def test_text_is_never_read_as_an_option_or_by_a_shell(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path, 0)
     await Speaker(Voice((str(recorder.script), "{text}")), "en").speak("--help `id` $HOME \x1b[31m; touch x")
     (spoken,) = recorder.spoken
@@ -87,13 +87,13 @@ async def test_no_text_is_taken_for_an_option_or_by_a_shell(tmp_path: Path) -> N
     assert "\x1b" not in spoken
 
 
-async def test_a_command_that_fails_is_said_with_its_own_words(tmp_path: Path) -> None:
+async def test_a_failing_speech_command_is_quoted(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path, 0, "echo no such voice >&2; exit 3")
     with pytest.raises(SpeechError, match="speak could not speak: no such voice"):
         await Speaker(Voice((str(recorder.script), "stdin")), "en").speak("Hello.")
 
 
-async def test_a_command_that_says_nothing_does_not_race_through_the_book(tmp_path: Path) -> None:
+async def test_a_silent_speech_command_does_not_skip_ahead(tmp_path: Path) -> None:
     silent = shutil.which("true")
     speaker = Speaker(Voice((silent,)), "en")
     words = "A sentence that nobody could speak as fast as that. " * 20
@@ -117,7 +117,7 @@ async def test_cancelling_ends_the_command_and_what_it_started(tmp_path: Path) -
     assert not any(child.is_running() and child.status() != psutil.STATUS_ZOMBIE for child in children)
 
 
-def test_without_a_command_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_speech_command_is_reported_with_a_hint(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speech.shutil, "which", lambda name: None)
     with pytest.raises(SpeechError, match="Install espeak-ng"):
         find_voice("")
@@ -125,12 +125,12 @@ def test_without_a_command_it_is_said_what_to_install(monkeypatch: pytest.Monkey
         find_voice("speak-to-me {text}")
 
 
-def test_a_setting_with_a_wrong_quotation_mark_is_said() -> None:
+def test_an_unbalanced_quote_in_the_setting_is_reported() -> None:
     with pytest.raises(SpeechError, match="quotation mark"):
         find_voice("say '{text}")
 
 
-async def test_sentence_by_sentence_is_spoken_marked_and_followed_until_one_stops(tmp_path: Path) -> None:
+async def test_sentences_are_spoken_marked_and_followed(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path)
     app = app_on(long_book(), tmp_path, config=config(recorder))
     async with app.run_test(size=SIZE) as pilot:
@@ -152,7 +152,7 @@ async def test_sentence_by_sentence_is_spoken_marked_and_followed_until_one_stop
         assert len(recorder.spoken) == said
 
 
-async def test_what_is_spoken_comes_into_view(tmp_path: Path) -> None:
+async def test_the_spoken_sentence_is_scrolled_into_view(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path, 0.3)
     app = app_on(long_book(), tmp_path, config=config(recorder))
     async with app.run_test(size=SIZE) as pilot:
@@ -166,7 +166,7 @@ async def test_what_is_spoken_comes_into_view(tmp_path: Path) -> None:
         await until(pilot, lambda: not screen.controllers.speech.running and not recorder.processes)
 
 
-async def test_a_pause_goes_on_with_the_sentence_that_was_interrupted(tmp_path: Path) -> None:
+async def test_speech_resumes_with_the_interrupted_sentence(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path, 1.0)
     app = app_on(small_book(), tmp_path, config=config(recorder))
     async with app.run_test(size=SIZE) as pilot:
@@ -183,7 +183,7 @@ async def test_a_pause_goes_on_with_the_sentence_that_was_interrupted(tmp_path: 
         await until(pilot, lambda: not screen.controllers.speech.running and not recorder.processes)
 
 
-async def test_only_what_is_selected_is_read(tmp_path: Path) -> None:
+async def test_only_the_selection_is_spoken(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path, 0.3)
     app = app_on(small_book(), tmp_path, config=config(recorder))
     async with app.run_test(size=SIZE) as pilot:
@@ -204,7 +204,7 @@ async def test_a_command_that_is_missing_is_a_notice(tmp_path: Path) -> None:
         assert not screen.controllers.speech.running
 
 
-async def test_reading_aloud_is_not_taken_for_the_persons_pace(tmp_path: Path) -> None:
+async def test_reading_aloud_does_not_change_the_reading_speed(tmp_path: Path) -> None:
     recorder = Recorder(tmp_path)
     app = app_on(long_book(), tmp_path, config=config(recorder))
     async with app.run_test(size=(60, 10)) as pilot:
@@ -217,7 +217,7 @@ async def test_reading_aloud_is_not_taken_for_the_persons_pace(tmp_path: Path) -
 
 @pytest.mark.slow
 @pytest.mark.parametrize("end", ["q", "a hangup", "a request to end", "a terminal that is gone"])
-def test_at_the_end_of_the_program_nothing_speaks_on_and_nothing_hangs(tmp_path: Path, end: str) -> None:
+def test_quitting_ends_speech(tmp_path: Path, end: str) -> None:
     recorder = Recorder(tmp_path, 60)
     settings = tmp_path / "xdg_config_home" / "gistread"
     settings.mkdir(parents=True)

@@ -44,7 +44,7 @@ def test_there_are_light_and_dark_themes_one_without_colours_and_the_terminals_o
 
 
 @pytest.mark.parametrize("name", COMPUTABLE)
-def test_every_text_of_a_theme_can_be_read_on_every_ground(name: str) -> None:
+def test_every_text_colour_has_enough_contrast(name: str) -> None:
     colors = THEMES[name].colors
     for ground in GROUND_ROLES:
         for role in TEXT_ROLES:
@@ -100,14 +100,14 @@ def test_contrast_is_that_of_wcag() -> None:
     assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.01)
 
 
-def test_without_any_theme_file_there_is_still_a_theme(tmp_path: Path) -> None:
+def test_a_fallback_theme_exists_without_theme_files(tmp_path: Path) -> None:
     found, problems = read_themes(tmp_path / "nowhere")
     assert len(found) == 1
     assert problems == []
     assert set(next(iter(found.values())).colors) == set(ROLES)
 
 
-def test_a_theme_of_ones_own_changes_a_few_colours_of_another(tmp_path: Path) -> None:
+def test_an_own_theme_extends_another(tmp_path: Path) -> None:
     folder = written(tmp_path, "mine", 'extends = "night"\n[colors]\naccent = "#ffcc00"\n')
     found, problems = read_themes(packaged_themes(), folder)
     assert not problems
@@ -167,7 +167,7 @@ def test_a_theme_that_cannot_be_used_is_said_with_its_file_and_what_there_is(
         assert words in problem
 
 
-def test_themes_that_extend_each_other_are_refused_and_no_more(tmp_path: Path) -> None:
+def test_only_themes_that_extend_each_other_are_refused(tmp_path: Path) -> None:
     written(tmp_path, "one", "extends = 'two'")
     written(tmp_path, "two", "extends = 'one'")
     found, problems = read_themes(packaged_themes(), tmp_path)
@@ -176,7 +176,7 @@ def test_themes_that_extend_each_other_are_refused_and_no_more(tmp_path: Path) -
     assert all("extends" in problem for problem in problems)
 
 
-async def test_the_screen_changes_as_the_cursor_moves_and_escape_brings_the_old_theme_back(tmp_path: Path) -> None:
+async def test_themes_are_previewed_and_escape_restores_the_old_one(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, config=Config(theme="paper"))
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
@@ -195,7 +195,7 @@ async def test_the_screen_changes_as_the_cursor_moves_and_escape_brings_the_old_
         assert not paths_in(tmp_path).config_file.exists()
 
 
-async def test_with_the_mouse_a_theme_is_seen_and_kept(tmp_path: Path) -> None:
+async def test_a_theme_is_chosen_by_mouse(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, config=Config(theme="night"))
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
@@ -258,5 +258,5 @@ def _distance(first: str, second: str) -> float:
     return sum((int(first[at : at + 2], 16) - int(second[at : at + 2], 16)) ** 2 for at in (1, 3, 5)) ** 0.5
 
 
-def test_a_palette_without_terminal_colours_is_none_of_the_terminal() -> None:
+def test_a_palette_without_terminal_colours_is_not_the_terminals() -> None:
     assert not Palette("x", "x", True, dict.fromkeys(ROLES, "#000000")).terminal

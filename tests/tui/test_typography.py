@@ -64,7 +64,7 @@ async def test_the_panel_changes_the_book_beside_it_by_key_and_by_mouse(tmp_path
         assert app.focused is screen.book_pane
 
 
-async def test_every_setting_can_be_stepped_through_without_losing_the_book(tmp_path: Path) -> None:
+async def test_every_typography_setting_keeps_the_place(tmp_path: Path) -> None:
     app = app_on(long_book(), tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
@@ -113,7 +113,7 @@ def test_the_first_paragraph_after_a_heading_is_not_indented() -> None:
     assert blocks[1].blank_before == 1
 
 
-def test_who_orders_words_from_right_to_left() -> None:
+def test_the_terminal_or_gistread_reorders_right_to_left_text() -> None:
     assert reorders("auto", {"TERM": "xterm-kitty"})
     assert not reorders("auto", {"KONSOLE_VERSION": "230800"})
     assert reorders("on", {"KONSOLE_VERSION": "230800"})

@@ -75,7 +75,7 @@ def texts(*events: ReaderEvent) -> list[str]:
     return [f"{'  ' * line.depth}{line.sign} {line.text} {line.tail}".rstrip() for line in lines(*events)]
 
 
-def test_a_walk_is_a_tree_with_its_path_what_was_left_and_where_it_is() -> None:
+def test_a_walk_is_shown_as_a_tree_with_its_path() -> None:
     assert texts(*WALK) == [
         " the whole book  pages 1–8",
         "  ▸ pages 5–8, gone into  The key.",
@@ -86,13 +86,13 @@ def test_a_walk_is_a_tree_with_its_path_what_was_left_and_where_it_is() -> None:
     ]
 
 
-def test_before_a_choice_every_part_that_can_be_chosen_is_shown() -> None:
+def test_options_are_shown_before_a_choice() -> None:
     assert texts(TOP)[1:] == ["  · pages 1–4  The lamp.", "  · pages 5–8  The key."]
     assert "here: choosing" in texts(TOP)[0]
     assert "    · page 7  Gist 7." in texts(TOP, Walked(1, 5, 8), INSIDE)
 
 
-def test_a_part_that_was_left_stays_in_the_tree_and_says_so() -> None:
+def test_an_abandoned_part_stays_in_the_tree() -> None:
     said = texts(TOP, Walked(1, 5, 8), INSIDE, TurnedBack(1, 5, 8), Walked(1, 1, 4))
     assert "  × pages 5–8, left: no answer in it  The key." in said
     assert any("pages 1–4, here: choosing" in line for line in said)
@@ -105,7 +105,7 @@ def test_a_page_that_does_not_fit_was_not_read() -> None:
     assert not exchange_after(*events).steps
 
 
-def test_of_a_page_that_was_read_in_part_it_is_said_how_much() -> None:
+def test_a_partly_read_page_shows_its_share() -> None:
     events = (*WALK[:5], Unfit(6, 0.4), TurnedBack(0, 6, 6))
     assert "    × page 6, read to 40%, no more fits: no answer in it  Gist 6." in texts(*events)
     assert work_after(events).summary(PLACES) == "down the tree: pages 5–8 · 1 page read"
@@ -117,13 +117,13 @@ def test_every_line_of_a_walk_leads_to_its_first_page() -> None:
     assert all(isinstance(goal, ToPage) for goal in goals)
 
 
-def test_when_the_walk_is_over_the_page_that_told_says_so_and_one_line_says_it_all() -> None:
+def test_a_finished_walk_is_summed_up_in_a_line() -> None:
     events = (*WALK, Stopped(StopReason.ENOUGH))
     assert any("page 8, read: it helps" in line for line in texts(*events))
     assert work_after(events).summary(PLACES) == "down the tree: pages 5–8 ▸ page 8 · 2 pages read"
 
 
-def test_each_path_has_a_notebook_that_fills_and_says_where_it_is() -> None:
+def test_each_path_shows_its_notebook_and_place() -> None:
     said = texts(*PATHS[:4])
     assert said[0] == " plan: Find the key. Find who had it."
     assert "… path 1  key waiting" in said
@@ -141,7 +141,7 @@ def test_at_the_end_of_the_paths_there_is_a_vote() -> None:
     assert work_after(events).summary(PLACES) == "2 paths · 1 note · 1 page read · 1 of 2 say “Ferrand”"
 
 
-def test_members_are_a_row_of_signs_and_those_who_tell_a_line_each() -> None:
+def test_members_are_a_row_of_signs_and_reports_a_line_each() -> None:
     said = texts(*TEAM)
     assert said[0].strip() == "members 1–8  ○○●○○··●"
     assert "6 of 8 have read their parts" in said[1]
@@ -150,7 +150,7 @@ def test_members_are_a_row_of_signs_and_those_who_tell_a_line_each() -> None:
     assert [span.link for span in row.spans] == [ToPlace(*place) for place in PAGES]
 
 
-def test_conflicts_say_who_shared_with_whom_and_what_was_dropped_and_the_verdict_what_is_left() -> None:
+def test_conflicts_and_their_resolution_are_shown() -> None:
     events = (
         *TEAM,
         *(Reported(member, "", *PAGES[member - 1]) for member in (6, 7)),
@@ -167,20 +167,20 @@ def test_conflicts_say_who_shared_with_whom_and_what_was_dropped_and_the_verdict
     assert work_after(events).summary(PLACES) == "8 members · 2 had an answer · 1 conflict settled"
 
 
-def test_a_further_question_of_the_leader_is_a_round_of_its_own() -> None:
+def test_a_further_question_of_the_leader_is_a_new_round() -> None:
     said = texts(*TEAM, MembersAsked(2, "When was the storm?"), Reported(5, "At night", *PAGES[4]))
     assert "? round 2: the leader asks “When was the storm?”" in said
     assert said[-1] == "  ● member 5, page 5: At night"
     assert texts(*TEAM, Stopped(StopReason.PERSON))[-1] == "■ ended: stopped by you"
 
 
-def test_nobody_who_tells_is_a_verdict_too() -> None:
+def test_a_vote_without_reports_is_shown() -> None:
     assert texts(TeamFormed(tuple(PAGES)), MembersAsked(1, "Who?"), Stopped(StopReason.ENOUGH))[-1] == (
         "⚑ verdict: not found in any chunk"
     )
 
 
-def test_notes_stand_at_their_parts_and_parts_without_one_are_put_together() -> None:
+def test_notes_are_shown_at_their_chunks_and_empty_chunks_grouped() -> None:
     events = [
         Noted("A lamp.", *PAGES[0]),
         PartRead(1, 8, *PAGES[0]),
@@ -224,7 +224,7 @@ ANSWERED = Answered("Ferrand.", True, (), (), (), 90.0, NO_USAGE)
 
 
 @pytest.mark.parametrize("events", [WALK, PATHS, TEAM, (Shown((PAGES[0],)),)])
-def test_the_work_is_one_line_when_the_answer_is_there_and_every_line_while_it_is_sought(
+def test_the_steps_fold_to_one_line_after_the_answer(
     events: tuple[ReaderEvent, ...],
 ) -> None:
     running = exchange_after(*events)
@@ -237,7 +237,7 @@ def test_the_work_is_one_line_when_the_answer_is_there_and_every_line_while_it_i
 
 
 @pytest.mark.parametrize("events", [WALK, PATHS, TEAM, (Shown((PAGES[0],)),)])
-def test_keys_of_lines_are_their_own_and_what_changed_last_is_one_of_them(events: tuple[ReaderEvent, ...]) -> None:
+def test_line_keys_are_unique_and_include_the_last_change(events: tuple[ReaderEvent, ...]) -> None:
     for count in range(1, len(events) + 1):
         work = work_after(events[:count])
         keys = [line.key for line in work.lines(PLACES)]
@@ -246,7 +246,7 @@ def test_keys_of_lines_are_their_own_and_what_changed_last_is_one_of_them(events
             assert work.current in keys
 
 
-def test_why_no_more_was_looked_up_is_said_only_where_something_was() -> None:
+def test_the_end_of_lookups_is_explained_only_after_a_lookup() -> None:
     stopped, shown = Stopped(StopReason.WINDOW), Shown((PAGES[0],))
     assert exchange_after(stopped, shown).steps == ()
     assert exchange_after(LookedUp(3, 1, ""), stopped, shown).steps == (
@@ -264,7 +264,7 @@ def test_on_a_narrow_screen_the_newest_line_stands_in_the_strip(events: tuple[Re
     assert current.text in newest
 
 
-def test_a_reader_that_opens_nothing_does_not_say_that_there_is_nothing_further_to_open() -> None:
+def test_a_reader_without_lookups_does_not_mention_them() -> None:
     assert heard(Exchange("Who?"), Stopped(StopReason.NOTHING_LEFT)).steps == ()
     opened = heard(Exchange("Who?"), LookedUp(3, 1, ""))
     assert heard(opened, Stopped(StopReason.NOTHING_LEFT)).steps[1:] == ("②\u00a0nothing further to open",)

@@ -36,7 +36,7 @@ def zoomed(app: object) -> str:
     return next((word for word in (filled(app, row) for row in range(8)) if word in levels), "")
 
 
-async def test_one_zooms_out_to_chapters_and_book_and_in_to_the_text_by_key_and_by_mouse(tmp_path: Path) -> None:
+async def test_zooming_goes_from_text_to_book_by_key_and_by_mouse(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
@@ -86,7 +86,7 @@ async def test_a_chapter_leads_to_its_beginning_in_the_book_and_the_book_to_its_
         await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[3].start)
 
 
-async def test_what_no_model_has_shortened_is_said_and_it_is_a_key_away(tmp_path: Path) -> None:
+async def test_missing_summaries_are_reported_with_the_key_that_builds_them(tmp_path: Path) -> None:
     engine = SteppedEngine(says=says)
     app = app_on(long_book(), tmp_path, engine)
     async with app.run_test(size=WIDE) as pilot:
@@ -130,9 +130,7 @@ async def test_the_level_is_remembered_for_the_book(tmp_path: Path) -> None:
         await until(pilot, lambda: zoomed(other) == "page")
 
 
-async def test_where_one_reads_goes_with_the_question_and_a_page_that_the_agent_opens_is_seen_from_near(
-    tmp_path: Path, reader: ScriptedReader
-) -> None:
+async def test_a_page_opened_by_the_agent_is_shown_in_detail(tmp_path: Path, reader: ScriptedReader) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
@@ -147,7 +145,7 @@ async def test_where_one_reads_goes_with_the_question_and_a_page_that_the_agent_
         assert screen.memory_pane.view.zoom is Zoom.PAGE
 
 
-async def test_pages_that_come_while_one_looks_from_far_are_put_into_their_chapters(tmp_path: Path) -> None:
+async def test_new_pages_are_added_to_their_chapters_while_zoomed_out(tmp_path: Path) -> None:
     engine = SteppedEngine(says=says)
     engine.stop_after = 20
     app = app_on(long_book(60), tmp_path, engine, Config(min_words=60, max_words=90))

@@ -48,7 +48,7 @@ def test_a_joiner_stays_between_emoji_only() -> None:
 
 
 @given(ANYTHING.map(clean), st.integers(1, 20))
-def test_what_fits_fits_and_is_never_nothing(text: str, width: int) -> None:
+def test_fitting_returns_at_least_one_character(text: str, width: int) -> None:
     if text:
         end = fit(text, 0, len(text), width)
         assert end > 0

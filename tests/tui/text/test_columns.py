@@ -26,7 +26,7 @@ def book() -> Book:
     return Book(60)
 
 
-async def test_the_second_column_goes_on_where_the_first_ends(book: Book) -> None:
+async def test_the_second_column_continues_the_first(book: Book) -> None:
     widget = spread(book)
     async with Screen(widget).run_test(size=SIZE) as pilot:
         await settle(pilot)
@@ -101,7 +101,7 @@ async def test_the_place_is_kept_when_a_column_comes_or_goes(book: Book) -> None
 
 @pytest.mark.parametrize("width", [1, 5, 20, 76, 77, 100, 200, 300])
 @pytest.mark.parametrize("wanted", [1, 2])
-def test_columns_never_take_more_than_there_is(width: int, wanted: int) -> None:
+def test_columns_never_exceed_the_width(width: int, wanted: int) -> None:
     columns = fit_columns(width, wanted, 72, 2, 1)
     assert columns.part(columns.count - 1)[1] <= max(width, 2)
     for x in range(width):

@@ -4,7 +4,7 @@ from gistread.tui.text import Block, LongText, Mark, Span
 from tests.tui.text.scene import Screen, row, screen, settle
 
 
-async def test_marks_change_the_style_of_a_range_and_go_again() -> None:
+async def test_marks_style_a_range_and_can_be_removed() -> None:
     app = Screen(LongText([Block("never mind the gap", start=100, blank_before=0)], side_margin=0))
     async with app.run_test(size=(40, 5)):
         widget = app.long_text
@@ -31,7 +31,7 @@ async def test_nothing_in_a_text_is_markup_or_reaches_the_terminal_as_a_control(
         shown.encode("utf-8")
 
 
-async def test_a_label_a_rail_and_a_tail_stand_where_the_sketch_has_them() -> None:
+async def test_label_rail_and_tail_have_their_places() -> None:
     blocks = [
         Block("one two three four five", key=10, hanging="10", indent=4, tail="← you", blank_before=0),
         Block("opened by you", key=11, hanging="11 ▾", indent=4),
@@ -60,7 +60,7 @@ async def test_an_unknown_style_is_drawn_as_text() -> None:
         assert row(app.long_text, 1).strip() == "words"
 
 
-async def test_a_short_text_takes_only_its_rows_where_the_height_is_auto() -> None:
+async def test_auto_height_is_that_of_the_text() -> None:
     app = Screen(LongText([Block("a few words that take two rows", blank_before=0)], side_margin=0))
     async with app.run_test(size=(21, 10)) as pilot:
         app.long_text.styles.height = "auto"
@@ -92,7 +92,7 @@ async def test_a_paragraph_of_a_megabyte_without_a_space_is_shown() -> None:
         assert row(app.long_text, 3).strip() == "字" * 37
 
 
-async def test_padding_and_border_take_nothing_from_the_text() -> None:
+async def test_padding_and_border_hide_no_text() -> None:
     class Framed(Screen):
         CSS = "LongText { padding: 1 2; border: solid red; }"
 

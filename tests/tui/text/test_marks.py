@@ -6,14 +6,14 @@ from gistread.tui.text.document import Mark, MarkIndex
 from tests.tui.text.scene import Book, Screen, row, screen, settle
 
 
-def test_marks_of_a_range_come_in_the_order_in_which_they_were_given() -> None:
+def test_marks_of_a_range_keep_their_order() -> None:
     index = MarkIndex([Mark(5, 9, "upper"), Mark(0, 100, "long"), Mark(20, 30, "far"), Mark(7, 7, "empty")])
     assert [mark.style for mark in index.between(6, 20)] == ["upper", "long"]
     assert [mark.style for mark in index.between(99, 200)] == ["long"]
     assert index.between(100, 200) == []
 
 
-async def test_a_layer_is_replaced_alone_and_later_layers_lie_on_top() -> None:
+async def test_layers_are_replaced_separately_and_stacked_in_order() -> None:
     app = Screen(LongText(Book(5)))
     async with app.run_test(size=(60, 20)):
         layers = MarkLayers(app.long_text)
@@ -39,7 +39,7 @@ async def test_a_sign_stands_in_the_margin_of_the_row_where_its_mark_begins() ->
         assert "three" in signed[0]
 
 
-async def test_a_sign_takes_one_cell_whatever_is_given() -> None:
+async def test_a_sign_always_has_one_cell() -> None:
     app = Screen(LongText([Block("words", start=0, blank_before=0)]))
     async with app.run_test(size=(60, 5)) as pilot:
         for sign in ("ab", "\x1b[31m", "字"):
@@ -49,7 +49,7 @@ async def test_a_sign_takes_one_cell_whatever_is_given() -> None:
             assert "\x1b" not in row(app.long_text, 0)
 
 
-async def test_a_range_of_the_book_is_selected_and_named_again_at_any_width() -> None:
+async def test_a_selected_range_is_the_same_at_any_width() -> None:
     book = Book()
     app = Screen(LongText(book))
     async with app.run_test(size=(60, 20)) as pilot:
@@ -67,7 +67,7 @@ async def test_a_range_of_the_book_is_selected_and_named_again_at_any_width() ->
         assert widget.selected_range is None
 
 
-async def test_a_place_is_brought_into_view_only_where_it_is_in_none_of_the_columns() -> None:
+async def test_a_visible_place_is_not_scrolled() -> None:
     book = Book()
     app = Screen(LongText(book))
     async with app.run_test(size=(120, 20)) as pilot:

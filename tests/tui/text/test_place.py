@@ -130,7 +130,7 @@ async def test_an_empty_document_is_an_empty_screen() -> None:
         assert not any(screen(widget))
 
 
-async def test_a_page_keeps_rows_in_view() -> None:
+async def test_paging_keeps_some_rows_in_view() -> None:
     app = Screen(LongText(Book()))
     async with app.run_test(size=(70, 20)) as pilot:
         widget = app.long_text
@@ -201,7 +201,7 @@ async def test_another_document_keeps_the_offset() -> None:
         assert row(widget, 1).strip().startswith("P0 ")
 
 
-async def test_what_streams_in_at_the_end_is_followed_only_from_the_end() -> None:
+async def test_streamed_text_is_followed_only_at_the_end() -> None:
     app = Screen(LongText([Block("word " * 100)], follow=True))
     async with app.run_test(size=(40, 8)) as pilot:
         widget = app.long_text
@@ -236,7 +236,7 @@ async def test_a_book_of_three_million_characters_opens_and_jumps_at_once() -> N
         assert row(widget, 0).strip().startswith("P8000 ")
 
 
-async def test_the_owner_may_keep_changing_the_list_that_was_shown() -> None:
+async def test_later_changes_to_a_shown_list_have_no_effect() -> None:
     blocks = [Block("question"), Block("answer", key="a")]
     app = Screen(LongText())
     async with app.run_test(size=(30, 12)) as pilot:
@@ -252,7 +252,7 @@ async def test_the_owner_may_keep_changing_the_list_that_was_shown() -> None:
         ]
 
 
-async def test_what_is_written_into_an_empty_text_is_seen_from_its_beginning() -> None:
+async def test_text_added_to_an_empty_view_is_shown_from_its_start() -> None:
     app = Screen(LongText())
     async with app.run_test(size=(30, 5)) as pilot:
         app.long_text.splice(len(app.long_text._index), 0, [Block(f"paragraph {number}") for number in range(20)])
@@ -260,7 +260,7 @@ async def test_what_is_written_into_an_empty_text_is_seen_from_its_beginning() -
         assert row(app.long_text, 1).strip() == "paragraph 0"
 
 
-async def test_nothing_is_measured_before_there_is_a_size() -> None:
+async def test_nothing_is_laid_out_before_the_first_size() -> None:
     class Counted(Book):
         made = 0
 

@@ -117,7 +117,7 @@ async def test_the_cursor_goes_from_key_to_key_and_stays_in_view() -> None:
         assert widget.cursor_key == "new"
 
 
-async def test_after_paging_away_the_cursor_comes_back_into_view_first() -> None:
+async def test_after_paging_the_cursor_first_returns_into_view() -> None:
     app = Screen(LongText([Block(f"gist {number}", key=number) for number in range(60)], cursor=True))
     async with app.run_test(size=(40, 10)) as pilot:
         widget = app.long_text
@@ -148,7 +148,7 @@ async def test_a_key_comes_into_view_with_the_least_movement() -> None:
         assert not widget.scroll_to_key("unknown")
 
 
-async def test_a_cursor_whose_block_goes_stays_near() -> None:
+async def test_the_cursor_stays_near_a_removed_block() -> None:
     app = Screen(LongText([Block(f"gist {number}", key=number) for number in range(30)], cursor=True))
     async with app.run_test(size=(40, 10)) as pilot:
         widget = app.long_text

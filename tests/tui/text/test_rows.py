@@ -63,7 +63,7 @@ def test_a_splice_equals_a_rebuild(before: list[Block], new: list[Block], at: in
 
 
 @given(DOCUMENTS, st.integers(1, 30), st.integers(1, 30))
-def test_each_row_is_found_again_by_its_place(blocks: list[Block], width: int, other: int) -> None:
+def test_each_row_is_found_by_its_position(blocks: list[Block], width: int, other: int) -> None:
     index = RowIndex(blocks, width)
     for row in range(index.height):
         assert index.row_of(index.place_of(row)) == row
@@ -80,7 +80,7 @@ def test_indent_text_and_tail_fit_into_the_row(block: Block, width: int) -> None
 
 
 @given(DOCUMENTS, st.integers(1, 30), st.integers(0, 2))
-def test_each_row_is_found_again_with_rows_set_apart(blocks: list[Block], width: int, spacing: int) -> None:
+def test_each_row_is_found_with_line_spacing(blocks: list[Block], width: int, spacing: int) -> None:
     index = RowIndex(blocks, width, LayoutOptions(spacing))
     assert [index.row_of(index.place_of(row)) for row in range(index.height)] == list(range(index.height))
     index.resize(width, LayoutOptions(0))
@@ -96,7 +96,7 @@ def test_a_row_belongs_to_the_block_that_draws_it() -> None:
     ]
 
 
-def test_offsets_of_the_book_are_found_in_the_blocks_that_show_them() -> None:
+def test_offsets_are_found_in_their_blocks() -> None:
     index = RowIndex([Block("label"), Block("aaa bbb", start=10), Block("note"), Block("ccc", start=19)], 3)
     assert index.find_offset(14) == RowPlace(1, 4)
     assert index.find_offset(18) == RowPlace(1, 7)
@@ -108,7 +108,7 @@ def test_offsets_of_the_book_are_found_in_the_blocks_that_show_them() -> None:
     assert index.book_offset(RowPlace(4, 0)) == 22
 
 
-def test_nothing_of_the_book_has_no_offsets() -> None:
+def test_blocks_without_book_text_have_no_offsets() -> None:
     index = RowIndex([Block("label")], 10)
     assert index.find_offset(5) is None
     assert index.book_offset(RowPlace(0, 0)) is None
@@ -121,7 +121,7 @@ def test_an_empty_document_has_no_rows() -> None:
     assert index.find_key(None) is None
 
 
-def test_a_second_look_at_a_row_makes_no_blocks() -> None:
+def test_rows_are_cached() -> None:
     source = Lazy([Block(f"paragraph {number}") for number in range(100)])
     index = RowIndex(source, 20)
     assert index.height == 200
@@ -131,7 +131,7 @@ def test_a_second_look_at_a_row_makes_no_blocks() -> None:
     assert source.made == made
 
 
-def test_nothing_is_counted_before_a_row_is_asked_for() -> None:
+def test_rows_are_counted_on_demand() -> None:
     source = Lazy([Block("a")] * 10)
     RowIndex(source, 5).resize(9)
     assert source.made == 0

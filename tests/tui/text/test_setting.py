@@ -45,7 +45,7 @@ def test_a_row_with_too_few_words_stays_ragged() -> None:
     assert rows[0] == "a b"
 
 
-def test_words_are_parted_by_the_rules_of_their_language_where_a_row_would_be_short() -> None:
+def test_words_are_hyphenated_by_their_language_in_short_rows() -> None:
     layout = lay_out(Block("It was an extraordinary day for the very good old people", language="en"), 22)
     assert drawn(layout)[0] == "It was an extraordin-"
     assert not lay_out(layout.block, 60).parted
@@ -55,11 +55,11 @@ def test_words_are_parted_by_the_rules_of_their_language_where_a_row_would_be_sh
 
 
 @pytest.mark.parametrize("language", ["", "zh", "xx-none"])
-def test_without_a_known_language_no_word_is_parted(language: str) -> None:
+def test_no_hyphenation_in_an_unknown_language(language: str) -> None:
     assert not any(row.endswith("-") for row in drawn(lay_out(Block(PROSE, language=language), 30)))
 
 
-def test_a_passage_in_another_language_is_parted_by_its_rules_and_a_few_words_not_at_all() -> None:
+def test_a_passage_in_another_language_is_hyphenated_by_its_rules() -> None:
     german = "Der wissenschaftlichkeit zuliebe ging er noch einmal in die bibliothek und las dort"
     text = f"He said: {german}, and more."
     start = text.index(german)
@@ -70,7 +70,7 @@ def test_a_passage_in_another_language_is_parted_by_its_rules_and_a_few_words_no
     assert drawn(lay_out(block, 27))[0] == "He said: Der"
 
 
-def test_never_two_parted_rows_one_after_the_other() -> None:
+def test_no_two_consecutive_rows_are_hyphenated() -> None:
     layout = lay_out(Block(" ".join([PROSE] * 5), language="en", align="justify"), 30)
     ends = [end in layout.parted for _, end in layout.spans]
     assert any(ends)
@@ -78,9 +78,7 @@ def test_never_two_parted_rows_one_after_the_other() -> None:
 
 
 @given(ANY, st.integers(2, 60), st.sampled_from(["left", "center", "justify"]), st.sampled_from(["text", "table"]))
-def test_no_row_is_wider_than_the_block_and_its_cells_are_known_beforehand(
-    text: str, width: int, align: str, style: str
-) -> None:
+def test_row_widths_are_known_and_within_the_block(text: str, width: int, align: str, style: str) -> None:
     layout = lay_out(Block(text, align=align, style=style, language="en", indent=1, turnover=2), width)  # type: ignore[arg-type]
     for row in range(layout.rows):
         cells = sum(cell_len(run.text) for run in set_row(layout, row))
@@ -91,7 +89,7 @@ def test_no_row_is_wider_than_the_block_and_its_cells_are_known_beforehand(
 
 
 @given(ANY, st.integers(2, 60), st.sampled_from(["left", "justify"]), st.sampled_from(["text", "table"]))
-def test_every_character_of_a_row_is_under_some_cell(text: str, width: int, align: str, style: str) -> None:
+def test_every_character_has_a_cell(text: str, width: int, align: str, style: str) -> None:
     layout = lay_out(Block(text, align=align, style=style), width)  # type: ignore[arg-type]
     for row in range(layout.rows):
         if (span := layout.span(row)) is None:
@@ -128,7 +126,7 @@ def test_an_indent_of_hebrew_is_at_the_right() -> None:
     assert max(map(cell_len, rows)) == 36
 
 
-def test_a_cell_of_hebrew_names_the_character_that_is_seen_there() -> None:
+def test_a_cell_of_hebrew_maps_to_its_visible_character() -> None:
     layout = lay_out(Block("אבג"), 10)
     assert [offset_at(set_row(layout, 1), cell) for cell in range(3)] == [2, 1, 0]
 
@@ -190,7 +188,7 @@ def test_a_paragraph_of_a_million_characters_is_laid_out_and_drawn_at_once(piece
 
 
 @pytest.mark.parametrize("text", [PROSE, HEBREW * 2, TABLE], ids=["justified", "right to left", "table"])
-def test_below_a_character_is_what_is_drawn_below_it(text: str) -> None:
+def test_the_character_below_follows_the_drawn_order(text: str) -> None:
     index = RowIndex([Block(text, start=1000, align="justify")], 30)
     compared = 0
     for row in range(1, index.height - 1):

@@ -36,7 +36,7 @@ def test_no_row_is_wider_than_the_width(text: str, width: int) -> None:
 
 
 @given(st.one_of(PROSE, MIXED, ANY).map(clean), st.integers(1, 40))
-def test_only_white_space_is_lost_and_rows_follow_one_another(text: str, width: int) -> None:
+def test_rows_are_consecutive_and_lose_only_white_space(text: str, width: int) -> None:
     spans = wrap(text, width)
     assert spans
     position = 0
@@ -55,7 +55,7 @@ def test_each_line_feed_starts_a_row(text: str, width: int) -> None:
 
 
 @given(st.text(alphabet="abcd e", max_size=120), st.integers(1, 30))
-def test_both_ways_of_wrapping_agree_where_both_apply(text: str, width: int) -> None:
+def test_both_wrapping_algorithms_agree(text: str, width: int) -> None:
     # An ideograph in another line sends the whole paragraph the measured way.
     measured = wrap(f"{text}\n字", max(width, 2))
     assert measured[:-1] == wrap(text, max(width, 2))
@@ -83,7 +83,7 @@ def test_a_word_wider_than_the_row_is_cut() -> None:
     assert rows("to Donaudampfschiff", 6) == ["to", "Donaud", "ampfsc", "hiff"]
 
 
-def test_a_row_may_end_behind_a_dash_but_not_part_it_from_a_closing_quote() -> None:
+def test_a_row_may_end_after_a_dash_but_not_before_a_closing_quote() -> None:
     assert rows("dimensions—why not", 12) == ["dimensions—", "why not"]
     assert rows("“But why—” he", 9) == ["“But", "why—” he"]
     assert rows("a travel-worn man", 11) == ["a travel-", "worn man"]
@@ -116,7 +116,7 @@ def test_joined_emoji_and_flags_are_not_torn() -> None:
     assert rows("🇩🇪🇫🇷", 3) == ["🇩🇪", "🇫🇷"]
 
 
-def test_combining_marks_take_no_room() -> None:
+def test_combining_marks_have_no_width() -> None:
     assert rows("e\u0301" * 6, 3) == ["e\u0301" * 3] * 2
 
 
