@@ -81,9 +81,7 @@ async def test_what_is_typed_at_once_with_the_key_before_it_runs_no_command(
         assert app.screen is app.reading
 
 
-async def test_steps_appear_one_by_one_and_the_page_opens_where_one_sees_it(
-    tmp_path: Path, reader: ScriptedReader
-) -> None:
+async def test_steps_appear_one_by_one_and_opened_pages_are_shown(tmp_path: Path, reader: ScriptedReader) -> None:
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
@@ -142,7 +140,7 @@ async def test_a_page_number_in_the_answer_is_a_link_for_the_mouse(tmp_path: Pat
         await until(pilot, lambda: screen.book_pane.place == screen.memory_pane.memory.entry(30).page.start)
 
 
-async def test_the_person_refuses_a_page_and_stops_the_lookups(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_the_user_refuses_a_page_and_stops_the_lookups(tmp_path: Path, reader: ScriptedReader) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
@@ -160,7 +158,7 @@ async def test_the_person_refuses_a_page_and_stops_the_lookups(tmp_path: Path, r
         await until(pilot, lambda: "Nobody." in text_of(app))
 
 
-async def test_pinned_pages_are_handed_to_the_reader_and_after_escape_another_can_be_asked(
+async def test_pinned_pages_reach_the_reader_and_escape_frees_the_prompt(
     tmp_path: Path, reader: ScriptedReader
 ) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
@@ -176,9 +174,7 @@ async def test_pinned_pages_are_handed_to_the_reader_and_after_escape_another_ca
         await until(pilot, lambda: reader.questions == ["who", "again"])
 
 
-async def test_a_question_while_the_book_is_being_read_says_over_how_much(
-    tmp_path: Path, reader: ScriptedReader
-) -> None:
+async def test_a_question_during_reading_names_its_scope(tmp_path: Path, reader: ScriptedReader) -> None:
     engine = SteppedEngine(says=says)
     engine.stop_after = 9
     app = app_on(long_book(), tmp_path, engine, Config(min_words=200, max_words=300))
@@ -251,7 +247,7 @@ async def test_a_question_before_the_first_page_waits_for_it(tmp_path: Path, rea
         await until(pilot, lambda: reader.questions == ["who"])
 
 
-async def test_a_restart_voids_the_answer_and_an_unsupported_statement_is_marked_where_it_stands(
+async def test_a_restart_discards_the_answer_and_unsupported_statements_are_marked(
     tmp_path: Path, reader: ScriptedReader
 ) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
@@ -272,7 +268,7 @@ async def test_a_restart_voids_the_answer_and_an_unsupported_statement_is_marked
         await until(pilot, lambda: "It was Napoleon. [Not supported by the text] He rode." in text_of(app))
 
 
-async def test_questions_of_other_times_come_back_with_their_answers(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_earlier_questions_are_restored_with_their_answers(tmp_path: Path, reader: ScriptedReader) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         await read_whole(pilot)
@@ -315,7 +311,7 @@ async def test_on_a_narrow_terminal_the_steps_take_three_lines_of_any_pane(
         assert "Finch did." in text_of(app)
 
 
-async def test_words_of_the_model_are_never_markup(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_model_output_is_never_read_as_markup(tmp_path: Path, reader: ScriptedReader) -> None:
     markup = "[bold]not bold[/bold] [/] [@click=app.quit]x[/]"
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=NARROW) as pilot:
@@ -329,7 +325,7 @@ async def test_words_of_the_model_are_never_markup(tmp_path: Path, reader: Scrip
         await until(pilot, lambda: markup in lines(app)[-3])
 
 
-async def test_a_question_before_the_memory_has_got_there_is_asked_of_the_text_up_to_the_reading_place(
+async def test_a_question_ahead_of_the_memory_uses_the_text_up_to_the_reading_place(
     tmp_path: Path, reader: ScriptedReader
 ) -> None:
     engine = SteppedEngine(says=says)
