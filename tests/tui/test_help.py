@@ -1,5 +1,6 @@
 """Help: what matters where one is comes first, everything is found by typing, and every screen has it."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -94,7 +95,7 @@ async def test_every_command_is_in_the_command_palette(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
-        offered = {command.title for command in app.get_system_commands(screen)}
+        offered = {entry.title for entry in app.palette_entries(screen)}
         wanted = {
             command.title
             for command in COMMANDS
@@ -102,11 +103,15 @@ async def test_every_command_is_in_the_command_palette(tmp_path: Path) -> None:
         }
         assert wanted <= offered
         await pilot.press("ctrl+p")
-        await pilot.pause(0.2)
+        await until(pilot, lambda: "Follow a source" in text_of(app))
         await pilot.press(*"to the end")
-        await until(pilot, lambda: "To the end" in text_of(app))
+        await until(pilot, lambda: "To the end" in text_of(app) and "Follow a source" not in text_of(app))
         await pilot.press("enter")
         await until(pilot, lambda: screen.book_pane.share_read(screen.book) == 1.0)
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: "used recently" in text_of(app))
+        first = next(line for line in lines(app) if "used recently" in line)
+        assert re.search(r"G End +To the end +used recently", first)
 
 
 async def test_the_key_of_the_help_is_always_in_the_key_line(tmp_path: Path) -> None:

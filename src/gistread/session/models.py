@@ -243,7 +243,7 @@ class ModelPair:
 
     def _on_state(self, state: EngineState) -> None:
         # The worker process died and is being restarted, or was stopped.
-        if state.phase in (Phase.LOADING, Phase.SUSPENDED) and state.notice and state.notice != self._notice:
+        if state.phase is Phase.SUSPENDED and state.notice and state.notice != self._notice:
             self._tell(Notice(state.notice))
         self._notice = state.notice
         self._tell(ActivityChanged())

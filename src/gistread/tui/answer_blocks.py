@@ -10,7 +10,7 @@ from gistread.tui.commands import BOUND_KEY, display_key
 from gistread.tui.text import Block, Span
 from gistread.tui.work.lines import Goal, Linked, Places, ToPage, WorkLine, short
 from gistread.tui.work.whole import Work
-from gistread.units import format_share, progress_bar
+from gistread.units import progress_bar
 from gistread.user_data import mark_unsupported
 
 _PAGE_NUMBER = re.compile(r"\[(\d+)\]")
@@ -51,6 +51,7 @@ class Exchange:
     put: str = ""  # The answering model and that of the memory, if they differ
     bounded: bool = False  # Whether only the text up to the reading place may be used
     too_little: str = ""  # That there is hardly any text in front of the bound, and what to do
+    choice: str = ""  # Which method answers, and why, if that was chosen automatically
     scope: str = ""  # How much of the book is covered, unless all of it
     making: tuple[str, int, int] | None = None  # Artifact being built for the reader: (name, done, total)
     steps: tuple[str, ...] = ()
@@ -80,7 +81,7 @@ def heard(exchange: Exchange, event: events.ReaderEvent) -> Exchange:
     step = ""
     match event:
         case events.Started():
-            return replace(exchange, scope=scope_of(event))
+            return replace(exchange, choice=event.choice, scope=scope_of(event))
         case events.Shown() if not any("page\u00a0" in step for step in exchange.steps):
             # Without look-ups the reason to stop says nothing.
             return replace(exchange, steps=())
@@ -119,8 +120,9 @@ def put_to(model: str, memory: str) -> str:
 
 def scope_of(started: events.Started) -> str:
     """The part of the book and memory that a question covers, in words; empty for everything."""
-    said = [started.choice] if started.choice else []
-    place = f"up to your place ({format_share(started.bound_share)})" if started.bound_share < 1 else ""
+    said = []
+    share = f" ({started.bound_share:.0%})" if started.bound_share >= 0.01 else ""
+    place = f"up to your place{share}" if started.bound_share < 1 else ""
     if not started.complete and started.share_shown is None:
         first = "first" if started.pages_read == 1 else f"first {started.pages_read}"
         said.append(f"From the {first} of ~{started.pages_total} pages{place and ' '}{place}.")
@@ -157,7 +159,7 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int 
         drawn.add(
             _said(f"{progress_bar(done / max(1, total))} making {what}: {done} of {total}", ("making", number), "step")
         )
-    if exchange.steps:
+    if exchange.steps and (exchange.running or exchange.shows_work or not exchange.work):
         drawn.add(_said("   ".join(exchange.steps), ("steps", number), "step"))
     if exchange.work:
         _add_work(exchange, number, places, drawn)
@@ -197,6 +199,8 @@ def _add_work(exchange: Exchange, number: int, places: Places, drawn: Drawn) -> 
     shown = exchange.shows_work
     head = _said(exchange.work.summary(places), ("work", number), "step", "▾" if shown else "▸")
     drawn.add(head, Unfold())
+    if shown and exchange.choice:
+        drawn.add(_said(exchange.choice, None, "step"))
     for line in exchange.work.lines(places) if shown else ():
         drawn.add(_work_block(line, number), line.goal)
 

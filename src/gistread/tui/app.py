@@ -8,11 +8,12 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from textual import events
-from textual.app import App, SystemCommand
+from textual.app import App
 from textual.dom import DOMNode
 from textual.filter import LineFilter, Monochrome, NoColor
 from textual.notifications import SeverityLevel
@@ -23,7 +24,7 @@ from gistread.book.model import Book
 from gistread.config import Config
 from gistread.errors import GistreadError, UsageError
 from gistread.paths import Paths
-from gistread.tui import commands, themes
+from gistread.tui import commands, palette, themes
 from gistread.tui.commands import COMMANDS, Scope
 from gistread.tui.defects import DefectError, log, log_to
 from gistread.tui.screens.reading import ReadingScreen
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
 Opened = Path | Book
 QUIT_S = 2.0
-_KEY_CELLS = 20  # Columns of the keys in the palette
 
 
 class GistreadApp(App[None]):
@@ -49,6 +49,7 @@ class GistreadApp(App[None]):
     TITLE = "gistread"
     CSS_PATH = "gistread.tcss"
     BINDINGS = commands.bindings(Scope.ANYWHERE)
+    COMMANDS = {palette.Commands}  # noqa: RUF012
 
     def __init__(
         self,
@@ -64,6 +65,7 @@ class GistreadApp(App[None]):
         super().__init__()
         self.paths = paths
         self.settings = Settings(config, paths.config_file, self._warn)
+        self.recent_commands: list[str] = []  # Ids of those run from the palette, the last one first
         self._downloads: ModelDownloads | None = None  # None until the person looks at models
         self.failure: GistreadError | None = None  # why the app ended, if the book that was named cannot be opened
         self._first = book
@@ -135,16 +137,18 @@ class GistreadApp(App[None]):
     def _warn(self, text: str) -> None:
         self.notify(text, severity="warning")
 
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """For the palette: every command that works on this screen, and every theme."""
+    def palette_entries(self, screen: Screen[object]) -> Iterable[palette.Entry]:
+        """Every command that works on this screen, by group, and every theme."""
         for command in COMMANDS:
             target = self._target(command, screen)
             if command.title and target is not None:
-                keys = " ".join(commands.keys_of(command, self.services.keymap))
-                about = f"{keys:<{_KEY_CELLS}}{command.scope} · {self.services.with_keys(command.help)}".rstrip(" ·")
-                yield SystemCommand(command.title, about, self._runner(command.action, target))
+                keys = " ".join(commands.keys_of(command, self.services.keymap)[:2])
+                run = self._runner(command.id, command.action, target)
+                about = self.services.with_keys(command.help)
+                yield palette.Entry(command.id, command.title, keys, command.scope, about, run)
         for name, one in self._palettes.items():
-            yield SystemCommand(f"Theme: {one.title}", "", lambda name=name: self.use_theme(name))
+            use = partial(self.use_theme, name)
+            yield palette.Entry(f"theme {name}", f"Theme: {one.title}", "", "Themes", "", use)
 
     def _target(self, command: commands.Command, screen: Screen[object]) -> DOMNode | None:
         if command.action.startswith("app."):
@@ -155,8 +159,10 @@ class GistreadApp(App[None]):
         nodes = (screen, screen.focused, *screen.query("#book, #memory"))
         return next((node for node in nodes if node is not None and hasattr(node, f"action_{name}")), None)
 
-    def _runner(self, action: str, target: DOMNode) -> Callable[[], None]:
+    def _runner(self, command: str, action: str, target: DOMNode) -> Callable[[], None]:
         def run() -> None:
+            others = [one for one in self.recent_commands if one != command]
+            self.recent_commands = [command, *others][: palette.RECENT]
             self.call_later(self.run_action, action, target)
 
         return run

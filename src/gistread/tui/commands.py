@@ -117,7 +117,7 @@ def key_names(command: Command, keymap: Mapping[str, str]) -> list[str]:
 
 
 _KEY_LABELS = {
-    **{"pagedown": "PgDn", "pageup": "PgUp", "escape": "Esc", "backspace": "⌫", "enter": "⏎"},
+    **{"pagedown": "PgDn", "pageup": "PgUp", "escape": "Esc"},
     **{"up": "↑", "down": "↓", "left": "←", "right": "→"},
     **{"full_stop": ".", "comma": ",", "question_mark": "?"},
 }

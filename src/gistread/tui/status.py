@@ -37,7 +37,7 @@ def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
         case Phase.LOADING if activity.reading is ReadingState.PAUSED:
             return Status(("Paused while loading the model", f"{resume_key} to resume", *name), "○")
         case Phase.LOADING:
-            return Status((_with_share("Loading the model", state.fraction), *name), "◌", "accent")
+            return Status((_with_share(state.notice or "Loading the model", state.fraction), *name), "◌", "accent")
         case Phase.FAILED:
             why = state.notice or "the model ended"
             return Status((f"Stopped: {why}", f"{resume_key} to resume", *name), "✕", "error")

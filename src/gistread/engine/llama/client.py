@@ -165,7 +165,7 @@ class LlamaEngine:
 
     async def _make_copy(self, header: GgufHeader, folder: Path) -> Path | None:
         await self._worker.end_worker()
-        notice = f"Making a faster copy of {header.name} (once)."
+        notice = "Making a faster copy of the model (once)"
 
         def progress(share: float) -> None:
             self._worker.publish(EngineState(Phase.LOADING, fraction=share, notice=notice))

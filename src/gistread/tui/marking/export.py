@@ -46,7 +46,7 @@ class ExportScreen(ModalScreen[Path | None]):
             yield Static(_HELP, classes="panel-note", id="export-note", markup=False)
             yield Input(str(self._free(ExportFormat.MARKDOWN)), compact=True, id="export-path", select_on_focus=False)
             yield Actions(
-                ("⏎", "write", "write"),
+                ("Enter", "write", "write"),
                 ("Tab", "Markdown, JSON or text", "form(1)"),
                 ("Esc", "close", "dismiss(None)"),
             )

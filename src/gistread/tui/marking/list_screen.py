@@ -19,7 +19,7 @@ from gistread.tui.text import clean
 from gistread.tui.widgets.lines import Actions
 
 _CHOICES = (
-    ("⏎", "go there", "go"),
+    ("Enter", "go there", "go"),
     ("e", "note", "note"),
     ("d", "delete", "delete"),
     ("u", "undo", "undo"),

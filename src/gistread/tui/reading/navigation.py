@@ -104,6 +104,10 @@ class Navigation:
         self.jump(round(len(self._book.text) * share), look=share in (0, 1))
 
     def back(self) -> None:
+        """Go to where the last jump began, at last to the reading place."""
+        position = self._context.position
+        if position.looking and not self.jumps.behind:
+            self.jumps.leave(position.place, self._context.place)
         self._return(self.jumps.back, "No earlier place to go back to.")
         if self._return_to is not None:
             self._context.panes.show(self._return_to)

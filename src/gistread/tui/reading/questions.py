@@ -21,7 +21,6 @@ from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.reading.open_thread import OpenThread
 from gistread.tui.widgets.inputs import QuestionInput
-from gistread.units import format_share
 from gistread.user_data import SavedQuestion
 
 if TYPE_CHECKING:
@@ -86,8 +85,10 @@ class QuestionController:
     @property
     def bound_words(self) -> str:
         """`up to 12%`, `the whole book`."""
-        bound = self.bound
-        return "the whole book" if bound is None else f"up to {format_share(bound / len(self._context.book.text))}"
+        if (bound := self.bound) is None:
+            return "the whole book"
+        share = bound / len(self._context.book.text)
+        return f"up to {share:.0%}" if share >= 0.01 else "up to here"
 
     def load_bound(self) -> None:
         """Load whether questions about this book may use all of it; call it in a thread."""

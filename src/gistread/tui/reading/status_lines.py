@@ -91,9 +91,10 @@ class StatusLines:
         keys = self._services.key_hint("resume"), self._services.key_hint("choose-model")
         status = status_of(session.activity, *keys) if session is not None else Status(("",), " ")
         note = (controllers.search.note if controllers is not None else "") or self._services.download_note()
+        action = ""
         if not note and controllers is not None and controllers.context.position.looking:
-            note = f"{self._services.key_hint('back')} back to your place"
-        self._screen.query_one("#status", StatusLine).show_status(status, note)
+            note, action = f"{self._services.key_hint('back')}: back to your place", run("navigation.back")
+        self._screen.query_one("#status", StatusLine).show_status(status, note, action)
         self.show_keys(controllers)
 
     def show_keys(self, controllers: Controllers | None) -> None:
@@ -145,7 +146,7 @@ class StatusLines:
             self._screen.query_one("#memory-zoom", Choices).show_choices(levels, zooms.index(view.zoom), steps)
         origin = []
         if context.session is not None and is_starter(context.session.reading_model):
-            origin.append(self._services.with_keys(f"{TRYING_OUT} · {{choose-model}}: better ones"))
+            origin.append(self._services.with_keys("For trying out · {choose-model}: better models"))
         if context.session is not None and (reader := context.session.read_by):
             origin.append(f"read by {reader}")
         if memory is not None and memory.focus.preset != FICTION:

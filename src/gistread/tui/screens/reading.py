@@ -350,4 +350,6 @@ class ReadingScreen(Screen[None]):
         if event.widget is self.book_pane and self.controllers is not None:
             self.controllers.pages.book_focused()
         self.panes.focused(event.widget.id)
+        for tour in self.query(Tour):
+            tour.display = event.widget is self.book_pane  # Its keys work there.
         self.redraw_lines()

@@ -63,7 +63,7 @@ class TextView(ScrollView, inherit_bindings=False):
         growth = len(blocks) - removed
         following = self.follow and self._ready and self.scroll_offset.y >= self.max_scroll_y
         selected = self._selected()
-        inside = self._ready and at <= self._anchor.block < end
+        inside = self._ready and self._anchor is not _BEGINNING and at <= self._anchor.block < end
         landmark = self._index.landmark(self._anchor) if inside else None
         self._index.splice(at, removed, blocks)
         if not len(self._index) or (end == 0 and growth == len(self._index)):

@@ -69,22 +69,6 @@ class HeaderLine(Line):
         self.show((title, chapter, tuple(progress), tuple(panes), room), content)
 
 
-class StatusLine(Line):
-    def show_status(self, status: Status, note: str = "") -> None:
-        """`note`: shown at the right end."""
-        room = self.room - (cell_len(note) + 3 if note else 0)
-        said = status.said[0]
-        for part in status.said[1:]:
-            if cell_len(said) + cell_len(part) + 5 <= room:
-                said += f" · {part}"
-        said = fitted(clean(said), room - 2)
-        gap = " " * max(1, self.room - cell_len(said) - 2 - cell_len(note))
-        content = Content.assemble(
-            (f"{status.sign} ", f"$gr-{status.tone}"), (said, f"$gr-{status.tone}"), gap, (note, "$gr-muted")
-        )
-        self.show((status, note, self.room), content)
-
-
 class Clickable(Line):
     ALLOW_SELECT = False
 
@@ -94,6 +78,22 @@ class Clickable(Line):
             await self.app.run_action(
                 action, self.screen if on_screen or not self.screen.focused else self.screen.focused
             )
+
+
+class StatusLine(Clickable):
+    def show_status(self, status: Status, note: str = "", action: str = "") -> None:
+        """`note`: shown at the right end; `action`: what a click on it does."""
+        room = self.room - (cell_len(note) + 3 if note else 0)
+        said = status.said[0]
+        for part in status.said[1:]:
+            if cell_len(said) + cell_len(part) + 5 <= room:
+                said += f" · {part}"
+        said = fitted(clean(said), room - 2)
+        gap = " " * max(1, self.room - cell_len(said) - 2 - cell_len(note))
+        tone = f"$gr-{status.tone}"
+        right = _key("", note, action) if action else Content.styled(note, "$gr-muted")
+        content = Content.assemble((f"{status.sign} ", tone), (said, tone), gap, right)
+        self.show((status, note, action, self.room), content)
 
 
 class Actions(Clickable):

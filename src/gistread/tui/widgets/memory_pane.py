@@ -57,6 +57,8 @@ class MemoryPane(LongText):
         self.cursor = memory is not None
         self._parts, self._lead = (), []
         self._draw()
+        if self.view.here is not None and self.set_cursor(self._key_of(self.view.here), scroll=False):
+            self.scroll_to_key(self._key_of(self.view.here), top=0.3)
 
     def zoom_to(self, zoom: memory_blocks.Zoom, parts: "Sequence[Node]" = (), offer: str = "") -> None:
         """Change the zoom level, keeping the page. Zoomed out, `parts` stand for pages; `offer`: a line about them."""

@@ -96,8 +96,8 @@ class TypographyPanel(Widget, can_focus=True):
         for row in range(first, min(first + room, rows)):
             parts = [self._setting(number, half) for number in range(row, len(SETTINGS), rows)]
             lines.append(Content.assemble(*parts))
-        hint = "↑ ↓ choose   ← → change   ⌫ default   Esc done"
-        lines.append(Content.styled(hint if len(hint) <= width else "↑↓ ←→  ⌫ default  Esc", "$gr-muted"))
+        hint = "↑ ↓ choose   ← → change   Backspace default   Esc done"
+        lines.append(Content.styled(hint if len(hint) <= width else "↑↓ ←→  Backspace default  Esc", "$gr-muted"))
         return Content("\n").join(lines)
 
     def _rows(self, width: int) -> int:

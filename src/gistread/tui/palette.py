@@ -1,0 +1,57 @@
+"""The command palette: a row a command with its keys, the recently used first, then by group."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from rich.cells import cell_len
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
+
+if TYPE_CHECKING:
+    from gistread.tui.app import GistreadApp
+
+_KEY_CELLS, _TITLE_CELLS = 16, 44
+_ABOUT_SCORE = 0.1  # Of a command that has the words in its help, below any match of a title
+RECENT = 5  # Commands shown first
+
+
+class Entry(NamedTuple):
+    id: str
+    title: str
+    keys: str
+    group: str
+    about: str
+    run: Callable[[], None]
+
+    def row(self, title: Content, group: str) -> Content:
+        gap = " " * max(2, _TITLE_CELLS - cell_len(self.title))
+        return Content.assemble(
+            (f"{self.keys:<{_KEY_CELLS}}", "$gr-accent"),
+            title.stylize_before("not bold"),
+            gap,
+            (group, "$gr-muted not bold"),
+        )
+
+
+class Commands(Provider):
+    async def discover(self) -> Hits:
+        recent = self._app.recent_commands
+        entries = {entry.id: entry for entry in self._app.palette_entries(self.screen)}
+        first = [entries[name] for name in recent if name in entries]
+        for entry in (*first, *(entry for entry in entries.values() if entry.id not in recent)):
+            group = "used recently" if entry.id in recent else entry.group
+            yield DiscoveryHit(entry.row(Content(entry.title), group), entry.run, text=entry.title)
+
+    async def search(self, query: str) -> Hits:
+        """Commands by their titles or their keys, then those with the words in their help."""
+        matcher = self.matcher(query)
+        for entry in self._app.palette_entries(self.screen):
+            score = 1.0 if query in entry.keys.split() else matcher.match(entry.title)
+            if not score and query.casefold() in f"{entry.about} {entry.group}".casefold():
+                score = _ABOUT_SCORE
+            if score:
+                yield Hit(score, entry.row(matcher.highlight(entry.title), entry.group), entry.run, text=entry.title)
+
+    @property
+    def _app(self) -> "GistreadApp":
+        return cast("GistreadApp", self.app)
