@@ -44,7 +44,9 @@ class Page:
     async def wait_for(self, *words: str) -> str:
         """The screen, once these words are on it."""
         while not all(word in "\n".join(self._screen.display) for word in words):
-            self._take(json.loads((await asyncio.wait_for(self._socket.receive(), 60)).data))
+            async with asyncio.timeout(60):
+                message = await self._socket.receive()
+            self._take(json.loads(message.data))
         return "\n".join(line.rstrip() for line in self._screen.display)
 
     def _take(self, message: dict[str, dict[str, dict[str, str | int]]]) -> None:
@@ -83,6 +85,8 @@ async def browsing(profile: Path) -> AsyncIterator[Page]:
 async def test_a_book_is_read_and_asked_in_a_browser(tmp_path: Path) -> None:
     async with serving(tmp_path) as server, browsing(tmp_path / "profile") as page:
         await page.send("Network.enable")
+        shape = {"width": 1200, "height": 700, "deviceScaleFactor": 1, "mobile": False}
+        await page.send("Emulation.setDeviceMetricsOverride", **shape)
         await page.send("Page.navigate", url=server.address)
         await page.wait_for("The Harbour Bell", "It rang once in the fog")
         await page.type(" ")
