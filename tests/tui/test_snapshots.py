@@ -1,7 +1,9 @@
 """What the screens look like, as pictures kept beside the tests (`pytest --snapshot-update` renews them)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from textual.pilot import Pilot
@@ -9,6 +11,10 @@ from textual.widgets import Input
 
 from gistread.config import Config
 from gistread.engine.protocol import NO_USAGE
+from gistread.errors import EngineError
+from gistread.library.catalogue import Catalogue
+from gistread.library.metadata import read_book_file
+from gistread.marking.model import TextQuote
 from gistread.readers.events import (
     AnswerDelta,
     Answered,
@@ -23,7 +29,9 @@ from gistread.readers.events import (
 from gistread.session.events import AskingState
 from gistread.tui.screens.contents import ContentsScreen
 from gistread.tui.screens.help import HelpScreen
-from gistread.user_data import UserData
+from gistread.user_data import SavedQuestion, UserData
+from tests.book.make_epub import epub, package, page
+from tests.book.make_pdf import Sheet, column, pdf
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import (
     ScriptedReader,
@@ -35,8 +43,9 @@ from tests.tui.scripted import (
     text_of,
     until,
 )
+from tests.tui.test_inline_pictures import illustrated
 
-WIDE, NARROW = (160, 50), (80, 24)
+WIDE, NARROW, SMALL = (160, 50), (80, 24), (60, 20)
 Compare = Callable[..., bool]
 
 
@@ -145,3 +154,99 @@ def test_help_and_contents(tmp_path: Path, snap_compare: Compare, key: str) -> N
         await still(pilot)
 
     assert snap_compare(app, terminal_size=NARROW, run_before=show)
+
+
+@pytest.mark.parametrize("theme", ["night", "paper"])
+def test_a_question_under_way(tmp_path: Path, reader: ScriptedReader, snap_compare: Compare, theme: str) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=gists), config(theme))
+
+    async def show(pilot: Pilot[None]) -> None:
+        await read_whole(pilot)
+        await pilot.press("a", *"Who", "enter")
+        reader.say(Started("readagent-s", 5, 5, True), LookedUp(3, 1, "because it tells of the boy"))
+        reader.say(Expanded(3, OpenedBy.AGENT), Stopped(StopReason.ENOUGH), AnswerDelta("It was Finch who "))
+        await until(pilot, lambda: "It was Finch who" in text_of(app))
+        await still(pilot)
+
+    assert snap_compare(app, terminal_size=WIDE if theme == "night" else NARROW, run_before=show)
+
+
+@pytest.mark.parametrize(("size", "theme"), [(NARROW, "night"), ((100, 30), "paper")])
+def test_a_model_that_ends_twice(tmp_path: Path, snap_compare: Compare, size: tuple[int, int], theme: str) -> None:
+    def says(text: str) -> Exception:
+        return EngineError("The model ended twice.", "Choose another with m.")
+
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says), config(theme))
+
+    async def show(pilot: Pilot[None]) -> None:
+        await opened(pilot)
+        await until(pilot, lambda: "Stopped: The model ended twice." in text_of(app))
+        app.clear_notifications()
+        await still(pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=show)
+
+
+def test_a_pdf(tmp_path: Path, snap_compare: Compare) -> None:
+    path = tmp_path / "harbour.pdf"
+    words = "The bell rang once in the fog, and the men on the quay looked up from their nets and did not speak. "
+    sheets = [Sheet(column("\n".join([words * 3] * count))) for count in (6, 3)]
+    path.write_bytes(pdf(sheets, metadata={"Title": "The Harbour Bell"}))
+    app = app_on(path, tmp_path, None, config("sepia"))
+
+    async def show(pilot: Pilot[None]) -> None:
+        await opened(pilot)
+        await until(pilot, lambda: "No model yet" in text_of(app))
+        await still(pilot)
+
+    assert snap_compare(app, terminal_size=NARROW, run_before=show)
+
+
+@pytest.mark.parametrize("theme", ["night", "paper"])
+def test_an_empty_library(tmp_path: Path, snap_compare: Compare, theme: str) -> None:
+    app = app_on(None, tmp_path, None, config(theme))
+
+    async def show(pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: "The sample story" in text_of(app))
+        await still(pilot)
+
+    assert snap_compare(app, terminal_size=SMALL, run_before=show)
+
+
+@pytest.mark.parametrize(
+    ("size", "theme", "view"), [((160, 29), "night", "covers"), (NARROW, "sepia", "covers"), (SMALL, "paper", "list")]
+)
+def test_a_library_with_books(
+    tmp_path: Path, snap_compare: Compare, size: tuple[int, int], theme: str, view: Literal["covers", "list"]
+) -> None:
+    pytest.importorskip("PIL")
+    shelf(tmp_path)
+    app = app_on(None, tmp_path, None, replace(config(theme), library_view=view))
+
+    async def show(pilot: Pilot[None]) -> None:
+        await until(pilot, lambda: "Continue reading" in text_of(app) or "57%" in text_of(app))
+        await until(pilot, lambda: "▀" in text_of(app) or size == SMALL)
+        await still(pilot)
+
+    assert snap_compare(app, terminal_size=size, run_before=show)
+
+
+def shelf(folder: Path) -> None:
+    """Four books without covers and one with, the second of them begun; low screens do not name their paths."""
+    paths = paths_in(folder)
+    for number, title in enumerate(("Emma", "The Strange Case of Dr. Jekyll and Mr. Hyde", "戦争と平和", "Gone")):
+        path = folder / f"{number}.epub"
+        about = f"<dc:creator>Writer {number}</dc:creator>"
+        words = package(["one.xhtml"], metadata=about).replace("A Book", title)
+        path.write_bytes(epub({"one.xhtml": page(f"<p>{title}</p>")}, words))
+        Catalogue(paths.library).add([read_book_file(path)])
+    path.unlink()
+    Catalogue(paths.library).add([read_book_file(illustrated(folder, 3, cover=True))])
+    begun = folder / "1.epub"
+    data = UserData(paths.books)
+    data.record_opening("a" * 64, title="Dr. Jekyll", authors=("R. L. Stevenson",), length=9000, path=begun)
+    quote = TextQuote(
+        5130, 5170, "the lawyer’s name was Utterson, and he was", "a man: ", " never lighted by a smile, co"
+    )
+    data.set_position("a" * 64, 5130, quote)
+    data.add_question("a" * 64, SavedQuestion("Who is Mr. Hyde?", "", found=False))
