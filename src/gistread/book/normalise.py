@@ -41,7 +41,7 @@ def one_line(text: str) -> str:
 
 
 def join_title(parts: Sequence[str]) -> str:
-    """The parts of a title in one line: a number and its name."""
+    """Join the parts of a title, such as a number and a name, in one line."""
     text = parts[0]
     for part in parts[1:]:
         text += f" {part}" if text[-1:] in ".:;,—–-!?…" else f". {part}"

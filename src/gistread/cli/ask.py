@@ -122,7 +122,7 @@ async def _ask(
 
 
 def _thread(book: Book, arguments: argparse.Namespace) -> SavedThread | None:
-    """The thread that the question goes on from. Raises UsageError, StorageError."""
+    """The thread that the question continues. Raises UsageError, StorageError."""
     if not arguments.continues and not arguments.thread:
         return None
     threads = UserData(default_paths().books).threads(book.sha256)

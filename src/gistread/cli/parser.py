@@ -97,7 +97,7 @@ def _add_arguments(command: str, parser: argparse.ArgumentParser) -> None:
 
 
 def _command_first(argv: Sequence[str]) -> Sequence[str]:
-    """The same in one form: options stand behind the command, `help` is an option."""
+    """Normalise a command line: options follow the command, and `help` becomes an option."""
     if argv[:1] == ["help"]:
         return [*argv[1:], "--help"]
     with_value = {

@@ -98,7 +98,7 @@ def whole_name(name: str) -> str:
 
 
 def parts_of(path: Path) -> tuple[Path, ...]:
-    """All files of the model whose first file this is; some may be missing."""
+    """All files of a split model, given the first; some may be missing."""
     return _named_by_file(path).parts
 
 

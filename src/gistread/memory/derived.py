@@ -36,7 +36,7 @@ async def as_finished(tasks: Collection[asyncio.Task[T]]) -> AsyncGenerator[T, N
 
 
 def key_of(*parts: str) -> str:
-    """A key for what is made of these texts, in this order."""
+    """A key for a result derived from these texts, in this order."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(f"{len(part)}:{part}".encode("utf-8", "surrogatepass"))

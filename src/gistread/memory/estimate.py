@@ -25,7 +25,7 @@ class Pace:
     seconds: float = 0.0
 
     def weighing(self, words: float) -> "Pace":
-        """The same pace with the weight of so many words."""
+        """The same pace, weighted as if measured over `words` words."""
         return Pace(words, self.seconds * words / self.words) if self.words else self
 
     def after(self, words: int, seconds: float) -> "Pace":

@@ -94,7 +94,7 @@ async def gist_page(
 async def _draft(
     text: str, attempt: Attempt, engine: protocol.Engine, priority: protocol.Priority, on_draft: Callable[[str], None]
 ) -> tuple[str, Fault | None, protocol.Usage]:
-    """What the model writes, its fault if any, and the cost. Stopped early once no more words could mend it."""
+    """The model's text, its fault if any, and the cost. Stopped early once no further words could mend it."""
     written, checked = "", 0
     usage = protocol.NO_USAGE
     async with aclosing(engine.stream(attempt.prompt, attempt.sampling, priority)) as stream:

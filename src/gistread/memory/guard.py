@@ -157,7 +157,7 @@ def not_too_long(draft: Draft) -> Fault | None:
 
 
 def not_copied(draft: Draft) -> Fault | None:
-    """At most half is copied, in runs of eight words (sixteen characters): weak models copy a page's beginning."""
+    """At most half is copied, in runs of eight words (sixteen characters): weak models copy the start of a page."""
     return Fault.COPIED if _copied_share(draft) > 0.5 else None
 
 

@@ -147,7 +147,7 @@ class GistMemory:
         return 100.0 * (1.0 - context / read)
 
     def upto(self, offset: int) -> "GistMemory":
-        """The memory up to the spoiler bound `offset`, the only thing that readers get of a bounded book (D8).
+        """The memory up to the spoiler bound `offset`: all that readers see of a bounded book (D8).
 
         It has nothing of the book past `offset`: no text, no gist, no summary, nor title and author, by which a model
         could recall the rest; in a series, numbers replace the titles of volumes. A page across the bound is cut there,

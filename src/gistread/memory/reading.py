@@ -83,7 +83,7 @@ async def read_book(
     place: Callable[[], int] | None = None,
     on_draft: OnDraft = lambda _, __: None,
 ) -> AsyncGenerator[PageEvent, None]:
-    """Read what is planned, without front matter. Raises EngineError, also when no page fits the window.
+    """Read the planned chapters, without front matter. Raises EngineError, also when no page fits the window.
 
     `place` is asked before each page: its chapter comes next, instead of that at the plan's start. `on_draft` gets the
     start of a page and the text so far of its gist, which is empty once an attempt is rejected.

@@ -72,7 +72,7 @@ class MemoryWriter:
         return self.memory.entry(page.number) if page is not None and page.start == start else None
 
     def add(self, entry: MemoryEntry) -> list[MemoryEntry]:
-        """Write a page and add it; return the pages that joined, numbered. A failing disk is told in `notice`."""
+        """Save and add a page; return the pages that joined the memory, numbered. `notice` reports a failing disk."""
         if entry.page.start < self.memory.read_until:
             raise ValueError(f"the page at {entry.page.start} overlaps what was read up to {self.memory.read_until}")
         self._write(entry)

@@ -139,7 +139,7 @@ async def _written(
 
 
 def is_looping(text: str) -> bool:
-    """Whether a text ends with the same piece at least three times and for thirty characters."""
+    """Whether a text ends in a piece repeated at least three times, over at least thirty characters."""
     for length in range(1, min(160, len(text) // 3) + 1):
         times = max(3, -(-30 // length))
         if text.endswith(text[-length:] * times) and text[-length:].strip():

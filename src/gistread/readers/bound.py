@@ -69,7 +69,7 @@ def _end_of_chapter(book: "Book", chapter: float | str) -> int:
 
 
 def has_plot(book: "Book") -> bool:
-    """Whether to keep back what has not been read yet: in fiction, and in what cannot be told from it by its form."""
+    """Whether to hide unread text from questions: in fiction, and in books whose form looks like fiction."""
     from gistread.memory.preset_detection import detect_preset
     from gistread.presets import FICTION
 

@@ -116,7 +116,7 @@ _HELP = 0.5  # Weight of the scores of the two neighbours: the answer often stan
 
 
 def closest_sentences(question: str, memory: GistMemory, places: Sequence[tuple[int, int]]) -> tuple[Citation, ...]:
-    """Up to three sentences of these places, in the order of the book; none that lies far from the question's words."""
+    """Up to three sentences of these places, in the order of the book, all near words of the question."""
     book = memory.book
     spans = [span for start, end in places for span in sentences_of(memory, start, end)]
     alone = Relevance([book.text[start:end] for start, end in spans], book.language).scores(question).alone
@@ -135,7 +135,7 @@ NOTHING_READ = "Nothing of the book has been read yet."
 
 
 def over_memory(name: str, reader: Reader) -> Reader:
-    """This reader over a copy of the memory, or an answer that nothing has been read."""
+    """Wrap a reader: it gets a copy of the memory, or answers that nothing has been read."""
 
     async def ask(
         question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions

@@ -9,7 +9,7 @@ LETTERS = string.ascii_uppercase
 
 
 def with_options(question: str, choices: Sequence[str]) -> str:
-    """The question in one line, each option in one more. Raises UsageError for invalid options."""
+    """The question on one line, followed by each option on its own. Raises UsageError for invalid options."""
     lines = [" ".join(question.split())]
     options = [" ".join(choice.split()) for choice in choices]
     if options and not (2 <= len(options) <= len(LETTERS) and all(options) and len(set(options)) == len(options)):

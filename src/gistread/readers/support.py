@@ -127,7 +127,7 @@ class _Check:
         return Statement(start, end, supported, foreign, self._quote(new, best) if supported else None)
 
     def _only_repeats(self, text: str) -> bool:
-        """Whether it only names what was asked about: "The Colonel." tells nobody who the colonel is."""
+        """Whether it only repeats the name asked about: "The Colonel." does not say who the colonel is."""
         words = {self._stem(word) for word in self._terms.words(text) if word not in ARTICLES}
         return bool(words) and words <= self._asked
 

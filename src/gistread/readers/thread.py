@@ -43,7 +43,7 @@ Thread = tuple[QuestionAnswer, ...]  # The oldest first
 
 
 def is_follow_up(question: str) -> bool:
-    """Whether a question seems to go on from the last: it begins with "and", or nobody is named before its pronoun."""
+    """Whether a question seems to continue the last one: it begins with "and", or a pronoun precedes any name."""
     words = question.split()
     if _CONNECTIVE.match(question) or 0 < len(words) <= _BARE_WORDS:
         return True

@@ -80,7 +80,7 @@ class Core:
         return bool(self.memory and self.memory.entries)
 
     def obstacle(self, *, needs_memory: bool) -> Obstacle | None:
-        """Why a question cannot be answered, even by waiting; None if it can."""
+        """What prevents every answer; None if a question can be answered, now or later."""
         reads = bool(self.models.reading.spec)
         if not (reads or self.models.apart):
             return Obstacle.NO_MODEL

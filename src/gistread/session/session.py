@@ -353,7 +353,7 @@ class Session:
         self._core.actor.post(partial(self._core.read_here, alone))
 
     def build_artifacts(self, *names: str) -> Obstacle | None:
-        """Build these artifacts (`memory/artifacts.py`) in the background; returns why not, or None."""
+        """Build these artifacts (`memory/artifacts.py`) in the background. Returns the obstacle, if any."""
         if not self.has_model:
             return Obstacle.NO_MODEL
         if self._core.state is ReadingState.LOADING:

@@ -252,7 +252,7 @@ def source_links(
 
 
 def strip_lines(exchange: Exchange, places: Places, lines: int = 3) -> list[str]:
-    """The latest of an exchange in so many lines, for a screen with one pane."""
+    """The latest lines of an exchange, for a screen with one pane."""
     said = [f"? {exchange.question}"]
     steps = list(exchange.steps)
     if exchange.making:

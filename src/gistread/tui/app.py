@@ -205,7 +205,7 @@ class GistreadApp(App[None]):
         loop.add_signal_handler(signal.SIGHUP, lambda: self._end_soon(signal.SIGHUP, self._hang_up))
 
     def _end_soon(self, number: int, end: Callable[[], Awaitable[None]]) -> None:
-        """Quit, with a time limit: Textual waits for ever for a terminal that is gone."""
+        """Quit within a time limit: Textual waits forever for a closed terminal."""
         watchdog = threading.Timer(QUIT_S + 1.0, os._exit, (128 + number,))
         watchdog.daemon = True
         watchdog.start()
@@ -344,7 +344,7 @@ class GistreadApp(App[None]):
                 await session.use_embedder(self._new_embedder())
 
     async def action_quit(self) -> None:
-        """Quit; what is slow to close has two seconds."""
+        """Quit; anything slow to close gets two seconds."""
         message = ""
         if self._downloads is not None:
             with contextlib.suppress(TimeoutError):

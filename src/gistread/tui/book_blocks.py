@@ -44,7 +44,7 @@ class BookBlocks(Sequence[Block]):
     """The book as blocks of text: block `i` is paragraph `i`."""
 
     def __init__(self, book: Book, style: PageStyle = PLAIN, figures: Mapping[int, Figure] | None = None) -> None:
-        """`figures`: pictures to be drawn, by the index of the paragraph that they stand above; it may grow."""
+        """`figures`: pictures to draw, by the index of the paragraph below them; more may be added later."""
         self._book = book
         self._style = style
         self._figures = {} if figures is None else figures

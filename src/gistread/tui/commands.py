@@ -75,7 +75,7 @@ def own_keys(*rows: tuple[str, ...], priority: bool = False) -> list[BindingType
 
 
 def check_keys(keys: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """(usable changed keys, one line for each that is not or that collides). A setting wins over another command."""
+    """The valid changed keys, and a line about each invalid or colliding one. A configured key wins over a default."""
     usable: dict[str, str] = {}
     problems: list[str] = []
     for identifier, wanted in keys.items():

@@ -55,7 +55,7 @@ class Books:
         self.read_by: Mapping[str, BookProgress] = {}  # the longest memory of each book, by the SHA-256 of its text
 
     def entries(self) -> tuple[list[LibraryEntry], str]:
-        """(entries, problem): every book, with the sample if there are few."""
+        """Every book, with the sample story if there are few; and a problem of the library, or an empty text."""
         from gistread.sample import story_path
 
         entries, problem = list_entries(self._user_data, self.catalogue, self._pace.words_per_minute)
@@ -79,7 +79,7 @@ class Books:
         self.read_by = furthest_memories(self._memories)
 
     def make_volume(self, entry: LibraryEntry, series: Path) -> tuple[BookFile, int]:
-        """(file, volumes): add the book to the end of a series, which may be new. Raises GistreadError."""
+        """Add the book to a series, which may be new; return its file and number of volumes. Raises GistreadError."""
         assert entry.path is not None
         if series.suffix.lower() != SERIES_SUFFIX:
             series = series.with_name(series.name + SERIES_SUFFIX)

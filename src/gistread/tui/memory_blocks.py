@@ -43,7 +43,7 @@ class Zoom(StrEnum):
         return "series" if self is Zoom.BOOK and book.volumes else self.value
 
     def step(self, by: int, book: Book) -> "Zoom":
-        """The level so many steps nearer, or the last one."""
+        """The level `by` steps nearer, or the nearest one."""
         levels = levels_of(book)
         return levels[max(0, min(len(levels) - 1, levels.index(self) + by))]
 
@@ -163,7 +163,7 @@ def _part_tail(part: "Node", view: View) -> str:
 
 
 def guide_blocks(view: View) -> list[Block]:
-    """What stands in an empty memory."""
+    """The text of an empty memory."""
     if not view.guide:
         return []
     about, *following = view.guide

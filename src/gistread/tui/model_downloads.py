@@ -152,7 +152,7 @@ class ModelDownloads:
     """Cheap until `look` is called."""
 
     def __init__(self, app: App[None], services: AppServices, redraw: Callable[[], None]) -> None:
-        """`redraw` is called while a download runs, when its progress is to be shown."""
+        """`redraw` is called while a download runs, to show its progress."""
         self._app = app
         self._services = services
         self._redraw = redraw
@@ -225,7 +225,7 @@ class ModelDownloads:
         )
 
     async def choose(self, spec: str) -> None:
-        """Ask about a chosen row or a typed address, and do what is answered."""
+        """Ask what to do with a chosen row or a typed address, and do it."""
         state = self.downloads.state
         try:
             if state is not None and state.plan.spec == spec and state.phase is not DownloadPhase.DONE:

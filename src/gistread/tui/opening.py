@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def read_book(
     wanted: Book | Path, services: AppServices, cancelled: Callable[[], bool]
 ) -> tuple[Book, ReadingPlace, str]:
-    """(book, saved place, notice); data of an earlier version of the text is migrated. Raises BookError."""
+    """The book, its saved place and a notice. Data of an earlier version of the text is migrated. Raises BookError."""
     user_data = services.user_data
     if isinstance(wanted, Book):
         book = wanted

@@ -130,7 +130,7 @@ def reading_time(minutes: float) -> str:
 
 
 def fitting(parts: Sequence[str], room: int) -> str:
-    """As many of the last parts as fit into so many characters, joined."""
+    """The last parts that fit into `room` characters, joined."""
     for first in range(len(parts)):
         text = " · ".join(parts[first:])
         if len(text) <= room:

@@ -90,7 +90,7 @@ class SupervisedWorker(Observable, Generic[Info]):
         return await self._worker.measure_rates()
 
     async def measure_when_idle(self) -> Measurement | None:
-        """`measure_rates` as soon as nothing has been requested for a while; None if that lost the worker."""
+        """Call `measure_rates` once the worker has been idle for a while; None if the worker dies of it."""
         looks = 0
         while looks < _QUIET_LOOKS:
             await asyncio.sleep(_LOOK_EVERY_S)

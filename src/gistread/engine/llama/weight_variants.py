@@ -191,7 +191,7 @@ class _Selection:
         return self._loaded
 
     def _latest(self) -> dict[str, Measurement]:
-        """The latest measurement of each variant, whatever the setup."""
+        """The latest measurement of each variant in any setup."""
         known = self._measurements.of_model(self._header.fingerprint)
         return {setup.variant: measured for setup, measured in known.items()}
 

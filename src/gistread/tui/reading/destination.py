@@ -32,7 +32,7 @@ class Destination:
 
 @dataclass(frozen=True, slots=True)
 class GoToTarget:
-    """The places, likeliest first; `problem` says why there is none."""
+    """The destinations, likeliest first; `problem` says why there are none."""
 
     destinations: tuple[Destination, ...] = ()
     problem: str = ""

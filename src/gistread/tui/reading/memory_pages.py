@@ -148,7 +148,7 @@ class MemoryZoom:
         return False
 
     def memory_grew(self) -> None:
-        """There are more pages or summaries: redraw what is zoomed out, in a moment."""
+        """Redraw the zoomed-out memory soon, after pages or summaries were added."""
         if self._context.memory_pane.view.zoom.coarse and not self._grown:
             self._grown = True
             self._context.screen.set_timer(GROWN_S, self._redraw_grown)

@@ -22,7 +22,7 @@ class JumpList:
         self._came_to: int | None = None
 
     def restore(self, behind: Iterable[int]) -> None:
-        """Go back to these places, as before a restart."""
+        """Restore the places to go back to, saved before a restart."""
         self._behind[:] = behind
 
     @property
@@ -74,7 +74,7 @@ class Navigation:
 
     @property
     def saved_place(self) -> ReadingPlace:
-        """What is remembered of the position after a restart."""
+        """The part of the position that is saved for the next start."""
         position = self._context.position
         return ReadingPlace(position.place, position.read, self.jumps.behind[-_REMEMBERED:])
 
@@ -192,4 +192,4 @@ class GoTo:
         self._context.panes.show(Pane.BOOK)
 
     def switched(self) -> None:
-        """There is only one way to read a place."""
+        """Do nothing: a destination has one interpretation."""

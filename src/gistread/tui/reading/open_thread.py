@@ -18,7 +18,7 @@ class OpenThread:
         return cls(saved.id, thread_of(saved.questions))
 
     def takes(self, question: str) -> bool:
-        """Whether a question goes on from it; an empty one may still become one that does."""
+        """Whether a question continues the thread; an empty one still may."""
         if not self.exchanges or self.follows is not None:
             return bool(self.exchanges and self.follows)
         return not question.strip() or is_follow_up(question)

@@ -36,7 +36,7 @@ class ReadingPosition:
 
     @property
     def looking(self) -> bool:
-        """Whether the person is away from the place they read at."""
+        """Whether the view shows another place than the reading place."""
         return self._looking_from is not None and self._looking_from >= 0
 
     @property
@@ -78,7 +78,7 @@ class ReadingPosition:
 
 
 class ModelPlace:
-    """Where the model should read: at the person's place, once they have stayed in its chapter for a while."""
+    """Where the model should read: at the reading place, once the user has stayed in its chapter for a while."""
 
     def __init__(self, position: ReadingPosition, book: Book, now: Callable[[], float] = time.monotonic) -> None:
         self._position = position

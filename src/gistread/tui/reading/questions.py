@@ -50,7 +50,7 @@ class QuestionController:
     # What the person does
 
     def ask(self) -> None:
-        """Open the question line, whatever a question still needs: what is typed must not run as commands."""
+        """Open the question line at once, even if no model is ready: typed letters must not run as commands."""
         self._context.panes.show_question()
 
     def toggle_answers(self) -> None:
@@ -91,7 +91,7 @@ class QuestionController:
         return f"up to {share:.0%}" if share >= 0.01 else "up to here"
 
     def load_bound(self) -> None:
-        """Load whether questions about this book may use all of it; call it in a thread."""
+        """Load the saved choice whether questions may use the whole book. Call it in a thread."""
         book = self._context.book
         with suppress(StorageError):
             chosen = self._context.services.user_data.whole_book(book.sha256)
@@ -111,17 +111,17 @@ class QuestionController:
 
     @property
     def follows(self) -> bool:
-        """Whether the question being typed goes on from the one before it."""
+        """Whether the question being typed continues the one before it."""
         return self.thread.takes(self._context.question.value)
 
     def switch_thread(self) -> None:
-        """Let the next question stand alone, or go on from the last again."""
+        """Toggle whether the next question continues the last one."""
         if self.thread.exchanges:
             self.thread.follows = not self.follows
             self._context.refresh()
 
     def ask_waiting(self) -> None:
-        """Ask the question that waits for a model, if one is chosen and the question still stands in its line."""
+        """Ask the question that waited for a model, if one is chosen and the question is still in its line."""
         session, question = self._context.session, self._waiting
         if question and session is not None and session.question_obstacle() is None:
             self._waiting = ""

@@ -157,7 +157,7 @@ class SearchController:
     # Stepping from hit to hit
 
     def step(self, step: int) -> None:
-        """Go so many hits further in the direction of the search."""
+        """Move `step` hits further in the direction of the search."""
         step *= self._context.take_count()
         self._step(-step if self._backward else step)
 

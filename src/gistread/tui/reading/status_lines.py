@@ -77,7 +77,7 @@ class StatusLines:
         self.show_question(controllers)
 
     def show_question(self, controllers: Controllers) -> None:
-        """What the question being typed goes on from, and how much of the book it may use."""
+        """Show the thread that the question being typed continues, and how much of the book it may use."""
         questions = controllers.questions
         thread = self._screen.query_one("#question-thread", Actions)
         thread.display = questions.follows

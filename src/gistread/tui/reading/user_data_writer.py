@@ -50,7 +50,7 @@ class UserDataWriter:
         self._write(write)
 
     def save_place(self, place: ReadingPlace) -> None:
-        """Remember where the person reads, once they stay there."""
+        """Save the reading place once the user stays there."""
         self._place = place
         if self._timer is not None:
             self._timer.cancel()

@@ -63,7 +63,7 @@ class RowsPanel(Panel[ScreenResultType]):
 
 
 class Row(NamedTuple):
-    """One choice. `about` stands below it, muted."""
+    """One choice. `about` is shown below it, muted."""
 
     id: str
     text: str | Content

@@ -29,7 +29,7 @@ class Figure:
         return replace(self, most_rows=rows)
 
     def cells_in(self, columns: int) -> tuple[int, int]:
-        """(columns, rows) that it takes where there are so many columns."""
+        """Its size as (columns, rows) if `columns` are available."""
         width, height = self.pixels.size
         columns = max(1, min(columns, self.natural_columns))
         rows = max(1, round(columns * height / width / 2))

@@ -42,7 +42,7 @@ def offset_of(index: RowIndex, point: Point) -> Offset:
 
 
 def selected_between(index: RowIndex, selection: Selection, top: int, bottom: int) -> tuple[Point, Point] | None:
-    """First and last point of a selection; one from another widget ends at `top` and `bottom` in view."""
+    """First and last point of a selection; one that continues in another widget ends at row `top` or `bottom`."""
     if not len(index):
         return None
     start, end = selection
@@ -107,7 +107,7 @@ def character_at(index: RowIndex, row: int, cell: int) -> int | None:
 
 
 def offset_below(index: RowIndex, offset: int, rows: int) -> int | None:
-    """The book's character so many of its rows below `offset` (negative: above); None past the ends."""
+    """The offset `rows` rows of the book below `offset` (negative: above); None past the ends."""
     place = index.find_offset(offset)
     if place is None:
         return None

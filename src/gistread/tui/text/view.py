@@ -177,7 +177,7 @@ class TextView(ScrollView, inherit_bindings=False):
         self._scroll_row(min(max(self.scroll_offset.y, row - height + 1 + spare), row - spare))
 
     def offset_below(self, offset: int, rows: int) -> int | None:
-        """The book's character so many rows below the one at `offset` (negative: above), if any."""
+        """The offset `rows` rows below `offset` (negative: above); None if there is none."""
         return selecting.offset_below(self._index, offset, rows) if self._ready else None
 
     @property

@@ -91,7 +91,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         return None if index is None else self._index.block(index).key
 
     def move_cursor(self, step: int) -> None:
-        """Move the cursor by so many keys and scroll to it. A cursor out of view first comes back into view."""
+        """Move the cursor by `step` keys and scroll to it. A cursor out of view first returns into view."""
         index = self._cursor_at()
         if index is None or not self._ready:
             return
@@ -256,7 +256,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         self._pressed = event.screen_offset
 
     def on_click(self, event: events.Click) -> None:
-        """One click reports what is there, two select the word, three the paragraph."""
+        """One click reports its target, two select the word, three the paragraph."""
         event.prevent_default()  # Textual would select the whole book at two
         position = event.get_content_offset(self)
         if position is None or self._pressed != event.screen_offset:

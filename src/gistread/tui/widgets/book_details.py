@@ -27,7 +27,7 @@ class BookDetails(Vertical):
         yield Line(id="left")
 
     def show(self, entry: LibraryEntry | None, now_s: float, *, titled: bool, left: bool, hint: str) -> None:
-        """`titled`: with its title; `left`: with the place where one left off; `hint`: what stands after the path."""
+        """`titled`: with its title; `left`: with the reading place; `hint`: text after the path."""
         facts = where = ""
         if entry is not None:
             facts, where = about(entry, furthest_reader(entry, self._books.read_by), now_s, self.size.width)

@@ -51,7 +51,7 @@ class BookList(ScrollView, can_focus=True):
         """The current book changed."""
 
     class Chosen(Message):
-        """The person opens the current book."""
+        """The current book was chosen."""
 
     def __init__(self, cover_of: Callable[[LibraryEntry], Figure | None], *, id: str | None = None) -> None:
         """`cover_of`: the cover, if it is loaded."""

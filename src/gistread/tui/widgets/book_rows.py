@@ -121,7 +121,7 @@ def _widths(width: int) -> tuple[int, int, tuple[_Column, ...]]:
 
 
 def progress(entry: LibraryEntry, columns: int = _BAR) -> str:
-    """A bar of so many columns and the percentage; empty for a book never opened."""
+    """A bar of `columns` columns and the percentage; empty for a book never opened."""
     return f"{progress_bar(entry.share, columns)} {percent(entry.share):>4}" if entry.was_opened else ""
 
 
@@ -139,7 +139,7 @@ def _model(entry: LibraryEntry, read: BookProgress | None) -> str:
 
 
 def fit(text: str, columns: int, before: int = 0) -> str:
-    """Pad or cut to so many columns; `before`: additional empty columns in front."""
+    """Pad or cut to `columns` columns; `before`: additional empty columns in front."""
     text = clean(text)
     if cell_len(text) > columns:
         text = set_cell_size(text, max(0, columns - 1)).rstrip() + "…" if columns else ""

@@ -90,7 +90,7 @@ class MemoryPane(LongText):
                 self.set_cursor(("page", 1), scroll=False)
 
     def set_draft(self, text: str) -> None:
-        """Show so much of the gist of the page under way; only its card is drawn anew."""
+        """Show the beginning of the gist being written; only its card is redrawn."""
         if self.memory is None or text == self.view.draft:
             return
         self.view.draft = text

@@ -16,7 +16,7 @@ from gistread.tui.widgets.inputs import HistoryInput
 
 
 class PromptClient(Protocol):
-    """Handles what is typed while its prompt is open."""
+    """Handles typed text while its prompt is open."""
 
     def typed(self, words: str) -> None:
         """The words changed."""
@@ -28,7 +28,7 @@ class PromptClient(Protocol):
         """Escape."""
 
     def switched(self) -> None:
-        """Tab: read the same words in another way, if there is one."""
+        """Tab was pressed: interpret the same words in the next way."""
 
 
 class Prompt(Vertical):

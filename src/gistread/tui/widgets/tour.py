@@ -33,7 +33,7 @@ STEPS = (
 
 
 class Tour(Vertical):
-    """Enter or a click goes on, Escape ends it; all other keys do what they always do."""
+    """Enter or a click shows the next step, Escape ends the tour; all other keys keep their meaning."""
 
     DEFAULT_CSS = """
     Tour { height: auto; padding: 0 2; background: $gr-panel; border-top: solid $gr-accent; }

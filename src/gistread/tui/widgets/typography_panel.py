@@ -71,7 +71,7 @@ class TypographyPanel(Widget, can_focus=True):
             self.value = value
 
     class Closed(Message):
-        """The panel is to be closed."""
+        """The user asked to close the panel."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(id="typography")

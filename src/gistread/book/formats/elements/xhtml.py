@@ -251,7 +251,7 @@ class _Walker:
                 self.ends[name] = first + 1
 
     def _figure(self, element: etree._Element, context: Context) -> None:
-        """Pictures without a description get the figure's caption, wherever that stands."""
+        """Pictures without a description get the figure's caption, whether it precedes or follows them."""
         before, self._captioned = self._captioned, None
         within = [(each, local_name(each)) for each in element.iter(etree.Element)]
         if any(semantics.is_caption(each, name) and plain_text(each) for each, name in within):

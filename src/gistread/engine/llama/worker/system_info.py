@@ -69,7 +69,7 @@ def _ggml(name: str, result: Any, *arguments: Any) -> Any:
 
 
 class LlamaLog:
-    """Passes llama.cpp's log on to stderr, which is a log file, and keeps what is needed later."""
+    """Forwards llama.cpp's log to stderr, which is a log file, and keeps what is needed later."""
 
     def __init__(self) -> None:
         self.errors: list[str] = []
