@@ -88,8 +88,6 @@ class Core:
             return None
         return Obstacle.NOTHING_READ if reads else Obstacle.NO_READING_MODEL
 
-    # Commands
-
     async def choose_models(self, model: str, asking_model: str) -> None:
         """Choose the models by name or by the settings. Raises EngineError for an unusable one."""
         await self.models.choose(model, asking_model)
@@ -188,8 +186,6 @@ class Core:
         await self._drop_model()
         await self.models.close()
         await self.embedder.close()
-
-    # State machine
 
     def _signal(self, signal: Signal) -> None:
         if (state := after(self.state, signal)) is not self.state:
@@ -347,8 +343,6 @@ class Core:
         if isinstance(event, told.PageRead | told.PageAhead):
             self._check_due = not self._checked
             self.actor.wake()
-
-    # Jobs
 
     async def _load(self) -> None:
         engine = await self.models.load_reading()

@@ -97,8 +97,6 @@ class Session:
     async def __aexit__(self, *exception: object) -> None:
         await self.close()
 
-    # Reading and asking
-
     async def read(self) -> GistMemory:
         """Read the book to its end and return its memory. Returns early if reading is paused. Raises GistreadError."""
         async with aclosing(self.stream_reading()) as events:
@@ -167,8 +165,6 @@ class Session:
             yield events
         finally:
             self._core.listeners.remove(events.put_nowait)
-
-    # State
 
     @property
     def memory(self) -> GistMemory | None:
@@ -309,8 +305,6 @@ class Session:
     async def seconds_to_build(self, name: str) -> float | None:
         left = (await self.artifacts_left(name)).get(name)
         return left.seconds(self.info) if left is not None and self.info is not None else None
-
-    # Commands
 
     async def use_model(self, model: str, *, read: bool = True) -> None:
         """Use this model from now on, or none if empty; with `read`, begin. Returns before it is loaded."""

@@ -78,8 +78,6 @@ class LinkController:
         self._chosen: tuple[NotePath, int] | None = None
         self._open_notes: dict[NotePath, int] = {}  # open notes, and the place that was shown when each was opened
 
-    # Choosing
-
     def step(self, step: int) -> None:
         """Choose another link on the screen; after the last comes the first."""
         step *= self._context.take_count()
@@ -107,8 +105,6 @@ class LinkController:
             link = self._book.links[chosen[1]]
             marks = [Mark(link.start, link.end, "current-link")]
         self._context.layers.set(Layer.LINKS, marks)
-
-    # Following
 
     def follow_chosen(self) -> bool:
         """Follow the chosen link. Returns False if there is none in view."""
@@ -156,8 +152,6 @@ class LinkController:
                 self._context.notify(f"Copied: {address}")
 
         self._context.push(ListScreen("This link leaves the book", address, rows), act)
-
-    # Notes
 
     def _notes(self) -> list[NotePath]:
         """The open notes. Setting the page anew closes them all."""

@@ -47,8 +47,6 @@ class QuestionController:
         self.thread = OpenThread()
         self.opened_pages: list[int] = []  # opened by the agent for the last question
 
-    # What the person does
-
     def ask(self) -> None:
         """Open the question line at once, even if no model is ready: typed letters must not run as commands."""
         self._context.panes.show_question()
@@ -156,8 +154,6 @@ class QuestionController:
         session = self._context.session
         if session is not None and session.answering:
             session.steering.stop = True
-
-    # What the session reports
 
     def on_asked(self, question: str) -> None:
         self.opened_pages = []

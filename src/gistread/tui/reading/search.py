@@ -42,8 +42,6 @@ class SearchController:
         self._marked: tuple[int, int] | None = None
         self.note = ""  # the last search and its hits, for the status line; empty once they are cleared
 
-    # The prompt
-
     def find(self, backward: bool = False) -> None:
         context = self._context
         context.book_pane.count.drop()
@@ -97,8 +95,6 @@ class SearchController:
         mode = f"{self._mode}, Tab: {self._mode.next}" if self._context.screen.size.width >= 70 else f"{self._mode}"
         note = words if problem and len(words) > 30 else f"{words} · {mode}" if words else mode
         self._context.prompt.say(note, problem=problem)
-
-    # Searching
 
     @property
     def _busy(self) -> bool:
@@ -154,8 +150,6 @@ class SearchController:
             return f"{count} hits" if len(self.hits) else "no hits"
         return f"{self._current + 1:,} of {count}"
 
-    # Stepping from hit to hit
-
     def step(self, step: int) -> None:
         """Move `step` hits further in the direction of the search."""
         step *= self._context.take_count()
@@ -200,8 +194,6 @@ class SearchController:
             self._context.panes.show(Pane.BOOK)
 
         self._context.push(HitsScreen(self._context.book, self._search, self.hits, self._mode, self._current), go)
-
-    # Marks
 
     def clear(self) -> bool:
         """Remove the marks of the last search, which can still be repeated. Returns whether there were any."""

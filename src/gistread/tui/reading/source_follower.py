@@ -86,8 +86,6 @@ class SourceFollower:
         if panes.narrow:
             panes.show(Pane.BOOK)
 
-    # A digit typed in the book
-
     def key(self, event: events.Key) -> None:
         """A digit while the book has the focus begins a count; Escape drops it; the next command takes it."""
         context, count = self._context, self._context.book_pane.count

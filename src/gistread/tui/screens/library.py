@@ -61,8 +61,6 @@ class LibraryScreen(Screen[str | None]):
         self._opening = False
         self._series: Path | None = None  # the series last added to
 
-    # Layout
-
     def compose(self) -> ComposeResult:
         yield HeaderLine(id="header")
         yield Rule(id="header-rule")
@@ -187,8 +185,6 @@ class LibraryScreen(Screen[str | None]):
     def _warn(self, text: str) -> None:
         self.notify(text, severity="warning", timeout=8)
 
-    # Choosing
-
     @on(BookList.Chosen)
     @on(Input.Submitted, "#filter")
     async def action_library_open(self) -> None:
@@ -239,8 +235,6 @@ class LibraryScreen(Screen[str | None]):
         self._order = orders[(orders.index(self._order) + 1) % len(orders)]
         self._show(self._list.current)
 
-    # Paths
-
     def action_library_path(self) -> None:
         self._ask(_Asked.OPEN)
 
@@ -280,8 +274,6 @@ class LibraryScreen(Screen[str | None]):
         elif (entry := self._list.current) is not None:
             await (self._locate if self._asked is _Asked.LOCATE else self._make_volume)(entry, path)
 
-    # Adding
-
     async def _add(self, path: Path) -> None:
         timer = self.set_interval(0.1, self._show_lines)
         try:
@@ -301,8 +293,6 @@ class LibraryScreen(Screen[str | None]):
 
     def on_unmount(self) -> None:
         self._adding.stopped = True
-
-    # Series
 
     def action_library_series(self) -> None:
         """Ask for the series, proposing the last one or one named after the author."""
@@ -325,8 +315,6 @@ class LibraryScreen(Screen[str | None]):
         self.notify(
             f"{entry.title} is volume {volumes} of {file.title}, which is in the library and opens like a book."
         )
-
-    # Taking out
 
     async def action_library_remove(self) -> None:
         entry = self._list.current
@@ -361,8 +349,6 @@ class LibraryScreen(Screen[str | None]):
             self._warn(str(error))
             return False
         return True
-
-    # Finding what was moved
 
     async def action_library_find(self) -> None:
         """Look for the file of the current book; ask if it is not found."""

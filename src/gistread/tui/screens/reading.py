@@ -73,8 +73,6 @@ class ReadingScreen(Screen[None]):
     def session(self) -> "Session | None":
         return self.controllers.context.session if self.controllers is not None else None
 
-    # Layout
-
     def compose(self) -> ComposeResult:
         self._set_size_classes(self.app.size, update=False)  # set after the widgets, they style everything twice
         yield HeaderLine(id="header")
@@ -134,8 +132,6 @@ class ReadingScreen(Screen[None]):
         self.lines.show(self.controllers)
         if self.controllers is not None:
             self.controllers.pictures.look()
-
-    # Opening and closing
 
     async def _open(self) -> None:
         services = self._services
@@ -224,8 +220,6 @@ class ReadingScreen(Screen[None]):
     def _warn(self, text: str) -> None:
         self.notify(text, severity="warning", timeout=6)
 
-    # Keys
-
     async def action_run(self, path: str, *arguments: object) -> None:
         """Call the method of a controller: `search.step`. Commands do nothing until the book is open."""
         if self.controllers is not None:
@@ -292,8 +286,6 @@ class ReadingScreen(Screen[None]):
         """Keep the selection when a key of the key line is clicked: it applies to what is selected."""
         if not isinstance(self.app.mouse_over, KeyLine):
             super().clear_selection()
-
-    # Messages
 
     @on(Clicked)
     @on(BookPane.Wanted)

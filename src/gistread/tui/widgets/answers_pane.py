@@ -38,8 +38,6 @@ class AnswersPane(LongText):
         if self.exchanges and self.size.width != self._drawn_width:
             self._draw_all()
 
-    # What is asked and answered
-
     def show_exchanges(self, exchanges: list[Exchange]) -> None:
         self.exchanges = list(exchanges)
         self._draw_all()
@@ -94,8 +92,6 @@ class AnswersPane(LongText):
         self.call_after_refresh(lambda: self.scroll_to_key(("work", number)))
         return True
 
-    # Drawing
-
     def _draw_all(self) -> None:
         self._drawn_width = self.size.width
         self._blocks, self._goals = [], {}
@@ -133,8 +129,6 @@ class AnswersPane(LongText):
         if current is not None:
             self.scroll_to_key(line_key(len(self.exchanges) - 1, current))
         self._left_at = self.scroll_offset.y
-
-    # The cursor
 
     def _is_current(self, index: int) -> bool:
         return self.has_focus and super()._is_current(index)

@@ -121,8 +121,6 @@ class BookList(ScrollView, can_focus=True):
         self.refresh()
         self.post_message(self.Moved())
 
-    # Moving
-
     def action_step(self, by: int) -> None:
         self.move_to(self._at + by)
 
@@ -160,8 +158,6 @@ class BookList(ScrollView, can_focus=True):
     def _page(self) -> int:
         return max(1, self.size.height // self.row_height)
 
-    # The mouse
-
     def on_click(self, event: events.Click) -> None:
         """The first click selects a book, the second opens it."""
         column = event.x // (self._cover_size.columns + _BETWEEN) if self.covers else 0
@@ -173,8 +169,6 @@ class BookList(ScrollView, can_focus=True):
         else:
             self.focus()
             self.move_to(index)
-
-    # Drawing
 
     def on_resize(self) -> None:
         self._measure()

@@ -44,8 +44,6 @@ class MemoryPane(LongText):
         self._lead: list[Block] = []
         self._begun_rows: tuple[Hashable, int] = None, 0  # Card (at a width) of the page under way, and its most rows
 
-    # What is known
-
     def show_memory(self, memory: GistMemory | None) -> None:
         same = memory is not None and self.memory is not None and memory.size == self.memory.size
         pinned = self.view.pinned if same else set()
@@ -145,8 +143,6 @@ class MemoryPane(LongText):
         index = -1 if offset is None else bisect_right(ahead, offset, key=lambda entry: entry.page.start) - 1
         return index if index >= 0 and offset is not None and offset < ahead[index].page.end else -1
 
-    # Pages
-
     @property
     def chosen(self) -> int | None:
         key = self.cursor_key
@@ -193,8 +189,6 @@ class MemoryPane(LongText):
 
     def bring_into_view(self, number: int) -> None:
         self.scroll_to_key(self._key_of(number))
-
-    # Drawing
 
     def _draw(self, *, keep_position: bool = False) -> None:
         memory = self.memory
@@ -248,8 +242,6 @@ class MemoryPane(LongText):
         if head + tail < max(len(old), len(rest)):
             at = len(self._lead) + sum(self._sizes) + head
             self.splice(at, len(old) - head - tail, rest[head : len(rest) - tail])
-
-    # Keys
 
     def action_go_to_page(self) -> None:
         if (page := self._chosen_page()) is not None:

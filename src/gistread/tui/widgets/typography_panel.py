@@ -81,8 +81,6 @@ class TypographyPanel(Widget, can_focus=True):
         self._config = config
         self.refresh()
 
-    # Drawing
-
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         return self._rows(width) + 2
 
@@ -122,8 +120,6 @@ class TypographyPanel(Widget, can_focus=True):
         )
         content = Content.assemble(content, " " * max(0, cells - cell_len(content.plain)))
         return content.stylize_before(Style.from_meta({_ROW: number}))
-
-    # What the person does
 
     def action_move(self, step: int) -> None:
         self.current = (self.current + step) % len(SETTINGS)
