@@ -56,3 +56,21 @@ async def test_the_last_thread_goes_on_after_a_restart(tmp_path: Path, reader: S
             reader.say(STARTED, answered(f"Said of {question}."))
             await until(pilot, lambda: screen.answers_pane.exchanges[-1].answer == f"Said of {question}.")  # noqa: B023
     assert [one.question for one in reader.options.thread] == ["which lamp was lit"]
+
+
+async def test_where_nothing_has_been_asked_three_questions_are_offered_and_a_digit_asks_one(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await read_whole(pilot)
+        await pilot.press("a")
+        await until(pilot, lambda: "1 Who is Finch?" in text_of(app).replace("\u00a0", " "))
+        assert len(screen.question.suggested) == 3
+        await pilot.press("1")
+        await until(pilot, lambda: reader.questions == ["Who is Finch?"])
+        reader.say(STARTED, answered("Much."))
+        await until(pilot, lambda: "Much." in text_of(app))
+        await pilot.press("a", "1")
+        await until(pilot, lambda: screen.question.value == "1")
+        assert not screen.question.suggested

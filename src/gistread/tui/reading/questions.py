@@ -1,5 +1,6 @@
 """Asking questions: the question line, steering a running question, and showing and saving its answer."""
 
+import asyncio
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -8,19 +9,23 @@ from typing import TYPE_CHECKING
 from gistread.book.normalise import count_words
 from gistread.errors import StorageError
 from gistread.memory.front_matter import front_matter_end
+from gistread.memory.model import GistMemory
+from gistread.memory.sizes import PAGE_SIZES
 from gistread.readers.bound import has_plot
 from gistread.readers.events import AnswerDelta, Answered, Expanded, LookedUp, OpenedBy, ReaderEvent
+from gistread.readers.suggestions import suggestions
 from gistread.readers.thread import QuestionAnswer
 from gistread.session import events
 from gistread.session.answer import saved_question
 from gistread.session.events import Obstacle
 from gistread.tui.answer_blocks import put_to
-from gistread.tui.commands import BOUND_KEY, display_key
+from gistread.tui.commands import BOUND_KEY, display_key, run
 from gistread.tui.layout import Pane
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.reading.open_thread import OpenThread
 from gistread.tui.widgets.inputs import QuestionInput
+from gistread.tui.widgets.lines import Actions
 from gistread.user_data import SavedQuestion
 
 if TYPE_CHECKING:
@@ -47,9 +52,28 @@ class QuestionController:
         self.thread = OpenThread()
         self.opened_pages: list[int] = []  # opened by the agent for the last question
 
-    def ask(self) -> None:
+    async def ask(self) -> None:
         """Open the question line at once, even if no model is ready: typed letters must not run as commands."""
         self._context.panes.show_question()
+        asked = bool(self._context.answers_pane.exchanges)
+        self._suggest(() if asked else await asyncio.to_thread(suggestions, self._known()))
+
+    def _known(self) -> GistMemory:
+        """What of the book a question may use."""
+        memory = self._context.memory_pane.memory or GistMemory(self._context.book, PAGE_SIZES["quality"], "")
+        bound = self.bound
+        return memory if bound is None else memory.upto(bound)
+
+    def _suggest(self, questions: tuple[str, ...]) -> None:
+        self._context.question.suggested = questions
+        line = self._context.screen.query_one("#suggestions", Actions)
+        line.show_actions(
+            *((str(n), one, run("questions.ask_suggested", n)) for n, one in enumerate(questions, start=1))
+        )
+        line.set_class(bool(questions), "-some")
+
+    def ask_suggested(self, number: int) -> None:
+        self.asked(QuestionInput.Asked(self._context.question.suggested[number - 1]))
 
     def toggle_answers(self) -> None:
         if self._context.answers_pane.exchanges or self._context.panes.narrow:
@@ -129,6 +153,7 @@ class QuestionController:
     def _start(self, session: "Session", question: str) -> None:
         context = self._context
         context.question.taken(question)
+        self._suggest(())
         self._put_bound = bound = self.bound
         self._thread_id, self._asked_at = self.thread.begin(question), time.time()
         pinned, thread = context.memory_pane.view.pinned, self.thread.exchanges

@@ -88,6 +88,7 @@ class ReadingScreen(Screen[None]):
             with Vertical(id="question-side"):
                 yield Rule(id="question-rule")
                 yield AnswersPane(id="answers")
+                yield Actions(id="suggestions")
                 with Horizontal(id="question-line"):
                     yield Static(" ? ", id="question-mark", markup=False)
                     yield QuestionInput("Ask the book", id="question")

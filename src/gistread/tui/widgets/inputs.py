@@ -4,7 +4,7 @@ import asyncio
 import os
 from pathlib import Path
 
-from textual import on
+from textual import events, on
 from textual.message import Message
 from textual.suggester import Suggester
 from textual.widgets import Input
@@ -64,6 +64,17 @@ class QuestionInput(HistoryInput):
         def __init__(self, question: str) -> None:
             super().__init__()
             self.question = question
+
+    def __init__(self, placeholder: str = "", *, id: str | None = None) -> None:
+        super().__init__(placeholder, id=id)
+        self.suggested: tuple[str, ...] = ()  # Questions that the keys 1, 2 … ask while the line is empty
+
+    def on_key(self, event: events.Key) -> None:
+        number = int(event.key) if event.key.isdecimal() else 0
+        if not self.value and 0 < number <= len(self.suggested):
+            event.stop()
+            event.prevent_default()
+            self.post_message(self.Asked(self.suggested[number - 1]))
 
     def action_step(self, by: int) -> None:
         self.step(by)

@@ -1,0 +1,44 @@
+"""Questions to begin with: from the names near a place, and nothing from behind it."""
+
+from gistread.book.model import Book
+from gistread.memory.model import GistMemory, PageSize
+from gistread.readers.suggestions import suggestions
+from tests.memory.books import make_book
+from tests.readers.memories import make_memory
+
+CALM = "The wind went round to the north that night, and the gulls cried over the grey water as they always did. " * 4
+STORY = (
+    CALM,
+    "On Monday Mrs. Quill met Ferrand in Saltness. The keeper of the lamp, Mrs. Quill, said nothing to Ferrand.",
+    "Then Ferrand walked to Saltness, and Mrs. Quill saw Ferrand from the tower.",
+)
+SECRET = CALM + "And there stood Rosebud. " + "Nobody had seen Rosebud before. " * 6
+
+
+def known(book: Book, upto: int | None = None) -> GistMemory:
+    memory = GistMemory(book, PageSize(50, 150), "")
+    return memory if upto is None else memory.upto(upto)
+
+
+def test_they_are_about_the_names_near_the_place() -> None:
+    asked = suggestions(known(make_book(STORY)))
+    assert asked == (
+        "Who is Ferrand?",
+        "What do Ferrand and Mrs Quill have to do with each other?",
+        "What has happened so far?",
+    )
+
+
+def test_nothing_behind_the_bound_is_suggested() -> None:
+    book = make_book([*STORY, SECRET])
+    assert any("Rosebud" in one for one in suggestions(known(book)))
+    assert not any("Rosebud" in one for one in suggestions(known(book, book.text.index(SECRET))))
+    memory = make_memory()
+    bound = memory.entry(2).page.end
+    assert not any("Ferrand" in one for one in suggestions(memory.upto(bound)))
+
+
+def test_without_names_there_are_general_ones_and_none_in_another_language() -> None:
+    assert len(suggestions(known(make_book(["it rained, and nobody came."])))) == 3
+    assert suggestions(known(make_book(["Es regnete."], language="de"))) == ()
+    assert suggestions(known(make_book(STORY), 0)) == ()
