@@ -1,4 +1,4 @@
-"""`gistread act`: one step, told and not taken."""
+"""`gistread act`: one step, reported and not carried out."""
 
 from pathlib import Path
 

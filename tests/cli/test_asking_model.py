@@ -1,4 +1,4 @@
-"""One model reads and another answers: which is which, over whose memory, and what is said of it."""
+"""Separate models for reading and answering: which is used when, over whose memory."""
 
 import json
 from pathlib import Path

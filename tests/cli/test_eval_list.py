@@ -1,4 +1,4 @@
-"""`gistread eval list`: every task, with where its file is to be had."""
+"""`gistread eval list`: every task, and where to get its file."""
 
 from gistread.errors import ExitStatus
 from gistread.evaluation.metrics import METRICS

@@ -1,4 +1,4 @@
-"""`gistread export`: what a person has of a book, without a model."""
+"""`gistread export`: the user's data about a book, without a model."""
 
 import hashlib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Presets and tasks on the command line: what the model is asked, what is kept, which memory is meant."""
+"""Presets and tasks on the command line: prompts, saved memories, and the choice among them."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`gistread index`: what it prints where, what it keeps, how it goes on."""
+"""`gistread index`: its output, what it saves, and how it resumes."""
 
 import re
 from dataclasses import replace

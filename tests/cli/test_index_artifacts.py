@@ -1,4 +1,4 @@
-"""`gistread index --for`: what readers need beside the gists, made ahead of the first question."""
+"""`gistread index --for`: artifacts of readers, built before the first question."""
 
 import json
 import re

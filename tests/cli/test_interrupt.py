@@ -1,4 +1,4 @@
-"""Ctrl+C and SIGTERM in the middle of work: stopped in order, every page kept, and how to go on is said."""
+"""Ctrl+C and SIGTERM during work: an orderly stop, every page saved, and a hint how to resume."""
 
 import json
 import os

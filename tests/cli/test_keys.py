@@ -1,4 +1,4 @@
-"""`gistread keys`: as the settings have them."""
+"""`gistread keys`, with the configured keys."""
 
 import tomllib
 

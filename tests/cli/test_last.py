@@ -1,4 +1,4 @@
-"""`gistread last`: on with the book that was read last."""
+"""`gistread last` continues the book read last."""
 
 import time
 from pathlib import Path

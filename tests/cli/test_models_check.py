@@ -1,4 +1,4 @@
-"""`gistread models check`, and what was found in `models list`, `doctor` and beside `index`."""
+"""`gistread models check`, and its results in `models list`, `doctor` and `index`."""
 
 from collections.abc import Callable
 from pathlib import Path

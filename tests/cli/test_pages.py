@@ -1,4 +1,4 @@
-"""`gistread pages`: what is in a memory, without a model."""
+"""`gistread pages`: the contents of a memory, without a model."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What may be typed, and what is said when it may not."""
+"""Valid and invalid command lines."""
 
 from pathlib import Path
 

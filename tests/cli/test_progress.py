@@ -1,4 +1,4 @@
-"""The progress line: on a terminal one line that is redrawn, elsewhere nothing."""
+"""The progress line: one redrawn line on a terminal, nothing elsewhere."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""`gistread series`: a file that makes one book of several, and every command takes it for a book."""
+"""`gistread series`: several volumes as one book, for every command."""
 
 from pathlib import Path
 

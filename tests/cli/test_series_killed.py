@@ -1,4 +1,4 @@
-"""A series read by a real worker process: killed in the middle of its second volume, taken up again, made longer."""
+"""A series read by a real worker process: killed in its second volume, resumed, extended."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What a model answers when nothing is reused: every prompt in a context of its own, as one sequence.
+"""A model's answers without any reuse: every prompt in its own context.
 
 The measure of all that batches, forks and continues. It also says how clear an answer is: llama.cpp's arithmetic
 depends in the last bits on how tokens are cut into batches, so only answers whose every token was well ahead of the

@@ -1,4 +1,4 @@
-"""The catalogue of models that can be fetched: what comes with gistread, and what the person adds."""
+"""The catalogue of models to fetch: packaged entries and the user's own."""
 
 import datetime
 from pathlib import Path

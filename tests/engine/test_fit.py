@@ -1,4 +1,4 @@
-"""Which ways there are to lay a model into memory, and in which order they are tried."""
+"""The memory layouts of a model, in the order in which they are tried."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The header reader: what it says of whole files, and that no file can hurt it."""
+"""The header reader, on valid, damaged and hostile files."""
 
 import os
 import struct

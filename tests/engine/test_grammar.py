@@ -1,4 +1,4 @@
-"""Free text in a form: whatever the model would rather say, every line can be read."""
+"""Text constrained by a grammar can always be parsed."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the person's settings ask of the loading of a model, and what is said of how it was loaded."""
+"""The user's load options, and how the resulting placement is described."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a header says a model takes of the memory, held against what llama.cpp takes."""
+"""The memory estimated from a header, compared with what llama.cpp uses."""
 
 from pathlib import Path
 

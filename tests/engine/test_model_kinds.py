@@ -1,4 +1,4 @@
-"""What a file is for, told from its header, and how a person is told of it."""
+"""The kind of a model file, detected from its header, and its description."""
 
 from pathlib import Path
 

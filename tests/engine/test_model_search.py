@@ -1,4 +1,4 @@
-"""Where models are looked for: other programs' folders on each system, as they and their settings have them."""
+"""The folders in which models are searched: those of other programs, on each system."""
 
 import json
 import os

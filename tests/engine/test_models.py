@@ -1,4 +1,4 @@
-"""Which models are found in the folders of the usual programs, and which one a name means."""
+"""Models found in the usual folders, and the resolution of names."""
 
 import json
 import os

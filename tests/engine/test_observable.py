@@ -1,4 +1,4 @@
-"""Whoever watches is told every change of state, until they have seen enough."""
+"""Watchers are notified of every change of state until they unsubscribe."""
 
 from gistread.engine.observable import Observable
 from gistread.engine.protocol import EngineState, Phase

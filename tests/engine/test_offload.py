@@ -1,4 +1,4 @@
-"""What rests is parked outside the cache and comes back exactly: nothing is evaluated twice, nothing is in the way."""
+"""Idle sequences are offloaded from the cache and restored exactly, so that nothing is evaluated twice."""
 
 import asyncio
 import random
@@ -24,7 +24,7 @@ RESTING = 1024
 
 @pytest.fixture(scope="session")
 def model(tmp_path_factory: pytest.TempPathFactory) -> TinyModel:
-    """One that can be gone on with from anywhere: of others nothing is parked."""
+    """A model with rollback; sequences of others are not offloaded."""
     path = write_attention(tmp_path_factory.mktemp("models") / "tiny.gguf", 1)
     return TinyModel(path, FreshModel(path), can_roll_back=True)
 

@@ -1,4 +1,4 @@
-"""What may be chosen is looked up, and is just what a grammar of the same options would allow."""
+"""The legal tokens of a choice are those that a grammar of its options would allow."""
 
 import random
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is evaluated ahead is held in memory: found by prompts that begin so, on no disk, gone with the process."""
+"""Pinned prefixes stay in memory for later prompts, and end with the process."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""The prefix tree against the plainest thing it could be: a list of cells, each with its holders."""
+"""The prefix tree, compared with a plain list of cells."""
 
 import random
 

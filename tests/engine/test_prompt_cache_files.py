@@ -1,4 +1,4 @@
-"""What every question begins with is kept on disk, and never used wrongly."""
+"""The common prefix of all questions is saved on disk and reused correctly."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""How fast the engine is here: measured once, kept, and told to the scheduler."""
+"""The engine's speed is measured once, stored, and given to the scheduler."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A faster copy of the weights: when it is made, when it is used, and what happens to one that is broken."""
+"""Requantized copies: when they are made, used, and replaced if damaged."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Turns of decoding and prompts: which tokens share a batch, and who goes first."""
+"""The scheduler: which tokens share a batch, and which request goes first."""
 
 from collections.abc import Sequence
 from itertools import pairwise

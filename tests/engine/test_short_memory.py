@@ -1,4 +1,4 @@
-"""What becomes of a model where memory turns out to be less than was said: real workers under a limit.
+"""Loading with less memory than expected, in real workers under a limit.
 
 Much of what llama.cpp cannot allocate ends the process. So what is promised, the engine promises, not one worker.
 """

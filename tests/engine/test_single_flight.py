@@ -1,4 +1,4 @@
-"""What is started once for all who wait, goes on as long as one of them does."""
+"""A shared start continues while one of its callers waits."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Pieces of tokens become text: whole characters, no thoughts, nothing past a stop string."""
+"""Token pieces become text: whole characters, no reasoning, nothing after a stop string."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""A worker process is kept alive: whoever gives up, whatever kills it, and it ends when it should."""
+"""A worker process is kept alive through cancellations and kills, and ends when it should."""
 
 import asyncio
 import contextlib

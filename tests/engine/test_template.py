@@ -1,4 +1,4 @@
-"""Conversations become the model's own kind of text, and thinking is turned off."""
+"""Conversations are rendered by the model's template, with reasoning turned off."""
 
 import pytest
 from jinja2 import TemplateError

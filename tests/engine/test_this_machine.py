@@ -1,4 +1,4 @@
-"""How much memory there is for a model, with graphics cards and without."""
+"""The free memory for a model, with and without graphics cards."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Tokens are counted without a model and are those of llama.cpp, for every kind of vocabulary that is claimed."""
+"""Tokens are counted without a model as llama.cpp counts them, for every supported vocabulary."""
 
 import random
 import subprocess

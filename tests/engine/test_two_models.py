@@ -1,4 +1,4 @@
-"""Whether two names mean one model, and whether a second model has room beside the first."""
+"""Whether two names mean the same model, and whether a second model fits beside the first."""
 
 from pathlib import Path
 from typing import get_args

@@ -1,4 +1,4 @@
-"""The engine counts in its own process where it may: before a model is loaded, and after llama.cpp has agreed."""
+"""The engine counts tokens in its own process before a model is loaded and after verification."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,4 +1,4 @@
-"""What readers need beside the gists: each described once, made once, and what is left told beforehand."""
+"""Artifacts of readers: built once, with the remaining work estimated first."""
 
 from dataclasses import replace
 

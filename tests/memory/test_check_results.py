@@ -1,4 +1,4 @@
-"""What is known of models that were tried, kept in one file."""
+"""Saved results of model checks."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Parts of a book are read before anybody asks: those that the engine has room for, once, as the reader has them."""
+"""Chunks of a book are prefetched once, up to the engine's capacity."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is made of a memory is kept: by several processes, through kills, at the same cost for each record."""
+"""Records derived from a memory survive kills and several processes, at constant cost."""
 
 import random
 import signal

@@ -1,4 +1,4 @@
-"""How long it will take."""
+"""Estimates of the reading time."""
 
 from dataclasses import replace
 from pathlib import Path

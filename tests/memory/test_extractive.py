@@ -1,4 +1,4 @@
-"""A gist of the page's own sentences."""
+"""Gists made of a page's own sentences."""
 
 from gistread.book.normalise import count_words
 from gistread.memory.extractive import extract

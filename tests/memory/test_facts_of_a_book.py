@@ -1,4 +1,4 @@
-"""Facts of a real book with a real model: killed at moments that nobody chose, no page is lost and none made twice."""
+"""Facts of a real book with a real model, killed at random moments: none is lost or repeated."""
 
 import random
 import signal

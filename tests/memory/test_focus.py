@@ -1,4 +1,4 @@
-"""What gists are made for: in the prompts that the model gets, and in what a memory is known by."""
+"""The focus of gists: in prompts, and in the identity of a memory."""
 
 from dataclasses import replace
 from pathlib import Path

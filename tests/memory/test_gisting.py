@@ -1,4 +1,4 @@
-"""What becomes of what the model wrote."""
+"""Gists: accepted, requested again, or replaced."""
 
 from collections.abc import AsyncIterator
 

@@ -1,4 +1,4 @@
-"""Every rule of the guard, by what it lets through and what it stops."""
+"""Every rule of the guard, with gists that pass and gists that fail."""
 
 import pytest
 

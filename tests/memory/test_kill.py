@@ -1,4 +1,4 @@
-"""A reading that is killed (SIGKILL, at moments that nobody chose) and taken up again."""
+"""A reading killed at random moments (SIGKILL) and resumed."""
 
 import random
 import signal

@@ -1,4 +1,4 @@
-"""Which level each part of a memory is told at: every page always, and detail where it matters."""
+"""The level of detail of each part of a memory: every page is covered, with detail where it matters."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Arithmetic over a memory, and what the spoiler bound leaves of it."""
+"""Figures of a memory, and the memory up to the spoiler bound."""
 
 import pytest
 

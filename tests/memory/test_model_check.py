@@ -1,4 +1,4 @@
-"""Whether a model is good enough to read with, and how that is found out."""
+"""The check whether a model is good enough for reading."""
 
 import asyncio
 from collections.abc import Sequence
@@ -50,25 +50,25 @@ def looping(text: str) -> Say:
 
 
 async def test_a_model_that_passes_everything_is_good_for_reading() -> None:
-    verdict = await check_model(FakeEngine(says=good, chooses=rightly))
-    assert (verdict.worth, verdict.line) == (Worth.READING, "good for reading")
-    assert (verdict.chosen, verdict.choices) == (6, 6)
-    assert (verdict.answered, verdict.questions, verdict.knows_absence) == (6, 6, True)
-    assert verdict.gists == verdict.passages >= 2
-    assert verdict.faults == ()
+    result = await check_model(FakeEngine(says=good, chooses=rightly))
+    assert (result.worth, result.line) == (Worth.READING, "good for reading")
+    assert (result.chosen, result.choices) == (6, 6)
+    assert (result.answered, result.questions, result.knows_absence) == (6, 6, True)
+    assert result.gists == result.passages >= 2
+    assert result.faults == ()
 
 
 async def test_a_model_that_chooses_by_position_and_loops_is_described() -> None:
-    verdict = await check_model(FakeEngine(says=looping, chooses=lambda _, __: 0))
-    assert verdict.worth is Worth.EXTRACTIVE
-    assert verdict.line == (
+    result = await check_model(FakeEngine(says=looping, chooses=lambda _, __: 0))
+    assert result.worth is Worth.EXTRACTIVE
+    assert result.line == (
         "gists will be extractive; it chooses by the position of an option, not by its content; "
         "it cannot tell whether the text has an answer; its answers do not end by themselves"
     )
-    assert verdict.by_place
-    assert verdict.chosen == 2
-    assert verdict.gists == 0
-    assert verdict.faults
+    assert result.by_place
+    assert result.chosen == 2
+    assert result.gists == 0
+    assert result.faults
 
 
 async def test_a_model_that_only_chooses_by_words_is_said_to() -> None:
@@ -76,14 +76,14 @@ async def test_a_model_that_only_chooses_by_words_is_said_to() -> None:
         answers = {answer.lower() for question, answer, *_ in model_check._QUESTIONS if question in text}
         return next((at for at, option in enumerate(options) if option.lower().rstrip(".") in answers), 0)
 
-    verdict = await check_model(FakeEngine(says=good, chooses=by_words))
-    assert verdict.line == "its gists are good; it chooses by the words of an option, not by its letter"
-    assert (verdict.chosen, verdict.by_words, verdict.is_reliable) == (2, 6, False)
+    result = await check_model(FakeEngine(says=good, chooses=by_words))
+    assert result.line == "its gists are good; it chooses by the words of an option, not by its letter"
+    assert (result.chosen, result.by_words, result.is_reliable) == (2, 6, False)
 
 
 async def test_a_silent_model_cannot_be_used() -> None:
-    verdict = await check_model(FakeEngine(says=lambda _: "", chooses=rightly))
-    assert (verdict.worth, verdict.line) == (Worth.NONE, "cannot be used: it writes nothing")
+    result = await check_model(FakeEngine(says=lambda _: "", chooses=rightly))
+    assert (result.worth, result.line) == (Worth.NONE, "cannot be used: it writes nothing")
 
 
 async def test_the_check_uses_the_given_priority_and_every_option_order() -> None:
@@ -116,9 +116,9 @@ async def test_a_check_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPa
     ],
 )
 def test_the_result_depends_on_the_share_of_gists_that_pass(gisted: list[GistResult], worth: Worth, line: str) -> None:
-    verdict = assess(RIGHT, ANSWERED, ENDED, gisted)
-    assert (verdict.worth, verdict.line) == (worth, line)
-    assert len(verdict.faults) == (2 if EXTRACT in gisted else 0)
+    result = assess(RIGHT, ANSWERED, ENDED, gisted)
+    assert (result.worth, result.line) == (worth, line)
+    assert len(result.faults) == (2 if EXTRACT in gisted else 0)
 
 
 def test_good_gists_do_not_hide_bad_choices_or_endless_turns() -> None:
@@ -140,9 +140,9 @@ def test_good_gists_do_not_hide_bad_choices_or_endless_turns() -> None:
     ],
 )
 def test_an_endless_turn_or_template_markers_are_noticed(said: Completion) -> None:
-    verdict = assess(RIGHT, ANSWERED, said, [OWN, OWN])
-    assert not verdict.ends_turns
-    assert "do not end by themselves" in verdict.line
+    result = assess(RIGHT, ANSWERED, said, [OWN, OWN])
+    assert not result.ends_turns
+    assert "do not end by themselves" in result.line
 
 
 def test_a_base_model_is_reported() -> None:

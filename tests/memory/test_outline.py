@@ -1,4 +1,4 @@
-"""The shape of the memory tree: chapters first, then the parts that hold them."""
+"""The shape of the memory tree: chapters first, then parts."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Where the model may pause, and where it need not be asked."""
+"""The pause points offered to the model, and pages found without it."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""What kind of book it is, by its form alone: on real files and on small ones that stand for the others."""
+"""The kind of a book, detected by its form, on real files and small examples."""
 
 import json
 from pathlib import Path

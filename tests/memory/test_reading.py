@@ -1,4 +1,4 @@
-"""The model reads a book, is stopped, and reads on."""
+"""A model reads a book, is stopped, and resumes."""
 
 import asyncio
 from contextlib import aclosing

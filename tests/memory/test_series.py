@@ -1,4 +1,4 @@
-"""The memory of a series is that of its volumes: what is read of the one is read of the other, and nothing twice."""
+"""The memory of a series shares the pages of its volumes."""
 
 import asyncio
 import itertools

@@ -1,4 +1,4 @@
-"""How large pages are chosen to be."""
+"""The choice of page sizes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is kept on disk, and what happens when the disk does not hold."""
+"""Memories on disk, and failures of the disk."""
 
 import os
 from dataclasses import replace

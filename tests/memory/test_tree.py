@@ -1,4 +1,4 @@
-"""The memory tree: over all pages, each summary made once, however often and wherever it is asked for."""
+"""The memory tree covers all pages, and each summary is built once."""
 
 from pathlib import Path
 

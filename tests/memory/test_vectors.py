@@ -1,4 +1,4 @@
-"""Vectors of a memory: of every page, kept by what they were made of, and grown with the memory."""
+"""Vectors of a memory: one set for each page, stored by content, extended with the memory."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The starter model reads the beginning of a story, and is asked about it."""
+"""The starter model reads the beginning of a story and answers questions."""
 
 from collections.abc import AsyncIterator
 from importlib import metadata

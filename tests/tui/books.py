@@ -1,4 +1,4 @@
-"""A small book and its memory, made by hand, so that the screens' tests know every word on them."""
+"""A small hand-made book and its memory, so that tests know every word on the screen."""
 
 from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
 

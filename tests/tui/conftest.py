@@ -1,4 +1,4 @@
-"""A reader that says what the test tells it to, a folder of books, and style sheets that are parsed once."""
+"""A scripted reader, a folder of books, and style sheets parsed once."""
 
 from pathlib import Path
 from typing import Any

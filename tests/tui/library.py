@@ -1,4 +1,4 @@
-"""A library on the screen, with the books of a folder in it."""
+"""The library screen with the books of a folder."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""What the tests of marks share: a small book, its marks on disk, and what is selected or copied."""
+"""Shared helpers for tests of marks: a small book, its saved marks, selections and the clipboard."""
 
 import base64
 from pathlib import Path

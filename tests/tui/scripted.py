@@ -1,4 +1,4 @@
-"""An engine that a test lets go step by step, and the app around it."""
+"""An engine that a test releases step by step, and the app around it."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable

@@ -1,4 +1,4 @@
-"""What a reader needs beside the gists is made while nobody asks: once, behind every question, told of, paused."""
+"""Artifacts are built in the background: once, after every question, shown and paused."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What the author set in italics, raised or linked is seen so in the book, and the text stays the author's."""
+"""Italics, raised figures and links of the book are shown without changing its text."""
 
 from gistread.book.model import Book, Chapter, Image, Link, Paragraph, ParagraphKind, Span, Style
 from gistread.tui.book_blocks import BookBlocks, inline_spans

@@ -1,4 +1,4 @@
-"""One model to read, one to answer, one to search with: chosen on the screen, by keys alone and by mouse alone."""
+"""Models for reading, answering and searching, chosen by keys and by mouse."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The contents are a tree that can be folded, filtered, walked and clicked, and say how far each chapter is read."""
+"""The contents as a tree: folded, filtered, browsed and clicked, with the share read."""
 
 from pathlib import Path
 

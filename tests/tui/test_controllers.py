@@ -1,4 +1,4 @@
-"""Commands reach controllers, and what a person does reaches exactly one of them."""
+"""Commands and clicks reach exactly one controller."""
 
 import ast
 import re

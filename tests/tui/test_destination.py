@@ -1,4 +1,4 @@
-"""What is typed after "go to" means what a person means by it."""
+"""Destinations typed after "go to"."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The reader `dense` on the screen: an embedding model is found when it is needed, or it is said what to do."""
+"""The reader `dense` on the screen, with and without an embedding model."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Fetching a model from the model screen: asked first, in the background, paused and gone on with, used at once."""
+"""Downloads in the model screen: confirmed, in the background, paused, resumed, used at once."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A reader's work on the screen: every line leads to its place, by keys and by mouse; it is followed, and it folds."""
+"""A reader's steps on the screen: linked, followed and folded."""
 
 from pathlib import Path
 

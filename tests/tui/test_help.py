@@ -1,4 +1,4 @@
-"""Help: what matters where one is comes first, everything is found by typing, and every screen has it."""
+"""Help: the current pane first, searchable, on every screen."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What starting does not need is imported later."""
+"""Modules that are not needed at the start are imported later."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""The library on the screen: opened, filtered, ordered, chosen from."""
+"""The library screen: opened, filtered, sorted, chosen from."""
 
 import asyncio
 from pathlib import Path

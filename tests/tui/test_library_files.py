@@ -1,4 +1,4 @@
-"""Files come into the library, move, go away and cannot be read: it says so, and shows the others."""
+"""Files are added, moved, deleted or unreadable: the library reports it and shows the others."""
 
 import os
 import sys

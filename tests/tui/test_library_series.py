@@ -1,4 +1,4 @@
-"""Books of the library become volumes of a series."""
+"""Books of the library are joined into a series."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Links of a book are chosen, followed and come back from; notes open where they are cited."""
+"""Links are chosen, followed and returned from; notes open at their references."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Words, sentences and paragraphs as steps of the caret: none is skipped, and the ends hold."""
+"""The caret moves by words, sentences and paragraphs without skipping any."""
 
 from gistread.book.model import Book, Chapter, Paragraph
 from gistread.tui.marking import caret as steps

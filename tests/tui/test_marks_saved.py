@@ -1,4 +1,4 @@
-"""The list of marks, and what becomes of them: undone, merged with another gistread, refused by a disk, exported."""
+"""The list of marks: undo, other processes, failing disks, export."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""Going from one memory of a book to another, and having it read as something else or for a question."""
+"""Choosing among memories of a book, other presets and tasks."""
 
 from pathlib import Path
 

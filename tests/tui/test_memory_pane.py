@@ -1,4 +1,4 @@
-"""The gist memory beside the book: pages, their states in words, opening, pinning, following."""
+"""The memory pane: pages, their states, opening, pinning, following."""
 
 import asyncio
 from collections.abc import AsyncIterator

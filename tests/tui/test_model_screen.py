@@ -1,4 +1,4 @@
-"""The list of models on the screen: rows as headers are read, found as one types, by keys alone and by mouse alone."""
+"""The model screen: rows while headers are read, filtering, keys and mouse."""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What is known of the models in the list, and of the one that is loaded, on the model screen."""
+"""Check results and placement of models on the model screen."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Moving in the book as in `less`, in `vim` and in a browser: counts, jumps and the way back, "go to"."""
+"""Moving in the book with counts, jumps, history and "go to"."""
 
 from pathlib import Path
 

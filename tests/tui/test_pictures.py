@@ -1,4 +1,4 @@
-"""Pictures of the book: which way the terminal draws, what cannot be drawn, and the viewer."""
+"""Pictures of the book: drawing methods, errors, and the viewer."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""Where the person reads, apart from where they look; and what of the book they have read."""
+"""The reading place, the view, and the parts of the book that were read."""
 
 from pathlib import Path
 

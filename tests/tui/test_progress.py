@@ -1,4 +1,4 @@
-"""The progress line: print pages, chapter, time left at this person's pace; and how the pace is measured."""
+"""The progress line: pages, chapter and time left, and how reading speed is measured."""
 
 import re
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""What needs no screen: the status line's words, commands and their keys, blocks of memory and answers."""
+"""Functions without a screen: status texts, commands and keys, blocks of memory and answers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The book on the screen: moving in it, coming back to it, and the sizes of a terminal."""
+"""The reading screen: moving, restoring the place, terminal sizes."""
 
 from pathlib import Path
 

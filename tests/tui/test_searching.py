@@ -1,4 +1,4 @@
-"""Searching in the book as one types, going from hit to hit, and the list of all hits."""
+"""Search while typing, stepping through hits, and the list of all hits."""
 
 from pathlib import Path
 

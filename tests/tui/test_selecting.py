@@ -1,4 +1,4 @@
-"""Words selected by keyboard and by mouse, and copied to the clipboard."""
+"""Selecting by keyboard and mouse, and copying."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A series on the screen: its volumes in the contents, over the text, in the memory from every distance, at sources."""
+"""A series on the screen: volumes in contents, header, memory and sources."""
 
 import re
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Settings changed on the screen: at once in use, one after another in the file."""
+"""Settings changed on the screen apply at once and are saved in order."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""What the screens look like, as pictures kept beside the tests (`pytest --snapshot-update` renews them)."""
+"""Pictures of the screens, stored beside the tests (`pytest --snapshot-update` renews them)."""
 
 from collections.abc import Callable
 from dataclasses import replace

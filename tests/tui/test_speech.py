@@ -1,4 +1,4 @@
-"""Reading aloud: through which command, what it is given, and that nothing is left running."""
+"""Reading aloud: commands, their input, and their end."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""Themes: which there are, that they can be read, the person's own, and choosing one with a live preview."""
+"""Themes: packaged and own ones, contrast, and the chooser with its preview."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The page is set as the person wants it, at once, without losing the place, and the same next time."""
+"""Typography settings apply at once, keep the place, and are saved."""
 
 import tomllib
 from pathlib import Path

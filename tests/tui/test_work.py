@@ -1,4 +1,4 @@
-"""A reader at work, as lines: what each kind of reader shows while it goes on and when it is over."""
+"""The steps of each kind of reader, as lines."""
 
 from collections.abc import Iterable
 

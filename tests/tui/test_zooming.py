@@ -1,4 +1,4 @@
-"""The memory from farther away and from nearer by: book, chapter, page, text."""
+"""The zoom levels of the memory: book, chapter, page, text."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A server on loopback with the tiny model, and nothing of whoever runs the tests: no proxy, no token."""
+"""A server on loopback with the tiny model, and an environment without proxy and token."""
 
 from collections.abc import Iterator
 from pathlib import Path

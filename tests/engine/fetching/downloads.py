@@ -1,4 +1,4 @@
-"""Downloads of one file from a server that fails, and what they tell of themselves."""
+"""Downloads of one file from a failing server, with the progress they report."""
 
 import asyncio
 from dataclasses import replace

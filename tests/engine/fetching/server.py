@@ -1,4 +1,4 @@
-"""A server on loopback that serves files as it should, and, asked to, in every way that it should not."""
+"""A server on loopback that serves files correctly or, on request, with any fault."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""A file comes whole, or not at all, whatever the server does."""
+"""A file arrives complete or not at all, whatever the server does."""
 
 import random
 from dataclasses import replace

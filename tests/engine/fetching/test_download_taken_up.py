@@ -1,4 +1,4 @@
-"""What is here of a file is gone on with if it is of that file, and what else is on disk is left alone."""
+"""Partial downloads are resumed for the same file only, and other files are left alone."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What comes is held against what somebody vouches for, and the token is told to nobody but the hub."""
+"""Downloads are verified by published checksums, and the token is sent to the hub only."""
 
 import shutil
 import subprocess

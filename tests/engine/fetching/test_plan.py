@@ -1,4 +1,4 @@
-"""What is named becomes a plan that can be shown, and the plan files in the folder of models."""
+"""A name or address becomes a plan to confirm, and the plan becomes files in the models folder."""
 
 import asyncio
 from collections.abc import Iterator

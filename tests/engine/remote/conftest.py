@@ -1,4 +1,4 @@
-"""Engines over a server for tests, quick to lose their retry_policy."""
+"""Engines over a test server, with short timeouts and few retries."""
 
 import asyncio
 import time

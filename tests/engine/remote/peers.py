@@ -1,4 +1,4 @@
-"""Real servers of models, started on loopback beside the tests, and the local engine that they are held against."""
+"""Real model servers on loopback, and the local engine to compare them with."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""A server of models for tests, on loopback, that can be told to be of any kind and to fail in any way.
+"""A model server for tests, on loopback, that imitates any program and any failure.
 
 It speaks plain HTTP/1.1 over asyncio and answers by a script: what a model would say is computed from the request.
 Whatever it is asked is kept. A failure is used up by the request that meets it.

@@ -1,4 +1,4 @@
-"""An address names a server and a model, and holds no secret."""
+"""An address names a server and a model, and contains no secret."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A key goes to the one host that it is for, and into nothing that is shown or kept."""
+"""A key is sent to its own host only, and never shown or stored."""
 
 import sys
 from types import ModuleType

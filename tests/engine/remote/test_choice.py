@@ -1,4 +1,4 @@
-"""A choice is legal whatever a server makes of being told so."""
+"""A choice is one of the options, whether or not the server applies constraints."""
 
 import pytest
 

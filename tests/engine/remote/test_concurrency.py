@@ -1,4 +1,4 @@
-"""Requests go side by side as far as that pays, a person's first."""
+"""Concurrent requests follow throughput, and interactive ones go first."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""What answers at an address is found out by a few cheap questions."""
+"""A server's program, model and window are discovered by a few cheap requests."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What fails in passing is asked again, what does not is told in a line or two, and nobody waits for ever."""
+"""Transient failures are retried, others reported in a line or two, and no request hangs."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""A real llama-server on the tiny model: what the servers of the other tests are made after.
+"""A real llama-server with the tiny model, which the test server imitates.
 
 It is looked for in GISTREAD_LLAMA_SERVER and on the PATH, and each test runs it in another way that people do.
 """

@@ -1,4 +1,4 @@
-"""A real server, llama_cpp.server, with the same model file as the local engine: the same prompts, the same words."""
+"""A real llama_cpp.server and the local engine give the same words for the same prompts."""
 
 import asyncio
 import importlib.util

@@ -1,4 +1,4 @@
-"""A synthetic book, and a screen with nothing on it but one long text."""
+"""A synthetic book, and a screen with one long text."""
 
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot

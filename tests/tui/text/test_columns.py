@@ -1,4 +1,4 @@
-"""Two columns side by side are one text: it goes on from the foot of the first at the head of the second."""
+"""Two columns show one text, which continues from the first to the second."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How a text is drawn: marks, labels, styles, themes, and nothing that could hurt the terminal."""
+"""Drawing of text: marks, labels, styles, themes, and safety of the terminal."""
 
 from gistread.tui.text import Block, LongText, Mark, Span
 from tests.tui.text.scene import Screen, row, screen, settle

@@ -1,4 +1,4 @@
-"""Marks over the text: which lie on top, their signs in the margin, and selecting by the book's offsets."""
+"""Marks over the text: layers, signs in the margin, and selections by offset."""
 
 from gistread.tui.reading.context import Layer, MarkLayers
 from gistread.tui.text import Block, LongText

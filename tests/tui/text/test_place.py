@@ -1,4 +1,4 @@
-"""The words that a person looks at stay where they are: jumps, other sizes, text that opens above."""
+"""The words in view stay there after jumps, resizing and insertions above."""
 
 import time
 

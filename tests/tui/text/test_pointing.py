@@ -1,4 +1,4 @@
-"""Clicks, selections and the block cursor: what is under them, and where they go."""
+"""Clicks, selections and the block cursor."""
 
 from textual.geometry import Offset
 from textual.selection import Selection

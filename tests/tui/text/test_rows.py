@@ -1,4 +1,4 @@
-"""The row index knows what stands in each row, and a splice leaves it as a rebuild would."""
+"""The row index maps rows to blocks, and a splice equals a rebuild."""
 
 from hypothesis import given
 from hypothesis import strategies as st

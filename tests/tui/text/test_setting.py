@@ -1,4 +1,4 @@
-"""What is drawn between the words of a row fills it to the cell, and is never part of the text."""
+"""Justification, hyphens and spacing fill a row exactly and are not part of the text."""
 
 import time
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Paragraphs are broken into rows that fit, lose nothing but white space, and break where a reader expects."""
+"""Paragraphs are wrapped into rows that fit and lose only white space."""
 
 import time
 
