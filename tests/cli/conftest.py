@@ -16,7 +16,7 @@ XDG = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Settings, data, cache and logs of nobody; one model in the settings, which no test loads for real."""
+    """Empty settings, data, cache and logs, with one configured model that no test really loads."""
     home = tmp_path / "home"
     for variable in XDG:
         monkeypatch.setenv(variable, str(home / variable))
@@ -47,7 +47,7 @@ def book(tmp_path: Path) -> Path:
 
 @dataclass(frozen=True)
 class Ran:
-    """What a command line came to."""
+    """The result of a command line."""
 
     status: int
     out: str
@@ -55,7 +55,7 @@ class Ran:
 
     @property
     def json(self) -> Any:
-        """The one document on standard output, and nothing else there."""
+        """The only document on standard output."""
         assert self.out.endswith("\n")
         assert self.out.count("\n") == 1
         return json.loads(self.out)

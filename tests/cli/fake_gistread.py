@@ -21,7 +21,7 @@ PAUSE_S = float(os.environ.get("GISTREAD_TEST_PAUSE_S", "0"))
 
 
 class SlowEngine(FakeEngine):
-    """Takes its time for everything, and says what a gist could say."""
+    """A slow engine that writes plausible gists."""
 
     def __init__(self, model_path: Path, *, options: LoadOptions, **paths: object) -> None:
         super().__init__(context_tokens=options.context_tokens or 8192)

@@ -56,7 +56,7 @@ def zipped(path: Path, **members: bytes) -> Path:
 
 
 def broken_books(folder: Path) -> dict[str, Path]:
-    """What is no book, by what is wrong with it."""
+    """Unreadable books by their fault."""
     folder.mkdir()
     books = {name: folder / f"{name}.txt" for name in ("empty", "spaces", "binary", "nuls")}
     books["empty"].write_bytes(b"")

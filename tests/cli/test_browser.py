@@ -42,7 +42,7 @@ class Page:
             await self.send("Input.dispatchKeyEvent", type="keyUp", **about)
 
     async def wait_for(self, *words: str) -> str:
-        """The screen, once these words are on it."""
+        """Wait until the screen shows these words."""
         while not all(word in "\n".join(self._screen.display) for word in words):
             async with asyncio.timeout(60):
                 message = await self._socket.receive()

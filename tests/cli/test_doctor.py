@@ -58,7 +58,7 @@ def measured(first_run: tuple[Path, Ran], tiny: Path, home: Path) -> Path:
 
 @pytest.fixture
 def quick_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Do without the process that describes llama.cpp."""
+    """Skip the process that describes llama.cpp."""
     monkeypatch.setattr("gistread.cli.doctor.ask_library", lambda: LIBRARY)
 
 

@@ -41,7 +41,7 @@ def facts(home: Path) -> Counter[str]:
 
 
 def pages(home: Path) -> int:
-    """How many have been gisted."""
+    """The number of gisted pages."""
     return sum(len(journal.read_records(path)[0]) - 1 for path in home.rglob("*.memory"))
 
 

@@ -18,7 +18,7 @@ from tests.cli.conftest import Run
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """What the screen was opened on."""
+    """The book that the screen was opened with."""
     paths: list[Path] = []
 
     def open_screen(path: Path, config: Config, model: str) -> ExitStatus:

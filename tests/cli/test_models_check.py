@@ -32,7 +32,7 @@ def _found(folder: Path) -> Any:
 
 
 class GoodEngine(FakeEngine):
-    """A model of this machine that does all that is asked of it."""
+    """A model that passes every check."""
 
     @property
     def info(self) -> EngineInfo:

@@ -231,7 +231,7 @@ def process(*words: str) -> subprocess.Popen[str]:
 
 
 def some_bytes_more(before: int, running: subprocess.Popen[str]) -> None:
-    """Wait until the process has written more than that of the file."""
+    """Wait until the process has written more bytes of the file."""
     part = default_paths().models / "tiny.gguf.part"
     while running.poll() is None and (not part.exists() or part.stat().st_size <= before):
         time.sleep(0.002)
@@ -278,7 +278,7 @@ IN_FLIGHT_BYTES = 65_536
 
 
 def check_fetched_once(hub: FaultyServer, data: bytes) -> None:
-    """No byte was asked for twice, but those that were on their way when the process died."""
+    """No byte was requested twice, except those in flight when the process died."""
     answers = [request for request in hub.gets() if request.path.endswith("tiny.gguf")]
     reached = 0
     for request in answers:

@@ -29,7 +29,7 @@ def start(*words: str | Path) -> "subprocess.Popen[str]":
 
 @pytest.fixture
 def short(tmp_path: Path) -> Path:
-    """Two pages: the model knows nothing of when to stop, and a busy machine makes it slow."""
+    """Two pages only: the tiny model never stops by itself and may be slow."""
     path = tmp_path / "short.txt"
     line = "The keeper stood before the door and counted the stairs, one by one, as the sea went on below. "
     path.write_text("\n\n".join(f"Chapter {number}\n\n{line * 4}" for number in (1, 2)) + "\n")

@@ -22,7 +22,7 @@ NAME = 'it\'s $(touch owned) "a book".txt'
 
 @asynccontextmanager
 async def serving(folder: Path) -> AsyncIterator[SimpleNamespace]:
-    """A server of a book with a name that a shell would misread."""
+    """A server for a book whose name needs quoting in a shell."""
     (folder / NAME).write_text("The Harbour Bell\n\n" + "It rang once in the fog, and then again. " * 50)
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "gistread", "serve", "--port", "0", NAME),

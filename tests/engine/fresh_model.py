@@ -28,7 +28,7 @@ _QUIET = llama.llama_log_callback(lambda level, text, data: None)
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A prompt with the answer of a fresh context to it."""
+    """A prompt and the answer of a fresh context."""
 
     prompt: Prompt
     tokens: tuple[int, ...]
@@ -113,7 +113,7 @@ class FreshModel:
 
 
 class _Sequence:
-    """A context with one sequence in it."""
+    """A context with one sequence."""
 
     def __init__(self, model: llama.llama_model_p, vocabulary: int) -> None:
         parameters = llama.llama_context_default_params()

@@ -14,7 +14,7 @@ from tests.tiny_gguf import write_tiny_gguf
 
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
-    """What was found is not kept from test to test."""
+    """Clear the cache between tests."""
     is_known.cache_clear()
     yield
     is_known.cache_clear()

@@ -284,5 +284,5 @@ async def test_workers_spin_briefly_unless_the_environment_says_otherwise(
 
 
 def environment(engine: LlamaEngine) -> dict[str, str]:
-    """Of the engine's worker."""
+    """The environment of the engine's worker."""
     return psutil.Process(engine.worker_pid).environ()

@@ -32,7 +32,7 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def embedder(bert: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LlamaEmbedder]:
-    """One for all tests that only ask it."""
+    """An embedder shared by all tests that only use it."""
     shared = LlamaEmbedder(bert, log=tmp_path_factory.mktemp("embedder") / "worker.log")
     yield shared
     await shared.close()

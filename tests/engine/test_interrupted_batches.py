@@ -24,7 +24,7 @@ SAMPLING = Sampling(max_tokens=ANSWER_TOKENS)
 
 
 class History:
-    """A scheduler over a model, and what was asked of it."""
+    """A scheduler over a model, and its requests."""
 
     def __init__(self, model: TinyModel, window: int) -> None:
         self._model = load(Load(str(model.path), LoadOptions(context_tokens=window)), progress=lambda share: None)

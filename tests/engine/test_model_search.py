@@ -23,7 +23,7 @@ def no_services(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
 
 
 def found() -> list[tuple[str, str]]:
-    """Names and owners of what is found."""
+    """Names and owners of the models found."""
     return [(model.name, model.place) for model in found_models()]
 
 

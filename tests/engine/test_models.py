@@ -58,7 +58,7 @@ def gguf(
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home without any model."""
+    """A home without models."""
     for variable in (*os.environ,):
         if variable.startswith(("XDG_", "HF_", "OLLAMA", "LLAMA", "LOCALAPPDATA")):
             monkeypatch.delenv(variable)

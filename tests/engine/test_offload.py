@@ -30,7 +30,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> TinyModel:
 
 
 def offloaded(tokens: str, *, store: Offload, rank: EvictionRank = EvictionRank.INTERACTIVE) -> bool:
-    """Park what is new of these tokens, a byte each. False: there is no room."""
+    """Offload the new ones of these tokens, a byte each. False without room."""
     known = store.find(as_tokens(tokens))
     room = store.make_room(len(tokens) - known.length, known, rank)
     if room:
@@ -44,7 +44,7 @@ def as_tokens(text: str) -> list[int]:
 
 
 def brought_back(found: OffloadedPrefix) -> str:
-    """The tokens that the states of these pieces make together, each up to where the next begins."""
+    """The tokens restored from these pieces, each up to the start of the next."""
     ends = [*(piece.start for piece in found.runs[1:]), found.length]
     pieces = zip(found.runs, ends, strict=True)
     return "".join(bytes(piece.state[: end - piece.start]).decode() for piece, end in pieces)

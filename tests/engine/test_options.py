@@ -31,7 +31,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Weights:
 
 
 def by_grammar(weights: Weights, options: list[str], text: bytes) -> list[int]:
-    """The tokens that llama.cpp allows behind this text."""
+    """The tokens that llama.cpp's grammar allows after this text."""
     literals = (option.replace("\\", "\\\\").replace('"', '\\"') for option in options)
     grammar = llama.llama_sampler_init_grammar(
         weights.vocab, ("root ::= " + " | ".join(f'"{one}"' for one in literals)).encode(), b"root"

@@ -28,7 +28,7 @@ LETTERS = "ABCDE"
 
 
 async def ask(engine: LlamaEngine, question: Question, priority: Priority = Priority.INTERACTIVE) -> Usage:
-    """Ask, and hold the answer against that of a fresh context."""
+    """Ask, and compare the answer with that of a fresh context."""
     completion = await engine.complete(question.prompt, SAMPLING, priority)
     assert completion.text == question.answer
     assert completion.usage.generated == ANSWER_TOKENS
@@ -36,7 +36,7 @@ async def ask(engine: LlamaEngine, question: Question, priority: Priority = Prio
 
 
 class Expected:
-    """What an engine may have reused, from what it has evaluated before."""
+    """The tokens that an engine may reuse, given what it evaluated before."""
 
     def __init__(self, model: TinyModel) -> None:
         self._model = model

@@ -22,7 +22,7 @@ def asked(question: str, memory: str = MEMORY) -> Prompt:
 
 
 async def answered(model: Path, cache: Path | None, *questions: Prompt, prepare: bool = False) -> list[Completion]:
-    """By an engine of its own, which is closed afterwards, as another run of the program would."""
+    """The answer of a new engine, as in another run of the program."""
     engine = LlamaEngine(model, snapshots=cache)
     try:
         await engine.start()

@@ -21,7 +21,7 @@ def kept(tmp_path: Path) -> Measurements:
 
 @pytest.fixture(autouse=True)
 def busy_machines_count_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What else runs on the machine of the tests is no reason not to measure."""
+    """Measure even on a busy machine."""
     monkeypatch.setattr("gistread.engine.llama.measurements.UNDISTURBED_SHARE", 0.0)
 
 

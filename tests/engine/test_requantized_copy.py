@@ -28,7 +28,7 @@ QUICK = Measurement(Rates(300.0, ((1, 40.0),)), 1)
 
 
 class Fake:
-    """A worker that loads in no time, measures what it is told, and copies by copying."""
+    """A fake worker with given measurements, which copies files."""
 
     def __init__(self, original: Measurement = SLOW, copy: Measurement = QUICK, *, on_gpu: bool = False) -> None:
         self.speeds = {False: original, True: copy}

@@ -9,7 +9,7 @@ from gistread.errors import EngineError
 
 
 class Slow:
-    """Starts when it is let to; counts how often it began and was cancelled."""
+    """A start that waits for `go`; counts its starts and cancellations."""
 
     def __init__(self) -> None:
         self.begun = self.cancelled = 0
@@ -38,7 +38,7 @@ class Slow:
 
 
 async def steps() -> None:
-    """Let everybody come as far as they can."""
+    """Run the event loop until nothing changes."""
     for _ in range(10):
         await asyncio.sleep(0)
 

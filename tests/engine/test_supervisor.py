@@ -190,7 +190,7 @@ async def test_closing_during_a_load_fails_the_waiting_callers(tiny: Path) -> No
 async def test_a_worker_that_dies_between_two_steps_of_its_start_is_an_error(
     tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
-    """Not waited for for ever, and nothing is started beside it."""
+    """It neither hangs nor starts a second worker."""
 
     async def killing(self: WorkerProcess, *args: Any, **kwargs: Any) -> Any:
         answer = await real(self, *args, **kwargs)

@@ -28,7 +28,7 @@ def make_book(*chapters: Sequence[str], language: str = "en", title: str = "A Bo
 
 
 def prose(words: int, *, seed: int = 0) -> str:
-    """That many words in sentences of ten, no two alike."""
+    """`words` distinct words in sentences of ten."""
     return " ".join(
         (f"W{seed}x{i}" if i % 10 == 0 else f"w{seed}x{i}") + ("." if i % 10 == 9 or i == words - 1 else "")
         for i in range(words)

@@ -42,7 +42,7 @@ def held_of(engine: FakeEngine) -> list[str]:
 
 
 async def asked_of(engine: FakeEngine, memory: GistMemory) -> list[str]:
-    """The texts before members, in the order in which they were asked."""
+    """The chunks of the members, in the order asked."""
     events = longagent.longagent("Who stole it?", memory, engine, Steering(), ReaderOptions())
     async for _ in events:
         pass

@@ -108,7 +108,7 @@ NAMES = [
 
 
 class Listening(FakeEngine):
-    """Counts how many pieces of its answers were heard."""
+    """Counts the streamed pieces of its answers."""
 
     heard = 0
 

@@ -47,7 +47,7 @@ LONGER = join_books("Saga", (), [ONE, TWO, THREE])
 
 
 def engine(**script: object) -> FakeEngine:
-    """Says of every page something of its own, and pauses somewhere that follows from the prompt."""
+    """Writes a distinct gist for every page, and chooses pauses by the prompt alone."""
 
     def says(prompt: str) -> str:
         return " ".join(prompt.removeprefix("Passage:\n\n").split()[-40:-20])
@@ -68,7 +68,7 @@ async def read(store: MemoryStore, book: Book, model: FakeEngine, size: PageSize
 
 
 def told(entries: Sequence[MemoryEntry], by: int = 0, until: int = 10**9) -> list[tuple[int, int, str, GistSource]]:
-    """What pages say and where they lie, `by` characters further back."""
+    """Gists and bounds of pages, shifted back by `by` characters."""
     return [(e.page.start - by, min(e.page.end, until) - by, e.gist.text, e.gist.source) for e in entries]
 
 
@@ -199,7 +199,7 @@ async def test_each_volume_has_pages_of_the_size_it_has_alone(store: MemoryStore
 
 
 class TestItsMemories:
-    """Those that `find` tells of."""
+    """The memories that `find` returns."""
 
     async def test_headers_reach_up_to_the_first_gap(self, store: MemoryStore) -> None:
         assert store.find(SAGA) == []

@@ -21,7 +21,7 @@ BOOK = make_book(
 
 
 def engine(parallel: int = 1, seed: int = 1, **options: object) -> FakeEngine:
-    """Pauses where a dice that knows only the prompt says, and shortens a page to its last sentences."""
+    """Chooses pauses at random by the prompt, and gists a page by its last sentences."""
 
     def chooses(prompt: str, offered: object) -> int:
         return random.Random(f"{seed}{prompt}").randrange(len(offered))  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from tests.readers.memories import make_memory
 
 
 def engine(**changes: object) -> FakeEngine:
-    """Says something else of every text, in its own words."""
+    """Writes a distinct text for every prompt."""
     return FakeEngine(says=lambda text: " ".join(text.split()[2:22]) + ".", **changes)
 
 

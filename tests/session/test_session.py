@@ -169,7 +169,7 @@ async def test_an_unexpected_exception_in_a_task_is_reported(tmp_path: Path) -> 
 
 async def test_summaries_are_built_in_the_background_stopped_and_resumed(tmp_path: Path) -> None:
     def says(text: str) -> str:
-        """Of every text something else, in its own words."""
+        """Writes a distinct text for every prompt."""
         return f"This is paragraph {re.findall('paragraph ([0-9]+)', text)[-1]}. The road went on along the river."
 
     engine = SteppedEngine(says=says)

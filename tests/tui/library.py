@@ -28,7 +28,7 @@ async def library_of(folder: Path, home: Path, *, books: int = 3) -> AsyncIterat
 
 
 async def type_quickly(pilot: Pilot[None], key: str, words: str) -> None:
-    """As somebody who pastes: a key for the line, then all the words at once."""
+    """Type as fast as pasting."""
     await pilot.press(key)
     await until(pilot, lambda: isinstance(pilot.app.focused, Input))
     assert isinstance(pilot.app.focused, Input)

@@ -43,7 +43,7 @@ def selected(screen: ReadingScreen) -> str:
 
 
 def copied(app: GistreadApp, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is sent to the terminal as its clipboard."""
+    """The text sent to the terminal's clipboard."""
     sent: list[str] = []
     write = app._driver.write
 

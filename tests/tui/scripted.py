@@ -150,7 +150,7 @@ async def read_whole(pilot: Pilot[None]) -> ReadingScreen:
 
 
 def lines(app: App[None]) -> list[str]:
-    """What stands on the screen, row by row, without colours. A space is a space, whether it may break or not."""
+    """The screen's rows without colours; no-break spaces become spaces."""
     return [
         "".join(segment.text for segment in strip).replace("\u00a0", " ")
         for strip in app.screen._compositor.render_strips()

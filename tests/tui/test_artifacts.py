@@ -17,7 +17,7 @@ async def test_building_artifacts_is_shown_and_can_be_paused(tmp_path: Path) -> 
     engine = SteppedEngine()
 
     def stopping(text: str) -> str:
-        """The sixth page waits."""
+        """An engine that waits at the sixth page."""
         if FACTS in text and len(extractions(engine)) == 6:
             engine.gate.clear()
         return says(text)

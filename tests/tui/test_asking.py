@@ -56,7 +56,7 @@ def answered(text: str, *citations: Citation, found: bool = True, lookups: tuple
 
 
 def citation(screen: ReadingScreen, words: str) -> Citation:
-    """A citation of these words, which stand in the book."""
+    """A citation of these words of the book."""
     start = screen.book.text.index(words)
     return Citation(screen.memory_pane.memory.page_at(start).number, start, start + len(words), words)
 

@@ -34,7 +34,7 @@ def book() -> Book:
 
 
 def first(typed: str, here: int = 0, pages: tuple[int, ...] = (0, 300, 700)) -> str | int:
-    """The title of the chapter that the first place begins, or its offset."""
+    """The chapter title of the first destination, or its offset."""
     places = destinations_of(typed, book(), here, pages).destinations
     starts = {chapter.start: chapter.title for chapter in book().chapters}
     return starts.get(places[0].offset, places[0].offset)

@@ -64,7 +64,7 @@ def asked_for() -> list[str]:
 
 @pytest.fixture
 def new_app(tmp_path: Path, hub: FaultyServer, asked_for: list[str]) -> Callable[[], GistreadApp]:
-    """Starts anew, over what is on disk."""
+    """Start the app again with the same files."""
 
     def make(name: str) -> SteppedEngine:
         asked_for.append(name)
@@ -80,18 +80,18 @@ def app(new_app: Callable[[], GistreadApp]) -> GistreadApp:
 
 @pytest.fixture
 def placed(tmp_path: Path) -> Path:
-    """Where the model is when it is whole."""
+    """The path of the complete model."""
     return paths_in(tmp_path).models / "tiny.gguf"
 
 
 @pytest.fixture
 def part(placed: Path) -> Path:
-    """What has come of it."""
+    """The partial file."""
     return placed.with_name("tiny.gguf.part")
 
 
 async def choosing(pilot: "Pilot[None]") -> None:
-    """The model screen, with what can be fetched."""
+    """The model screen with its downloads."""
     await opened(pilot)
     await pilot.press("m")
     await until(pilot, lambda: "tiny   recommended" in text_of(pilot.app))
@@ -105,7 +105,7 @@ async def asked_about(pilot: "Pilot[None]") -> None:
 
 
 async def downloading(pilot: "Pilot[None]", part: Path) -> None:
-    """It has been agreed to, and some of it has come."""
+    """A confirmed download, partly done."""
     await asked_about(pilot)
     await pilot.press("enter")
     await until(pilot, lambda: part.exists() and part.stat().st_size > 20_000)

@@ -33,7 +33,7 @@ def engine_that(says: str) -> SteppedEngine:
 
 
 async def read_for(pilot: Pilot[None], screen: ReadingScreen, focus: GistFocus) -> None:
-    """Have the book read for this, to its end."""
+    """Read the book to its end for this task."""
     assert screen.session is not None
     await screen.session.use_memory(focus)
     await until(pilot, lambda: focus_on(screen) == focus)

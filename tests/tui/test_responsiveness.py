@@ -46,7 +46,7 @@ async def test_a_key_is_answered_as_fast_while_the_model_reads(tmp_path: Path) -
 
 
 async def test_answers_stream_without_a_redraw_for_each_word(tmp_path: Path) -> None:
-    """SessionEvent is gathered: a thousand changes of state make a handful of drawings."""
+    """Events are gathered: a thousand changes of state cause a handful of redraws."""
     engine = SteppedEngine()
     app = app_on(small_book(), tmp_path, engine)
     async with app.run_test(size=(120, 40)) as pilot:

@@ -21,7 +21,7 @@ def says(text: str) -> str:
 
 
 def zoomed(app: object) -> str:
-    """The level that the line above the memory says."""
+    """The zoom level shown above the memory."""
     levels = {"series", "book", "volume", "chapter", "page", "text"}
     return next((word for word in (filled(app, row) for row in range(8)) if word in levels), "")
 

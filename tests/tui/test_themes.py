@@ -249,7 +249,7 @@ async def test_the_chooser_fits_small_terminals_and_a_click_beside_it_keeps_the_
 
 
 def _styles(app: App[None]) -> list[Style]:
-    """Of everything on the screen, as it goes to the terminal."""
+    """The styles of everything on the screen, as sent to the terminal."""
     strips = app.screen._compositor.render_strips()
     return [segment.style for strip in strips for segment in strip if segment.style]
 

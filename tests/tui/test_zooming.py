@@ -25,13 +25,13 @@ NARROW = (80, 24)
 
 
 def says(text: str) -> str:
-    """Of every text something else, in its own words."""
+    """Writes a distinct text for every prompt."""
     numbers = re.findall(r"paragraph (\d+)", text)
     return f"This is paragraph {numbers[-1]}. The road went on along the river." if numbers else "The lamp and the boy."
 
 
 def zoomed(app: object) -> str:
-    """The level that the line above the memory says."""
+    """The zoom level shown above the memory."""
     levels = {"book", "chapter", "page", "text"}
     return next((word for word in (filled(app, row) for row in range(8)) if word in levels), "")
 

@@ -12,7 +12,7 @@ from tests.engine.fetching.server import FaultyServer
 
 
 class Downloads:
-    """Runs downloads into one folder, and keeps what they told."""
+    """Runs downloads into one folder, and records their progress."""
 
     def __init__(self, server: FaultyServer, folder: Path) -> None:
         self.server = server
@@ -22,7 +22,7 @@ class Downloads:
         self.file = RemoteFile(f"{server.url}/tiny.gguf", "tiny.gguf")
 
     def run(self, **changes: object) -> bytes:
-        """The file as it was placed. Raises as `download`."""
+        """The downloaded file. Raises as `download`."""
         file = replace(self.file, **changes)  # type: ignore[arg-type]
 
         async def work() -> None:

@@ -22,7 +22,7 @@ Fault = Callable[["Handler"], bool]
 
 @dataclass
 class Request:
-    """What somebody asked for, and what they were given."""
+    """A request and its answer."""
 
     method: str
     path: str
@@ -42,7 +42,7 @@ class File:
 
 
 class FaultyServer:
-    """Faults are used up one a request, in their order; `always` answers each request that no fault has answered."""
+    """Each fault answers one request, in order; `always` answers the others."""
 
     def __init__(self, key: Path | None = None, certificate: Path | None = None) -> None:
         """With a key and its certificate it speaks TLS."""
@@ -80,7 +80,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients that are gone are what this is for."""
+        """Ignore disconnected clients."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -155,7 +155,7 @@ class Handler(BaseHTTPRequestHandler):
                 pace()
 
     def cut(self) -> None:
-        """The connection is gone."""
+        """Drop the connection."""
         self.close_connection = True
         self.wfile.flush()
         self.connection.shutdown(socket.SHUT_RDWR)
@@ -167,7 +167,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:
-        """Not on the screen."""
+        """Log nothing."""
 
 
 @contextmanager
@@ -180,7 +180,7 @@ def faulty_server(key: Path | None = None, certificate: Path | None = None) -> I
 
 
 def cut_after(count: int) -> Fault:
-    """So many bytes of what is asked for, then the connection is gone."""
+    """Send `count` bytes, then drop the connection."""
 
     def fault(handler: Handler) -> bool:
         assert handler.file is not None
@@ -194,7 +194,7 @@ def cut_after(count: int) -> Fault:
 
 
 def stall_after(count: int, seconds: float = 60) -> Fault:
-    """So many bytes, then silence."""
+    """Send `count` bytes, then stall."""
 
     def fault(handler: Handler) -> bool:
         assert handler.file is not None
@@ -210,7 +210,7 @@ def stall_after(count: int, seconds: float = 60) -> Fault:
 
 
 def status(code: int, **headers: str) -> Fault:
-    """This status and nothing else."""
+    """Answer with this status alone."""
 
     def fault(handler: Handler) -> bool:
         handler.empty(code, {name.replace("_", "-"): value for name, value in headers.items()})
@@ -224,7 +224,7 @@ def redirect(to: str, code: int = 302, **headers: str) -> Fault:
 
 
 def without_ranges(handler: Handler) -> bool:
-    """The whole file, whatever was asked for."""
+    """Send the whole file, ignoring ranges."""
     assert handler.file is not None
     handler.start(200, 0, len(handler.file.data))
     handler.send(handler.file.data)
@@ -232,7 +232,7 @@ def without_ranges(handler: Handler) -> bool:
 
 
 def claims_length(length: int | None) -> Fault:
-    """All bytes, under a Content-Length that is not theirs, or under none at all."""
+    """Send all bytes with a wrong Content-Length, or without one."""
 
     def fault(handler: Handler) -> bool:
         assert handler.file is not None
@@ -263,7 +263,7 @@ def sha256(data: bytes) -> str:
 def serve_repository(
     server: FaultyServer, repository: str, files: Mapping[str, bytes], *, licence: str = "mit"
 ) -> None:
-    """A repository of the hub with these files, as its interface tells of them and as it gives them out."""
+    """Serve a repository of the hub with these files, and its description."""
     commit = "c" * 40
     siblings = []
     for path, data in files.items():

@@ -198,7 +198,7 @@ def test_416_for_a_whole_file_completes_it(downloads: Downloads, gguf: bytes) ->
 
 @pytest.mark.parametrize("error", [-1000, 1000])
 def test_a_wrong_size_in_the_catalogue_is_corrected(downloads: Downloads, gguf: bytes, error: int) -> None:
-    """Too large: the server knows better. Too small: what is here is no whole model."""
+    """Too large a size is corrected by the server; too small a size gives an incomplete model."""
     if error > 0:
         assert downloads.run(size_bytes=len(gguf) + error) == gguf
         assert sum(count for _, count in downloads.sent) == len(gguf)

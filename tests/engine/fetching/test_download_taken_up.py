@@ -60,7 +60,7 @@ def test_a_damaged_partial_file_fails_the_checksum(downloads: Downloads, gguf: b
 def test_a_file_that_changes_between_attempts_starts_over(
     downloads: Downloads, gguf: bytes, tmp_path: Path, range_condition: bool
 ) -> None:
-    """Whether the server heeds If-Range, or sends the rest of another file all the same."""
+    """Whether or not the server respects If-Range."""
     other = write_tiny_gguf(tmp_path / "other.gguf", seed=2).read_bytes()
 
     def change(handler: object) -> bool:
@@ -78,7 +78,7 @@ def test_a_file_that_changes_between_attempts_starts_over(
 def test_halves_of_two_files_are_never_joined_without_an_identity(
     downloads: Downloads, gguf: bytes, tmp_path: Path
 ) -> None:
-    """No ETag, no date, no checksum: then it begins anew."""
+    """Without ETag, date and checksum the download starts over."""
     other = write_tiny_gguf(tmp_path / "other.gguf", seed=2).read_bytes()
     downloads.server.files["/tiny.gguf"] = File(gguf, etag="")
 

@@ -18,7 +18,7 @@ Connect = Callable[..., RemoteEngine]
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    """Wait for what is bound to come."""
+    """Wait until the condition holds."""
     end = time.monotonic() + 10
     while not holds():
         assert time.monotonic() < end, "it did not come to that"
@@ -27,14 +27,14 @@ async def until(holds: Callable[[], bool]) -> None:
 
 @pytest.fixture(autouse=True)
 def no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The person's own keys are no affair of tests."""
+    """Hide the user's own keys."""
     for name in ("GISTREAD_API_KEY", "GISTREAD_API_KEY_127_0_0_1", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
 
 
 @pytest_asyncio.fixture
 async def connect() -> AsyncIterator[Connect]:
-    """Makes engines, and closes them after the test."""
+    """Starts engines, and closes them after the test."""
     engines: list[RemoteEngine] = []
 
     def make(url: str, **options: Any) -> RemoteEngine:

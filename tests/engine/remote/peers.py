@@ -18,7 +18,7 @@ _STARTS_S = 60.0
 
 
 def free_port() -> int:
-    """One that nobody listens at."""
+    """A free port."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return int(free.getsockname()[1])
@@ -44,7 +44,7 @@ def running(command: Sequence[str], port: int) -> Iterator[subprocess.Popen[byte
 
 @asynccontextmanager
 async def both(model: Path, address: str, window: int) -> AsyncIterator[tuple[Engine, Engine]]:
-    """The model on the server, and here."""
+    """The model on the server, and locally."""
     remote = RemoteEngine(parse_address(address), context_tokens=window)
     local = LlamaEngine(model)
     try:

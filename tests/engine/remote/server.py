@@ -22,7 +22,7 @@ Failure = Literal["drop", "cut", "stall", "garbage", "no end", "page"]
 
 @dataclass(frozen=True)
 class Status:
-    """To be answered with an error."""
+    """An error status to answer with."""
 
     status: int
     message: str = "no"
@@ -31,7 +31,7 @@ class Status:
 
 @dataclass
 class Asked:
-    """A request for an answer of the model."""
+    """A recorded request."""
 
     body: Json
     headers: Mapping[str, str]
@@ -114,7 +114,7 @@ class Server:
         self.port: int = self._server.sockets[0].getsockname()[1]
 
     async def close(self) -> None:
-        """As if killed: whoever waits for an answer gets none."""
+        """Close abruptly, as if killed."""
         self._server.close()
         for writer in list(self._connections):
             writer.transport.abort()
@@ -154,7 +154,7 @@ class Server:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> bool:
-        """Whether the connection goes on."""
+        """Answer a request; whether to keep the connection."""
         kind = self.kind
         if kind.key and headers.get("authorization") != f"Bearer {kind.key}":
             return _send(writer, Status(401, f"wrong key {headers.get('authorization', '')}"))
@@ -286,7 +286,7 @@ def constrained(kind: Kind, body: Json) -> str:
 
 
 async def _unless(closed: "asyncio.Future[bytes]", answer: Awaitable[bool]) -> bool:
-    """The answer, unless the client closes the connection before: then ConnectionError."""
+    """The answer. Raises ConnectionError if the client disconnects first."""
     work = asyncio.ensure_future(answer)
     await asyncio.wait({closed, work}, return_when=asyncio.FIRST_COMPLETED)
     if not work.done():
@@ -309,7 +309,7 @@ def _send(writer: asyncio.StreamWriter, answer: Json) -> bool:
 
 
 def _error(failed: Status) -> Json:
-    """As llama-server and vLLM put it."""
+    """An error as llama-server and vLLM word it."""
     return {"error": {"code": failed.status, "message": failed.message, "type": "an_error"}}
 
 

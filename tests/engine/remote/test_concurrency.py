@@ -148,7 +148,7 @@ async def test_the_slot_of_a_cancelled_waiter_goes_to_the_next() -> None:
 
 
 def simulate(capacity: int, first: int = 4, most: int = 64, requests: int = 3000) -> list[int]:
-    """Limits over time, on a server that works on so many at once, each request taking a second."""
+    """The limits over time on a server that handles `capacity` requests at once, each request taking a second."""
     growth = AdaptiveLimit(first, most)
     now, limits = 0.0, []
     for _ in range(requests):

@@ -53,7 +53,7 @@ async def test_programs_and_their_windows_are_known(connect: Connect, name: str,
 
 
 async def test_a_llama_server_router_describes_each_model(connect: Connect) -> None:
-    """It has a program of its own for each model, and passes on what names one."""
+    """The router runs a process for each model, and forwards requests by name."""
 
     def tokenized(body: dict[str, str]) -> object:
         return {"tokens": list(body["content"])} if "model" in body else Status(400, "model name is missing")

@@ -126,7 +126,7 @@ async def test_connection_errors_quote_the_operating_system(connect: Connect, ur
 
 
 async def test_the_error_about_another_service_does_not_speak_of_kept_work(connect: Connect) -> None:
-    """Such as one that wants https."""
+    """Such as a server that requires https."""
 
     async def hang_up(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.close()
@@ -157,7 +157,7 @@ async def test_refused_requests_are_not_retried(connect: Connect) -> None:
 
 
 async def test_a_redirect_is_not_followed(connect: Connect) -> None:
-    """A key would go to whoever the server names."""
+    """Else the key would be sent to another host."""
     async with Server(Kind(pages={"/v1/other": {}})) as server:
         engine = connect(server.url)
         await engine.start()
@@ -173,14 +173,14 @@ BOOK = make_book(
 
 
 def shorten(asked: Asked) -> str:
-    """A gist that the guard has nothing against: the first words of the page."""
+    """A gist that passes the guard: the first words of the page."""
     return " ".join(asked.text.removeprefix("Passage:\n\n").split()[:20]) + "."
 
 
 async def read(
     connect: Connect, url: str, store: MemoryStore, stop_after: int = 10**6
 ) -> tuple[int, EngineError | None]:
-    """Pages kept, and why it ended before the end of the book."""
+    """The saved pages, and the error that ended reading."""
     engine = connect(url)
     info = await engine.start()
     with store.open(

@@ -36,7 +36,7 @@ def command(port: int, *options: str) -> list[str]:
 
 @contextmanager
 def serving(*options: str) -> Iterator[str]:
-    """The URL of a llama-server that was started so."""
+    """The URL of a llama-server started with these arguments."""
     port = free_port()
     with running(command(port, *options), port):
         yield f"http://127.0.0.1:{port}/v1"

@@ -25,7 +25,7 @@ ANY = st.text(alphabet="abc def —-.אבג 12()字。\n|", max_size=120)
 
 
 def drawn(layout: Layout) -> list[str]:
-    """Each row of text as it stands on the screen, from the left edge."""
+    """Each row of text as drawn, from the left edge."""
     return [
         " " * layout.text_cell(row) + "".join(run.text for run in set_row(layout, row))
         for row in range(layout.rows)
