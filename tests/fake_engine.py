@@ -154,7 +154,7 @@ class FakeEngine:
         return await self._chosen("choose", prompt, options, priority)
 
     async def choose_likeliest(
-        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+        self, prompt: Prompt, options: Sequence[str], without: Prompt, priority: Priority = Priority.INTERACTIVE
     ) -> Choice:
         return await self._chosen("choose_likeliest", prompt, options, priority)
 

@@ -216,17 +216,20 @@ async def test_the_likeliest_option_is_that_of_a_fresh_context(model: TinyModel,
     dice, engine = random.Random(5), await start(model.path)
     chosen = set()
     while len(chosen) < 3:
-        prompt = (Message("user", passage(dice, 40)),)
+        prompt, without = ((Message("user", passage(dice, words)),) for words in (40, 5))
         options = [passage(dice, length) for length in (2, 3, 2)]
-        means = [model.fresh.likelihood(prompt, option.encode()) for option in options]
+        means = [
+            model.fresh.likelihood(prompt, option.encode()) - model.fresh.likelihood(without, option.encode()) / 2
+            for option in options
+        ]
         *_, second, first = sorted(means)
         if first - second < CLEAR / 5:
             continue
-        choice = await engine.choose_likeliest(prompt, options)
+        choice = await engine.choose_likeliest(prompt, options, without)
         assert choice.index == means.index(first)
-        assert choice.usage.generated == sum(map(len, options))
+        assert choice.usage.generated == 2 * sum(map(len, options))
         if model.can_roll_back:
-            assert choice.usage.reused >= 2 * choice.usage.prefilled - 6, "the options share the prompt"
+            assert choice.usage.reused >= 2 * choice.usage.prefilled - 12, "the options share the prompts"
         chosen.add(choice.index)
 
 

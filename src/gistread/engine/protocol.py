@@ -215,11 +215,12 @@ class Engine(Protocol):
         """Constrain the model to one of these distinct options (D3). EngineError if a server's answer names none."""
 
     async def choose_likeliest(
-        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+        self, prompt: Prompt, options: Sequence[str], without: Prompt, priority: Priority = Priority.INTERACTIVE
     ) -> Choice:
         """The option that the model would most likely write, by the mean log-probability of its tokens.
 
-        Small models choose better so than by letters. A server, which gives no probabilities, chooses as in `choose`.
+        Half of the one after the prompt `without` the text is subtracted: what is likely anyhow says less. Small models
+        choose better so than by letters. A server, which gives no probabilities, chooses as in `choose`.
         """
 
 

@@ -178,8 +178,9 @@ async def _choose_by_words(engine: Engine, priority: Priority) -> int:
     task = prompts.load("task_answer_always").text
     count = 0
     for question, lines, right in _questions():
-        prompt = _asked("answer_passages", text=_TEXT, question=question, task=task)
-        choice = await engine.choose_likeliest(prompt, [f"{line[0].upper()}{line[1:]}." for line in lines], priority)
+        prompt, without = (_asked("answer_passages", text=text, question=question, task=task) for text in (_TEXT, ""))
+        options = [f"{line[0].upper()}{line[1:]}." for line in lines]
+        choice = await engine.choose_likeliest(prompt, options, without, priority)
         count += choice.index == right
     return count
 

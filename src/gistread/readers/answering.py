@@ -65,7 +65,11 @@ async def answer_from(
 ) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
     """Stream a draft of the answer; the last event is `Answered`."""
     tokens = await engine.count(context.text) if context.text else 0
-    said = _chosen(prompt, engine, options) if options.choices else _written(prompt, engine, options.answer_tokens)
+    said: AsyncGenerator[AnswerDelta | Restarted | _Said, None]
+    if options.choices:
+        said = _chosen(prompt, question, engine, options)
+    else:
+        said = _written(prompt, engine, options.answer_tokens)
     async with aclosing(said) as events:
         async for event in events:
             if not isinstance(event, _Said):
@@ -96,10 +100,13 @@ class _Said:
     choice: int | None = None
 
 
-async def _chosen(prompt: Prompt, engine: Engine, options: ReaderOptions) -> AsyncGenerator[AnswerDelta | _Said, None]:
+async def _chosen(
+    prompt: Prompt, question: str, engine: Engine, options: ReaderOptions
+) -> AsyncGenerator[AnswerDelta | _Said, None]:
     texts = [" ".join(choice.split()) for choice in options.choices]
     if _by_likelihood(options):
-        choice = await engine.choose_likeliest(prompt, [as_sentence(text) for text in texts])
+        without = answer_prompt("answer_passages", options, text="", question=question)
+        choice = await engine.choose_likeliest(prompt, [as_sentence(text) for text in texts], without)
     else:
         choice = await engine.choose(prompt, list(LETTERS[: len(texts)]))
     text = texts[choice.index]

@@ -211,13 +211,16 @@ class LlamaEngine:
         return Choice(answer.index, answer.probability, answer.usage)
 
     async def choose_likeliest(
-        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+        self, prompt: Prompt, options: Sequence[str], without: Prompt, priority: Priority = Priority.INTERACTIVE
     ) -> Choice:
+        scored, anyhow = [await self._score(asked, options, priority) for asked in (prompt, without)]
+        best = max(range(len(options)), key=lambda index: scored[index].mean - anyhow[index].mean / 2)
+        return Choice(best, None, sum((one.usage for one in (*scored, *anyhow)), NO_USAGE))
+
+    async def _score(self, prompt: Prompt, options: Sequence[str], priority: Priority) -> list[messages.Scored]:
         asked = (self._worker.answer(messages.Score(prompt, option, priority), messages.Scored) for option in options)
         # The first evaluates the prompt, which the others share.
-        scored = [await next(asked), *await asyncio.gather(*asked)]
-        best = max(range(len(options)), key=lambda index: scored[index].mean)
-        return Choice(best, None, sum((one.usage for one in scored), NO_USAGE))
+        return [await next(asked), *await asyncio.gather(*asked)]
 
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
         return (await self._worker.answer(messages.Prepare(prompt, priority), messages.Prepared)).usage

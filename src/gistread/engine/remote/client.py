@@ -216,7 +216,7 @@ class RemoteEngine:
             return await server.chooser.choose(prompt, options, server.requester.with_priority(priority))
 
     async def choose_likeliest(
-        self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE
+        self, prompt: Prompt, options: Sequence[str], without: Prompt, priority: Priority = Priority.INTERACTIVE
     ) -> Choice:
         return await self.choose(prompt, options, priority)
 
