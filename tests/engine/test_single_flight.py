@@ -9,7 +9,7 @@ from gistread.errors import EngineError
 
 
 class Slow:
-    """A start that waits for `go`; counts its starts and cancellations."""
+    """A start that waits for `let`; counts its starts and cancellations."""
 
     def __init__(self) -> None:
         self.begun = self.cancelled = 0

@@ -37,7 +37,12 @@ def choose_size(
     if min_words is not None and max_words is not None and min_words > max_words:
         raise UsageError(f"--min-words {min_words} is more than --max-words {max_words}.", "Give a smaller minimum.")
     room_words = max(0, int((context_tokens - PROMPT_TOKENS - ANSWER_TOKENS) / TOKENS_PER_WORD))
-    size = _with_bounds(_usual_size(book_words, room_words), min_words, max_words)
+    usual = _usual_size(book_words, room_words)
+    if max_words is None:
+        max_words = usual.max_words if min_words is None else max(usual.max_words, min_words)
+    if min_words is None:
+        min_words = min(usual.min_words, max(1, int(max_words * (usual.min_words / usual.max_words))))
+    size = PageSize(min_words, max_words)
     if size.max_words > room_words:
         needed = round(size.max_words * TOKENS_PER_WORD) + PROMPT_TOKENS + ANSWER_TOKENS
         raise EngineError(
@@ -80,12 +85,3 @@ def _usual_size(book_words: int, room_words: int) -> PageSize:
     first = PAGE_SIZES["quality"]
     max_words = min(first.max_words, max(SMALLEST_PAGE_WORDS, room_words // (2 * PAGES_OPEN)))
     return PageSize(max(1, max_words * first.min_words // first.max_words), max_words)
-
-
-def _with_bounds(size: PageSize, min_words: int | None, max_words: int | None) -> PageSize:
-    ratio = size.min_words / size.max_words
-    if max_words is None:
-        max_words = size.max_words if min_words is None else max(size.max_words, min_words)
-    if min_words is None:
-        min_words = min(size.min_words, max(1, int(max_words * ratio)))
-    return PageSize(min_words, max_words)

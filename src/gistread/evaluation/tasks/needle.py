@@ -112,24 +112,19 @@ def _is_hay(passage: Passage, needle: Needle) -> bool:
 
 def _needles(problems: Sequence[Problem], seed: int) -> Iterator[Needle]:
     entities = [_entity(problem) for problem in problems]
-    pools = _pools(filter(None, entities))
+    pools: dict[str, set[str]] = defaultdict(set)
+    for one in filter(None, entities):
+        pools[one.kind].add(one.name)
     named = list(zip(distinct(problem.id for problem in problems), problems, entities, strict=True))
     for id_, problem, old in random.Random(f"{seed} needles").sample(named, len(named)):
         if old is None or not _can_be_swapped(problem, old):
             continue
-        others = pools[old.kind]
+        others = sorted(pools[old.kind])
         first = random.Random(f"{seed} {id_}").randrange(len(others))
         around = (Entity(name, old.kind) for name in itertools.chain(others[first:], others[:first]))
         new = next((other for other in around if _is_new(other, problem, old)), None)
         if new:
             yield _needle(id_, problem, old, new)
-
-
-def _pools(entities: Iterable[Entity]) -> dict[str, list[str]]:
-    pools: dict[str, set[str]] = defaultdict(set)
-    for one in entities:
-        pools[one.kind].add(one.name)
-    return {kind: sorted(pool) for kind, pool in pools.items()}
 
 
 def _entity(problem: Problem) -> Entity | None:
