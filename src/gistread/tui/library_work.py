@@ -35,7 +35,7 @@ class Adding:
         """Raises GistreadError."""
 
         def report(so_far: adding.AddResult) -> None:
-            self.progress = f"adding: {so_far.new + so_far.known} books so far"
+            self.progress = f"adding: {so_far.new + so_far.known} books"
 
         self.stopped, self.progress = False, "adding …"
         try:

@@ -27,12 +27,12 @@ class InlinePictures:
 
     def look(self) -> None:
         """Load what is near the view, and fit what is drawn to the screen and the settings."""
-        from gistread.tui.drawing import Way, way_of
-
         context = self._context
         app, config = context.screen.app, context.services.config
         if not self._sources or not app.size.height:
             return
+        from gistread.tui.drawing import Way, way_of  # a book without pictures does not wait for it
+
         shown = config.pictures and way_of(config.images, os.environ, no_color=app.no_color) is not Way.DOTS
         most_rows = max(3, (app.size.height - _ROWS_AROUND) * 2 // 3)
         if (shown, most_rows) != (self._shown, self._most_rows):

@@ -154,7 +154,7 @@ class LibraryScreen(Screen[str | None]):
         shown, all_books = self._list.count, sum(bool(entry.ids) for entry in self._entries)
         counted = count_books(self._entries)
         if self._adding.progress:
-            counted = f"{self._adding.progress}; {self._key('library-close')} stops"
+            counted = self._adding.progress
         elif self._typed.strip():
             counted = f"{shown} of {all_books}"
         self.query_one("#header", HeaderLine).show_place("Library", counted, (f"by {self._order}",))

@@ -48,7 +48,7 @@ class BookList(ScrollView, can_focus=True):
     """
 
     class Moved(Message):
-        """The current book changed."""
+        """Another book is the current one, or others are in view."""
 
     class Chosen(Message):
         """The current book was chosen."""
@@ -157,6 +157,11 @@ class BookList(ScrollView, can_focus=True):
     @property
     def _page(self) -> int:
         return max(1, self.size.height // self.row_height)
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        super().watch_scroll_y(old_value, new_value)
+        if round(old_value) != round(new_value):
+            self.post_message(self.Moved())  # other covers are in view
 
     def on_click(self, event: events.Click) -> None:
         """The first click selects a book, the second opens it."""
