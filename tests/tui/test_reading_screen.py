@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import pytest
+from textual.command import CommandPalette
 from textual.filter import Monochrome
 
 from gistread.config import Config
 from gistread.tui.defects import DefectError
 from gistread.tui.layout import Pane
+from gistread.tui.screens.contents import ContentsScreen
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import SteppedEngine, app_on, filled, lines, opened, read_whole, text_of, until
 
@@ -89,6 +91,21 @@ async def test_a_narrow_terminal_shows_one_pane_and_says_which(tmp_path: Path) -
         assert "Ask the book" in text_of(app)
         await pilot.press("tab")
         await until(pilot, lambda: filled(app, 0) == "Book")
+        await pilot.click("#header", offset=(lines(app)[0].index("Memory"), 0))
+        await until(pilot, lambda: filled(app, 0) == "Memory")
+
+
+async def test_the_header_leads_by_mouse_to_the_palette_the_contents_and_any_place(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=WIDE) as pilot:
+        screen = await opened(pilot)
+        for word, panel in (("≡", CommandPalette), ("I. The Lamp", ContentsScreen)):
+            await pilot.click("#header", offset=(lines(app)[0].index(word), 0))
+            await until(pilot, lambda panel=panel: isinstance(app.screen, panel))
+            await pilot.press("escape")
+            await until(pilot, lambda: app.screen is screen)
+        await pilot.click("#header", offset=(lines(app)[0].index("print p."), 0))
+        await until(pilot, lambda: screen.prompt.is_open)
 
 
 async def test_every_size_of_terminal_works(tmp_path: Path) -> None:

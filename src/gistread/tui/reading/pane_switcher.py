@@ -3,6 +3,7 @@
 from textual.screen import Screen
 from textual.widget import Widget
 
+from gistread.tui.commands import run
 from gistread.tui.layout import PANE_TITLES, WIDE_COLUMNS, Pane
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
@@ -32,16 +33,18 @@ class PaneSwitcher:
         return self._screen.size.width < WIDE_COLUMNS
 
     @property
-    def tabs(self) -> tuple[tuple[str, bool], ...]:
-        """(title, whether it is shown) of each pane where only one fits; otherwise nothing."""
-        return tuple((PANE_TITLES[pane], pane is self.current) for pane in Pane) if self.narrow else ()
+    def tabs(self) -> tuple[tuple[str, bool, str], ...]:
+        """(title, whether it is shown, action) of each pane where only one fits; otherwise nothing."""
+        tabs = ((PANE_TITLES[pane], pane is self.current, run("panes.show", pane.value)) for pane in Pane)
+        return tuple(tabs) if self.narrow else ()
 
     @property
     def answers_shown(self) -> bool:
         return self._screen.has_class(_ANSWERS)
 
-    def show(self, pane: Pane) -> None:
+    def show(self, pane: Pane | str) -> None:
         """Focus this pane; on a narrow screen, show it instead of the others."""
+        pane = Pane(pane)
         if pane is not Pane.BOOK:
             self.leave_focus_mode()
         self._set_classes(pane)

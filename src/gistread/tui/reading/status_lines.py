@@ -26,6 +26,7 @@ _FOUND = (("next-hit", "next"), ("previous-hit", "previous"), ("all-hits", "all 
 _ABOUT_MEMORY = (
     "A model reads along and writes here, page by page, what each page says. {open-page} opens the page behind a note."
 )
+_HEADER_ACTIONS = run("navigation.contents"), run("go_to.ask")  # Of the chapter and of the progress
 TRYING_OUT = "Small model, for trying out"
 _CARET = (("caret-next-word", "move"), ("caret-anchor", "begin here"))
 _SELECTED = (
@@ -72,7 +73,7 @@ class StatusLines:
             return
         context = controllers.context
         words = context.progress.place(context.place, context.book_pane.share_read(context.book))
-        header.show_place(words.title, words.chapter, words.progress, self._panes.tabs)
+        header.show_place(words.title, words.chapter, words.progress, self._panes.tabs, _HEADER_ACTIONS)
         self._show_bar(controllers)
         self.show_question(controllers)
 

@@ -46,29 +46,6 @@ class Line(Static):
         return max(0, self.size.width - 2)
 
 
-class HeaderLine(Line):
-    """Title, chapter or names of the panes, progress. The middle stays in the middle, so that nothing moves."""
-
-    def show_place(
-        self, title: str, chapter: str, progress: Sequence[str], panes: Sequence[tuple[str, bool]] = ()
-    ) -> None:
-        """`panes`: (title, whether shown) of each pane, if only one fits."""
-        room = self.room
-        title, chapter = clean(title), clean(chapter)
-        middle = Content.styled(fitted(chapter, room // 3), "$gr-muted")
-        if panes:
-            middle = Content.assemble(*(_tab(name, active) for name, active in panes))
-        before = max(0, (room - middle.cell_length) // 2)
-        side = max(0, before - _GAP)
-        right = Content.styled(fitting(progress, side), "$gr-muted")
-        left_room = side if middle.plain else room - right.cell_length - _GAP
-        left = Content.styled(fitted(chapter if panes and chapter else title, left_room), "bold")
-        to_middle = before - left.cell_length if middle.plain else 0
-        to_right = room - left.cell_length - to_middle - middle.cell_length - right.cell_length
-        content = Content.assemble(left, " " * to_middle, middle, " " * max(0, to_right), right)
-        self.show((title, chapter, tuple(progress), tuple(panes), room), content)
-
-
 class Clickable(Line):
     ALLOW_SELECT = False
 
@@ -78,6 +55,40 @@ class Clickable(Line):
             await self.app.run_action(
                 action, self.screen if on_screen or not self.screen.focused else self.screen.focused
             )
+
+
+class HeaderLine(Clickable):
+    """The palette, title, chapter or names of the panes, progress. The middle stays in the middle."""
+
+    def show_place(
+        self,
+        title: str,
+        chapter: str,
+        progress: Sequence[str],
+        panes: Sequence[tuple[str, bool, str]] = (),
+        actions: tuple[str, str] = ("", ""),
+    ) -> None:
+        """`panes`: (title, whether shown, action) of each pane, if only one fits.
+
+        `actions`: what a click on the chapter and on the progress does.
+        """
+        room = self.room
+        title, chapter = clean(title), clean(chapter)
+        middle = Content.styled(fitted(chapter, room // 3), "$gr-muted")
+        if panes:
+            middle = Content.assemble(*(_clickable(_tab(name, active), action) for name, active, action in panes))
+        before = max(0, (room - middle.cell_length) // 2)
+        side = max(0, before - _GAP)
+        right = Content.styled(fitting(progress, side), "$gr-muted")
+        left_room = side if middle.plain else room - right.cell_length - _GAP
+        name = Content.styled(fitted(chapter if panes and chapter else title, left_room - 2), "bold")
+        menu = _clickable(Content.styled("≡ ", "$gr-accent"), "app.command_palette")
+        left = Content.assemble(menu, _clickable(name, actions[0] if panes else ""))
+        to_middle = before - left.cell_length if middle.plain else 0
+        to_right = room - left.cell_length - to_middle - middle.cell_length - right.cell_length
+        middle, right = _clickable(middle, "" if panes else actions[0]), _clickable(right, actions[1])
+        content = Content.assemble(left, " " * to_middle, middle, " " * max(0, to_right), right)
+        self.show((title, chapter, tuple(progress), tuple(panes), room), content)
 
 
 class StatusLine(Clickable):
@@ -117,14 +128,8 @@ class Choices(Clickable):
         self, choices: Sequence[tuple[str, str]], chosen: int, steps: tuple[tuple[str, str], tuple[str, str]]
     ) -> None:
         """(word, action) of each choice; (key, action) of the steps left and right."""
-        words = [
-            _tab(word, index == chosen).stylize(Style.from_meta({_ACTION: action}))
-            for index, (word, action) in enumerate(choices)
-        ]
-        left, right = (
-            Content.styled(f" {key} ", "$gr-accent").stylize(Style.from_meta({_ACTION: action}))
-            for key, action in steps
-        )
+        words = [_clickable(_tab(word, index == chosen), action) for index, (word, action) in enumerate(choices)]
+        left, right = (_clickable(Content.styled(f" {key} ", "$gr-accent"), action) for key, action in steps)
         self.show((tuple(choices), chosen, steps), Content.assemble(left, *words, right))
 
 
@@ -160,8 +165,11 @@ class KeyLine(Clickable):
 
 
 def _key(key: str, word: str, action: str) -> Content:
-    content = Content.assemble((key, "bold $gr-accent"), (word, "$gr-muted"))
-    return content.stylize(Style.from_meta({_ACTION: action}))
+    return _clickable(Content.assemble((key, "bold $gr-accent"), (word, "$gr-muted")), action)
+
+
+def _clickable(content: Content, action: str) -> Content:
+    return content.stylize(Style.from_meta({_ACTION: action})) if action and content.plain else content
 
 
 def _width(command: Command, word: str, keymap: Mapping[str, str]) -> int:
