@@ -47,7 +47,7 @@ from gistread.search.ranked import Relevance
 NAME = "gistread"
 # Budget of an unreliable model: the starter finds the answer more often in less text (docs/readers.md).
 UNRELIABLE_TOKENS = 600
-_NEAREST = 3  # Passages that the last prompt must show to be used again: the best with and without its neighbours
+_NEAREST = 3  # Nearest passages that the last prompt must show to be used again (`tests/benchmarks/follow_ups.py`)
 _DECISIVE_CHARACTERS = 80  # An answer that means "not found" says so within this length
 
 

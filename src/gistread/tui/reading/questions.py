@@ -234,7 +234,8 @@ class QuestionController:
         session = self._context.session
         if session is not None and session.answering and self._context.answers_pane.exchanges:
             question = self._context.answers_pane.exchanges[-1].question
-            self._context.user_data.save_question(SavedQuestion(question, "", found=False, reader=session.reader))
+            unanswered = SavedQuestion(question, "", found=False, reader=session.reader, thread=self._thread_id)
+            self._context.user_data.save_question(unanswered)
 
     def flush(self) -> None:
         if self._deltas:
