@@ -189,6 +189,7 @@ class ReadingScreen(Screen[None]):
         self.question.remember([exchange.question for exchange in asked])
         if asked:
             self.panes.show_answers(self.has_class("-roomy"))
+        if asked and not (self.panes.answers_shown or self.panes.narrow):
             shows = services.key_hint("answers")
             self.question.placeholder = f"Ask the book · {shows} shows {counted(len(asked), 'earlier question')}"
         await session.show_saved_memory()
