@@ -51,11 +51,12 @@ Compare = Callable[..., bool]
 
 async def still(pilot: Pilot[None]) -> None:
     """Wait until the screen stays as it is, with no blinking cursor on it."""
-    for field in pilot.app.screen.query(Input):
-        field.cursor_blink = False
     seen = ""
-    while seen != (seen := text_of(pilot.app)):
-        await pilot.pause(0.1)
+    while seen != (seen := pilot.app.export_screenshot()):
+        for field in pilot.app.screen.query(Input):
+            field.cursor_blink = True
+            field.cursor_blink = False  # Hides the cursor, which comes back with the focus.
+        await pilot.pause(0.2)
 
 
 def config(theme: str = "") -> Config:
@@ -77,6 +78,10 @@ async def ask(pilot: Pilot[None], reader: ScriptedReader) -> None:
         Started("readagent-s", 5, 5, True),
         LookedUp(3, 1, "because it tells of the boy"),
         Expanded(3, OpenedBy.AGENT),
+    )
+    await until(pilot, lambda: 3 in screen.memory_pane.view.opened)
+    await still(pilot)
+    reader.say(
         LookedUp(page, 2, "because it tells of the dark night"),
         Expanded(page, OpenedBy.AGENT),
         Stopped(StopReason.ENOUGH),
@@ -171,12 +176,11 @@ def test_a_question_under_way(tmp_path: Path, reader: ScriptedReader, snap_compa
     assert snap_compare(app, terminal_size=WIDE if theme == "night" else NARROW, run_before=show)
 
 
-@pytest.mark.parametrize(("size", "theme"), [(NARROW, "night"), ((100, 30), "paper")])
-def test_a_model_that_ends_twice(tmp_path: Path, snap_compare: Compare, size: tuple[int, int], theme: str) -> None:
+def test_a_model_that_ends_twice(tmp_path: Path, snap_compare: Compare) -> None:
     def says(text: str) -> Exception:
         return EngineError("The model ended twice.", "Choose another with m.")
 
-    app = app_on(small_book(), tmp_path, SteppedEngine(says=says), config(theme))
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says), config("night"))
 
     async def show(pilot: Pilot[None]) -> None:
         await opened(pilot)
@@ -184,7 +188,7 @@ def test_a_model_that_ends_twice(tmp_path: Path, snap_compare: Compare, size: tu
         app.clear_notifications()
         await still(pilot)
 
-    assert snap_compare(app, terminal_size=size, run_before=show)
+    assert snap_compare(app, terminal_size=NARROW, run_before=show)
 
 
 def test_a_pdf(tmp_path: Path, snap_compare: Compare) -> None:
