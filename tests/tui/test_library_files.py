@@ -128,7 +128,7 @@ async def test_adding_can_be_stopped_and_keeps_the_books_found(
     app = app_on(None, tmp_path)
     async with app.run_test(size=SIZE, notifications=True) as pilot:
         await type_quickly(pilot, "a", str(folder))
-        await until(pilot, lambda: asked.is_set() and "Esc stops" in text_of(app))
+        await until(pilot, lambda: asked.is_set() and "Esc stop" in text_of(app))
         await pilot.press("escape")
         await until(pilot, lambda: "The search was stopped." in text_of(app))
         assert isinstance(app.screen, LibraryScreen)

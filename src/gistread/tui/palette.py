@@ -1,14 +1,12 @@
 """The command palette: a row a command with its keys, the recently used first, then by group."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple, cast
+from collections.abc import Callable, Iterable
+from typing import NamedTuple, Protocol, cast
 
 from rich.cells import cell_len
 from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
-
-if TYPE_CHECKING:
-    from gistread.tui.app import GistreadApp
+from textual.screen import Screen
 
 _KEY_CELLS, _TITLE_CELLS = 16, 44
 _ABOUT_SCORE = 0.1  # Of a command that has the words in its help, below any match of a title
@@ -33,6 +31,14 @@ class Entry(NamedTuple):
         )
 
 
+class HasCommands(Protocol):
+    """What the palette asks of the app."""
+
+    recent_commands: list[str]  # Ids, the last one used first
+
+    def palette_entries(self, screen: Screen[object]) -> Iterable[Entry]: ...
+
+
 class Commands(Provider):
     async def discover(self) -> Hits:
         recent = self._app.recent_commands
@@ -53,5 +59,5 @@ class Commands(Provider):
                 yield Hit(score, entry.row(matcher.highlight(entry.title), entry.group), entry.run, text=entry.title)
 
     @property
-    def _app(self) -> "GistreadApp":
-        return cast("GistreadApp", self.app)
+    def _app(self) -> HasCommands:
+        return cast(HasCommands, self.app)

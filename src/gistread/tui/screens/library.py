@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from textual import events, on, work
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.content import Content
+from textual.css.query import NoMatches
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
@@ -117,10 +119,11 @@ class LibraryScreen(Screen[str | None]):
             if problem:
                 self._warn(problem)
             self._entries = entries
-            self._show(self._list.current)
-            self._show_continue()
-            await asyncio.to_thread(self._books.look_at_memories)
-            self._show(self._list.current)
+            with suppress(NoMatches):  # The screen was closed meanwhile.
+                self._show(self._list.current)
+                self._show_continue()
+                await asyncio.to_thread(self._books.look_at_memories)
+                self._show(self._list.current)
 
         self.run_worker(read(), group="read", exclusive=True)
 
@@ -136,8 +139,9 @@ class LibraryScreen(Screen[str | None]):
         begun = [one for one in self._entries if one.was_opened and one.path and not (one.finished or one.missing)]
         entry = max(begun, key=lambda one: one.opened_at, default=None) if not self._typed else None
         left_at = await asyncio.to_thread(self._books.left_at, entry) if entry is not None else ("", "")
-        self._panel.show(entry, left_at, self._list.now_s, self.size.height)
-        self._show_about()
+        with suppress(NoMatches):  # The screen was closed meanwhile.
+            self._panel.show(entry, left_at, self._list.now_s, self.size.height)
+            self._show_about()
 
     def _load_covers(self) -> None:
         if self._services.config.pictures and not self.app.no_color:
@@ -283,7 +287,8 @@ class LibraryScreen(Screen[str | None]):
             return
         finally:
             timer.stop()
-            self._show_lines()
+            with suppress(NoMatches):  # The screen was closed meanwhile.
+                self._show_lines()
         self.reload()
         self.notify(describe_added(added), timeout=8)
         if added.failed and self.is_current:
