@@ -92,8 +92,8 @@ async def test_a_restarted_process_has_nothing_pinned(tiny: Path, start: StartEn
     assert await engine.pinned([asked(part) for part in parts[:2]]) == [False, False]
 
 
-async def test_a_cancelled_pin_resumes_where_it_stopped(tiny: Path, start: StartEngine, parts: list[str]) -> None:
-    engine = await start(tiny, options=OPTIONS)
+async def test_a_cancelled_pin_resumes_where_it_stopped(deep: Path, start: StartEngine, parts: list[str]) -> None:
+    engine = await start(deep, options=OPTIONS)
     holding = asyncio.create_task(engine.pin(asked(parts[0])))
 
     def stop(state: EngineState) -> None:

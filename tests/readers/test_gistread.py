@@ -23,6 +23,7 @@ from gistread.readers.events import (
 from gistread.readers.gistread import rank
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
+from gistread.readers.thread import QuestionAnswer
 from tests.fake_engine import FakeEngine, Say, tokens_in
 from tests.readers.memories import FACTS, make_memory
 
@@ -339,6 +340,9 @@ async def test_an_unreliable_model_is_not_asked_who_somebody_is() -> None:
     assert (end.answer, end.found, end.quoted) == ("What the book says of Ferrand:", True, True)
     assert [one.quote for one in end.citations] == [FACTS[2]]
     assert end.expanded == (3,)
+    thread = (QuestionAnswer("Who kept the lighthouse?", "Martha Quill."),)
+    options = replace(GUESSING, thread=thread)
+    assert answered(await ask(engine, question="And who is Ferrand?", options=options)).answer == end.answer
 
 
 async def test_a_model_is_shown_first_what_introduces_a_name() -> None:

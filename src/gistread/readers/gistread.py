@@ -71,7 +71,7 @@ async def gistread(
     hidden = places_of(memory, steering.refused)
     quotes = [place for place in ranked.introductions if not overlaps(hidden, place)]
     if quotes and options.is_reliable is False and not steering.pinned:
-        told = _quoted(quotes, BookText(NAME, question, memory, engine, options), question, memory)
+        told = _quoted(quotes, BookText(NAME, question, memory, engine, options), without_options(question), memory)
     elif ranked.telling or not memory.entries:
         told = _from_passages(question, ranked, memory, engine, steering, options)
     else:

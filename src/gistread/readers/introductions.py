@@ -13,7 +13,9 @@ from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
 from gistread.readers.support import sentences_of
 
-_ASKS_WHO = re.compile(r"\W*(?:who|what)(?:\s+(?:is|was|are|were)|['’]s)\s+(?P<name>[^?!,;:]+?)\W*", re.IGNORECASE)
+_ASKS_WHO = re.compile(
+    r"\W*(?:(?:and|but|so) )?(?:who|what)(?:\s+(?:is|was|are|were)|['’]s)\s+(?P<name>[^?!,;:]+?)\W*", re.IGNORECASE
+)
 _SMALL = frozenset("a an the of to de la le du von van der and".split())  # noqa: SIM905
 _MOST_SENTENCES = 2
 _ROLE = (
