@@ -69,7 +69,7 @@ def wait_for_page(run: Terminal, number: int) -> int:
 
 
 def test_a_killed_worker_is_restarted_and_the_book_read_to_its_end(tiny: Path, tmp_path: Path) -> None:
-    book = write_book(tmp_path / "A Longer Ferry.txt", 8)
+    book = write_book(tmp_path / "A Longer Ferry.txt", 6)
     with terminal(["--model", str(tiny), str(book)], tmp_path) as run:
         wait_for_page(run, 2)
         assert run.worker is not None
@@ -79,7 +79,7 @@ def test_a_killed_worker_is_restarted_and_the_book_read_to_its_end(tiny: Path, t
 
 
 def test_reading_resumes_after_the_program_was_killed(tiny: Path, tmp_path: Path) -> None:
-    book = write_book(tmp_path / "A Long Ferry.txt", 8)
+    book = write_book(tmp_path / "A Long Ferry.txt", 6)
     with terminal(["--model", str(tiny), str(book)], tmp_path) as run:
         page = wait_for_page(run, 2)
         worker = run.worker
@@ -94,7 +94,7 @@ def test_reading_resumes_after_the_program_was_killed(tiny: Path, tmp_path: Path
         check=True,
     )
     document = json.loads(ran.stdout)
-    assert page - 1 <= document["resumed_pages"] < document["pages"] == 8
+    assert page - 1 <= document["resumed_pages"] < document["pages"] == 6
 
 
 def test_every_size_of_terminal_works(book: Path, tmp_path: Path) -> None:

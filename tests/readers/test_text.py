@@ -3,7 +3,7 @@
 import pytest
 
 from gistread.readers.events import Restarted, Started, Stopped, StopReason, Unfit
-from gistread.readers.text import describe
+from gistread.readers.text import describe, in_quotes
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,7 @@ def test_a_page_that_does_not_fit_is_reported_as_closed_or_partly_read() -> None
 @pytest.mark.parametrize("reason", ["the server broke off", "The model's process ended; it is started again."])
 def test_a_restarted_answer_says_why(reason: str) -> None:
     assert describe(Restarted(reason)) == f"The answer begins again: {reason.rstrip('.')}."
+
+
+def test_quotation_marks_inside_a_quotation_are_single() -> None:
+    assert in_quotes("“Go,” he said.") == "“‘Go,’ he said.”"

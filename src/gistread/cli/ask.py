@@ -28,7 +28,7 @@ from gistread.readers import events as told
 from gistread.readers.bound import offset_of, usual_bound
 from gistread.readers.choices import with_options
 from gistread.readers.registry import DEFAULT_READER, METHODS
-from gistread.readers.text import describe, unsupported
+from gistread.readers.text import describe, in_quotes, unsupported
 from gistread.session.answer import saved_question, thread_of
 from gistread.user_data import SavedThread, UserData, mark_unsupported
 
@@ -223,4 +223,4 @@ class _StreamedAnswer:
         for citation in answered.citations:
             place = (str(citation.page) if citation.page else "", book.volume_title(citation.start))
             where = " · ".join(filter(None, place))
-            write(f"{f'[{where}] ' if where else ''}“{' '.join(citation.quote.split())}”")
+            write(f"{f'[{where}] ' if where else ''}{in_quotes(' '.join(citation.quote.split()))}")

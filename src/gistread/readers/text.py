@@ -26,6 +26,11 @@ def unsupported(statements: Sequence[events.Statement]) -> tuple[tuple[int, int]
     return tuple(runs)
 
 
+def in_quotes(text: str) -> str:
+    """The text in double quotation marks, with single ones for those in it."""
+    return f"“{text.translate(str.maketrans('“”', '‘’'))}”"
+
+
 def describe(event: events.ReaderEvent) -> str:
     """A step in words; empty if it is not worth a line."""
     match event:

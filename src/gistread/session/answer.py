@@ -37,7 +37,7 @@ class Answer:
     steps: tuple[ReaderEvent, ...]
     # The sentences of the text, each `supported` by what the model read or not, with the best `quote`.
     statements: tuple[Statement, ...]
-    quoted: bool  # The model gave no usable answer: the citations are the sentences closest to the question
+    quoted: bool  # The citations are the answer, in the book's own words
     lookups: tuple[int, ...]  # Pages that the reader opened, in that order
     choice: int | None  # Index of the option chosen, of a question with `choices`
     compression_rate: float  # 100 · (1 − words in context ÷ words in book)

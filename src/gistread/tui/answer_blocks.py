@@ -5,7 +5,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
 from gistread.readers import events
-from gistread.readers.text import describe_segments, describe_unfit, unsupported
+from gistread.readers.text import describe_segments, describe_unfit, in_quotes, unsupported
 from gistread.tui.commands import BOUND_KEY, display_key
 from gistread.tui.text import Block, Span
 from gistread.tui.work.lines import Goal, Linked, Places, ToPage, WorkLine, short
@@ -179,9 +179,9 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int 
     for index, citation in enumerate(exchange.citations[:_SOURCES]):
         place = places.source(citation.page, citation.start)
         room = max(_LEAST_QUOTE, min(cells, _WIDTH) - _INDENT - len(place) - _AROUND_QUOTE)
-        # A quotation that is the whole answer is not shortened.
-        quote = short(citation.quote, room) if exchange.found else " ".join(citation.quote.split())
-        text = f"{place} · “{quote}”"
+        # Quotations that an answer ends with ("What the book says of Ferrand:") are not shortened.
+        quote = " ".join(citation.quote.split()) if exchange.answer.endswith(":") else short(citation.quote, room)
+        text = f"{place} · {in_quotes(quote)}"
         links = (Span(0, len(text), "muted", ToSource(index)),)
         drawn.add(_said(text, ("source", number, index), "muted", str(index + 1), links), ToSource(index))
     return drawn
