@@ -140,6 +140,8 @@ def test_lines_without_words_are_no_statements() -> None:
         ("Did Ferrand confess?", "Ferrand did.", True),
         ("When did the ship come?", "Three days.", False),
         ("How many lamps went out?", "A silver watch.", False),
+        ("How many lamps went out?", "The lamp, twice.", False),
+        ("How many times did the lamp go out?", "Once.", True),
         ("How many lamps went out?", "The lamp.", False),
         ("How many ships were wrecked?", "One ship.", True),
     ],

@@ -26,11 +26,11 @@ _NUMBER_WORDS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million dozen"
 )
-_NUMBER = rf"\d|\b(?:{'|'.join(_NUMBER_WORDS.split())}|no|none|nobody|several|many|few|all|both|half|once|twice)"
+_NUMBER = rf"\d|\b(?:{'|'.join(_NUMBER_WORDS.split())}|no|none|nobody|several|many|few|all|both|half)"
 _TIME = rf"(?:{_NUMBER})[\w-]*\W+(?:second|minute|hour|day|night|week|month|year)s?\W*"
 # In English: what a short answer must have, or must not be, by the question's first words.
 _MUST_HAVE = (
-    re.compile(r"\W*how (?:many|old)\b", re.IGNORECASE),
+    re.compile(r"\W*how (?:many(?! times)|old)\b", re.IGNORECASE),
     re.compile(rf"(?:{_NUMBER})(?:s?\b|\d)", re.IGNORECASE),
 )
 _MUST_NOT_BE = tuple(
