@@ -345,6 +345,14 @@ async def test_an_unreliable_model_is_not_asked_who_somebody_is() -> None:
     assert answered(await ask(engine, question="And who is Ferrand?", options=options)).answer == end.answer
 
 
+async def test_an_unreliable_model_is_not_asked_about_a_name_that_the_text_lacks() -> None:
+    engine = FakeEngine()
+    end = answered(await ask(engine, question="Who is Napoleon?", options=GUESSING))
+    assert engine.calls == []
+    assert (end.found, end.quoted, end.citations) == (False, False, ())
+    assert end.answer == "Not found in the text that was looked at."
+
+
 async def test_a_model_is_shown_first_what_introduces_a_name() -> None:
     engine = says_once("A stranger with a wooden leg.")
     answered(await ask(engine, question="Who is Ferrand?", options=ReaderOptions(budget_tokens=60)))

@@ -36,7 +36,7 @@ from gistread.readers.events import (
     Stopped,
     StopReason,
 )
-from gistread.readers.introductions import introductions, named_in
+from gistread.readers.introductions import Introductions, introductions
 from gistread.readers.lookups import answer, apply_steering, opening_events, start_search
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.support import check
@@ -58,7 +58,7 @@ class Ranked:
     passages: tuple[Passage, ...]  # All of them, nearest first
     pages: tuple[int, ...]  # Numbers of the pages that share something with the question, nearest first
     telling: bool  # Whether the question says what to look for
-    introductions: tuple[Passage, ...] = ()  # Sentences about the name that the question asks to explain
+    introductions: Introductions | None = None  # Of the name that the question asks to explain, if it does
 
 
 async def gistread(
@@ -68,10 +68,9 @@ async def gistread(
     # The book may be read on meanwhile.
     memory = replace(memory, entries=list(memory.entries))
     ranked = await asyncio.to_thread(rank, without_options(question), memory, options.choices, options.thread)
-    hidden = places_of(memory, steering.refused)
-    quotes = [place for place in ranked.introductions if not overlaps(hidden, place)]
-    if quotes and options.is_reliable is False and not steering.pinned:
-        told = _quoted(quotes, BookText(NAME, question, memory, engine, options), without_options(question), memory)
+    asked, hidden = ranked.introductions, places_of(memory, steering.pinned | steering.refused)
+    if asked and options.is_reliable is False and not any(overlaps(hidden, place) for place in asked.sentences):
+        told = _quoted(asked, BookText(NAME, question, memory, engine, options), memory)
     elif ranked.telling or not memory.entries:
         told = _from_passages(question, ranked, memory, engine, steering, options)
     else:
@@ -94,8 +93,9 @@ def rank(question: str, memory: GistMemory, choices: Sequence[str] = (), thread:
     by_surroundings = sorted(range(len(found)), key=lambda index: -scores.around[index])
     near = [memory.page_at(found[index][0]) for index in by_surroundings if scores.around[index] > 0]
     ordered = [found[index] for index in scores.order]
-    introduced = () if choices else introductions(question, memory)
-    ordered.sort(key=lambda place: not overlaps(introduced, place))
+    introduced = None if choices else introductions(question, memory)
+    if introduced:
+        ordered.sort(key=lambda place: not overlaps(introduced.sentences, place))
     numbers = tuple(dict.fromkeys(page.number for page in near if page))
     return Ranked(tuple(ordered), numbers, scores.has_matches, introduced)
 
@@ -232,10 +232,9 @@ async def _unless_not_found(
                 held.clear()
 
 
-async def _quoted(
-    places: list[Passage], text: BookText, question: str, memory: GistMemory
-) -> AsyncGenerator[ReaderEvent, None]:
-    """These sentences as the answer, in the book's own words."""
+async def _quoted(asked: Introductions, text: BookText, memory: GistMemory) -> AsyncGenerator[ReaderEvent, None]:
+    """The sentences as the answer, in the book's own words; not found without any."""
+    places = asked.sentences
     yield text.started(places)
     numbers = [page.number if (page := memory.page_at(start)) else 0 for start, _ in places]
     quotes = [
@@ -246,10 +245,20 @@ async def _quoted(
     for count, number in enumerate(pages, 1):
         yield LookedUp(number, count, "")
         yield Expanded(number, OpenedBy.AGENT)
-    yield Shown(tuple(places))
-    yield Stopped(StopReason.ENOUGH)
-    answer, compression = f"What the book says of {named_in(question)}:", 100.0 * (1 - text.share(places))
-    yield Answered(answer, True, tuple(quotes), pages, pages, compression, NO_USAGE, seen=tuple(places), quoted=True)
+    yield Shown(places)
+    yield Stopped(StopReason.ENOUGH if places else StopReason.NOTHING_LEFT)
+    answer = f"What the book says of {asked.name}:" if places else f"The book does not say who or what {asked.name} is."
+    yield Answered(
+        answer,
+        bool(places),
+        tuple(quotes),
+        pages,
+        pages,
+        100.0 * (1 - text.share(places)),
+        NO_USAGE,
+        seen=places,
+        quoted=bool(places),
+    )
 
 
 async def _from_gists(

@@ -7,11 +7,13 @@ mentions it first. The phrases are English; in other languages only the first me
 import re
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
 from gistread.readers.support import sentences_of
+from gistread.search.tokens import stop_words
 
 _ASKS_WHO = re.compile(
     r"\W*(?:(?:and|but|so) )?(?:who|what)(?:\s+(?:is|was|are|were)|['’]s)\s+(?P<name>[^?!,;:]+?)\W*", re.IGNORECASE
@@ -28,26 +30,33 @@ _ROLE = (
 )
 
 
-def named_in(question: str) -> str:
-    """The name that the question asks to explain, "" if it asks something else."""
+@dataclass(frozen=True, slots=True)
+class Introductions:
+    name: str
+    sentences: tuple[Passage, ...]  # At most two, in the order of the book; none if the text does not have the name
+
+
+def introductions(question: str, memory: GistMemory) -> Introductions | None:
+    """The sentences that introduce the name that a question asks to explain; None if it asks something else."""
     asked = _ASKS_WHO.fullmatch(question)
     words = asked["name"].split() if asked else []
     names = [word for word in words if word.lower() not in _SMALL]
-    return " ".join(words) if names and all(word[:1].isupper() for word in names) else ""
-
-
-def introductions(question: str, memory: GistMemory) -> tuple[Passage, ...]:
-    """Up to two sentences that introduce the name a question asks to explain, in the order of the book."""
-    if not (name := named_in(question)):
-        return ()
-    book = memory.book
-    start = front_matter_end(book)
-    text = _without_diacritics(book.text)
+    if not names:
+        return None
+    text = _without_diacritics(memory.book.text)
+    if not all(word[:1].isupper() for word in names):
+        # "who is filby": a name if the book has it only with a capital.
+        known = any(re.search(rf"\b{re.escape(word)}\b", text) for word in names if word.islower())
+        if known or len(names) > 2 or stop_words()["en"].intersection(names):
+            return None
+        words = [word if word.lower() in _SMALL else word.capitalize() for word in words]
+    name = " ".join(words)
+    start = front_matter_end(memory.book)
     for form in _forms(_without_diacritics(name)):
         places = (_first(pattern, text, start, memory) for pattern in (*_phrases(form), f"(?P<name>{form})"))
         if found := list(dict.fromkeys(place for place in places if place)):
-            return tuple(sorted(found[:_MOST_SENTENCES]))
-    return ()
+            return Introductions(name, tuple(sorted(found[:_MOST_SENTENCES])))
+    return Introductions(name, ())
 
 
 def _first(pattern: str, text: str, start: int, memory: GistMemory) -> Passage | None:
