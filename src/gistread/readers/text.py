@@ -77,7 +77,7 @@ def describe_unfit(event: events.Unfit) -> str:
 
 def upto(started: events.Started) -> str:
     """` up to 12% of the book`, where the spoiler bound is; empty without one."""
-    return f" up to {_share(started.bound_share)} of the book" if started.bound_share < 1 else ""
+    return f" up to {max(0.01, started.bound_share):.0%} of the book" if started.bound_share < 1 else ""
 
 
 def _scope(started: events.Started) -> str:
