@@ -158,9 +158,10 @@ def lines(app: App[None]) -> list[str]:
 
 
 def filled(app: App[None], row: int) -> str:
-    """The words of a row that are drawn in reverse: the tab that is shown."""
+    """The words of a row that are drawn in reverse: the tab that is shown, and no end of a scroll bar."""
     strip = app.screen._compositor.render_strips()[row]
-    return "".join(segment.text for segment in strip if segment.style and segment.style.reverse).strip()
+    shown = "".join(segment.text for segment in strip if segment.style and segment.style.reverse)
+    return shown.strip(" ▁▂▃▄▅▆▇█")
 
 
 def text_of(app: App[None]) -> str:

@@ -26,7 +26,6 @@ _FOUND = (("next-hit", "next"), ("previous-hit", "previous"), ("all-hits", "all 
 _ABOUT_MEMORY = (
     "A model reads along and writes here, page by page, what each page says. {open-page} opens the page behind a note."
 )
-_THREAD_COLUMNS = 80  # Below this width what is typed needs the room of the thread
 _HEADER_ACTIONS = run("navigation.contents"), run("go_to.ask")  # Of the chapter and of the progress
 TRYING_OUT = "Small model, for trying out"
 _CARET = (("caret-next-word", "move"), ("caret-anchor", "begin here"))
@@ -81,11 +80,10 @@ class StatusLines:
     def show_question(self, controllers: Controllers) -> None:
         """Show the thread that the question being typed continues, and how much of the book it may use."""
         questions = controllers.questions
-        thread = self._screen.query_one("#question-thread", Actions)
-        thread.display = questions.follows and self._screen.size.width >= _THREAD_COLUMNS
-        thread.show_actions((display_key(THREAD_KEY), "following on", run("questions.switch_thread")))
         bound = (display_key(BOUND_KEY), questions.bound_words, run("questions.switch_bound"))
-        self._screen.query_one("#question-bound", Actions).show_actions(bound)
+        thread = (display_key(THREAD_KEY), "following on", run("questions.switch_thread"))
+        chips = self._screen.query_one("#question-chips", Actions)
+        chips.show_actions(bound, *([thread] if questions.follows else []))
 
     def show_status(self, controllers: Controllers | None) -> None:
         """What the model is doing, and the keys that matter now."""

@@ -92,8 +92,7 @@ class ReadingScreen(Screen[None]):
                 with Horizontal(id="question-line"):
                     yield Static(" ? ", id="question-mark", markup=False)
                     yield QuestionInput("Ask the book", id="question")
-                    yield Actions(id="question-thread")
-                    yield Actions(id="question-bound")
+                yield Actions(id="question-chips")
         yield Static("", id="strip", markup=False)
         yield Prompt(id="prompt")
         yield StatusLine(id="status")
