@@ -217,3 +217,18 @@ def test_quiet_prints_only_the_answer(run: Run, book: Path, engine: FakeEngine) 
     assert (ran.status, ran.err) == (ExitStatus.DONE, "")
     assert ran.out
     assert "gistread: " in run("ask", book, " ", "-q").err
+
+
+def test_words_of_the_book_are_asked_about_without_a_memory(run: Run, book: Path, engine: FakeEngine) -> None:
+    engine._says = lambda prompt: "He counted the stairs."
+    passage = "as the sea below went on"
+    ran = run("ask", book, "What does this mean?", "--passage", passage, "--reader", "readagent-s")
+    assert ran.status == ExitStatus.DONE
+    assert ran.out.startswith("He counted the stairs")
+    assert "stand at 42 places; asked about the first, in Chapter 1: The Keeper" in ran.err
+    assert f"About “{passage}”: What does this mean?" in engine.calls[-1].text
+    (saved,) = UserData(default_paths().books).questions(open_book(book).sha256)
+    assert saved.question == f"“{passage}”: What does this mean?"
+    refused = run("ask", book, "What does this mean?", "--passage", "no such words")
+    assert refused.status == ExitStatus.USAGE
+    assert "does not have “no such words”" in refused.err

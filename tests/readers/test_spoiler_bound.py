@@ -112,6 +112,10 @@ async def test_no_reader_shows_what_stands_behind_the_bound(
             assert SECRET not in repr(embedder.asked), name
             assert SECRET not in repr(events), name
             check_what_is_said(events, known, bound, len(book.text))
+        about = ReaderOptions(passage=(max(0, len(known.book.text) - 60), len(known.book.text)))
+        events, engine = await asked("auto", known, context_tokens=8192, options=about)
+        assert SECRET not in repr([events, engine.calls])
+        check_what_is_said(events, known, bound, len(book.text))
 
 
 def check_what_is_said(events: list[ReaderEvent], known: GistMemory, bound: int, length: int) -> None:

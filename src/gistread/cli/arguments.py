@@ -43,6 +43,7 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
     option("--reader", choices=list(METHODS), help="the method; see below")
     option("--max-pages", type=count(0), metavar="N", help="most pages to look up (5)")
     option("--expand", type=page_numbers, default=(), metavar="3,7", help="pages to open first")
+    option("--passage", metavar="WORDS", help="ask about these words of the book, with the text around them")
     option("--choice", metavar="TEXT", action="append", default=[], help="an answer to choose from; give at least two")
     option(
         "--upto",

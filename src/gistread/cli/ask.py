@@ -21,15 +21,18 @@ from gistread.engine.model_source import find_source, fingerprint_of
 from gistread.errors import EngineError, ExitStatus, StorageError, UsageError
 from gistread.memory.focus import DEFAULT_FOCUS
 from gistread.memory.model import GistMemory
+from gistread.memory.passages import Passage
 from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.writer import MemoryHeader
 from gistread.paths import default_paths
 from gistread.readers import events as told
 from gistread.readers.bound import offset_of, usual_bound
 from gistread.readers.choices import with_options
+from gistread.readers.passage import in_short, question_about
 from gistread.readers.registry import DEFAULT_READER, METHODS
 from gistread.readers.text import describe, in_quotes, unsupported
-from gistread.session.answer import saved_question, thread_of
+from gistread.search.exact import FoldedText
+from gistread.session.answer import AskOptions, saved_question, thread_of
 from gistread.user_data import SavedThread, UserData, mark_unsupported
 
 
@@ -47,8 +50,9 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     query = memories.memory_query(arguments)
     book = open_named(arguments.book)
     config = replace(config, reader=reader)
+    passage = _passage(arguments.passage, book) if arguments.passage else None
     header = None if arguments.index else _choose_memory(book, config, query, arguments)
-    run_until_interrupted(_ask(book, config, query.task, arguments, header, embedding_model))
+    run_until_interrupted(_ask(book, config, query.task, arguments, header, embedding_model, passage))
     return ExitStatus.DONE
 
 
@@ -57,7 +61,8 @@ def _choose_memory(
 ) -> MemoryHeader | None:
     """The memory to ask over; None if there is none and the reader needs none. Raises GistreadError."""
     headers = memories.saved_memories(book, arguments.book)
-    if not METHODS[config.reader].needs_memory and not any(header.pages for header in headers):
+    needs_memory = METHODS[config.reader].needs_memory and not arguments.passage
+    if not needs_memory and not any(header.pages for header in headers):
         return None
     fingerprint = ""
     if config.asking_model:  # The other model is the one that has read.
@@ -81,6 +86,7 @@ async def _ask(
     arguments: argparse.Namespace,
     header: MemoryHeader | None,
     embedding_model: Path | None,
+    passage: Passage | None,
 ) -> None:
     with ProgressLine() as line:
         async with new_session(book, config, line, arguments, task, embedding_model) as session:
@@ -94,10 +100,12 @@ async def _ask(
             pinned = _existing(arguments.expand, memory)
             upto = _bound(arguments.upto, memory)
             before = _thread(book, arguments)
-            choices = tuple(arguments.choice)
-            thread = thread_of(before.questions) if before else ()
-            events = session.stream_answer(arguments.question, pinned=pinned, upto=upto, choices=choices, thread=thread)
-            async with aclosing(events):
+            options: AskOptions = {"pinned": pinned, "upto": upto, "choices": tuple(arguments.choice)}
+            options["thread"] = thread_of(before.questions) if before else ()
+            shown = arguments.question
+            if passage is not None:
+                options["passage"], shown = passage, question_about(passage, shown, book)
+            async with aclosing(session.stream_answer(arguments.question, **options)) as events:
                 reader, steps, answered = await _show_events(events, book, config.reader, arguments, line)
             info = session.asking_info
             assert info is not None
@@ -107,7 +115,7 @@ async def _ask(
                 write_json(ask_document(reader, info, memory, steps, answered))
             made_by = memory.model_name if memory.entries else ""
             question = saved_question(
-                arguments.question,
+                shown,
                 answered,
                 reader=config.reader,
                 model=info.name,
@@ -119,6 +127,18 @@ async def _ask(
                 UserData(default_paths().books).add_question(book.sha256, question)
             except StorageError as error:
                 say(f"Note: the question could not be saved: {error.message}")
+
+
+def _passage(words: str, book: Book) -> Passage:
+    """The place of the selected words, and a note if there are several. Raises UsageError."""
+    places = list(FoldedText(book.text).find(words))
+    if not places:
+        raise UsageError(f"The book does not have {in_short(words)}.", "`gistread search` finds similar ones.")
+    if len(places) > 1:
+        chapter = book.chapters[book.chapter_index(places[0][0])].title if book.chapters else ""
+        where = f"the first, in {chapter}" if chapter else "the first"
+        say(f"These words stand at {len(places)} places; asked about {where}. Quote more words for another.")
+    return places[0]
 
 
 def _thread(book: Book, arguments: argparse.Namespace) -> SavedThread | None:

@@ -9,8 +9,11 @@ from gistread.book.normalise import count_words
 from gistread.engine.protocol import NO_USAGE, Engine
 from gistread.memory.guard import is_meta
 from gistread.memory.model import GistMemory
+from gistread.memory.passages import Passage
 from gistread.readers.answering import repeats_prompt, says_not_found
+from gistread.readers.book_text import overlaps
 from gistread.readers.events import Answered, Citation, ReaderEvent, Started, Steering, Stopped, StopReason
+from gistread.readers.passage import is_translation
 from gistread.readers.protocol import Reader, ReaderOptions
 from gistread.readers.support import check, sentences_of
 from gistread.readers.text import upto
@@ -41,6 +44,8 @@ def checked_answer(
     answered: Answered, question: str, memory: GistMemory, started: Started, options: ReaderOptions
 ) -> Answered:
     """The answer with its statements, or the closest sentences in place of an unsupported one."""
+    if options.passage and is_translation(question):
+        return answered  # There is nothing to hold a translation against.
     if says_not_found(answered.answer):
         return replace(answered, answer=not_found_text(answered, memory, started), found=False, citations=())
     answered = _without_meta(answered, question, memory)
@@ -51,7 +56,7 @@ def checked_answer(
         or answered.noted
         or tuple((page.start, page.end) for page in (memory.entry(n).page for n in answered.gists))
     )
-    if quotes := closest_sentences(question, memory, places):
+    if quotes := closest_sentences(question, memory, places, options.passage):
         return replace(answered, answer=QUOTED, found=False, quoted=True, citations=quotes, statements=())
     if answered.found and answered.answer:
         return answered  # There was no text to quote from.
@@ -115,10 +120,18 @@ _NEAR_THE_BEST = 0.6  # Share of the best sentence's score that a further one ne
 _HELP = 0.5  # Weight of the scores of the two neighbours: the answer often stands beside the words of the question
 
 
-def closest_sentences(question: str, memory: GistMemory, places: Sequence[tuple[int, int]]) -> tuple[Citation, ...]:
-    """Up to three sentences of these places, in the order of the book, all near words of the question."""
+def closest_sentences(
+    question: str, memory: GistMemory, places: Sequence[Passage], passage: Passage | None = None
+) -> tuple[Citation, ...]:
+    """Up to three sentences of these places, in the order of the book, all near words of the question.
+
+    For a question about a passage, near its words, and none of the passage itself.
+    """
     book = memory.book
     spans = [span for start, end in places for span in sentences_of(memory, start, end)]
+    if passage is not None:
+        question = book.text[slice(*passage)]
+        spans = [span for span in spans if not overlaps([passage], span)]
     alone = Relevance([book.text[start:end] for start, end in spans], book.language).scores(question).alone
     padded = [0.0, *alone, 0.0]
     scores = [own + _HELP * (padded[at] + padded[at + 2]) for at, own in enumerate(alone)]

@@ -70,7 +70,7 @@ async def gistread(
     ranked = await asyncio.to_thread(rank, without_options(question), memory, options.choices, options.thread)
     asked, hidden = ranked.introductions, places_of(memory, steering.pinned | steering.refused)
     if asked and options.is_reliable is False and not any(overlaps(hidden, place) for place in asked.sentences):
-        told = _quoted(asked, BookText(NAME, question, memory, engine, options), memory)
+        told = quoted_introductions(asked, BookText(NAME, question, memory, engine, options), memory)
     elif ranked.telling or not memory.entries:
         told = _from_passages(question, ranked, memory, engine, steering, options)
     else:
@@ -232,7 +232,9 @@ async def _unless_not_found(
                 held.clear()
 
 
-async def _quoted(asked: Introductions, text: BookText, memory: GistMemory) -> AsyncGenerator[ReaderEvent, None]:
+async def quoted_introductions(
+    asked: Introductions, text: BookText, memory: GistMemory
+) -> AsyncGenerator[ReaderEvent, None]:
     """The sentences as the answer, in the book's own words; not found without any."""
     places = asked.sentences
     yield text.started(places)

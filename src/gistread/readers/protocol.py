@@ -28,6 +28,7 @@ class ReaderOptions:
     # Whether its "the book does not say" can be believed although it does not choose reliably.
     knows_absence: bool = False
     thread: "Thread" = ()  # What the question goes on from; only what stands in front of the spoiler bound is used
+    passage: tuple[int, int] | None = None  # Start and end of the selected text that the question is about
     embedder: "Embedder | None" = None  # For readers that search by meaning; loaded when first used
 
 

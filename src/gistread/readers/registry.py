@@ -39,9 +39,10 @@ class Method:
     def reader(self) -> Reader:
         """Import the reader. Calling it raises UsageError, NoEmbeddingModelError."""
         from gistread.readers.checked import checked
+        from gistread.readers.passage import about_passage
         from gistread.readers.thread import with_thread, within_bound
 
-        reader = self._unchecked()
+        by_method = self._unchecked()
 
         def ask(
             question: str, memory: "GistMemory", engine: "Engine", steering: "Steering", options: "ReaderOptions"
@@ -56,6 +57,8 @@ class Method:
                 engine.info.context_tokens,
                 short=not options.is_reliable,
             )
+            # A passage decides what the model sees, whatever the method.
+            reader = about_passage if options.passage else by_method
             events = reader(asked, memory, engine, steering, options)
             return checked(events, question, memory, options)
 

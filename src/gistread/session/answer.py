@@ -25,6 +25,7 @@ class AskOptions(TypedDict, total=False):
     upto: int | str | None
     choices: tuple[str, ...]  # The answers to choose from
     thread: Iterable[QuestionAnswer]  # What it goes on from
+    passage: tuple[int, int]  # Start and end of the text of the book that it is about
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +105,14 @@ class Question:
     upto: int | None = None  # Offset in the book; the model sees no text after it
     choices: tuple[str, ...] = ()
     thread: Thread = ()  # What it goes on from
+    passage: tuple[int, int] | None = None  # What of the book it is about
     state: AskingState = AskingState.WAITING
     admitted: bool = False  # Its model and memory are ready, or being loaded for it
     apart: bool = False  # A model other than the reading one answers
 
     @property
     def needs_memory(self) -> bool:
-        return METHODS[self.reader].needs_memory
+        return METHODS[self.reader].needs_memory and self.passage is None
 
     def enter(self, state: AskingState, tell: Callable[[SessionEvent], None]) -> None:
         if state is not self.state:

@@ -22,6 +22,7 @@ from gistread.memory.writer import MemoryHeader, MemoryWriter
 from gistread.paths import Paths
 from gistread.readers.events import Steering
 from gistread.readers.lookups import prepare
+from gistread.readers.passage import question_about
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
 from gistread.session import events as told
@@ -173,7 +174,9 @@ class Core:
     def ask(self, question: Question) -> None:
         if self.question is None:
             self.question, self.steering = question, question.steering
-            self.tell(told.QuestionAsked(question.text))
+            passage = question.passage
+            shown = question_about(passage, question.text, self.book) if passage else question.text
+            self.tell(told.QuestionAsked(shown))
             self.tell(told.ActivityChanged())
 
     async def cancel_question(self) -> None:
@@ -384,6 +387,7 @@ class Core:
             max_pages=self.config.max_pages,
             choices=question.choices,
             thread=question.thread,
+            passage=question.passage,
             is_reliable=result.is_reliable if result else None,
             knows_absence=bool(result and result.knows_absence),
             embedder=self.embedder,

@@ -139,7 +139,7 @@ class Session:
 
     async def stream_answer(self, question: str, **options: Unpack[AskOptions]) -> AsyncGenerator[ReaderEvent, None]:
         """Yield the reader's events; the last is `Answered`. Leaving the stream cancels. Raises GistreadError."""
-        if obstacle := self.question_obstacle():
+        if obstacle := self.question_obstacle(about_passage="passage" in options):
             raise NotReadyError(_NOT_READY[obstacle])
         with self._events() as events:
             self.start_question(question, **options)
@@ -267,9 +267,9 @@ class Session:
             problem=core.failure.message if core.failure else "",
         )
 
-    def question_obstacle(self) -> Obstacle | None:
+    def question_obstacle(self, *, about_passage: bool = False) -> Obstacle | None:
         """Why a question cannot be asked now; None if it can."""
-        obstacle = self._core.obstacle(needs_memory=METHODS[self.reader].needs_memory)
+        obstacle = self._core.obstacle(needs_memory=METHODS[self.reader].needs_memory and not about_passage)
         return Obstacle.BUSY if obstacle is None and self.answering else obstacle
 
     def presets(self) -> tuple[dict[str, Preset], list[str]]:
@@ -369,7 +369,7 @@ class Session:
             memory = self.memory or GistMemory(self.book, PageSize(1, 1), "")
             upto = offset_of(upto, memory, UserData(self._paths.books).reading_place(self.book.sha256).furthest)
         choices, thread = options.get("choices", ()), tuple(options.get("thread", ()))
-        asked = Question(question, self.reader, steering, upto, choices, thread)
+        asked = Question(question, self.reader, steering, upto, choices, thread, options.get("passage"))
         self._core.actor.post(partial(self._core.ask, asked))
 
     async def cancel_question(self) -> None:
