@@ -31,7 +31,7 @@ class Paths:
     config: Path  # Settings, themes and presets
     data: Path  # User data: library, positions, marks, questions, downloaded models. Never deleted by the program.
     cache: Path  # Data that can be rebuilt: memories, texts, requantised models, measurements
-    state: Path  # Logs
+    state: Path  # Logs, and the commands last run from the palette
 
     config_file = PathWithin("config", "config.toml")
     themes = PathWithin("config", "themes")
@@ -49,6 +49,7 @@ class Paths:
     snapshots = PathWithin("cache", SNAPSHOTS)
     measurements = PathWithin("cache", MEASUREMENTS)
     check_results = PathWithin("cache", CHECK_RESULTS)
+    recent_commands = PathWithin("state", "recent-commands")
     log_file = PathWithin("state", "gistread.log")
     worker_log = PathWithin("state", "worker.log")
 

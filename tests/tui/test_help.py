@@ -8,10 +8,11 @@ import pytest
 from gistread.config import Config
 from gistread.tui.commands import COMMANDS, Scope
 from gistread.tui.layout import Pane
+from gistread.tui.palette import RecentCommands
 from gistread.tui.screens.help import HelpScreen, Line, help_of, places_first
 from gistread.tui.widgets.typography_panel import TypographyPanel
 from tests.tui.books import small_book
-from tests.tui.scripted import app_on, lines, opened, text_of, until
+from tests.tui.scripted import app_on, lines, opened, paths_in, text_of, until
 
 SIZE = (110, 40)
 
@@ -112,6 +113,13 @@ async def test_every_command_is_in_the_command_palette(tmp_path: Path) -> None:
         await until(pilot, lambda: "used recently" in text_of(app))
         first = next(line for line in lines(app) if "used recently" in line)
         assert re.search(r"G End +To the end +used recently", first)
+    file = paths_in(tmp_path).recent_commands
+    for number in range(6):
+        RecentCommands(file).add(f"command-{number}")
+    RecentCommands(file).add("command-3")
+    assert RecentCommands(file).ids == [f"command-{number}" for number in (3, 5, 4, 2, 1)]
+    file.write_bytes(b"\xff")
+    assert RecentCommands(file).ids == []
 
 
 async def test_the_key_of_the_help_is_always_in_the_key_line(tmp_path: Path) -> None:

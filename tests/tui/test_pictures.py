@@ -1,5 +1,6 @@
 """Pictures of the book: drawing methods, errors, and the viewer."""
 
+import base64
 import contextlib
 import io
 import struct
@@ -14,7 +15,8 @@ from rich.style import Style
 from textual.app import App
 
 from gistread.book.model import Book, Chapter, Image, Paragraph, ParagraphKind
-from gistread.tui.drawing import MOST_PIXELS, DrawingError, Way, unpack, way_of
+from gistread.tui import kitty
+from gistread.tui.drawing import MOST_PIXELS, Drawer, DrawingError, Way, unpack, way_of
 from gistread.tui.screens.image import ImageScreen
 from tests.book.make_epub import epub
 from tests.book.make_epub import page as epub_page
@@ -70,7 +72,58 @@ def test_the_drawing_method_is_known_without_a_query(environment: dict[str, str]
 
 def test_the_setting_decides_and_without_colours_there_are_dots() -> None:
     assert way_of("sixel", {"TERM": "dumb"}) is Way.SIXEL
-    assert way_of("auto", {"TERM": "xterm"}, no_color=True) is Way.DOTS
+    assert way_of("auto", {"TERM": "xterm"}, None) is Way.DOTS
+    kitty_terminal = {"TERM": "xterm-kitty"}
+    assert way_of("kitty", kitty_terminal, "256") is way_of("auto", kitty_terminal, "256") is Way.BLOCKS
+
+
+def test_kittys_graphics_are_sent_once_for_each_size_and_drawn_by_characters_of_one_cell() -> None:
+    sent: list[str] = []
+    drawer = Drawer(Way.KITTY, sent.append)
+    figure = drawer.figure(png("#ff0000", (900, 600)))
+    assert not sent
+    columns, rows = figure.cells_in(60)
+    drawn = [figure.row(row, columns, rows) for row in range(rows)]
+    assert all(sum(cell.cell_length for cell in row) == columns for row in drawn)
+    assert drawn[2][5].text == "\U0010eeee\u030e\u033d"  # the third row, the sixth column
+    figure.limited(40).row(0, columns, rows)
+    (picture,) = sent
+    commands = [command.partition(";") for command in picture.removesuffix("\x1b\\").split("\x1b\\")]
+    assert all(head.startswith("\x1b_G") and len(data) <= 4096 for head, _, data in commands)
+    unpacked = Pillow.open(io.BytesIO(base64.b64decode("".join(data for *_, data in commands))))
+    assert unpacked.size == (800, 533)
+    keys = dict(key.split("=") for key in commands[0][0].removeprefix("\x1b_G").split(","))
+    assert (keys["a"], keys["U"], keys["c"], keys["r"], keys["q"]) == ("T", "1", str(columns), str(rows), "2")
+    color = drawn[0][0].style.color.triplet
+    assert int(keys["i"]) == color.red << 16 | color.green << 8 | color.blue
+    figure.row(0, 30, 10)
+    assert len(sent) == 2
+    drawer.clear()
+    assert [f"i={keys['i']}" in one and "a=d,d=I" in one for one in sent[2:]] == [True, False]
+    figure.row(0, 900, 300)  # more columns than the protocol counts
+    assert len(sent) == 4
+
+
+def test_the_terminal_keeps_only_so_many_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kitty, "_MOST_BYTES", 3 * 4 * 60 * 40)
+    sent: list[str] = []
+    drawer = Drawer(Way.KITTY, sent.append)
+    figures = [drawer.figure(png()) for _ in range(3)]
+    for figure in (*figures, figures[0], drawer.figure(png())):
+        figure.row(0, 12, 4)
+    number = sent[1].partition("i=")[2].partition(",")[0]
+    assert [one for one in sent if "a=d" in one] == [f"\x1b_Ga=d,d=I,i={number},q=2\x1b\\"]  # not the one drawn again
+    drawer.forget(figures[0])
+    assert len(sent) == 6
+
+
+def test_without_colours_a_picture_is_drawn_in_dots() -> None:
+    out = io.BytesIO()
+    picture = Pillow.new("L", (40, 40), 0)
+    picture.paste(255, (20, 0, 40, 40))
+    picture.save(out, "PNG")
+    drawn = Drawer(Way.DOTS, str).figure(out.getvalue())
+    assert [segment.text for row in range(2) for segment in drawn.row(row, 4, 2)] == ["⠀⠀⣿⣿"] * 2
 
 
 def test_a_picture_is_decoded_scaled_and_put_on_white() -> None:
@@ -213,9 +266,9 @@ async def test_a_picture_fits_every_screen(tmp_path: Path) -> None:
             await pilot.resize_terminal(*size)
             await pilot.press("i")
             await until(
-                pilot, lambda: app.screen.query("HalfcellImage") and app.screen.query_one("HalfcellImage").size.height
+                pilot, lambda: app.screen.query("FigureView") and app.screen.query_one("FigureView").size.height
             )
-            drawn, room = app.screen.query_one("HalfcellImage"), app.screen.query_one("#viewer-picture")
+            drawn, room = app.screen.query_one("FigureView"), app.screen.query_one("#viewer-picture")
             assert drawn.size.height <= room.size.height
             assert drawn.size.width <= room.size.width
             if size == (200, 60):

@@ -27,6 +27,7 @@ from gistread.paths import Paths
 from gistread.tui import commands, palette, themes
 from gistread.tui.commands import COMMANDS, Scope
 from gistread.tui.defects import DefectError, log, log_to
+from gistread.tui.drawing import Drawer, way_of
 from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.services import AppServices, Settings
 from gistread.tui.text import clean
@@ -65,7 +66,7 @@ class GistreadApp(App[None]):
         super().__init__()
         self.paths = paths
         self.settings = Settings(config, paths.config_file, self._warn)
-        self.recent_commands: list[str] = []  # Ids of those run from the palette, the last one first
+        self.recent_commands = palette.RecentCommands(paths.recent_commands)
         self._downloads: ModelDownloads | None = None  # None until the person looks at models
         self.failure: GistreadError | None = None  # why the app ended, if the book that was named cannot be opened
         self._first = book
@@ -80,6 +81,10 @@ class GistreadApp(App[None]):
             paths=paths,
             settings=self.settings,
             user_data=UserData(paths.books),
+            drawer=Drawer(
+                way_of(config.images, os.environ, None if self.no_color else self.console.color_system or "standard"),
+                lambda data: self._driver and self._driver.write(data),
+            ),
             keymap=keymap,
             make_engine=make_engine or self._new_engine,
             make_embedder=self._new_embedder,
@@ -161,8 +166,7 @@ class GistreadApp(App[None]):
 
     def _runner(self, command: str, action: str, target: DOMNode) -> Callable[[], None]:
         def run() -> None:
-            others = [one for one in self.recent_commands if one != command]
-            self.recent_commands = [command, *others][: palette.RECENT]
+            self.recent_commands.add(command)
             self.call_later(self.run_action, action, target)
 
         return run
@@ -268,7 +272,9 @@ class GistreadApp(App[None]):
         from gistread.tui.screens.library import LibraryScreen
 
         if not isinstance(self.screen, LibraryScreen):
-            self.push_screen(LibraryScreen(Books(self.paths), self.services), self._open_from_library)
+            self.push_screen(
+                LibraryScreen(Books(self.paths, self.services.drawer), self.services), self._open_from_library
+            )
 
     async def _open_from_library(self, path: str | None) -> None:
         current = self.reading
@@ -360,6 +366,7 @@ class GistreadApp(App[None]):
         if self._downloads is not None:
             self._downloads.downloads.halt()
         await self.settings.close()
+        self.services.drawer.clear()
 
     def _new_engine(self, model: str) -> "Engine":
         from gistread.session.models import engine_maker

@@ -10,14 +10,17 @@ from gistread.atomic_write import make_folder, replace_file
 from gistread.errors import GistreadError
 from gistread.library.covers import read_cover
 from gistread.library.model import LibraryEntry
+from gistread.tui.drawing import Drawer
 from gistread.tui.text.figure import Figure
 
 _WITH_COVERS = ("epub", "fb2", "")  # formats that are looked into; books opened by earlier versions name none
+_PIXELS = 320, 480  # maximum size of the copy on disk
 
 
 class Covers:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, drawer: Drawer) -> None:
         self._folder = folder
+        self._drawer = drawer
         self._figures: dict[tuple[str, ...], Figure | None] = {}  # By the book's ids; None for a book without one
         self._wanted: list[LibraryEntry] = []
         self._loading = False
@@ -44,15 +47,13 @@ class Covers:
             self._loading = False
 
     def _read(self, entry: LibraryEntry, path: Path) -> Figure | None:
-        from gistread.tui.drawing import figure_from
-
         kept = self._folder / f"{entry.digest}.jpg"
         with suppress(OSError, GistreadError):
             if entry.digest:
-                return figure_from(kept.read_bytes())
+                return self._drawer.figure(kept.read_bytes())
         if entry.missing or not (data := read_cover(path)):
             return None
-        figure = figure_from(data)
+        figure = self._drawer.figure(data, _PIXELS)
         with suppress(OSError):
             if entry.digest:
                 out = io.BytesIO()

@@ -5,13 +5,14 @@ import struct
 import subprocess
 import sys
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gistread.errors import GistreadError
-from gistread.tui.text.figure import Figure
+from gistread.tui.kitty import Kitty, KittyPicture
+from gistread.tui.text.figure import Figure, Painter, dots, half_blocks
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Pixels
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 MOST_PIXELS = 50_000_000  # maximum size of a picture; an A3 scan at 300 dpi has 17 million
 _KEPT_PIXELS = 2400, 1800  # maximum size after unpacking: no terminal shows more
-SMALL_PIXELS = 160, 160  # maximum size of what stands in a text of half blocks
+_SMALL_PIXELS = 160, 160  # maximum size of what stands in a text of half blocks
+_TEXT_PIXELS = 800, 800  # maximum size of what stands in a text, in the terminal's graphics
 _USUAL_CELL = 10, 20
 # Formats that Pillow reads by itself; some others would start programs.
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "ICO", "JPEG2000", "AVIF")
@@ -56,17 +58,19 @@ class Picture:
     kind: str  # Such as `PNG`
 
 
-def way_of(setting: str, environment: Mapping[str, str], *, no_color: bool = False) -> Way:
-    """How to draw in the terminal with this environment. `setting`: a `Way`, or `auto`."""
+def way_of(setting: str, environment: Mapping[str, str], color_system: str | None = "truecolor") -> Way:
+    """How to draw in the terminal with this environment. `setting`: a `Way`, or `auto`; `color_system`: Rich's name."""
+    blocks = Way.BLOCKS if color_system else Way.DOTS
+    if setting == Way.KITTY and color_system != "truecolor":
+        return blocks  # a picture is named by an exact colour
     if setting in tuple(Way):
         return Way(setting)
-    blocks = Way.DOTS if no_color else Way.BLOCKS
     # What a multiplexer or a browser stands in is not what draws.
     if environment.get("TMUX") or environment.get("STY") or environment.get("TEXTUAL_DRIVER"):
         return blocks
     term, program = environment.get("TERM", ""), environment.get("TERM_PROGRAM", "")
     if term in ("xterm-kitty", "xterm-ghostty") or program == "ghostty":
-        return Way.KITTY
+        return way_of(Way.KITTY, environment, color_system)
     if term.startswith(("foot", "mlterm", "contour")) or program in ("WezTerm", "iTerm.app", "contour", "rio"):
         return Way.SIXEL
     konsole = environment.get("KONSOLE_VERSION", "")
@@ -75,10 +79,57 @@ def way_of(setting: str, environment: Mapping[str, str], *, no_color: bool = Fal
     return blocks
 
 
-def figure_from(data: bytes) -> Figure:
-    """A small copy for the text; call it in a thread. Raises DrawingError."""
-    picture = unpack(data, SMALL_PIXELS)
-    return Figure.of(picture.pixels, picture.width)
+class Drawer:
+    """Draws the pictures of one app. Its methods but `sixels` and `clear` are called in threads."""
+
+    def __init__(self, way: Way, write: Callable[[str], object]) -> None:
+        """`write`: sends text to the terminal as it is."""
+        self.way = way
+        self._kitty = Kitty(write) if way is Way.KITTY else None
+
+    def figure(self, data: bytes, most: tuple[int, int] | None = None) -> Figure:
+        """A small copy for the text, at most so many pixels large. Raises DrawingError."""
+        picture = unpack(data, most or (_SMALL_PIXELS if self._kitty is None else _TEXT_PIXELS))
+        return Figure.of(picture.pixels, picture.width, self._painter(picture))
+
+    def enlarged(self, picture: Picture) -> Figure:
+        """As large as possible; a small one is not blown up. Raises DrawingError."""
+        cell = _cell_pixels() or _USUAL_CELL
+        columns = 2 * picture.width // cell[0] if self._kitty is not None else picture.width
+        return Figure(picture.pixels, max(2, columns), painter=self._painter(picture))
+
+    def sixels(self, picture: Picture) -> "Widget | None":
+        """A widget that draws the picture by sixels; None where it is drawn in rows of text. Raises DrawingError."""
+        cell = _cell_pixels()
+        if self.way is not Way.SIXEL or cell is None:  # sixels of a wrong size would cover what stands beside them
+            return None
+        # Importing it asks the terminal twice, on standard output and input, which belong to the app by now.
+        standard_output = sys.__stdout__
+        vars(sys)["__stdout__"] = io.StringIO()
+        try:
+            from textual_image import _terminal, widget
+        except ImportError:
+            raise _not_installed() from None
+        finally:
+            vars(sys)["__stdout__"] = standard_output
+        vars(_terminal.get_cell_size)["_result"] = _terminal.CellSize(*cell)
+        drawn: Widget = widget.SixelImage(picture.pixels)
+        drawn.styles.width = drawn.styles.height = "auto"
+        drawn.styles.max_width = max(2, 2 * picture.width // cell[0])
+        return drawn
+
+    def forget(self, figure: Figure) -> None:
+        if self._kitty is not None and isinstance(figure.painter, KittyPicture):
+            self._kitty.forget(figure.painter)
+
+    def clear(self) -> None:
+        if self._kitty is not None:
+            self._kitty.clear()
+
+    def _painter(self, picture: Picture) -> Painter:
+        if self._kitty is not None:
+            return KittyPicture(self._kitty, picture.pixels)
+        return dots if self.way is Way.DOTS else half_blocks
 
 
 def unpack(data: bytes, most: tuple[int, int] = _KEPT_PIXELS) -> Picture:
@@ -146,35 +197,6 @@ def _opaque(image: "Pixels") -> "Pixels":
     layers = image.convert("RGBA")
     ground = Image.new("RGBA", layers.size, "white")
     return Image.alpha_composite(ground, layers).convert("RGB")
-
-
-def widget_for(picture: Picture, way: Way) -> "Widget":
-    """A widget that draws the picture as large as possible. Raises DrawingError."""
-    # Importing it asks the terminal twice, on standard output and input, which belong to the app by now.
-    standard_output = sys.__stdout__
-    vars(sys)["__stdout__"] = io.StringIO()
-    try:
-        from textual_image import _terminal, widget
-    except ImportError:
-        raise _not_installed() from None
-    finally:
-        vars(sys)["__stdout__"] = standard_output
-    cell = _cell_pixels()
-    if cell is None and way is Way.SIXEL:
-        way = Way.BLOCKS  # sixels of a wrong size would be drawn over what stands beside them
-    vars(_terminal.get_cell_size)["_result"] = _terminal.CellSize(*(cell or _USUAL_CELL))
-    made = {
-        Way.KITTY: widget.TGPImage,
-        Way.SIXEL: widget.SixelImage,
-        Way.BLOCKS: widget.HalfcellImage,
-        Way.DOTS: widget.UnicodeImage,
-    }[way]
-    drawn: Widget = made(picture.pixels)
-    drawn.styles.width = drawn.styles.height = "auto"
-    # A small one is not blown up: in graphics to twice its size at most, in blocks to a column for each pixel.
-    in_blocks = way in (Way.BLOCKS, Way.DOTS)
-    drawn.styles.max_width = max(2, picture.width if in_blocks else 2 * picture.width // (cell or _USUAL_CELL)[0])
-    return drawn
 
 
 def _cell_pixels() -> tuple[int, int] | None:

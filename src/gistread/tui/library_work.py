@@ -18,6 +18,7 @@ from gistread.memory.progress import BookProgress, furthest_memories
 from gistread.paths import Paths
 from gistread.reading_speed import ReadingSpeedFile
 from gistread.tui.covers import Covers
+from gistread.tui.drawing import Drawer
 from gistread.user_data import UserData
 
 _FEW = 3  # up to so many books, the sample is offered too
@@ -45,13 +46,13 @@ class Adding:
 
 
 class Books:
-    def __init__(self, paths: Paths) -> None:
+    def __init__(self, paths: Paths, drawer: Drawer) -> None:
         self._user_data = UserData(paths.books)
         self.catalogue = Catalogue(paths.library)
         self._pace = ReadingSpeedFile(paths.reading_speed)
         self._memories = paths.memories
         self._texts = paths.texts
-        self.covers = Covers(paths.covers)
+        self.covers = Covers(paths.covers, drawer)
         self.read_by: Mapping[str, BookProgress] = {}  # the longest memory of each book, by the SHA-256 of its text
 
     def entries(self) -> tuple[list[LibraryEntry], str]:

@@ -1,6 +1,8 @@
 """The command palette: a row a command with its keys, the recently used first, then by group."""
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple, Protocol, cast
 
 from rich.cells import cell_len
@@ -8,9 +10,28 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.screen import Screen
 
+from gistread.atomic_write import make_folder, private_opener
+
 _KEY_CELLS, _TITLE_CELLS = 16, 44
 _ABOUT_SCORE = 0.1  # Of a command that has the words in its help, below any match of a title
-RECENT = 5  # Commands shown first
+_RECENT = 5  # Commands shown first
+
+
+class RecentCommands:
+    """Ids of the commands last run from the palette, the last one first, kept in a file: one a line."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self.ids: list[str] = []
+        with suppress(OSError, UnicodeError):
+            self.ids = file.read_text("utf-8").split()[:_RECENT]
+
+    def add(self, command: str) -> None:
+        self.ids = [command, *(one for one in self.ids if one != command)][:_RECENT]
+        with suppress(OSError):
+            make_folder(self._file.parent)
+            with open(self._file, "w", encoding="utf-8", opener=private_opener) as file:
+                file.write("\n".join(self.ids))
 
 
 class Entry(NamedTuple):
@@ -34,14 +55,14 @@ class Entry(NamedTuple):
 class HasCommands(Protocol):
     """What the palette asks of the app."""
 
-    recent_commands: list[str]  # Ids, the last one used first
+    recent_commands: RecentCommands
 
     def palette_entries(self, screen: Screen[object]) -> Iterable[Entry]: ...
 
 
 class Commands(Provider):
     async def discover(self) -> Hits:
-        recent = self._app.recent_commands
+        recent = self._app.recent_commands.ids
         entries = {entry.id: entry for entry in self._app.palette_entries(self.screen)}
         first = [entries[name] for name in recent if name in entries]
         for entry in (*first, *(entry for entry in entries.values() if entry.id not in recent)):

@@ -10,6 +10,7 @@ from gistread.config import Config, Value, save_setting
 from gistread.errors import GistreadError
 from gistread.paths import Paths
 from gistread.tui.commands import key_hint, with_keys
+from gistread.tui.drawing import Drawer
 from gistread.user_data import UserData
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class AppServices:
     paths: Paths
     settings: Settings
     user_data: UserData
+    drawer: Drawer
     keymap: Mapping[str, str]  # Keys the person has changed, by command id
     # Called in a thread: finding a model by its name reads headers. Raises EngineError.
     make_engine: "Callable[[str], Engine]"

@@ -1,7 +1,5 @@
 """Shows pictures of the book: by key, or by a click on a caption."""
 
-import os
-
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.navigation import Navigation
 from gistread.tui.text import Clicked
@@ -30,11 +28,8 @@ class ImageViewer:
 
     def _show(self, index: int) -> None:
         # Imported when the first picture is shown: the book's text comes first.
-        from gistread.tui.drawing import way_of
         from gistread.tui.screens.image import ImageScreen
 
         context = self._context
-        way = way_of(context.services.config.images, os.environ, no_color=context.screen.app.no_color)
-
-        screen = ImageScreen(context.book, context.path, index, way)
+        screen = ImageScreen(context.book, context.path, index, context.services.drawer)
         context.push(screen, lambda offset: self._navigation.jump(offset, top=0.2))

@@ -1,13 +1,14 @@
 """Pictures in the book's text, the cover above its first line: loaded in a thread when they come near the view."""
 
 import asyncio
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from gistread.book.images import read_image
 from gistread.book.model import Book, ParagraphKind
 from gistread.errors import GistreadError
+from gistread.tui.drawing import Way
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.text.figure import Figure
 
@@ -31,9 +32,7 @@ class InlinePictures:
         app, config = context.screen.app, context.services.config
         if not self._sources or not app.size.height:
             return
-        from gistread.tui.drawing import Way, way_of  # a book without pictures does not wait for it
-
-        shown = config.pictures and way_of(config.images, os.environ, no_color=app.no_color) is not Way.DOTS
+        shown = config.pictures and context.services.drawer.way is not Way.DOTS
         most_rows = max(3, (app.size.height - _ROWS_AROUND) * 2 // 3)
         if (shown, most_rows) != (self._shown, self._most_rows):
             self._shown, self._most_rows = shown, most_rows
@@ -63,21 +62,18 @@ class InlinePictures:
             while self._shown and (index := self._wanted()) is not None:
                 self._figures[index] = None
                 with suppress(GistreadError):  # its caption stands in the text; the viewer says what is wrong
-                    figure = await asyncio.to_thread(load_figure, self._context.path, self._sources[index])
+                    figure = await asyncio.to_thread(self._load_figure, self._sources[index])
                     self._figures[index] = figure
                     self._show({index: figure})
         finally:
             self._loading = False
 
-
-def load_figure(path: Path | None, source: str) -> Figure:
-    """Raises GistreadError."""
-    from gistread.book.images import read_image
-    from gistread.tui.drawing import DrawingError, figure_from
-
-    if path is None and not source.startswith("data:"):
-        raise DrawingError("The book was read from a pipe: its pictures are not at hand.")
-    return figure_from(read_image(path or Path(), source))
+    def _load_figure(self, source: str) -> Figure:
+        """Called in a thread. Raises GistreadError."""
+        path = self._context.path
+        if path is None and not source.startswith("data:"):
+            raise GistreadError("The book was read from a pipe: its pictures are not at hand.")
+        return self._context.services.drawer.figure(read_image(path or Path(), source))
 
 
 def _sources(book: Book) -> dict[int, str]:

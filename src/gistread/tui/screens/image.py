@@ -13,8 +13,10 @@ from gistread.book.images import read_image
 from gistread.book.model import Book, Image
 from gistread.errors import GistreadError
 from gistread.tui.commands import own_keys
-from gistread.tui.drawing import Picture, Way, unpack, widget_for
+from gistread.tui.drawing import Drawer, Picture, unpack
 from gistread.tui.text import clean
+from gistread.tui.text.figure import Figure
+from gistread.tui.widgets.figure_view import FigureView
 from gistread.tui.widgets.lines import Line
 
 
@@ -28,12 +30,12 @@ class ImageScreen(ModalScreen[int | None]):
         ("enter,o", "go", "Go to it in the book"),
     )
 
-    def __init__(self, book: Book, path: Path | None, first: int, way: Way) -> None:
+    def __init__(self, book: Book, path: Path | None, first: int, drawer: Drawer) -> None:
         super().__init__()
         self._book = book
         self._path = path
         self._at = first
-        self._way = way
+        self._drawer = drawer
 
     def compose(self) -> ComposeResult:
         with Vertical(id="viewer"):
@@ -74,8 +76,8 @@ class ImageScreen(ModalScreen[int | None]):
     async def _draw(self, image: Image) -> None:
         room = self.query_one("#viewer-picture", Container)
         try:
-            picture = await asyncio.to_thread(self._unpack, image)
-            drawn = widget_for(picture, self._way)
+            picture, figure = await asyncio.to_thread(self._unpack, image)
+            drawn = self._drawer.sixels(picture) or FigureView(figure, self._drawer.forget)
         except GistreadError as error:
             await room.remove_children()
             await room.mount(Static(clean(str(error)), classes="viewer-message", markup=False))
@@ -87,8 +89,9 @@ class ImageScreen(ModalScreen[int | None]):
         )
         self.query_one("#viewer-title", Line).update(title)
 
-    def _unpack(self, image: Image) -> Picture:
+    def _unpack(self, image: Image) -> tuple[Picture, Figure]:
         """Called in a thread. Raises GistreadError."""
         if self._path is None and not image.source.startswith("data:"):
             raise GistreadError("The book was read from a pipe: its pictures are not at hand.")
-        return unpack(read_image(self._path or Path(), image.source))
+        picture = unpack(read_image(self._path or Path(), image.source))
+        return picture, self._drawer.enlarged(picture)

@@ -1,8 +1,9 @@
-"""A picture in rows of text: half blocks, which draw two pixels in a cell on every terminal with colours."""
+"""A picture in rows of text: half blocks, dots without colours, or the graphics of the terminal."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from rich.color import Color
 from rich.segment import Segment
@@ -11,7 +12,41 @@ from rich.style import Style
 if TYPE_CHECKING:
     from PIL.Image import Image as Pixels
 
+Rows = Sequence[Sequence[Segment]]
+
 _PIXELS_A_CELL = 5  # Width of a cell that shows a picture in its natural size
+_BRAILLE = ((0, 1), (1, 8), (2, 2), (3, 16), (4, 4), (5, 32), (6, 64), (7, 128))  # (pixel of a cell, bit of its dot)
+
+
+class Painter(Protocol):
+    def __call__(self, figure: "Figure", columns: int, rows: int, /) -> Rows: ...
+
+
+@lru_cache(maxsize=128)
+def half_blocks(figure: "Figure", columns: int, rows: int) -> Rows:
+    """Two pixels in a cell, which every terminal with colours can draw."""
+    data = figure.pixels.resize((columns, 2 * rows), reducing_gap=2.0).tobytes()
+    stride = 3 * columns
+    return tuple(
+        tuple(
+            Segment("▀", _style(data[at : at + 3], data[at + stride : at + stride + 3]))
+            for at in range(2 * row * stride, (2 * row + 1) * stride, 3)
+        )
+        for row in range(rows)
+    )
+
+
+@lru_cache(maxsize=128)
+def dots(figure: "Figure", columns: int, rows: int) -> Rows:
+    """Eight dots in a cell, light where the picture is light."""
+    pixels = figure.pixels.resize((2 * columns, 4 * rows), reducing_gap=2.0).convert("1").convert("L").tobytes()
+
+    def cell(column: int, row: int) -> str:
+        first = 8 * row * columns + 2 * column
+        lit = (bit for at, bit in _BRAILLE if pixels[first + at // 2 * 2 * columns + at % 2])
+        return chr(0x2800 + sum(lit))
+
+    return tuple((Segment("".join(cell(column, row) for column in range(columns))),) for row in range(rows))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -19,11 +54,12 @@ class Figure:
     pixels: "Pixels"  # RGB
     natural_columns: int  # Most columns it is drawn in
     most_rows: int = 0  # 0: no limit
+    painter: Painter = half_blocks
 
     @staticmethod
-    def of(pixels: "Pixels", width: int) -> "Figure":
+    def of(pixels: "Pixels", width: int, painter: Painter = half_blocks) -> "Figure":
         """`width`: of the original, in pixels."""
-        return Figure(pixels, max(2, width // _PIXELS_A_CELL))
+        return Figure(pixels, max(2, width // _PIXELS_A_CELL), painter=painter)
 
     def limited(self, rows: int) -> "Figure":
         return replace(self, most_rows=rows)
@@ -38,22 +74,9 @@ class Figure:
             columns = max(1, min(columns, round(rows * 2 * width / height)))
         return columns, rows
 
-    def row(self, row: int, columns: int, rows: int) -> tuple[Segment, ...]:
+    def row(self, row: int, columns: int, rows: int) -> Sequence[Segment]:
         """One of its rows, stretched to these columns and rows in all."""
-        return _half_blocks(self, columns, rows)[row]
-
-
-@lru_cache(maxsize=128)
-def _half_blocks(figure: Figure, columns: int, rows: int) -> tuple[tuple[Segment, ...], ...]:
-    data = figure.pixels.resize((columns, 2 * rows), reducing_gap=2.0).tobytes()
-    stride = 3 * columns
-    return tuple(
-        tuple(
-            Segment("▀", _style(data[at : at + 3], data[at + stride : at + stride + 3]))
-            for at in range(2 * row * stride, (2 * row + 1) * stride, 3)
-        )
-        for row in range(rows)
-    )
+        return self.painter(self, columns, rows)[row]
 
 
 @lru_cache(maxsize=8192)

@@ -102,7 +102,11 @@ def paint_row(
         used = cell_len(rail)
     if block.figure is not None and 0 <= (inner := row - block.blank_before) < (size := layout.figure_cells)[1]:
         gap = max(0, layout.left + (layout.room - size[0]) // 2 - used)
-        return [*segments, before_text(" " * gap, ground, at), *block.figure.row(inner, *size)]
+        return [
+            *segments,
+            before_text(" " * gap, ground, at),
+            *Segment.apply_style(block.figure.row(inner, *size), ground),
+        ]
     span = layout.span(row)
     if block.opens and layout.above >= _OPENING_ROWS and row == layout.above // 2:
         gap = max(0, (layout.width - len(_OPENING)) // 2 - used)

@@ -1,7 +1,6 @@
 """A book's cover in a few rows of cells: its picture, or else its title set on cloth."""
 
 import zlib
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -10,7 +9,7 @@ from rich.style import Style
 
 from gistread.library.model import LibraryEntry
 from gistread.tui.text import clean
-from gistread.tui.text.figure import Figure
+from gistread.tui.text.figure import Figure, Rows
 from gistread.tui.text.wrap import wrap
 from gistread.tui.widgets.book_rows import fit
 
@@ -27,8 +26,6 @@ _CLOTHS = (
     *("#6b2d2d", "#2f4858", "#3b5141", "#5b4632", "#4b3a5e", "#7a5a25", "#35506b", "#5a3550"),
     *("#44583a", "#6a4038", "#2d5552", "#4a4a58"),
 )
-
-Rows = Sequence[Sequence[Segment]]
 
 
 def cover_rows(entry: LibraryEntry, figure: Figure | None, size: CoverSize) -> Rows:

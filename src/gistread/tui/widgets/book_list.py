@@ -194,7 +194,7 @@ class BookList(ScrollView, can_focus=True):
             first = index * self._per_row
             places = range(first, min(first + self._per_row, len(self._entries)))
             segments = [segment for place in places for segment in self._card(place, line)]
-            return Strip(segments).adjust_cell_length(self.size.width, base)
+            return Strip(segments).apply_style(base).adjust_cell_length(self.size.width, base)
         if index >= len(self._entries):
             return Strip.blank(self.size.width, base)
         entry = self._entries[index]

@@ -73,7 +73,7 @@ class ContinueReading(Widget):
         lines = list(self._lines(self.entry, min(_WIDEST, self.size.width - used - _MARGIN)))
         if y < len(lines):
             segments.append(lines[y])
-        return Strip(segments).adjust_cell_length(self.size.width, base)
+        return Strip(segments).apply_style(base).adjust_cell_length(self.size.width, base)
 
     def _lines(self, entry: LibraryEntry, room: int) -> Iterator[Segment]:
         def line(text: str, role: str) -> Segment:
