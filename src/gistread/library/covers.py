@@ -10,7 +10,7 @@ from gistread.errors import BookError
 
 
 def read_cover(path: Path) -> bytes:
-    """The bytes of an EPUB's or FB2's cover; empty if there is none. Raises BookError."""
+    """The bytes of an EPUB's or FB2's cover, or of a PDF's first page; empty if there is none. Raises BookError."""
     with open_file(path) as stream:
         kind = identify(stream.peek(HEAD_BYTES)[:HEAD_BYTES], path.name)
         source = ""
@@ -24,6 +24,10 @@ def read_cover(path: Path) -> bytes:
                     raise BookError(f"{path.name} cannot be read: {error}.") from error
         except ArchiveError as error:
             raise BookError(f"{path.name} cannot be read: {error}.") from error
+        if kind is ReadableFormat.PDF:
+            from gistread.book.formats.pdf.process import draw_cover
+
+            return draw_cover(stream)
         if kind is ReadableFormat.FB2:
             source = read_book(stream, path.name).cover
     return read_image(path, source) if source else b""

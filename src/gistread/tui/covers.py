@@ -13,7 +13,7 @@ from gistread.library.model import LibraryEntry
 from gistread.tui.drawing import Drawer
 from gistread.tui.text.figure import Figure
 
-_WITH_COVERS = ("epub", "fb2", "")  # formats that are looked into; books opened by earlier versions name none
+_WITH_COVERS = ("epub", "fb2", "pdf", "")  # formats that are looked into; books opened by earlier versions name none
 _PIXELS = 320, 480  # maximum size of the copy on disk
 
 
@@ -47,17 +47,20 @@ class Covers:
             self._loading = False
 
     def _read(self, entry: LibraryEntry, path: Path) -> Figure | None:
-        kept = self._folder / f"{entry.digest}.jpg"
+        kept = self._folder / f"{entry.digest}.jpg"  # Empty for a book without a cover
         with suppress(OSError, GistreadError):
             if entry.digest:
-                return self._drawer.figure(kept.read_bytes())
-        if entry.missing or not (data := read_cover(path)):
+                data = kept.read_bytes()
+                return self._drawer.figure(data, _PIXELS) if data else None
+        if entry.missing:
             return None
-        figure = self._drawer.figure(data, _PIXELS)
+        data = read_cover(path)
+        figure = self._drawer.figure(data, _PIXELS) if data else None
         with suppress(OSError):
             if entry.digest:
                 out = io.BytesIO()
-                figure.pixels.save(out, "JPEG", quality=90)
+                if figure is not None:
+                    figure.pixels.save(out, "JPEG", quality=90)
                 make_folder(self._folder)
                 replace_file(kept, out.getvalue())
         return figure

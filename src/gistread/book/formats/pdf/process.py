@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO
 
 import orjson
@@ -56,6 +56,14 @@ def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: Fals
     return document
 
 
+def draw_cover(stream: BinaryIO) -> bytes:
+    """The first page of the PDF in a seekable stream as PPM; empty if it is text on white, or cannot be drawn."""
+    with _as_file(stream) as file, suppress(subprocess.TimeoutExpired):
+        run = subprocess.run(_command("cover"), stdin=file, capture_output=True, timeout=_OPEN_S)
+        return b"" if run.returncode else run.stdout
+    return b""
+
+
 def add_record(document: PdfDocument, fonts: list[Font], record: dict[str, Any]) -> None:
     """Add a record of the worker: the document's first, then one a page. Raises LockedError, DamagedError."""
     if "page" not in record:
@@ -85,8 +93,7 @@ def _run_worker(
     stop_at: float,
     cancelled: Callable[[], bool],
 ) -> int:
-    # -P: import nothing from the working directory.
-    command = [sys.executable, "-P", "-m", _WORKER, str(first_page), str(_MEMORY_BYTES)]
+    command = _command(str(first_page))
     process = subprocess.Popen(command, bufsize=0, stdin=file, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     output = process.stdout
     assert output is not None
@@ -119,6 +126,11 @@ def _run_worker(
     if not is_open and not document.page_count:
         raise DamagedError
     return page
+
+
+def _command(part: str) -> list[str]:
+    # -P: import nothing from the working directory.
+    return [sys.executable, "-P", "-m", _WORKER, part, str(_MEMORY_BYTES)]
 
 
 @contextmanager

@@ -43,6 +43,9 @@ _WIDE_GAP_EMS = 1.3
 _CLOSE_EMS = 0.55  # Average advance of running text, spaces included, is less
 _METADATA = ("Title", "Author", "Subject", "Keywords", "Creator")
 _TEXT_FLAGS_BYTES = 512
+_COVER_PIXELS = 480  # The longer side
+_COVER_STEP = 7  # One in so many pixels is looked at
+_WHITE, _MOST_WHITE = 240, 0.7  # Least channel of a white pixel; share of them from which a page is no cover
 
 RunRecord = tuple[str, float, float, float, float, int, int]
 
@@ -357,15 +360,31 @@ def _language(document: Any) -> str:
     return bytes(buffer)[: max(0, min(written, 128) - 2)].decode("utf-16-le", "replace")
 
 
-def main(first_page: int, memory_bytes: int) -> None:
+def cover(stream: BinaryIO) -> bytes:
+    """The first page as PPM; empty if it is text on white paper. Raises PdfiumError."""
+    page = pypdfium2.PdfDocument(stream)[0]
+    bitmap = page.render(scale=_COVER_PIXELS / max(page.get_size()), rev_byteorder=True)
+    row_bytes = 3 * bitmap.width
+    data = b"".join(bytes(bitmap.buffer[at : at + row_bytes]) for at in range(0, len(bitmap.buffer), bitmap.stride))
+    sample = range(0, len(data), 3 * _COVER_STEP)
+    if sum(min(data[at : at + 3]) > _WHITE for at in sample) > _MOST_WHITE * len(sample):
+        return b""
+    return b"P6 %d %d 255\n" % (bitmap.width, bitmap.height) + data
+
+
+def main(part: str, memory_bytes: int) -> None:
+    """`part`: number of the first page to read, or `cover`."""
     with contextlib.suppress(ValueError, OSError):  # not supported by every system
         resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     stream = io.BufferedReader(io.FileIO(0, closefd=False))
     stream.seek(0)
-    for record in read(stream, first_page):
+    if part == "cover":
+        sys.stdout.buffer.write(cover(stream))
+        return
+    for record in read(stream, int(part)):
         sys.stdout.buffer.write(orjson.dumps(record) + b"\n")
         sys.stdout.buffer.flush()
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), int(sys.argv[2]))
+    main(sys.argv[1], int(sys.argv[2]))
