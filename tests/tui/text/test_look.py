@@ -71,6 +71,19 @@ async def test_auto_height_is_that_of_the_text() -> None:
         assert app.long_text.size.height == 4
 
 
+async def test_only_the_rows_of_a_block_that_keeps_its_height_are_drawn_again() -> None:
+    app = Screen(LongText([Block(f"block {number}", key=number) for number in range(8)]))
+    async with app.run_test(size=(20, 16)) as pilot:
+        await settle(pilot)
+        drawn: list[int] = []
+        render_line = app.long_text.render_line
+        app.long_text.render_line = lambda y: (drawn.append(y), render_line(y))[1]
+        app.long_text.splice(2, 1, [Block("changed", key=2)])
+        await settle(pilot)
+        assert set(drawn) == {4, 5, 6, 7}
+        assert row(app.long_text, 5).strip() == "changed"
+
+
 async def test_another_theme_restyles_what_was_drawn() -> None:
     app = Screen(LongText([Block("Chapter", style="heading", level=1)]))
     async with app.run_test(size=(20, 4)) as pilot:

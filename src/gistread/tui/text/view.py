@@ -65,6 +65,7 @@ class TextView(ScrollView, inherit_bindings=False):
         selected = self._selected()
         inside = self._ready and self._anchor is not _BEGINNING and at <= self._anchor.block < end
         landmark = self._index.landmark(self._anchor) if inside else None
+        height = self._index.height
         self._index.splice(at, removed, blocks)
         if not len(self._index) or (end == 0 and growth == len(self._index)):
             self._anchor = _BEGINNING
@@ -73,7 +74,11 @@ class TextView(ScrollView, inherit_bindings=False):
             self._anchor = found or self._anchor._replace(block=min(self._anchor.block, max(0, end + growth - 1)))
         elif self._anchor.block >= end and self._anchor is not _BEGINNING:
             self._anchor = self._anchor._replace(block=self._anchor.block + growth)
-        self._refit()
+        if growth == 0 and self._index.height == height and self._ready:
+            after = min(end + 1, len(self._index))  # its first row depends on the block before
+            self._rows_changed(range(self._index.first_row(at), self._index.first_row(after)))
+        else:
+            self._refit()
         if following:
             self._scroll_row(self.max_scroll_y)
         if selected is not None:
@@ -315,6 +320,10 @@ class TextView(ScrollView, inherit_bindings=False):
 
     def _forget_rows(self) -> None:
         """Drop what was drawn of the old rows."""
+
+    def _rows_changed(self, rows: range) -> None:
+        """Draw these rows anew; all others stay as they are."""
+        self._refit()
 
     def _layout_changed(self) -> None:
         self._fit()

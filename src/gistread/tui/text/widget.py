@@ -70,6 +70,8 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         if cursor is not None and cursor >= at:
             found = None if key is None else self._index.find_key(key)
             self._cursor_index = self._nearest_keyed(cursor) if found is None else found
+            if self._cursor_index != cursor:
+                self._repaint()
 
     def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
         # A person looks at the cursor rather than at the top row.
@@ -154,6 +156,15 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
 
     def _forget_rows(self) -> None:
         self._strips.clear()
+
+    def _rows_changed(self, rows: range) -> None:
+        if self._columns.count > 1:
+            super()._rows_changed(rows)
+            return
+        for key in [key for key in self._strips.keys() if key[0] in rows]:  # noqa: SIM118
+            self._strips.discard(key)
+        self._settle()
+        self.refresh_lines(rows.start, len(rows))
 
     def _repaint(self) -> None:
         self._strips.clear()
