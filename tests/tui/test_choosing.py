@@ -205,18 +205,18 @@ async def test_a_reader_is_chosen_and_saved(tmp_path: Path) -> None:
 async def test_reading_along_and_its_pause_are_remembered_for_each_book(tmp_path: Path) -> None:
     engines: list[SteppedEngine] = []
 
-    def app_with_default() -> GistreadApp:
+    def app_with_default(named: str) -> GistreadApp:
         def make(name: str) -> SteppedEngine:
             engines.append(SteppedEngine())
             engines[-1].stop_after = 5
             return engines[-1]
 
         config = Config(model="fake", min_words=40, max_words=90)
-        return GistreadApp(long_book(40), paths=paths_in(tmp_path), config=config, make_engine=make)
+        return GistreadApp(long_book(40), paths=paths_in(tmp_path), config=config, model=named, make_engine=make)
 
-    async def states(*steps: tuple[str, ReadingState]) -> None:
-        """Open the book, press each key and wait for its state."""
-        app = app_with_default()
+    async def states(*steps: tuple[str, ReadingState], named: str = "") -> None:
+        """Open the book, with a model `named` on the command line, press each key and wait for its state."""
+        app = app_with_default(named)
         async with app.run_test(size=SIZE) as pilot:
             screen = await opened(pilot)
             await until(pilot, lambda: screen.session and screen.session.has_model)
@@ -225,6 +225,7 @@ async def test_reading_along_and_its_pause_are_remembered_for_each_book(tmp_path
                 await until(pilot, lambda state=state: screen.session.activity.reading is state)
 
     await states(("", ReadingState.IDLE), ("r", ReadingState.RUNNING), ("r", ReadingState.PAUSED))
+    await states(("", ReadingState.IDLE), named="fake")
     await states(("", ReadingState.IDLE), ("r", ReadingState.RUNNING))
     assert engines[-1].calls
     await states(("", ReadingState.RUNNING))

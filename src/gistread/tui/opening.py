@@ -69,11 +69,12 @@ def make_session(
 
 def model_of(book: Book, services: AppServices) -> tuple[str, bool]:
     """The model for this book, and whether it reads along by itself: only where the person said so."""
-    if services.named_model:
-        return services.named_model, True
     chosen = None
     with suppress(StorageError):
         chosen = services.user_data.reading_along(book.sha256)
+    if services.named_model:
+        paused = chosen is not None and chosen.model == services.named_model and not chosen.along
+        return services.named_model, not paused
     if chosen is None:
         return services.config.model, services.config.read_along
     return chosen.model, chosen.along
