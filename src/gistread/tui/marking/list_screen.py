@@ -14,10 +14,11 @@ from gistread.marking.model import Mark
 from gistread.tui.commands import own_keys
 from gistread.tui.marking.describe import matches, title_of, words_of
 from gistread.tui.marking.sync import MarkSync
-from gistread.tui.screens.listing import ListPanel
+from gistread.tui.screens.listing import AROUND_CELLS, ListPanel, indented
 from gistread.tui.text import clean
 from gistread.tui.widgets.lines import Actions
 
+_PANEL_CELLS = 110
 _CHOICES = (
     ("Enter", "go there", "go"),
     ("e", "note", "note"),
@@ -77,8 +78,10 @@ class MarksScreen(ListPanel):
         options.add_options([Option(self._row(mark), id=mark.id) for mark in marks])
         options.display = bool(marks)
         self.query_one("#marks-note", Static).update(self._count(len(marks), len(everything)))
+        self.query_one("#filter").display = bool(everything)
+        self.query_one(Actions).show_actions(*(_CHOICES if everything else _CHOICES[-1:]))
         if not marks:
-            self.query_one("#filter", Input).focus()
+            self.set_focus(self.query_one("#filter") if everything else None)
             return
         ids = [mark.id for mark in marks]
         if first:
@@ -95,9 +98,10 @@ class MarksScreen(ListPanel):
         return said + (f", {lost} not found in this version of the text" if lost else "")
 
     def _row(self, mark: Mark) -> Content:
-        note = f"\n  ✎ {clean(' '.join(mark.note.split()))}" if mark.note else ""
-        title, words = clean(title_of(mark, self._book)), f"\n  {clean(words_of(mark))}"
-        return Content.assemble((title, "$gr-muted"), words, (note, "italic"))
+        room = min(_PANEL_CELLS, self.app.size.width) - AROUND_CELLS
+        title, words = clean(title_of(mark, self._book)), indented(words_of(mark), room)
+        note = "\n" + indented(f"✎ {' '.join(mark.note.split())}", room) if mark.note else ""
+        return Content.assemble((title, "$gr-muted"), f"\n{words}", (note, "italic"))
 
     @on(Input.Changed, "#filter")
     def _filtered(self) -> None:

@@ -15,8 +15,14 @@ from textual.widgets.option_list import Option
 from gistread.tui.commands import own_keys
 from gistread.tui.text import LongText, clean
 
-_PANEL_CELLS = 88
-_AROUND_CELLS = 7  # border, padding and scroll bar of a panel
+PANEL_CELLS = 88
+AROUND_CELLS = 7  # border, padding and scroll bar of a panel
+_LEAST_CELLS = 12  # of a row
+
+
+def indented(text: str, cells: int) -> str:
+    """The text in rows of at most `cells` columns, each indented by two."""
+    return textwrap.fill(clean(text), max(_LEAST_CELLS, cells), initial_indent="  ", subsequent_indent="  ")
 
 
 class Panel(ModalScreen[ScreenResultType]):
@@ -129,12 +135,11 @@ class ListScreen(ListPanel):
 
     def show_rows(self, rows: Sequence[Row], at: str) -> None:
         self.options.clear_options()
-        room = min(_PANEL_CELLS, self.app.size.width) - _AROUND_CELLS
+        room = min(PANEL_CELLS, self.app.size.width) - AROUND_CELLS
         for row in rows:
-            content = row.text if isinstance(row.text, Content) else Content(clean(row.text))
+            content = row.text if isinstance(row.text, Content) else Content(indented(row.text, room).strip())
             if row.about:
-                about = textwrap.fill(clean(row.about), room, initial_indent="  ", subsequent_indent="  ")
-                content = Content.assemble(content, "\n", (about, "$gr-muted"))
+                content = Content.assemble(content, "\n", (indented(row.about, room), "$gr-muted"))
             self.options.add_option(Option(content, id=row.id))
         self.options.display = bool(rows)
         if rows:
