@@ -80,8 +80,10 @@ class ReaderScreen(ListScreen):
     def _seconds(self, name: str) -> float | None:
         """A rough estimate; None before the model's rates are known."""
         info = self._session.info if self._session is not None else None
-        if self._session is None or info is None or info.rates is None:
+        if self._session is None or info is None:
             return None
+        if info.rates is None:  # until the model has been measured: the pace of reading along
+            return self._session.seconds_to_read() if name == "notes" else None
         book_tokens = TOKENS_PER_WORD * self._session.book.words
         read = {"dos": min(4096, book_tokens), "auto": min(2 * 4096, book_tokens), "notes": book_tokens}[name]
         written = 128 + (64 * read / 2000 if name == "notes" else 0)  # the answer, and a note on each part
