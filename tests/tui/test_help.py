@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gistread.config import Config
-from gistread.tui.commands import COMMANDS, Scope
+from gistread.tui.commands import COMMANDS, Scope, key_names
 from gistread.tui.layout import Pane
 from gistread.tui.palette import RecentCommands
 from gistread.tui.screens.help import HelpScreen, Line, help_of, places_first
@@ -92,22 +92,25 @@ async def test_every_screen_has_help_and_comes_back(tmp_path: Path) -> None:
             await until(pilot, lambda: app.screen is screen)
 
 
-async def test_every_command_is_in_the_command_palette(tmp_path: Path) -> None:
+async def test_every_command_is_run_by_its_key_and_by_a_click_in_the_palette(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
         offered = {entry.title for entry in app.palette_entries(screen)}
-        wanted = {
-            command.title
-            for command in COMMANDS
-            if command.title and command.scope not in (Scope.SELECTING, Scope.LIBRARY)
-        }
-        assert wanted <= offered
-        await pilot.press("ctrl+p")
+        wanted = [c for c in COMMANDS if c.title and c.scope not in (Scope.SELECTING, Scope.LIBRARY)]
+        assert {command.title for command in wanted} <= offered
+        bound = set()
+        for pane in (screen.book_pane, screen.memory_pane):
+            screen.set_focus(pane)
+            bound |= {(key, one.binding.action) for key, one in screen.active_bindings.items()}
+        assert [command.id for command in wanted if (key_names(command, {})[0], command.action) not in bound] == []
+        screen.set_focus(screen.book_pane)
+        await pilot.click("#header", offset=(lines(app)[0].index("≡"), 0))
         await until(pilot, lambda: "Follow a source" in text_of(app))
         await pilot.press(*"to the end")
         await until(pilot, lambda: "To the end" in text_of(app) and "Follow a source" not in text_of(app))
-        await pilot.press("enter")
+        row = next(number for number, line in enumerate(lines(app)) if "To the end" in line)
+        await pilot.click(offset=(lines(app)[row].index("To the end"), row))
         await until(pilot, lambda: screen.book_pane.share_read(screen.book) == 1.0)
         await pilot.press("ctrl+p")
         await until(pilot, lambda: "used recently" in text_of(app))
@@ -122,10 +125,11 @@ async def test_every_command_is_in_the_command_palette(tmp_path: Path) -> None:
     assert RecentCommands(file).ids == []
 
 
-async def test_the_key_of_the_help_is_always_in_the_key_line(tmp_path: Path) -> None:
+async def test_the_keys_of_the_help_and_of_leaving_are_always_in_the_key_line(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=(140, 24)) as pilot:
         await opened(pilot)
         for columns in (140, 100, 80, 60):
             await pilot.resize_terminal(columns, 24)
-            await until(pilot, lambda columns=columns: len(lines(app)[-1]) == columns and "F1 help" in lines(app)[-1])
+            await until(pilot, lambda columns=columns: len(lines(app)[-1]) == columns)
+            assert lines(app)[-1].rstrip().endswith("F1 help  q quit")

@@ -15,6 +15,7 @@ async def test_the_tour_has_four_steps_and_leaves_the_book_usable(tmp_path: Path
         screen = await opened(pilot)
         for number, (title, _) in enumerate(STEPS, start=1):
             await until(pilot, lambda said=f"{number} of 4 · {title}": said in text_of(app))
+            assert ("Enter next" in text_of(app)) is (number < 4)
             if number == 2:
                 await pilot.press("space")
                 await until(pilot, lambda: screen.book_pane.place > 0)

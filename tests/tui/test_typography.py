@@ -58,9 +58,11 @@ async def test_the_panel_changes_the_book_beside_it_by_key_and_by_mouse(tmp_path
         assert app.settings.config.line_spacing == 1
         await until(pilot, lambda: app.paths.config_file.exists())
         await until(pilot, lambda: tomllib.loads(app.paths.config_file.read_text()).get("line_spacing") == 1)
-        await pilot.press("escape")
-        await pilot.pause()
-        assert not screen.query(TypographyPanel)
+        for word in ("default", "done"):
+            y = next(number for number, line in enumerate(lines(app)) if "Esc done" in line)
+            await pilot.click(offset=(lines(app)[y].index(word), y))
+        assert app.settings.config.line_spacing == 0
+        await until(pilot, lambda: not screen.query(TypographyPanel))
         assert app.focused is screen.book_pane
 
 

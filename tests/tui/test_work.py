@@ -272,4 +272,4 @@ def test_a_reader_without_lookups_does_not_mention_them() -> None:
 
 def test_a_source_outside_the_pages_read_is_named_by_its_place() -> None:
     places = Places(200)
-    assert (places.source(3, 50), places.source(0, 50)) == ("page 3", "25%")
+    assert (places.source(3, 50), places.source(0, 50)) == ("memory page 3", "25%")

@@ -101,7 +101,7 @@ def place_words(book: Book, offset: int, share: float, words_per_minute: float, 
     if "page" in shown:
         count = page_count(book)
         page = count if share >= 1 else page_at(book, offset)
-        progress.append(f"print p. {page} of {count}")
+        progress.append(f"print p. {page:,} of {count:,}")
     if "percent" in shown:
         progress.append(f"{share:.0%}")
     title = f"{book.title} · {', '.join(book.authors)}" if book.authors else book.title

@@ -11,6 +11,8 @@ from gistread.tui.commands import Scope, bindings
 from gistread.tui.text import Block, Clicked, LongText
 from gistread.tui.work.lines import Places
 
+_EMPTY = (Block("No questions yet. Type one below; the answer names its sources.", style="muted"),)
+
 
 class AnswersPane(LongText):
     """Blocks of the last exchange stand from `_last_start` on."""
@@ -24,7 +26,7 @@ class AnswersPane(LongText):
             self.goal = goal
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id, side_margin=0, cursor=True, follow=True)
+        super().__init__(_EMPTY, id=id, side_margin=0, cursor=True, follow=True)
         self.exchanges: list[Exchange] = []
         self.places = Places()  # names places of the book; replaced when the memory changes
         self._blocks: list[Block] = []
@@ -100,7 +102,7 @@ class AnswersPane(LongText):
             drawn = exchange_blocks(exchange, number, self.places, self.size.width)
             self._blocks += drawn.blocks
             self._goals |= drawn.goals
-        self.show(self._blocks)
+        self.show(self._blocks or _EMPTY)
 
     def _set_last(self, exchange: Exchange) -> None:
         following = self.scroll_offset.y >= self.max_scroll_y or self.scroll_offset.y == self._left_at

@@ -26,6 +26,7 @@ _COUNTED = (
     ("next-chapter", "chapters"),
     ("next-paragraph", "paragraphs"),
 )
+_LAST = ("help", "quit")  # Of the key line
 
 
 class Line(Static):
@@ -149,14 +150,14 @@ class KeyLine(Clickable):
             wanted = [(BY_ID[identifier], word) for identifier, word in _COUNTED]
             parts.append(Content.assemble((f" {count} ", "bold reverse"), (" times, or to …", "$gr-muted")))
             used = parts[0].cell_length + 2
-        # Whoever finds no key here finds it in the help, so its own is always here.
-        for_help = sum(_width(command, word, keymap) for command, word in wanted if command.id == "help")
+        # The keys of the help, which names all others, and of leaving are always here.
+        last = sum(_width(command, word, keymap) for command, word in wanted if command.id in _LAST)
         for command, word in wanted:
             key = keys_of(command, keymap)[0]
             width = _width(command, word, keymap)
-            if command.id == "help":
-                for_help = 0
-            if used + width + for_help > self.room + 2:
+            if command.id in _LAST:
+                last -= width
+            if used + width + last > self.room + 2:
                 continue
             used += width
             parts.append(_key(key, f" {word}", command.action))

@@ -49,7 +49,7 @@ class Tour(Vertical):
     def compose(self) -> ComposeResult:
         yield Static("", id="tour-title", markup=False)
         yield Static("", id="tour-text", markup=False)
-        yield Actions((display_key("enter"), "next", "tour(1)"), (display_key("escape"), "end the tour", "tour(0)"))
+        yield Actions()
 
     def on_mount(self) -> None:
         self._show()
@@ -72,3 +72,5 @@ class Tour(Vertical):
         title, text = STEPS[self._at]
         self.query_one("#tour-title", Static).update(f"{self._at + 1} of {len(STEPS)} · {title}")
         self.query_one("#tour-text", Static).update(self._services.with_keys(text))
+        steps = (display_key("enter"), "next", "tour(1)"), (display_key("escape"), "end the tour", "tour(0)")
+        self.query_one(Actions).show_actions(*steps[self._at == len(STEPS) - 1 :])

@@ -17,10 +17,12 @@ from gistread.tui.commands import own_keys
 
 LEAST_TEXT_WIDTH, MOST_TEXT_WIDTH = 20, 200
 _SIDE_BY_SIDE = 74  # minimum width of the panel for two columns
+_WITH_WORDS = 56  # minimum width of the panel for the meaning of the arrows
 _NAME_CELLS = 16
 _VALUE_CELLS = 18
 _ROW = "setting"
 _STEP = "step"
+_ACTION = "action"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class TypographyPanel(Widget, can_focus=True):
         ("left,h", "step(-1)"),
         ("right,l,space", "step(1)"),
         ("backspace,delete", "default"),
-        ("escape,enter,q,equals_sign", "close"),
+        ("escape,enter,q,equals_sign", "done"),
     )
     DEFAULT_CSS = """
     TypographyPanel { height: auto; max-height: 60%; padding: 0 2; background: $surface; border-top: solid $gr-rule; }
@@ -94,8 +96,12 @@ class TypographyPanel(Widget, can_focus=True):
         for row in range(first, min(first + room, rows)):
             parts = [self._setting(number, half) for number in range(row, len(SETTINGS), rows)]
             lines.append(Content.assemble(*parts))
-        hint = "↑ ↓ choose   ← → change   Backspace default   Esc done"
-        lines.append(Content.styled(hint if len(hint) <= width else "↑↓ ←→  Backspace default  Esc", "$gr-muted"))
+        moves = "↑ ↓ choose   ← → change" if width >= _WITH_WORDS else "↑↓ ←→"
+        default, done = (
+            Content.styled(f"   {key} {action}", "$gr-muted").stylize(Style.from_meta({_ACTION: action}))
+            for key, action in (("Backspace", "default"), ("Esc", "done"))
+        )
+        lines.append(Content.assemble((moves, "$gr-muted"), default, done))
         return Content("\n").join(lines)
 
     def _rows(self, width: int) -> int:
@@ -138,7 +144,7 @@ class TypographyPanel(Widget, can_focus=True):
         setting = SETTINGS[self.current]
         self._choose(setting, getattr(Config(), setting.key))
 
-    def action_close(self) -> None:
+    def action_done(self) -> None:
         self.post_message(self.Closed())
 
     def on_click(self, event: events.Click) -> None:
@@ -147,6 +153,8 @@ class TypographyPanel(Widget, can_focus=True):
             self.current = number
             if step := event.style.meta.get(_STEP):
                 self.action_step(step)
+        elif action := event.style.meta.get(_ACTION):
+            getattr(self, f"action_{action}")()
 
     def _choose(self, setting: Setting, value: Value) -> None:
         self._config = replace(self._config, **{setting.key: value})  # type: ignore[arg-type]

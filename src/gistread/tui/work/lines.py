@@ -48,9 +48,9 @@ class Places:
         self._book = book
 
     def source(self, page: int, start: int) -> str:
-        """`page 3`, or `12%` where no page has been read (0); in a series with the volume."""
+        """`memory page 3`, or `12%` where no page has been read (0); in a series with the volume."""
         volume = self._book.volume_title(start) if self._book else ""
-        where = f"page {page}" if page else f"{round(100 * start / self._length)}%"
+        where = f"memory page {page}" if page else f"{round(100 * start / self._length)}%"
         return f"{where} · {volume}" if volume else where
 
     def words(self, start: int, end: int) -> str:
