@@ -26,6 +26,10 @@ _WORD_LISTS = tuple(map(Path, ("/usr/share/dict/words", "/usr/dict/words", "/usr
 _WORD = re.compile(r"\w(?:.*\w)?", re.DOTALL)
 # Terminal colours, links and overstriking.
 _ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|.\x08")
+# How dictionaries say that they have nothing: dict, sdcv, `look_up` itself, the list of words, no dictionary.
+_NO_ENTRY = re.compile(
+    r"\A(?:No definitions found|Nothing similar to|\w+ has no entry|No dictionary found|[^\n]+\n\nThe list has no def)"
+)
 
 _ENDED_WITHIN_S = 2.0
 HOW_TO_SET = 'Set lookup_command in the settings, such as "dict {word}", or install sdcv, wn or a dict server.'
@@ -70,6 +74,11 @@ def choose_lookup(word: str, command: str, which: Callable[[str], str | None] = 
     if program is None:
         raise UsageError(f"lookup_command names {parts[0]!r}, which is not installed.", HOW_TO_SET)
     return Lookup(word, (program, *(part.replace("{word}", word) for part in parts[1:])))
+
+
+def defines(said: str) -> bool:
+    """Whether a dictionary's answer has an entry."""
+    return not _NO_ENTRY.search(said)
 
 
 async def look_up(lookup: Lookup, *, limit_s: float = LIMIT_S) -> str:

@@ -23,10 +23,11 @@ NAME = "passage"
 CHOICES = (
     ("Explain", "What does this mean, in plain words?"),
     ("Who is this", "Who is this?"),
-    ("What it refers to", "What does this refer to?"),
+    ("Refers to what", "What does this refer to?"),
     ("Define here", "What does this word mean here?"),
     ("Translate", "Translate this into "),
 )
+DEFINE = 3  # Index of the one for a word
 _TOKENS = 1024  # Budget of the passage and the text around it, without a budget for the question
 _REACH = 6_000  # Characters before and after the passage that may be shown
 _MOST_WORDS = 60  # Longest passage that the question repeats in full

@@ -41,7 +41,12 @@ class Unfold:
     """Shows or hides the steps."""
 
 
-Leads = Goal | ToSource | Unfold
+@dataclass(frozen=True, slots=True)
+class KeepNote:
+    """Keeps the answer as a note on its passage."""
+
+
+Leads = Goal | ToSource | Unfold | KeepNote
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +69,14 @@ class Exchange:
     unsupported: tuple[tuple[int, int], ...] = ()  # (start, end) in the answer of unsupported statements
     problem: str = ""
     running: bool = False
+    passage: tuple[int, int] | None = None  # The selected text that the question is about
+    kept: bool = False  # Whether the answer was kept as a note on it
     notes: tuple[str, ...] = field(default=())
+
+    @property
+    def offers_note(self) -> bool:
+        """Whether the answer can be kept as a note on its passage."""
+        return bool(self.passage and self.answer) and not (self.running or self.kept)
 
     @property
     def shows_work(self) -> bool:
@@ -184,6 +196,11 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int 
         text = f"{place} · {in_quotes(quote)}"
         links = (Span(0, len(text), "muted", ToSource(index)),)
         drawn.add(_said(text, ("source", number, index), "muted", str(index + 1), links), ToSource(index))
+    if exchange.offers_note:
+        words, keep = "keep as a note", KeepNote()
+        drawn.add(_said(words, ("note", number), "muted", "✎", (Span(0, len(words), "link", keep),)), keep)
+    elif exchange.kept:
+        drawn.add(_said("kept as a note", None, "muted", "✎"))
     return drawn
 
 

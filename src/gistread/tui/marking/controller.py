@@ -10,6 +10,8 @@ from gistread.book.normalise import count_words
 from gistread.errors import GistreadError, StorageError
 from gistread.marking.model import Color, Mark, MarkKind, new_mark, quote_at, with_changes
 from gistread.marking.store import MarkStore
+from gistread.readers.passage import DEFINE
+from gistread.tui.commands import run
 from gistread.tui.marking.caret import Unit, whole_words
 from gistread.tui.marking.describe import COLOR_SIGNS, is_passage, mark_at, name_of, text_marks, title_of, words_of
 from gistread.tui.marking.sync import POLL_S, MarkSync
@@ -158,14 +160,23 @@ class MarkController:
             self._selection("writes a note on it")
             return
         selected = whole_words(self._book, selected)
+        known = self._mark_around(selected)
+        mark = known or new_mark(MarkKind.NOTE, quote_at(self._book.text, *selected))
+        self._edit_note(mark, is_new=known is None)
+
+    def _mark_around(self, selected: tuple[int, int]) -> Mark | None:
+        """The highlight or note on these words, else one that contains them."""
         passages = [mark for mark in self.marks if is_passage(mark) and not mark.lost]
         same = (mark for mark in passages if (mark.start, mark.end) == selected)
         around = (mark for mark in passages if mark.start <= selected[0] and selected[1] <= mark.end)
-        known = next(same, None) or next(around, None)
-        if known is not None:
-            self._edit_note(known, is_new=False)
-        else:
-            self._edit_note(new_mark(MarkKind.NOTE, quote_at(self._book.text, *selected)), is_new=True)
+        return next(same, None) or next(around, None)
+
+    def add_note(self, place: tuple[int, int], note: str) -> None:
+        """Write a note on these words, below the one that is there."""
+        known = self._mark_around(place)
+        mark = known or new_mark(MarkKind.NOTE, quote_at(self._book.text, *place))
+        self._sync.put(with_changes(mark, note="\n\n".join(filter(None, (mark.note, note)))), known)
+        self._context.notify(f"Note on {short(words_of(mark, 60), 48)}")
 
     def _edit_note(self, mark: Mark, *, is_new: bool) -> None:
         from gistread.tui.marking.panels import NoteScreen
@@ -293,7 +304,8 @@ class MarkController:
         except GistreadError as error:
             self._context.warn(str(error))
             return
-        self._context.push(LookupScreen(lookup))
+        app, define = self._context.screen.app, run("questions.ask_about_selected", DEFINE)
+        self._context.push(LookupScreen(lookup), lambda _: app.call_later(app.run_action, define, self._context.screen))
 
     def export(self) -> None:
         from gistread.tui.marking.export import ExportScreen

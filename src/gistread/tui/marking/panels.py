@@ -11,7 +11,7 @@ from textual.widgets import OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
 from gistread.book.model import Book
-from gistread.dictionary import DictionaryError, Lookup, look_up
+from gistread.dictionary import DictionaryError, Lookup, defines, look_up
 from gistread.marking.model import Mark, MarkKind
 from gistread.tui.commands import Scope, bindings, own_keys
 from gistread.tui.marking.describe import title_of, where, words_of
@@ -164,15 +164,16 @@ class LookupText(LongText):
     BINDINGS = bindings(Scope.MOVING)
 
 
-class LookupScreen(ModalScreen[None]):
-    """What the dictionary says about a word. Closing it ends the dictionary program."""
+class LookupScreen(ModalScreen[bool | None]):
+    """What the dictionary says about a word. Dismissed with True to ask the model; closing it ends the program."""
 
-    BINDINGS = own_keys(("escape,q,enter,w", "dismiss", "Close"))
+    BINDINGS = own_keys(("escape,q,w", "dismiss", "Close"), ("enter", "ask_or_close", "Ask the model, or close"))
     AUTO_FOCUS = "LookupText"
 
     def __init__(self, lookup: Lookup) -> None:
         super().__init__()
         self._lookup = lookup
+        self._offers_model = False
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="panel", id="lookup-panel"):
@@ -181,6 +182,9 @@ class LookupScreen(ModalScreen[None]):
             yield Static(note, classes="panel-note", id="lookup-note", markup=False)
             yield LookupText(id="lookup-text", side_margin=0)
             yield Actions(("Esc", "close", "dismiss"))
+
+    def action_ask_or_close(self) -> None:
+        self.dismiss(True if self._offers_model else None)
 
     def on_mount(self) -> None:
         # Ends with the screen, and the program with it.
@@ -191,6 +195,13 @@ class LookupScreen(ModalScreen[None]):
             said, style = await look_up(self._lookup), "text"
         except DictionaryError as error:
             said, style = str(error), "warning"
-        self.query_one("#lookup-note", Static).update(self._lookup.program or "The list of words")
+        about = self._lookup.program or "The list of words"
+        self._offers_model = not defines(said)
+        if self._offers_model:
+            about += " · not in the dictionary · Enter asks the model"
+            self.query_one(Actions).show_actions(
+                ("Enter", "ask the model", "ask_or_close"), ("Esc", "close", "dismiss")
+            )
+        self.query_one("#lookup-note", Static).update(about)
         lines = [Block(line, style=style, blank_before=0) for line in said.split("\n")]
         self.query_one("#lookup-text", LookupText).show(lines)

@@ -3,6 +3,7 @@
 from textual.message import Message
 
 from gistread.session import events
+from gistread.tui.answer_blocks import KeepNote
 from gistread.tui.layout import Pane
 from gistread.tui.marking.controller import MarkController
 from gistread.tui.reading.context import Layer, ReadingContext
@@ -12,6 +13,7 @@ from gistread.tui.reading.links import LinkController
 from gistread.tui.reading.memory_pages import MemoryPages, MemoryZoom
 from gistread.tui.reading.memory_picker import MemoryPicker
 from gistread.tui.reading.navigation import GoTo, Navigation
+from gistread.tui.reading.passage import PassageController
 from gistread.tui.reading.questions import QuestionController
 from gistread.tui.reading.reading_along import ReadingAlong
 from gistread.tui.reading.search import SearchController
@@ -119,7 +121,8 @@ class Controllers:
         self.memories = MemoryPicker(context)
         self.reading_along = ReadingAlong(context)
         self.sources = SourceFollower(context, self.navigation, self.pages)
-        self.questions = QuestionController(context, self.pages)
+        self.passage = PassageController(context, self.marks)
+        self.questions = QuestionController(context, self.pages, self.passage)
         self.session = SessionListener(context, self.questions, self.zoom, self.pages)
 
     def on_message(self, event: Message) -> None:
@@ -130,6 +133,8 @@ class Controllers:
                 self.navigation.jump_to_share(event.share)
             case MemoryPane.PageChosen():
                 self.pages.walked(event)
+            case AnswersPane.Followed(exchange=number, goal=KeepNote()):
+                self.passage.keep_answer(number)
             case AnswersPane.Followed():
                 self.sources.followed(event)
             case QuestionInput.Asked():

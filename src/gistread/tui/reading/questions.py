@@ -10,13 +10,14 @@ from gistread.book.normalise import count_words
 from gistread.errors import StorageError
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory
+from gistread.memory.passages import Passage
 from gistread.memory.sizes import PAGE_SIZES
 from gistread.readers.bound import has_plot
 from gistread.readers.events import AnswerDelta, Answered, Expanded, LookedUp, OpenedBy, ReaderEvent
 from gistread.readers.suggestions import suggestions
 from gistread.readers.thread import QuestionAnswer
 from gistread.session import events
-from gistread.session.answer import saved_question
+from gistread.session.answer import AskOptions, saved_question
 from gistread.session.events import Obstacle
 from gistread.tui.answer_blocks import put_to
 from gistread.tui.commands import BOUND_KEY, display_key, run
@@ -24,6 +25,7 @@ from gistread.tui.layout import Pane
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.reading.open_thread import OpenThread
+from gistread.tui.reading.passage import PassageController
 from gistread.tui.widgets.inputs import QuestionInput
 from gistread.tui.widgets.lines import Actions
 from gistread.user_data import SavedQuestion
@@ -38,9 +40,10 @@ _NO_MODEL = (Obstacle.NO_MODEL, Obstacle.NO_READING_MODEL)
 
 
 class QuestionController:
-    def __init__(self, context: ReadingContext, pages: MemoryPages) -> None:
+    def __init__(self, context: ReadingContext, pages: MemoryPages, passage: PassageController) -> None:
         self._context = context
         self._pages = pages
+        self._passage = passage
         self._deltas: list[AnswerDelta] = []  # parts of the answer that have not been drawn
         self._reason = ""  # why the agent looks something up
         self._put = events.QuestionStarted("", "")
@@ -48,6 +51,7 @@ class QuestionController:
         self._waiting = ""  # entered, but a model must be chosen first
         self._put_bound: int | None = None  # of the last question
         self._asked_at = 0.0  # the last question
+        self._about: Passage | None = None  # the passage of the last question
         self._thread_id = 0.0  # of the last question; 0 if it began a thread
         self.thread = OpenThread()
         self.opened_pages: list[int] = []  # opened by the agent for the last question
@@ -55,8 +59,12 @@ class QuestionController:
     async def ask(self) -> None:
         """Open the question line at once, even if no model is ready: typed letters must not run as commands."""
         self._context.panes.show_question()
+        self._passage.take()
+        if self._passage.place:
+            self._suggest(*self._passage.choices)
+            return
         asked = bool(self._context.answers_pane.exchanges)
-        self._suggest(() if asked else await asyncio.to_thread(suggestions, self._known()))
+        self._suggest(*((one, one) for one in (() if asked else await asyncio.to_thread(suggestions, self._known()))))
 
     def _known(self) -> GistMemory:
         """What of the book a question may use."""
@@ -64,11 +72,12 @@ class QuestionController:
         bound = self.bound
         return memory if bound is None else memory.upto(bound)
 
-    def _suggest(self, questions: tuple[str, ...]) -> None:
-        self._context.question.suggested = questions
+    def _suggest(self, *questions: tuple[str, str]) -> None:
+        """Offer these questions, each with its label."""
+        self._context.question.suggested = tuple(question for _, question in questions)
         line = self._context.screen.query_one("#suggestions", Actions)
         line.show_actions(
-            *((str(n), one, run("questions.ask_suggested", n)) for n, one in enumerate(questions, start=1))
+            *((str(n), label, run("questions.ask_suggested", n)) for n, (label, _) in enumerate(questions, start=1))
         )
         line.set_class(bool(questions), "-some")
 
@@ -81,12 +90,33 @@ class QuestionController:
         else:
             self._context.warn(f"No questions yet. Press {self._context.key_hint('ask')} to ask.")
 
+    def ask_about_selected(self, number: int) -> None:
+        """Ask this one of the questions offered for a passage, from 0, about what is selected."""
+        self._passage.take()
+        self.asked(QuestionInput.Asked(self._passage.choices[number][1]))
+
+    def drop_passage(self) -> None:
+        """Ask about the book again."""
+        self._passage.drop()
+        self._suggest()
+        self._context.refresh()
+
     def asked(self, event: QuestionInput.Asked) -> None:
         context, session = self._context, self._context.session
+        if event.question.endswith(" "):  # to be completed: the language of a translation
+            context.question.value = event.question
+            context.panes.show_question()
+            context.question.action_end()
+            return
         if session is None:
             context.warn("The book is still being opened.")
             return
-        obstacle = session.question_obstacle()
+        passage, bound = self._passage.place, self.bound
+        if passage and bound is not None and passage[0] >= bound:
+            whole = display_key(BOUND_KEY)
+            context.warn(f"These words are ahead of your place. {whole} in the question line asks the whole book.")
+            return
+        obstacle = session.question_obstacle(about_passage=passage is not None)
         self._waiting = event.question if obstacle in _NO_MODEL else ""
         if self._waiting:
             context.notify("Choose a model; your question is asked then.")
@@ -133,19 +163,24 @@ class QuestionController:
 
     @property
     def follows(self) -> bool:
-        """Whether the question being typed continues the one before it."""
+        """Whether the question being typed continues the one before it; about a passage, only if that was chosen."""
+        if self._passage.place:
+            return bool(self.thread.follows)
         return self.thread.takes(self._context.question.value)
 
-    def switch_thread(self) -> None:
-        """Toggle whether the next question continues the last one."""
-        if self.thread.exchanges:
+    def drop_or_switch(self) -> None:
+        """Drop the passage; without one, toggle whether the next question continues the last one."""
+        if self._passage.place:
+            self.drop_passage()
+        elif self.thread.exchanges:
             self.thread.follows = not self.follows
             self._context.refresh()
 
     def ask_waiting(self) -> None:
         """Ask the question that waited for a model, if one is chosen and the question is still in its line."""
         session, question = self._context.session, self._waiting
-        if question and session is not None and session.question_obstacle() is None:
+        about_passage = self._passage.place is not None
+        if question and session is not None and session.question_obstacle(about_passage=about_passage) is None:
             self._waiting = ""
             if " ".join(self._context.question.value.split()) == question:
                 self._start(session, question)
@@ -153,11 +188,17 @@ class QuestionController:
     def _start(self, session: "Session", question: str) -> None:
         context = self._context
         context.question.taken(question)
-        self._suggest(())
+        self._suggest()
         self._put_bound = bound = self.bound
+        self.thread.follows = self.follows
+        self._about = passage = self._passage.place
         self._thread_id, self._asked_at = self.thread.begin(question), time.time()
-        pinned, thread = context.memory_pane.view.pinned, self.thread.exchanges
-        session.start_question(question, pinned=pinned, here=context.place, upto=bound, thread=thread)
+        options: AskOptions = {"pinned": context.memory_pane.view.pinned, "here": context.place, "upto": bound}
+        options["thread"] = self.thread.exchanges
+        if passage:
+            options["passage"] = passage
+            self._passage.asked(question)
+        session.start_question(question, **options)
         if context.panes.narrow:
             context.answers_pane.focus()
         else:
@@ -192,7 +233,11 @@ class QuestionController:
                     f"Up to your place there are only {words} words. {whole} in the question line asks the whole book."
                 )
         self._context.answers_pane.begin(
-            question, bounded=bound is not None, too_little=too_little, follows=bool(self._thread_id)
+            question,
+            bounded=bound is not None,
+            too_little=too_little,
+            follows=bool(self._thread_id),
+            passage=self._about,
         )
         self._context.panes.show_answers()
         self._context.panes.fit_answers()

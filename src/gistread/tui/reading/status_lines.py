@@ -30,6 +30,7 @@ _HEADER_ACTIONS = run("navigation.contents"), run("go_to.ask")  # Of the chapter
 TRYING_OUT = "Small model, for trying out"
 _CARET = (("caret-next-word", "move"), ("caret-anchor", "begin here"))
 _SELECTED = (
+    ("ask", "ask"),
     ("copy", "copy"),
     ("highlight", "highlight"),
     ("note", "note"),
@@ -81,7 +82,7 @@ class StatusLines:
         """Show the thread that the question being typed continues, and how much of the book it may use."""
         questions = controllers.questions
         bound = (display_key(BOUND_KEY), questions.bound_words, run("questions.switch_bound"))
-        thread = (display_key(THREAD_KEY), "following on", run("questions.switch_thread"))
+        thread = (display_key(THREAD_KEY), "following on", run("questions.drop_or_switch"))
         chips = self._screen.query_one("#question-chips", Actions)
         chips.show_actions(bound, *([thread] if questions.follows else []))
 
@@ -196,6 +197,8 @@ def _leading(controllers: Controllers) -> list[tuple[str, str]]:
         return [*_CARET, *_SELECTED]
     if context.book_pane.selected_range is not None:
         return list(_SELECTED)
+    if controllers.passage.offers_note:
+        return [("keep-answer", "keep as a note")]
     session = context.session
     of_session = _of_session(session.activity, bool(controllers.questions.opened_pages)) if session else []
     searched = controllers.search.note and context.panes.current is Pane.BOOK

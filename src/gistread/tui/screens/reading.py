@@ -88,6 +88,7 @@ class ReadingScreen(Screen[None]):
             with Vertical(id="question-side"):
                 yield Rule(id="question-rule")
                 yield AnswersPane(id="answers")
+                yield Actions(id="passage")
                 yield Actions(id="suggestions")
                 with Horizontal(id="question-line"):
                     yield Static(" ? ", id="question-mark", markup=False)
@@ -245,6 +246,7 @@ class ReadingScreen(Screen[None]):
         if count.pending:
             count.drop()
         elif self.focused is self.question:
+            controllers.questions.drop_passage()
             panes.show(Pane.BOOK)
         elif controllers.speech.active:
             await controllers.speech.stop()

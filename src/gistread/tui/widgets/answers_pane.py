@@ -45,9 +45,17 @@ class AnswersPane(LongText):
         self._draw_all()
         self._scroll_to_newest()
 
-    def begin(self, question: str, *, bounded: bool = False, too_little: str = "", follows: bool = False) -> None:
-        """Show a question; `bounded`: whether only a part of the book may be used; `follows`: see `Exchange`."""
-        shown = Exchange(question, bounded=bounded, too_little=too_little, follows=follows, running=True)
+    def begin(
+        self,
+        question: str,
+        *,
+        bounded: bool = False,
+        too_little: str = "",
+        follows: bool = False,
+        passage: tuple[int, int] | None = None,
+    ) -> None:
+        """Show a question; `bounded`: whether only a part of the book may be used; for others see `Exchange`."""
+        shown = Exchange(question, follows, bounded=bounded, too_little=too_little, passage=passage, running=True)
         self.exchanges.append(shown)
         self._draw_all()
         self.set_cursor(("question", len(self.exchanges) - 1), scroll=False)
@@ -93,6 +101,11 @@ class AnswersPane(LongText):
         self.set_cursor(on_it if on_it is not None else ("work", number), scroll=False)
         self.call_after_refresh(lambda: self.scroll_to_key(("work", number)))
         return True
+
+    def mark_kept(self, number: int) -> None:
+        """Show that the answer of an exchange was kept as a note."""
+        self.exchanges[number] = replace(self.exchanges[number], kept=True)
+        self._draw_all()
 
     def _draw_all(self) -> None:
         self._drawn_width = self.size.width

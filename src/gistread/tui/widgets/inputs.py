@@ -56,7 +56,7 @@ class QuestionInput(HistoryInput):
     BINDINGS = own_keys(
         ("up", "step(-1)", "Earlier question"),
         ("down", "step(1)", "Later question"),
-        (THREAD_KEY, "delete_or_switch", "In the empty line: ask on its own, or go on from the last"),
+        (THREAD_KEY, "delete_or_switch", "In the empty line: drop the passage; ask on its own, or go on from the last"),
         (BOUND_KEY, f"screen.{run('questions.switch_bound')}", "The whole book, or up to your place"),
     )
 
@@ -83,7 +83,7 @@ class QuestionInput(HistoryInput):
         if self.value:
             self.action_delete_left()
         else:
-            await self.run_action(f"screen.{run('questions.switch_thread')}")
+            await self.run_action(f"screen.{run('questions.drop_or_switch')}")
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:

@@ -1,0 +1,115 @@
+"""A selected passage: quoted above the question line, asked about by key and mouse, its answer kept as a note."""
+
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input
+
+from gistread.config import Config
+from gistread.readers.events import Started
+from gistread.readers.passage import CHOICES
+from gistread.tui.marking.panels import LookupScreen
+from gistread.tui.widgets.lines import Actions
+from tests.tui.books import small_book
+from tests.tui.marked import kept
+from tests.tui.scripted import ScriptedReader, SteppedEngine, app_on, opened, read_whole, text_of, until
+from tests.tui.test_asking import NARROW, WIDE, answered, ask, says
+
+STARTED = Started("passage", 0, 3, False, share_shown=0.1)
+QUOTE = "“Ada Brennan”"
+EXPLAIN = CHOICES[0][1]
+
+
+@pytest.fixture
+def about(reader: ScriptedReader, monkeypatch: pytest.MonkeyPatch) -> ScriptedReader:
+    """The reader of every question, about a passage or not."""
+    monkeypatch.setattr("gistread.readers.passage.about_passage", reader)
+    return reader
+
+
+async def test_a_selection_is_quoted_asked_about_and_its_answer_kept_as_a_note(
+    tmp_path: Path, about: ScriptedReader
+) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        screen = await read_whole(pilot)
+        screen.controllers.questions.switch_bound()
+        select_and_ask = "V", "V", "right", "a"
+        await pilot.press(*select_and_ask)
+        await until(pilot, lambda: QUOTE in text_of(app))
+        for number, (label, _) in enumerate(CHOICES, start=1):
+            assert f"{number} {label}" in text_of(app)
+        await pilot.press("backspace")
+        await until(pilot, lambda: QUOTE not in text_of(app) and "2 Who is this" not in text_of(app))
+        await pilot.press("escape", *select_and_ask)
+        await until(pilot, lambda: QUOTE in text_of(app))
+        await pilot.click("#passage", offset=(6, 0))
+        await until(pilot, lambda: QUOTE not in text_of(app))
+        await pilot.press("escape", *select_and_ask, "1")
+        await until(pilot, lambda: about.questions == [EXPLAIN])
+        start = screen.book.text.index("Ada Brennan")
+        assert about.options.passage == (start, start + len("Ada Brennan"))
+        assert about.options.thread == ()
+        assert screen.book_pane.selected_range is None
+        about.say(STARTED, answered("She kept the lamp."))
+        await until(pilot, lambda: "keep as a note" in text_of(app))
+        assert f"? {QUOTE}: {EXPLAIN}" in " ".join(text_of(app).split())
+        await pilot.press("K")
+        await until(pilot, lambda: kept(tmp_path) and "kept as a note" in text_of(app))
+        assert (kept(tmp_path)[0].note, kept(tmp_path)[0].place.exact) == ("She kept the lamp.", "Ada Brennan")
+        await ask(pilot, "and why did she")
+        await until(pilot, lambda: about.options.thread)
+        assert about.options.passage is None
+        assert about.options.thread[0].question == f"{QUOTE}: {EXPLAIN}"
+
+
+async def test_on_a_narrow_screen_a_translation_is_completed_before_a_page_is_read(
+    tmp_path: Path, about: ScriptedReader
+) -> None:
+    engine = SteppedEngine(says=says)
+    engine.gate.clear()
+    app = app_on(small_book(), tmp_path, engine)
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        screen = await opened(pilot)
+        screen.controllers.questions.switch_bound()
+        await pilot.press("V", "V", "right")
+        await until(pilot, lambda: "a ask" in text_of(app))
+        await pilot.press("a")
+        await until(pilot, lambda: QUOTE in text_of(app) and "5 Translate" in text_of(app))
+        line = screen.query_one("#suggestions", Actions)
+        column = str(line.render()).index("5")
+        await pilot.click("#suggestions", offset=(column + 4, 0))
+        await until(pilot, lambda: screen.question.value == "Translate this into ")
+        await pilot.press(*"French", "enter")
+        await until(pilot, lambda: about.questions == ["Translate this into French"])
+        about.say(STARTED, answered("Ada."))
+        await until(pilot, lambda: "keep as a note" in text_of(app))
+        await pilot.press("j", "j", "enter")
+        await until(pilot, lambda: kept(tmp_path))
+        await pilot.press("escape", "V", "V", "right", "a", "5")
+        await until(pilot, lambda: len(about.questions) == 2)
+
+
+async def test_the_model_is_asked_about_a_word_that_the_dictionary_lacks(tmp_path: Path, about: ScriptedReader) -> None:
+    config = Config(lookup_command="true {word}")
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says), config)
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        screen = await opened(pilot)
+        screen.controllers.questions.switch_bound()
+        await pilot.press("w", "w")
+        await until(pilot, lambda: isinstance(app.screen, LookupScreen) and "Enter asks the model" in text_of(app))
+        await pilot.press("enter")
+        await until(pilot, lambda: about.questions == [CHOICES[3][1]])
+        assert screen.book.text[slice(*about.options.passage)] == "Ada"
+
+
+async def test_words_ahead_of_the_place_are_not_asked_about(tmp_path: Path, about: ScriptedReader) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=(80, 12), notifications=True) as pilot:
+        screen = await opened(pilot)
+        bound = screen.controllers.questions.bound
+        screen.book_pane.select_range(bound + 10, bound + 20)
+        await pilot.press("a", "1")
+        await until(pilot, lambda: "ahead of your place" in text_of(app))
+        assert isinstance(app.focused, Input)
+        assert not about.questions
