@@ -1,6 +1,6 @@
 """Sizes, durations, lists and shares as people read them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 
 def format_size(size_bytes: int) -> str:
@@ -43,3 +43,19 @@ def progress_bar(share: float, columns: int = 24) -> str:
     if columns > 1 and 0 < share < 1:
         filled = min(max(filled, 1), columns - 1)
     return "━" * filled + "─" * (columns - filled)
+
+
+def ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """(first, last) of each run of consecutive numbers, sorted."""
+    runs: list[tuple[int, int]] = []
+    for number in sorted(set(numbers)):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1] = runs[-1][0], number
+        else:
+            runs.append((number, number))
+    return runs
+
+
+def ranges_words(numbers: Iterable[int]) -> str:
+    """`3, 5–7`."""
+    return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in ranges(numbers))

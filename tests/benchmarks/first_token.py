@@ -31,9 +31,10 @@ from gistread.memory.reading import read_book
 from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.memory.writer import MemoryWriter
-from gistread.readers.events import AnswerDelta, Steering
+from gistread.readers.events import AnswerDelta
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.readagent import readagent_s
+from gistread.readers.steering import Steering
 from gistread.readers.window import render
 from gistread.sample import story_path
 from tests.benchmarks.figures import Finding, Skipped, Spread, Table, Target, Value

@@ -39,8 +39,9 @@ from gistread.memory.chunks import MAX_CHUNK_TOKENS, prefetch
 from gistread.memory.model import GistMemory, PageSize
 from gistread.memory.passages import split_into_chunks
 from gistread.readers import longagent
-from gistread.readers.events import MembersAsked, Reported, Steering, TeamFormed
+from gistread.readers.events import MembersAsked, Reported, TeamFormed
 from gistread.readers.protocol import ReaderOptions
+from gistread.readers.steering import Steering
 from gistread.sample import story_path
 from tests.benchmarks import texts
 from tests.benchmarks.figures import Finding, Skipped, Table, Target

@@ -1,11 +1,13 @@
 """`gistread ask`: the answer on standard output, everything else on standard error."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from gistread.book.open import open_book
+from gistread.cli import deciding
 from gistread.cli.model_check import check_results
 from gistread.errors import ExitStatus, UsageError
 from gistread.memory.check_results import CheckResult, Worth
@@ -13,6 +15,8 @@ from gistread.memory.model import GistMemory
 from gistread.memory.store import MemoryStore
 from gistread.paths import default_paths
 from gistread.readers.bound import offset_of
+from gistread.readers.events import Proposed
+from gistread.readers.text import describe_proposed
 from gistread.user_data import UserData
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
@@ -232,3 +236,42 @@ def test_words_of_the_book_are_asked_about_without_a_memory(run: Run, book: Path
     refused = run("ask", book, "What does this mean?", "--passage", "no such words")
     assert refused.status == ExitStatus.USAGE
     assert "does not have “no such words”" in refused.err
+
+
+@pytest.fixture
+def typing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """A terminal as standard input; what is called with is typed there."""
+    person, terminal = os.openpty()
+    monkeypatch.setattr("sys.stdin", os.fdopen(terminal))
+    yield lambda text: os.write(person, text.encode())
+    os.close(person)
+
+
+def test_every_look_up_is_decided_on_the_terminal(
+    run: Run, indexed: Path, typing: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = ["no\n", "perhaps\n1\n", "back\n", "+3\n", "\n", ""]
+    proposals: list[str] = []
+
+    def prompt(proposed: Proposed) -> str:
+        proposals.append(describe_proposed(proposed))
+        typing(answers[len(proposals) - 1] if len(proposals) <= len(answers) else "\n")
+        return deciding.prompt(proposed)
+
+    monkeypatch.setattr("gistread.cli.ask.prompt", prompt)
+    ran = run("ask", indexed, QUESTION, "--steps", "ask", "--reader", "readagent-s")
+    assert ran.status == ExitStatus.DONE
+    assert proposals[0] == "Wants page 2: He counted the stairs"
+    assert "page 2 refused by you" in ran.err
+    assert "Enter a page number, no, back or answer" in ran.err
+    assert "page 1, opened by you" in ran.err
+    assert "[Enter: answer, a page number, no, back]" in ran.err
+
+
+def test_deciding_needs_a_terminal_and_the_setting_none(run: Run, indexed: Path, home: Path) -> None:
+    refused = run("ask", indexed, QUESTION, "--steps", "ask")
+    assert refused.status == ExitStatus.USAGE
+    assert refused.err == "gistread: `--steps ask` needs a terminal: standard input is none.\n"
+    config = home / "XDG_CONFIG_HOME" / "gistread" / "config.toml"
+    config.write_text(config.read_text() + 'steps = "ask"\n')
+    assert run("ask", indexed, QUESTION).status == ExitStatus.DONE

@@ -8,8 +8,8 @@ from gistread.memory.artifacts import ARTIFACTS, ArtifactModels
 from gistread.memory.derived import ArtifactProgress
 from gistread.memory.model import GistMemory, PageSize
 from gistread.readers import longagent
-from gistread.readers.events import Steering
 from gistread.readers.protocol import ReaderOptions
+from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book
 

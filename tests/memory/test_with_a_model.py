@@ -13,9 +13,10 @@ from gistread.memory.guard import Draft, find_fault
 from gistread.memory.model import GistMemory, GistSource, PageSize
 from gistread.memory.reading import read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
-from gistread.readers.events import Answered, LookedUp, Steering, Stopped
+from gistread.readers.events import Answered, LookedUp, Stopped
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
+from gistread.readers.steering import Steering
 
 STORY = Path(__file__).parents[3] / "shared/data/books/18807_He-Walked-Around-the-Horses.txt"
 SIZE = PageSize(100, 250)

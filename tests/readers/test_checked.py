@@ -6,9 +6,10 @@ import pytest
 
 from gistread.engine.protocol import NO_USAGE
 from gistread.readers.checked import NO_ANSWER, QUOTED, checked_answer, closest_sentences
-from gistread.readers.events import Answered, Citation, ReaderEvent, Started, Steering
+from gistread.readers.events import Answered, Citation, ReaderEvent, Started
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
+from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory
 

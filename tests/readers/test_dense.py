@@ -7,9 +7,10 @@ import pytest
 from gistread.engine.protocol import Priority, TextKind
 from gistread.errors import NoEmbeddingModelError
 from gistread.memory.model import GistMemory
-from gistread.readers.events import Answered, Expanded, LookedUp, OpenedBy, Prepared, ReaderEvent, Started, Steering
+from gistread.readers.events import Answered, Expanded, LookedUp, OpenedBy, Prepared, ReaderEvent, Started
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
+from gistread.readers.steering import Steering
 from tests.fake_embedder import FakeEmbedder
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory

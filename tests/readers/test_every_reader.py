@@ -19,9 +19,10 @@ from gistread.engine.protocol import Engine, EngineState, Phase
 from gistread.errors import BudgetTooSmallError, PromptTooLongError, UsageError
 from gistread.memory.model import GistMemory
 from gistread.readers import graph_path
-from gistread.readers.events import Answered, ReaderEvent, Started, Steering, Stopped, StopReason
+from gistread.readers.events import Answered, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
+from gistread.readers.steering import Steering
 from tests.fake_embedder import FakeEmbedder
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import make_memory

@@ -8,9 +8,10 @@ import pytest
 
 from gistread.engine.llama.client import LlamaEngine
 from gistread.readers.choices import with_options, without_options
-from gistread.readers.events import Answered, ReaderEvent, Steering
+from gistread.readers.events import Answered, ReaderEvent
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
+from gistread.readers.steering import Steering
 from gistread.readers.thread import QuestionAnswer, is_follow_up, with_thread, within_bound
 from gistread.search.ranked import Relevance
 from tests.fake_embedder import FakeEmbedder

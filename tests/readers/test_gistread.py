@@ -16,13 +16,13 @@ from gistread.readers.events import (
     Restarted,
     Shown,
     Started,
-    Steering,
     Stopped,
     StopReason,
 )
 from gistread.readers.gistread import rank
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
+from gistread.readers.steering import Steering
 from gistread.readers.thread import QuestionAnswer
 from tests.fake_engine import FakeEngine, Say, tokens_in
 from tests.readers.memories import FACTS, make_memory

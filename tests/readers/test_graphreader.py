@@ -19,13 +19,13 @@ from gistread.readers.events import (
     Planned,
     Prepared,
     ReaderEvent,
-    Steering,
     Stopped,
     StopReason,
     Unfit,
     Visited,
 )
 from gistread.readers.protocol import ReaderOptions
+from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine, tokens_in
 from tests.readers.memories import FACTS, make_memory
 

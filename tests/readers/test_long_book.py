@@ -6,9 +6,10 @@ from gistread.book.normalise import count_words
 from gistread.book.open import open_book
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.memory.pagination import find_passage
-from gistread.readers.events import Answered, ReaderEvent, Started, Steering
+from gistread.readers.events import Answered, ReaderEvent, Started
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
+from gistread.readers.steering import Steering
 from gistread.search.ranked import Ranker
 from tests.book.data import needs_books, text_book
 from tests.fake_engine import FakeEngine

@@ -17,12 +17,12 @@ from gistread.readers.events import (
     ReaderEvent,
     Reported,
     Shared,
-    Steering,
     Stopped,
     StopReason,
     TeamFormed,
 )
 from gistread.readers.protocol import ReaderOptions
+from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory
 

@@ -25,8 +25,9 @@ from gistread.engine.protocol import (
 )
 from gistread.memory import chunks
 from gistread.readers import longagent
-from gistread.readers.events import Answered, MembersAsked, Steering, TeamFormed
+from gistread.readers.events import Answered, MembersAsked, TeamFormed
 from gistread.readers.protocol import ReaderOptions
+from gistread.readers.steering import Steering
 from tests.readers.memories import make_memory
 from tests.tiny_gguf import write_tiny_gguf
 

@@ -13,7 +13,6 @@ from gistread.readers.events import (
     LookedUp,
     Prepared,
     ReaderEvent,
-    Steering,
     Stopped,
     StopReason,
     TurnedBack,
@@ -21,6 +20,7 @@ from gistread.readers.events import (
     Walked,
 )
 from gistread.readers.protocol import ReaderOptions
+from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory
 

@@ -4,8 +4,9 @@ import pytest
 
 from gistread.memory.model import GistMemory
 from gistread.readers import notes
-from gistread.readers.events import Answered, Noted, PartRead, ReaderEvent, Steering, Stopped, StopReason
+from gistread.readers.events import Answered, Noted, PartRead, ReaderEvent, Stopped, StopReason
 from gistread.readers.protocol import ReaderOptions
+from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory
 

@@ -9,10 +9,11 @@ from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import Engine
 from gistread.errors import UsageError
 from gistread.memory.model import GistMemory
-from gistread.readers.events import AnswerDelta, Answered, Steering
+from gistread.readers.events import AnswerDelta, Answered
 from gistread.readers.passage import CHOICES, around, in_short, question_about
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
+from gistread.readers.steering import Steering
 from gistread.readers.thread import QuestionAnswer
 from tests.fake_engine import FakeEngine, tokens_in
 from tests.memory.books import make_book, prose

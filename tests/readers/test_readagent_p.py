@@ -1,7 +1,8 @@
 """Parallel look-up: all pages named in one step, before any is opened."""
 
-from gistread.readers.events import Expanded, LookedUp, OpenedBy, Steering, Stopped, StopReason
+from gistread.readers.events import Expanded, LookedUp, OpenedBy, Stopped, StopReason
 from gistread.readers.protocol import ReaderOptions
+from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS
 from tests.readers.test_text_readers import ANSWER, answered, ask

@@ -16,13 +16,13 @@ from gistread.readers.events import (
     ReaderEvent,
     Restarted,
     Started,
-    Steering,
     Stopped,
     StopReason,
     Unfit,
 )
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
+from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory
 

@@ -19,9 +19,10 @@ from gistread.memory.reading import read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.presets import built_in_presets
 from gistread.readers import graph_path
-from gistread.readers.events import Answered, ReaderEvent, Started, Steering
+from gistread.readers.events import Answered, ReaderEvent, Started
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
+from gistread.readers.steering import Steering
 from tests.fake_embedder import FakeEmbedder
 from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book, prose

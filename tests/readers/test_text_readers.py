@@ -10,19 +10,10 @@ from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Pag
 from gistread.memory.passages import GAP, PASSAGE_WORDS, join, render, split_into_chunks
 from gistread.memory.passages import split_into_passages as cut_book
 from gistread.readers.book_text import beginning
-from gistread.readers.events import (
-    Answered,
-    Expanded,
-    OpenedBy,
-    ReaderEvent,
-    Started,
-    Steering,
-    Stopped,
-    StopReason,
-    Unfit,
-)
+from gistread.readers.events import Answered, Expanded, OpenedBy, ReaderEvent, Started, Stopped, StopReason, Unfit
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
+from gistread.readers.steering import Steering
 from tests.fake_embedder import FakeEmbedder
 from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book

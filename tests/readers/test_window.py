@@ -9,8 +9,9 @@ import pytest
 from gistread.memory.levels import page_by_page
 from gistread.memory.model import Gist, GistSource
 from gistread.memory.tree import build
-from gistread.readers.events import Expanded, OpenedBy, ReaderEvent, SegmentLevel, Started, Steering
+from gistread.readers.events import Expanded, OpenedBy, ReaderEvent, SegmentLevel, Started
 from gistread.readers.protocol import ReaderOptions
+from gistread.readers.steering import Steering
 from gistread.readers.text import describe_segments
 from gistread.readers.window import render
 from tests.fake_engine import FakeEngine

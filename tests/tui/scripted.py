@@ -13,8 +13,9 @@ from gistread.engine.observable import Observable
 from gistread.engine.protocol import Engine, EngineInfo, EngineState, Phase, Priority, Prompt, Sampling, Usage
 from gistread.memory.model import GistMemory
 from gistread.paths import Paths
-from gistread.readers.events import Answered, ReaderEvent, Steering
+from gistread.readers.events import Answered, ReaderEvent
 from gistread.readers.protocol import ReaderOptions
+from gistread.readers.steering import Steering
 from gistread.session.events import ReadingState
 from gistread.tui.app import GistreadApp
 from gistread.tui.screens.reading import ReadingScreen

@@ -30,8 +30,9 @@ from gistread.readers.events import (
     Walked,
 )
 from gistread.tui.answer_blocks import Exchange, Unfold, exchange_blocks, heard, line_key, strip_lines
-from gistread.tui.work.lines import Places, ToPage, ToPlace, WorkLine, ranges_words
+from gistread.tui.work.lines import Places, ToPage, ToPlace, WorkLine
 from gistread.tui.work.whole import Work
+from gistread.units import ranges_words
 from tests.readers.memories import make_memory
 
 MEMORY = make_memory(8, 8)

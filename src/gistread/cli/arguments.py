@@ -42,6 +42,11 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
     add_session_models(parser)
     option("--reader", choices=list(METHODS), help="the method; see below")
     option("--max-pages", type=count(0), metavar="N", help="most pages to look up (5)")
+    option(
+        "--steps",
+        choices=["alone", "announce", "ask"],
+        help="who decides which pages are looked up: the model, the model unless you object within a second, or you",
+    )
     option("--expand", type=page_numbers, default=(), metavar="3,7", help="pages to open first")
     option("--passage", metavar="WORDS", help="ask about these words of the book, with the text around them")
     option("--choice", metavar="TEXT", action="append", default=[], help="an answer to choose from; give at least two")

@@ -3,12 +3,13 @@
 import argparse
 import sys
 from collections.abc import AsyncIterator
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gistread.book.model import Book
 from gistread.cli import memories
+from gistread.cli.deciding import check_terminal, deciding, prompt
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json, ask_document, reader_document, step_document
 from gistread.cli.loading import choose_embedding_model
@@ -30,6 +31,7 @@ from gistread.readers.bound import offset_of, usual_bound
 from gistread.readers.choices import with_options
 from gistread.readers.passage import in_short, question_about
 from gistread.readers.registry import DEFAULT_READER, METHODS
+from gistread.readers.steering import Steps
 from gistread.readers.text import describe, in_quotes, unsupported
 from gistread.search.exact import FoldedText
 from gistread.session.answer import AskOptions, saved_question, thread_of
@@ -44,12 +46,17 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     reader = arguments.reader or config.reader or DEFAULT_READER
     if reader not in METHODS:
         raise UsageError(f"Unknown reader {reader!r} in config.toml.", f"Use one of {', '.join(METHODS)}.")
+    steps = Steps(arguments.steps or config.steps)
+    if arguments.steps:
+        check_terminal(steps)
+    elif not sys.stdin.isatty():
+        steps = Steps.ALONE  # The setting is meant for people.
     memories.check_preset(config)
     check_models(arguments)
     embedding_model = choose_embedding_model(arguments.embedding_model, config, [reader])
     query = memories.memory_query(arguments)
     book = open_named(arguments.book)
-    config = replace(config, reader=reader)
+    config = replace(config, reader=reader, steps=steps.value)
     passage = _passage(arguments.passage, book) if arguments.passage else None
     header = None if arguments.index else _choose_memory(book, config, query, arguments)
     run_until_interrupted(_ask(book, config, query.task, arguments, header, embedding_model, passage))
@@ -98,15 +105,17 @@ async def _ask(
                 await session.use_memory(header)
             memory = session.memory or GistMemory(book, PAGE_SIZES["quality"], "")
             pinned = _existing(arguments.expand, memory)
-            upto = _bound(arguments.upto, memory)
             before = _thread(book, arguments)
+            upto = _bound(arguments.upto, memory)
             options: AskOptions = {"pinned": pinned, "upto": upto, "choices": tuple(arguments.choice)}
             options["thread"] = thread_of(before.questions) if before else ()
             shown = arguments.question
             if passage is not None:
                 options["passage"], shown = passage, question_about(passage, shown, book)
+            decided = nullcontext() if config.steps == "alone" else deciding(lambda: session.steering, line)
             async with aclosing(session.stream_answer(arguments.question, **options)) as events:
-                reader, steps, answered = await _show_events(events, book, config.reader, arguments, line)
+                with decided:
+                    reader, steps, answered = await _show_events(events, book, config.reader, arguments, line)
             info = session.asking_info
             assert info is not None
             if upto is not None:
@@ -193,6 +202,8 @@ async def _show_events(
         if text := describe(event):
             line.say(text)
         match event:
+            case told.Proposed():
+                line.say(prompt(event))
             case told.Started(reader=name):
                 reader = name
             case told.Prepared(what=what, done=done, total=total):

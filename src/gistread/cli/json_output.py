@@ -83,6 +83,8 @@ _STEPS: Mapping[type, str] = {
     events.Reported: "report",
     events.Agreed: "agree",
     events.Shared: "share",
+    events.Refused: "refuse",
+    events.SteppedBack: "step_back",
     events.Stopped: "stop",
 }
 

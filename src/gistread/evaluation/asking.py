@@ -9,9 +9,10 @@ from gistread.engine.protocol import Engine
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
 from gistread.evaluation.model import Outcome, Question
 from gistread.memory.model import GistMemory
-from gistread.readers.events import Answered, LookedUp, Prepared, Steering
+from gistread.readers.events import Answered, LookedUp, Prepared
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
+from gistread.readers.steering import Steering
 from gistread.readers.text import describe
 
 

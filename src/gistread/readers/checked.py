@@ -12,9 +12,10 @@ from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
 from gistread.readers.answering import repeats_prompt, says_not_found
 from gistread.readers.book_text import overlaps
-from gistread.readers.events import Answered, Citation, ReaderEvent, Started, Steering, Stopped, StopReason
+from gistread.readers.events import Answered, Citation, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.passage import is_translation
 from gistread.readers.protocol import Reader, ReaderOptions
+from gistread.readers.steering import Steering
 from gistread.readers.support import check, sentences_of
 from gistread.readers.text import upto
 from gistread.search.ranked import Relevance

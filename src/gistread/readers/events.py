@@ -1,6 +1,6 @@
-"""The events of a reader's stream, the last of them `Answered` (D7), also for `--events`, and the steering it obeys."""
+"""The events of a reader's stream, the last of them `Answered` (D7), also for `--events`."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from gistread.engine.protocol import Usage
@@ -172,6 +172,34 @@ class PartRead:
 
 
 @dataclass(frozen=True, slots=True)
+class Proposed:
+    """The reader wants to open these pages, or to answer if there are none; see `Steering.review`."""
+
+    pages: tuple[int, ...]
+    step: int  # From 1
+    reason: str = ""
+    path: int = 0  # The path that asks, from 1; 0 for readers without paths
+    waits: bool = True  # Until the person decides; False: only for a moment
+    may_go_back: bool = False  # Whether a step before it can be decided again
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The person refused these pages, or an answer if there are none."""
+
+    pages: tuple[int, ...]
+    instead: tuple[int, ...] = ()  # Pages that the person chose
+    path: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SteppedBack:
+    """The person decides the last step again: its pages are closed, or no longer refused."""
+
+    pages: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class LookedUp:
     """The reader asks for a page."""
 
@@ -287,6 +315,9 @@ ReaderEvent = (
     | Shared
     | Agreed
     | PartRead
+    | Proposed
+    | Refused
+    | SteppedBack
     | LookedUp
     | Expanded
     | Unfit
@@ -296,13 +327,3 @@ ReaderEvent = (
     | Restarted
     | Answered
 )
-
-
-@dataclass(slots=True)
-class Steering:
-    """What the person wants of a reader; may change at any time, and is obeyed between two events."""
-
-    pinned: set[int] = field(default_factory=set)  # Pages to expand
-    refused: set[int] = field(default_factory=set)  # Pages that must not be open
-    stop: bool = False  # Answer now from what is open
-    here: int | None = None  # Offset in the book where the person reads: pages near it are shown in more detail

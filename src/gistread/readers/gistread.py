@@ -32,13 +32,13 @@ from gistread.readers.events import (
     ReaderEvent,
     Restarted,
     Shown,
-    Steering,
     Stopped,
     StopReason,
 )
 from gistread.readers.introductions import Introductions, introductions
 from gistread.readers.lookups import answer, apply_steering, opening_events, start_search
 from gistread.readers.protocol import ReaderOptions
+from gistread.readers.steering import Steering
 from gistread.readers.support import check
 from gistread.readers.text_readers import DOS_TOKENS
 from gistread.readers.thread import Thread, retrieval_context
@@ -135,19 +135,27 @@ async def _from_passages(
     before: list[Passage] = []  # What the last look showed
     not_found: _NotFound | None = None
     looks = _looks(options)
-    again = shown_again(ranked, options.thread, places_of(memory, steering.refused))
     for look in looks:
-        pinned = steering.pinned - steering.refused
-        hidden = places_of(memory, steering.pinned | steering.refused)
         seen = before if look.is_further else []
-        wanted = [place for place in ranked.passages if not overlaps([*hidden, *seen], place)]
-        tokens = options.budget_tokens or look.times * DOS_TOKENS
-        if options.is_reliable is False and not pinned:
-            tokens = min(tokens, UNRELIABLE_TOKENS)
-        first = wanted
-        if again and look is looks[0]:
-            first, tokens = again, options.budget_tokens or 2 * DOS_TOKENS
-        shown = await text.fit([*places_of(memory, pinned), *first], tokens)
+        while True:
+            pinned = steering.pinned - steering.refused
+            hidden = places_of(memory, steering.pinned | steering.refused)
+            wanted = [place for place in ranked.passages if not overlaps([*hidden, *seen], place)]
+            if steering.only is not None:
+                wanted = [place for place in wanted if overlaps(places_of(memory, steering.only), place)]
+            tokens = options.budget_tokens or look.times * DOS_TOKENS
+            if options.is_reliable is False and not pinned:
+                tokens = min(tokens, UNRELIABLE_TOKENS)
+            first = wanted
+            again = shown_again(ranked, options.thread, places_of(memory, steering.refused))
+            if again and look is looks[0] and steering.only is None:
+                first, tokens = again, options.budget_tokens or 2 * DOS_TOKENS
+            shown = await text.fit([*places_of(memory, pinned), *first], tokens)
+            pages = _pages_in(shown, ranked, memory, {*opened, *pinned})[: options.max_pages - len(opened)]
+            async for proposed in steering.review_ranked(pages):
+                yield proposed
+            if steering.settled:
+                break
         if shown == before and not look.must_answer:
             break  # nothing more fits the window
         before = shown
@@ -156,8 +164,7 @@ async def _from_passages(
             for number in sorted(pinned):
                 for place in places_of(memory, {number}):
                     yield opened_or_unfit(number, place, shown, OpenedBy.PERSON)
-        room = options.max_pages - len(opened)
-        for number in _pages_in(shown, ranked, memory, {*opened, *pinned})[:room]:
+        for number in pages:
             opened.append(number)
             yield LookedUp(number, len(opened), "")
             yield Expanded(number, OpenedBy.AGENT)

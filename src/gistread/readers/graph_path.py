@@ -19,8 +19,9 @@ from gistread.memory.model import GistMemory
 from gistread.readers.agreement import words_of
 from gistread.readers.answering import adds_nothing, user_prompt
 from gistread.readers.choices import without_options
-from gistread.readers.events import LookedUp, Noted, PathEnded, ReaderEvent, Steering, Unfit, Visited
+from gistread.readers.events import LookedUp, Noted, PathEnded, Proposed, ReaderEvent, Unfit, Visited
 from gistread.readers.lookups import STOP
+from gistread.readers.steering import Steering
 from gistread.search.ranked import Ranker
 
 STEPS = 10  # Most function calls of one path; three or four are usual (section 5.3)
@@ -93,8 +94,14 @@ async def _walk(search: Search, path: Path, steering: Steering) -> AsyncGenerato
             page = path.queue.popleft()
             if page in steering.refused or page in path.pages_read:
                 continue
-            path.pages_read.append(page)
             reason = f"path {path.number}, {path.element.name}"
+            async for said in steering.review(Proposed((page,), len(path.pages_read) + 1, reason, path.number)):
+                yield said
+            known = range(1, len(search.memory.entries) + 1)
+            path.queue.extendleft(number for number in reversed(steering.decision.pages) if number in known)
+            if page in steering.refused or steering.stop:
+                continue
+            path.pages_read.append(page)
             yield LookedUp(page, len(path.pages_read), reason, path.number)
             read = await _read_page(search, path, page, steering)
             if read is None:

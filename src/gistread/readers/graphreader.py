@@ -20,10 +20,11 @@ from gistread.memory.passages import join
 from gistread.readers.agreement import clusters
 from gistread.readers.answering import AnswerContext, answer_from, answer_prompt, short_answer, user_prompt
 from gistread.readers.citations import cite_passages
-from gistread.readers.events import Agreed, Planned, Prepared, ReaderEvent, Started, Steering, Stopped, StopReason
+from gistread.readers.events import Agreed, Planned, Prepared, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.graph_path import NOTES_KEPT, Note, Path, Search, nearest, walk
 from gistread.readers.lookups import STOP
 from gistread.readers.protocol import ReaderOptions
+from gistread.readers.steering import Steering
 from gistread.search.ranked import Ranker
 
 NAME = "graphreader"

@@ -21,6 +21,7 @@ from gistread.readers.agreement import agree, clusters
 from gistread.readers.choices import without_options
 from gistread.readers.citations import cite_passages
 from gistread.readers.protocol import ReaderOptions
+from gistread.readers.steering import Steering
 
 NAME = "longagent"
 
@@ -71,7 +72,7 @@ class _Team:
 
 
 async def longagent(
-    question: str, memory: GistMemory, engine: Engine, steering: events.Steering, options: ReaderOptions
+    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[events.ReaderEvent, None]:
     """Answer from the whole book, chunk by chunk. See `registry.Reader`."""
     team = _Team(question, memory, engine, options)
@@ -109,7 +110,7 @@ async def longagent(
 
 
 async def _ask_members(
-    team: _Team, question: str, steering: events.Steering, *, from_end: bool
+    team: _Team, question: str, steering: Steering, *, from_end: bool
 ) -> AsyncGenerator[_Report, None]:
     """The members' reports, as they finish.
 
@@ -157,7 +158,7 @@ async def _short_answer(team: _Team, question: str, *chunks: int) -> str:
 
 
 async def _resolve(
-    team: _Team, question: str, reports: list[_Report], steering: events.Steering
+    team: _Team, question: str, reports: list[_Report], steering: Steering
 ) -> AsyncGenerator[events.Agreed | events.Shared, None]:
     """Let two members who disagree read both chunks, until the rest agrees (section 2.3)."""
     for attempt in range(CONFLICTS):

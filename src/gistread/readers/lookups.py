@@ -14,6 +14,7 @@ from gistread.readers import events
 from gistread.readers.answering import AnswerContext, answer_from, answer_prompt
 from gistread.readers.citations import cite, without_false_references
 from gistread.readers.protocol import ReaderOptions
+from gistread.readers.steering import Steering
 from gistread.readers.window import Window, lay_out, render
 
 STOP = "STOP"  # The model's choice when it wants no more pages
@@ -54,7 +55,7 @@ class Search:
 
 
 async def start_search(
-    question: str, memory: GistMemory, engine: Engine, steering: events.Steering, options: ReaderOptions, max_pages: int
+    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions, max_pages: int
 ) -> Search:
     """Lay out the memory with room for `max_pages`. Raises PromptTooLongError, BudgetTooSmallError."""
 
@@ -94,13 +95,14 @@ async def prepare(memory: GistMemory, engine: Engine) -> Usage:
 
 
 async def apply_steering(
-    search: Search, steering: events.Steering
-) -> AsyncGenerator[events.Expanded | events.Unfit, None]:
+    search: Search, steering: Steering
+) -> AsyncGenerator[events.Refused | events.Expanded | events.Unfit, None]:
     """Close pages refused meanwhile, and open pinned ones that fit."""
     window = search.window
-    if window.opened & steering.refused:
-        window.opened -= steering.refused
+    if closed := window.opened & steering.refused:
+        window.opened -= closed
         search.unfit.clear()  # there is room again
+        yield events.Refused(tuple(sorted(closed)))
     for page in sorted(steering.pinned - steering.refused - window.opened - search.unfit):
         if not 1 <= page <= len(window.memory.entries):
             continue
@@ -112,7 +114,7 @@ async def apply_steering(
             yield events.Unfit(page)
 
 
-async def openable_pages(search: Search, steering: events.Steering, named: Iterable[int] = ()) -> list[int]:
+async def openable_pages(search: Search, steering: Steering, named: Iterable[int] = ()) -> list[int]:
     """The pages, without the `named` ones, that probably still fit the window."""
     window = search.window
     memory = window.memory

@@ -23,6 +23,7 @@ from gistread.readers.answering import AnswerContext, answer_from, answer_prompt
 from gistread.readers.book_text import beginning, opened_or_unfit
 from gistread.readers.citations import cite_passages
 from gistread.readers.protocol import ReaderOptions
+from gistread.readers.steering import Steering
 
 NAME = "memwalker"
 
@@ -45,12 +46,11 @@ class _Walk:
     calls: int = 0
     usage: Usage = NO_USAGE
 
-    def open_children(self, steering: events.Steering) -> list[Node]:
+    def open_children(self, steering: Steering) -> list[Node]:
         return [
             child
             for child in self.path[-1].children
-            if (child.level, child.first) not in self.rejected
-            and not (child.level == 0 and child.first in steering.refused)
+            if (child.level, child.first) not in self.rejected and not steering.refused.issuperset(pages_of(child))
         ]
 
     def turn_back(self) -> events.TurnedBack:
@@ -106,7 +106,7 @@ class _Walk:
 
 
 async def memwalker(
-    question: str, memory: GistMemory, engine: Engine, steering: events.Steering, options: ReaderOptions
+    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[events.ReaderEvent, None]:
     """Answer by walking the tree of summaries. See `registry.Reader`."""
     walk = _Walk(question, memory, engine, options, [])
@@ -126,10 +126,25 @@ async def memwalker(
         walk.path.append(await asyncio.to_thread(tree.current_tree, memory))
     if walk.path:
         yield _branched(walk.path[-1])
-    while not isinstance(step := await _step(walk, steering), events.StopReason):
+    again: Node | None = None
+    wanted: int | None = None  # A page that the person chose: the way down to it is taken
+    while not isinstance(step := again or await _step(walk, steering, wanted), events.StopReason):
         if isinstance(step, events.TurnedBack):
             yield step
             continue
+        if wanted not in pages_of(step):
+            proposal = events.Proposed(pages_of(step), len(walk.path), may_go_back=len(walk.path) > 1)
+            async for said in steering.review(proposal, again=again is not None):
+                yield said
+            decision, again = steering.decision, None
+            if decision.goes_back:
+                again = step
+                if len(walk.path) > 1:
+                    again = walk.path.pop()
+                    yield events.SteppedBack(pages_of(again))
+            wanted = next(iter(decision.pages), None)
+            if steering.stop or decision.goes_back or decision.refuses or decision.pages:
+                continue
         yield events.Walked(step.level, step.first, step.last)
         walk.path.append(step)
         if step.level:
@@ -156,12 +171,16 @@ async def memwalker(
         yield event
 
 
+def pages_of(node: Node) -> tuple[int, ...]:
+    return tuple(range(node.first, node.last + 1))
+
+
 def _branched(node: Node) -> events.Branched:
     parts = (events.TreeBranch(child.level, child.first, child.last, child.summary.text) for child in node.children)
     return events.Branched(tuple(parts))
 
 
-async def _step(walk: _Walk, steering: events.Steering) -> Node | events.TurnedBack | events.StopReason:
+async def _step(walk: _Walk, steering: Steering, wanted: int | None) -> Node | events.TurnedBack | events.StopReason:
     if steering.stop:
         return events.StopReason.PERSON
     if walk.calls >= CALLS:
@@ -170,6 +189,8 @@ async def _step(walk: _Walk, steering: events.Steering) -> Node | events.TurnedB
     at_top = len(walk.path) == 1
     if not children:
         return events.StopReason.NOTHING_LEFT if at_top else walk.turn_back()
+    if chosen := next((child for child in children if wanted in pages_of(child)), None):
+        return chosen
     return await _triage(walk, children, may_turn_back=not at_top) or walk.turn_back()
 
 

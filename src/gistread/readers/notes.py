@@ -10,8 +10,9 @@ from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, split_into_chunks
 from gistread.readers.answering import AnswerContext, adds_nothing, answer_from, answer_prompt, user_prompt
 from gistread.readers.citations import cite_passages
-from gistread.readers.events import Noted, PartRead, ReaderEvent, Started, Steering, Stopped, StopReason
+from gistread.readers.events import Noted, PartRead, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.protocol import ReaderOptions
+from gistread.readers.steering import Steering
 
 NAME = "notes"
 

@@ -13,10 +13,11 @@ from gistread.memory.passages import Passage, split_into_passages
 from gistread.readers.answering import AnswerContext, answer_from, user_prompt
 from gistread.readers.book_text import BookText, overlaps
 from gistread.readers.choices import without_options
-from gistread.readers.events import ReaderEvent, Shown, Steering, Stopped, StopReason
+from gistread.readers.events import ReaderEvent, Shown, Stopped, StopReason
 from gistread.readers.gistread import UNRELIABLE_TOKENS, quoted_introductions
 from gistread.readers.introductions import introductions
 from gistread.readers.protocol import ReaderOptions
+from gistread.readers.steering import Steering
 
 NAME = "passage"
 # What is offered for a passage: a label and its question. The person completes the last one.

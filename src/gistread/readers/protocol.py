@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from gistread.engine.protocol import Embedder, Engine
     from gistread.memory.model import GistMemory
-    from gistread.readers.events import ReaderEvent, Steering
+    from gistread.readers.events import ReaderEvent
+    from gistread.readers.steering import Steering
     from gistread.readers.thread import Thread
 
 

@@ -6,11 +6,21 @@ names all pages in one answer. The person may pin and refuse pages, or end the s
 """
 
 from collections.abc import AsyncGenerator, Sequence
+from dataclasses import replace
 
 from gistread import prompts
 from gistread.engine.protocol import Engine, Message, Sampling
 from gistread.memory.model import GistMemory
-from gistread.readers.events import Expanded, LookedUp, OpenedBy, ReaderEvent, Steering, Stopped, StopReason
+from gistread.readers.events import (
+    Expanded,
+    LookedUp,
+    OpenedBy,
+    Proposed,
+    ReaderEvent,
+    SteppedBack,
+    Stopped,
+    StopReason,
+)
 from gistread.readers.lookups import (
     REASON_TOKENS,
     STOP,
@@ -22,6 +32,7 @@ from gistread.readers.lookups import (
     start_search,
 )
 from gistread.readers.protocol import ReaderOptions
+from gistread.readers.steering import Decision, Steering
 
 
 async def readagent_s(
@@ -31,19 +42,38 @@ async def readagent_s(
     search = await start_search(question, memory, engine, steering, options, options.max_pages)
     for event in opening_events("readagent-s", search):
         yield event
+    taken: list[tuple[Proposed, Decision]] = []
+    again: Proposed | None = None  # Decided once more
+    may_stop = True
     while True:
         async for opened in apply_steering(search, steering):
             yield opened
-        step = await _choose_page(search, steering, "lookup", search.lookups)
-        if isinstance(step, StopReason):
-            yield Stopped(step)
+        proposal = again or await _propose(search, steering, may_stop=may_stop)
+        if isinstance(proposal, StopReason):
+            yield Stopped(proposal)
             break
-        reason = await _reason(search, step) if options.is_reliable else ""
-        search.lookups.append(step)
-        yield LookedUp(step, len(search.lookups), reason)
-        if step not in steering.refused and step not in search.window.opened:
-            search.window.opened.add(step)
-            yield Expanded(step, OpenedBy.AGENT)
+        async for said in steering.review(replace(proposal, may_go_back=bool(taken)), again=again is not None):
+            yield said
+        again, decision = None, steering.decision
+        if decision.goes_back:
+            again = proposal
+            if taken:
+                again, decision = taken.pop()
+                yield _undo(search, steering, again, decision)
+            continue
+        if steering.stop or not (proposal.pages or decision.refuses or decision.pages):
+            yield Stopped(StopReason.PERSON if steering.stop else StopReason.ENOUGH)
+            break
+        may_stop = bool(proposal.pages or decision.pages)
+        taken.append((proposal, decision))
+        for page in proposal.pages:
+            if page in steering.refused:
+                continue
+            search.lookups.append(page)
+            yield LookedUp(page, len(search.lookups), proposal.reason)
+            if page not in steering.refused and page not in search.window.opened:
+                search.window.opened.add(page)
+                yield Expanded(page, OpenedBy.AGENT)
     async for opened in apply_steering(search, steering):
         yield opened
     async for answered in answer(search):
@@ -59,11 +89,17 @@ async def readagent_p(
         yield event
     async for opened in apply_steering(search, steering):
         yield opened
-    named: list[int] = []
-    while isinstance(step := await _choose_page(search, steering, "lookup_parallel", named, named), int):
-        named.append(step)
-        yield LookedUp(step, len(named), "")
-    yield Stopped(step)
+    while True:
+        named: list[int] = []
+        while isinstance(step := await _choose_page(search, steering, "lookup_parallel", named, named), int):
+            named.append(step)
+            yield LookedUp(step, len(named), "")
+        async for said in steering.review(Proposed(tuple(named), 1)):
+            yield said
+        decision = steering.decision
+        if steering.stop or not decision.refuses or decision.pages:
+            break
+    yield Stopped(StopReason.PERSON if steering.stop else step)
     search.lookups.extend(named)
     for page in named:
         if page not in steering.refused and page not in search.window.opened:
@@ -89,8 +125,33 @@ async def gists(
         yield answered
 
 
+async def _propose(search: Search, steering: Steering, *, may_stop: bool) -> Proposed | StopReason:
+    """The next page, or the answer if the model has enough; the reason for which the search must end otherwise."""
+    page = await _choose_page(search, steering, "lookup", search.lookups, may_stop=may_stop)
+    step = len(search.lookups) + 1
+    if isinstance(page, StopReason):
+        return Proposed((), step) if page is StopReason.ENOUGH else page
+    return Proposed((page,), step, await _reason(search, page) if search.options.is_reliable else "")
+
+
+def _undo(search: Search, steering: Steering, proposal: Proposed, decision: Decision) -> SteppedBack:
+    undone = {*proposal.pages, *decision.pages}
+    steering.refused -= undone
+    steering.pinned -= undone
+    search.window.opened -= undone
+    search.lookups = [page for page in search.lookups if page not in proposal.pages]
+    search.unfit.clear()  # there is room again
+    return SteppedBack(tuple(sorted(undone)))
+
+
 async def _choose_page(
-    search: Search, steering: Steering, task: str, lookups: Sequence[int], named: Sequence[int] = ()
+    search: Search,
+    steering: Steering,
+    task: str,
+    lookups: Sequence[int],
+    named: Sequence[int] = (),
+    *,
+    may_stop: bool = True,
 ) -> int | StopReason:
     window = search.window
     while True:
@@ -106,7 +167,7 @@ async def _choose_page(
         prompt = search.prompt(task)
         if named:
             prompt = (*prompt, Message("assistant", "".join(f"Page {page}, " for page in named)))
-        choice = await search.engine.choose(prompt, [*(f"Page {page}" for page in offered), STOP])
+        choice = await search.engine.choose(prompt, [*(f"Page {page}" for page in offered), *[STOP] * may_stop])
         search.usage += choice.usage
         if steering.stop:
             return StopReason.PERSON

@@ -16,8 +16,9 @@ from gistread.readers.protocol import Reader
 if TYPE_CHECKING:
     from gistread.engine.protocol import Engine
     from gistread.memory.model import GistMemory
-    from gistread.readers.events import ReaderEvent, Steering
+    from gistread.readers.events import ReaderEvent
     from gistread.readers.protocol import ReaderOptions
+    from gistread.readers.steering import Steering
 
 
 @dataclass(frozen=True, slots=True)

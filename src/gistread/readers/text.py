@@ -1,9 +1,9 @@
 """Describes the steps of a reader in words, for the command line and the records of evaluations."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from gistread.readers import events
-from gistread.units import format_share
+from gistread.units import format_share, ranges_words
 
 _STOPPED = {
     events.StopReason.ENOUGH: "enough",
@@ -57,6 +57,10 @@ def describe(event: events.ReaderEvent) -> str:
             return f"{step}. page {page}" + (f": {reason}" if reason else "")
         case events.Expanded(page=page, by=events.OpenedBy.PERSON):
             return f"   page {page}, opened by you"
+        case events.Refused():
+            return f"   {describe_refused(event)}"
+        case events.SteppedBack(pages=pages):
+            return f"   one step back by you: {pages_words(pages)}"
         case events.Unfit():
             return f"   {describe_unfit(event)}"
         case events.Noted(text=text, path=path):
@@ -66,6 +70,25 @@ def describe(event: events.ReaderEvent) -> str:
         case events.Restarted(reason=reason):
             return f"The answer begins again: {reason.rstrip('.')}."
     return ""
+
+
+def describe_proposed(proposed: events.Proposed) -> str:
+    """What the reader wants to do next: `Wants page 11: it tells of the key`."""
+    verb = "Wants" if proposed.waits else "Next:"
+    reason = f": {proposed.reason}" if proposed.reason else ""
+    answers = "to answer now" if proposed.waits else "the answer"
+    return f"{verb} {f'{pages_words(proposed.pages)}{reason}' if proposed.pages else answers}"
+
+
+def describe_refused(refused: events.Refused) -> str:
+    what = f"{pages_words(refused.pages)} refused by you" if refused.pages else "not answered yet, as you chose"
+    return f"{what}, {pages_words(refused.instead)} instead" if refused.instead else what
+
+
+def pages_words(numbers: Iterable[int]) -> str:
+    """`page 3`, `pages 3, 5–7`."""
+    said = ranges_words(numbers)
+    return f"page {said}" if said.isdecimal() else f"pages {said}"
 
 
 def describe_unfit(event: events.Unfit) -> str:

@@ -14,8 +14,9 @@ from gistread.errors import NoEmbeddingModelError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import split_into_passages
 from gistread.readers.book_text import BookText, opened_or_unfit, overlaps, places_of, ranked, share_of
-from gistread.readers.events import LookedUp, OpenedBy, Prepared, ReaderEvent, Started, Steering, Stopped, StopReason
+from gistread.readers.events import LookedUp, OpenedBy, Prepared, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.protocol import ReaderOptions
+from gistread.readers.steering import Steering
 
 DOS_TOKENS = 4096  # Default budget of `dos`: more takes a laptop minutes
 
@@ -62,14 +63,20 @@ async def _pages_in_full(
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Answer from the pinned pages and the first `max_pages` of `order`. `starts`: begin with `Started`."""
     places = {entry.page.number: (entry.page.start, entry.page.end) for entry in memory.entries}
-    wanted = [number for number in order if number not in steering.refused | steering.pinned][: options.max_pages]
-    pinned = [number for number in places if number in steering.pinned - steering.refused]
-    shown = await text.fit([places[number] for number in (*pinned, *wanted)], options.budget_tokens)
+    while True:
+        free = [number for number in order if number not in steering.refused | steering.pinned]
+        wanted = [number for number in free if steering.only is None or number in steering.only][: options.max_pages]
+        pinned = [number for number in places if number in steering.pinned - steering.refused]
+        shown = await text.fit([places[number] for number in (*pinned, *wanted)], options.budget_tokens)
+        opened = [number for number in wanted if overlaps(shown, places[number])]
+        async for proposed in steering.review_ranked(opened):
+            yield proposed
+        if steering.settled:
+            break
     if starts:
         yield text.started(shown)
     for number in pinned:
         yield opened_or_unfit(number, places[number], shown, OpenedBy.PERSON)
-    opened = [number for number in wanted if overlaps(shown, places[number])]
     for step, number in enumerate(opened, start=1):
         yield LookedUp(number, step, "")
         yield opened_or_unfit(number, places[number], shown, OpenedBy.AGENT)
@@ -89,11 +96,21 @@ async def dos(
     """Passages nearest to the question, up to the budget, in the order of the book. See `registry.Reader`."""
     text = BookText("dos", question, memory, engine, options)
     passages = split_into_passages(memory.book)
-    pinned, refused = places_of(memory, steering.pinned - steering.refused), places_of(memory, steering.refused)
     # Passages without a shared word come last, so that readers are compared at equal budgets.
     order = dict.fromkeys([*await ranked(question, passages, memory.book), *passages])
-    wanted = [place for place in order if not overlaps([*pinned, *refused], place)]
-    shown = await text.fit([*pinned, *wanted], options.budget_tokens or DOS_TOKENS)
+    while True:
+        pinned, refused = places_of(memory, steering.pinned - steering.refused), places_of(memory, steering.refused)
+        wanted = [place for place in order if not overlaps([*pinned, *refused], place)]
+        if steering.only is not None:
+            wanted = [place for place in wanted if overlaps(places_of(memory, steering.only), place)]
+        shown = await text.fit([*pinned, *wanted], options.budget_tokens or DOS_TOKENS)
+        pages = [entry.page for entry in memory.entries if entry.page.number not in steering.pinned]
+        async for proposed in steering.review_ranked(
+            [page.number for page in pages if overlaps(shown, (page.start, page.end))]
+        ):
+            yield proposed
+        if steering.settled:
+            break
     yield text.started(shown)
     yield Stopped(StopReason.NOTHING_LEFT if text.share(shown) == 1.0 else StopReason.WINDOW)
     async for event in text.answer(shown):

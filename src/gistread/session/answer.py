@@ -10,6 +10,7 @@ from gistread.readers import events as steps
 from gistread.readers.events import AnswerDelta, Answered, Citation, ReaderEvent, Started, Statement
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
+from gistread.readers.steering import Steering, Steps
 from gistread.readers.text import unsupported
 from gistread.readers.thread import QuestionAnswer, Thread
 from gistread.session.events import ActivityChanged, AskingState, QuestionProgress, SessionEvent
@@ -26,6 +27,7 @@ class AskOptions(TypedDict, total=False):
     choices: tuple[str, ...]  # The answers to choose from
     thread: Iterable[QuestionAnswer]  # What it goes on from
     passage: tuple[int, int]  # Start and end of the text of the book that it is about
+    steps: Steps  # Who decides which pages are looked up; left out: by the settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ class Question:
 
     text: str
     reader: str
-    steering: steps.Steering = field(default_factory=steps.Steering)
+    steering: Steering = field(default_factory=Steering)
     upto: int | None = None  # Offset in the book; the model sees no text after it
     choices: tuple[str, ...] = ()
     thread: Thread = ()  # What it goes on from
@@ -133,6 +135,8 @@ class Question:
 
 def _state_from(event: steps.ReaderEvent, before: AskingState) -> AskingState:
     match event:
+        case steps.Proposed():
+            return AskingState.PERSON
         case steps.Prepared():
             return AskingState.ARTIFACTS
         case steps.TeamFormed() | steps.PartRead():
@@ -141,4 +145,4 @@ def _state_from(event: steps.ReaderEvent, before: AskingState) -> AskingState:
             return AskingState.ANSWER
         case steps.Branched() | steps.Planned():
             return AskingState.PAGE
-    return before
+    return AskingState.PAGE if before is AskingState.PERSON else before

@@ -20,11 +20,11 @@ from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryStore
 from gistread.memory.writer import MemoryHeader, MemoryWriter
 from gistread.paths import Paths
-from gistread.readers.events import Steering
 from gistread.readers.lookups import prepare
 from gistread.readers.passage import question_about
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
+from gistread.readers.steering import Steering
 from gistread.session import events as told
 from gistread.session.actor import Actor
 from gistread.session.answer import Question

@@ -35,6 +35,7 @@ class AskingState(StrEnum):
     CHECK = "check"  # For a brief check of the model
     ARTIFACTS = "needs"  # For artifacts that the reader needs
     PAGE = "page"  # For the model to choose a page
+    PERSON = "person"  # For the person to decide about a look-up
     TEXT = "text"  # For the model to read the book's text
     ANSWER = "answer"
 

@@ -18,8 +18,9 @@ from gistread.memory.writer import MemoryHeader
 from gistread.paths import Paths, default_paths
 from gistread.presets import Preset, read_presets
 from gistread.readers.bound import offset_of
-from gistread.readers.events import Answered, ReaderEvent, Steering
+from gistread.readers.events import Answered, ReaderEvent
 from gistread.readers.registry import DEFAULT_READER, METHODS
+from gistread.readers.steering import Steering, Steps, objection_time
 from gistread.session import events as told
 from gistread.session.answer import Answer, AskOptions, Question, answer_of
 from gistread.session.core import Core, Listener
@@ -55,12 +56,14 @@ class Session:
         make_engine: MakeEngine | None = None,
         embedder: Embedder | None = None,
         place: Callable[[], int] = lambda: 0,
+        objection: Callable[[], Awaitable[None]] = objection_time,
     ) -> None:
         """Models are given as `--model` takes them; empty: by the settings, or the only one installed.
 
         `task`: what the gists look for; None: as in the furthest memory. `background`: read, the chapter at offset
         `place()` next, and build artifacts as soon as there is a model. `config`, `paths`: default to the user's.
-        Closes `embedder`. Raises UsageError for an unknown reader or invalid settings.
+        `objection`: returns when an announced look-up begins. Closes `embedder`. Raises UsageError for an unknown
+        reader or invalid settings.
         """
         if reader and reader not in METHODS:
             raise UsageError(f"Unknown reader {reader!r}.", f"Choose one of {', '.join(METHODS)}.")
@@ -69,6 +72,7 @@ class Session:
         self._paths.make_private()
         self._config = config or load_config(self._paths.config_file)
         self._chosen = (model, asking_model)
+        self._objection = objection
         usual = self._config.reader if self._config.reader in METHODS else DEFAULT_READER
         self._core = Core(
             book,
@@ -178,7 +182,7 @@ class Session:
 
     @property
     def steering(self) -> Steering:
-        """Steering of the running or last question: change it to pin or refuse pages, or to stop look-ups."""
+        """Steering of the running or last question: change it to pin or refuse pages, to stop or decide look-ups."""
         return self._core.steering
 
     @property
@@ -363,7 +367,12 @@ class Session:
 
     def start_question(self, question: str, **options: Unpack[AskOptions]) -> None:
         """Start a question; events report the answer. Call only when `question_obstacle` is None. Raises UsageError."""
-        steering = Steering(pinned=set(options.get("pinned", ())), here=options.get("here"))
+        steering = Steering(
+            pinned=set(options.get("pinned", ())),
+            here=options.get("here"),
+            steps=options.get("steps", Steps(self._config.steps)),
+            objection=self._objection,
+        )
         upto = options.get("upto")
         if isinstance(upto, str):
             memory = self.memory or GistMemory(self.book, PageSize(1, 1), "")

@@ -61,6 +61,7 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
             AskingState.CHECK: "Checking the model first (once)",
             AskingState.ARTIFACTS: "Preparing the answer",
             AskingState.PAGE: "Choosing a page",
+            AskingState.PERSON: "Waiting for your decision",
             AskingState.TEXT: "Reading the book for your question",
             AskingState.ANSWER: "Answering",
         }

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from gistread.book.model import Book
 from gistread.memory.model import GistMemory
 from gistread.tui.text import Span
+from gistread.units import ranges
 
 _MAP_CELLS = 50
 _PAGES_LISTED = 10
@@ -79,22 +80,6 @@ class Places:
 def pages_words(first: int, last: int) -> str:
     """`page 3`, `pages 3–5`."""
     return f"page {first}" if first == last else f"pages {first}–{last}"
-
-
-def ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    """(first, last) of each run of consecutive numbers, sorted."""
-    runs: list[tuple[int, int]] = []
-    for number in sorted(set(numbers)):
-        if runs and number == runs[-1][1] + 1:
-            runs[-1] = runs[-1][0], number
-        else:
-            runs.append((number, number))
-    return runs
-
-
-def ranges_words(numbers: Iterable[int]) -> str:
-    """`3, 5–7`."""
-    return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in ranges(numbers))
 
 
 def short(text: str, limit: int) -> str:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from gistread.readers.events import Agreed, LookedUp, Noted, PathEnded, Planned, ReaderEvent, Visited
-from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, ranges_words, short
-from gistread.units import counted
+from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, short
+from gistread.units import counted, ranges_words
 
 
 @dataclass(frozen=True, slots=True)

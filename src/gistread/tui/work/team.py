@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from gistread.readers.events import Agreed, MembersAsked, ReaderEvent, Reported, Shared, Stopped, TeamFormed
-from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, ranges_words, short
-from gistread.units import counted, progress_bar
+from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, short
+from gistread.units import counted, progress_bar, ranges_words
 
 _ANSWERS, _SILENT, _READING = "●", "○", "·"
 _CELLS_TOGETHER = 10

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 from gistread.readers.events import Branched, LookedUp, ReaderEvent, Stopped, TreeBranch, TurnedBack, Unfit, Walked
 from gistread.tui.text import Span
-from gistread.tui.work.lines import Places, ToPage, WorkLine, pages_words, ranges_words, short
-from gistread.units import counted
+from gistread.tui.work.lines import Places, ToPage, WorkLine, pages_words, short
+from gistread.units import counted, ranges_words
 
 Node = tuple[int, int, int]  # level, first and last page
 _TOP: Node = (-1, 0, 0)
