@@ -203,7 +203,7 @@ async def test_an_engine_failure_is_one_line_and_a_key_resumes(tmp_path: Path) -
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         await opened(pilot)
-        await until(pilot, lambda: "Stopped: The model ended twice." in text_of(app))
+        await until(pilot, lambda: "Stopped: The model ended twice" in text_of(app))
         await pilot.press("space")
         failing[0] = False
         await pilot.press("r")

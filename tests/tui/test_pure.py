@@ -62,7 +62,7 @@ def activity(phase: Phase = Phase.IDLE, **about: object) -> Activity:
         ),
         (
             activity(reading=ReadingState.FAILED, problem="The disk is full."),
-            "Stopped: The disk is full. · r to resume · m for another model",
+            "Stopped: The disk is full · r to resume · m for another model",
         ),
     ],
 )

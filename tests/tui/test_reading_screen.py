@@ -10,6 +10,7 @@ from gistread.config import Config
 from gistread.tui.defects import DefectError
 from gistread.tui.layout import Pane
 from gistread.tui.screens.contents import ContentsScreen
+from gistread.tui.screens.model import ModelScreen
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import SteppedEngine, app_on, filled, lines, opened, read_whole, text_of, until
 
@@ -95,7 +96,7 @@ async def test_a_narrow_terminal_shows_one_pane_and_says_which(tmp_path: Path) -
         await until(pilot, lambda: filled(app, 0) == "Memory")
 
 
-async def test_the_header_leads_by_mouse_to_the_palette_the_contents_and_any_place(tmp_path: Path) -> None:
+async def test_the_lines_lead_by_mouse_to_the_palette_the_contents_any_place_back_and_to_an_answer(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
@@ -106,6 +107,14 @@ async def test_the_header_leads_by_mouse_to_the_palette_the_contents_and_any_pla
             await until(pilot, lambda: app.screen is screen)
         await pilot.click("#header", offset=(lines(app)[0].index("print p."), 0))
         await until(pilot, lambda: screen.prompt.is_open)
+        await until(pilot, lambda: "Esc back" in lines(app)[-1])
+        assert "quit" not in lines(app)[-1]  # It would be typed.
+        await pilot.click("#keys", offset=(lines(app)[-1].index("Esc"), 0))
+        await until(pilot, lambda: not screen.prompt.is_open and app.focused is screen.book_pane)
+        await pilot.press("a", *"Why?")
+        await until(pilot, lambda: "Enter ask" in text_of(app))
+        await pilot.click("#question-chips", offset=(4, 0))
+        await until(pilot, lambda: isinstance(app.screen, ModelScreen))  # None has been chosen.
 
 
 async def test_every_size_of_terminal_works(tmp_path: Path) -> None:

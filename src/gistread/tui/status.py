@@ -30,9 +30,8 @@ def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
     answers = f"{activity.asking_model} answers" if activity.asking_model else ""
     name = (answers,) if answers else ()
     if activity.problem and activity.asking is AskingState.IDLE and activity.reading is not ReadingState.RUNNING:
-        return Status(
-            (f"Stopped: {activity.problem}", f"{resume_key} to resume", f"{model_key} for another model"), "✕", "error"
-        )
+        why = activity.problem.rstrip(".")
+        return Status((f"Stopped: {why}", f"{resume_key} to resume", f"{model_key} for another model"), "✕", "error")
     match state.phase:
         case Phase.LOADING if activity.reading is ReadingState.PAUSED:
             return Status(("Paused while loading the model", f"{resume_key} to resume", *name), "○")

@@ -84,6 +84,10 @@ class QuestionController:
     def ask_suggested(self, number: int) -> None:
         self.asked(QuestionInput.Asked(self._context.question.suggested[number - 1]))
 
+    async def submit(self) -> None:
+        """Ask what is typed, as Enter does."""
+        await self._context.question.action_submit()
+
     def toggle_answers(self) -> None:
         if self._context.answers_pane.exchanges or self._context.panes.narrow:
             self._context.panes.toggle_answers()

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 from textual.screen import Screen
-from textual.widgets import Static
+from textual.widgets import Input, Static
 
 from gistread.presets import FICTION
 from gistread.session.events import Activity, AskingState, ReadingState
@@ -83,14 +83,17 @@ class StatusLines:
         questions = controllers.questions
         bound = (display_key(BOUND_KEY), questions.bound_words, run("questions.switch_bound"))
         thread = (display_key(THREAD_KEY), "following on", run("questions.drop_or_switch"))
+        submit = (display_key("enter"), "ask", run("questions.submit"))
         chips = self._screen.query_one("#question-chips", Actions)
-        chips.show_actions(bound, *([thread] if questions.follows else []))
+        typed = bool(self._screen.query_one("#question", Input).value.strip())
+        chips.show_actions(*([submit] if typed else []), bound, *([thread] if questions.follows else []))
 
     def show_status(self, controllers: Controllers | None) -> None:
         """What the model is doing, and the keys that matter now."""
         session = controllers.context.session if controllers is not None else None
         keys = self._services.key_hint("resume"), self._services.key_hint("choose-model")
-        status = status_of(session.activity, *keys) if session is not None else Status(("",), " ")
+        opening = "Opening the memory …" if controllers is not None else ""
+        status = status_of(session.activity, *keys) if session is not None else Status((opening,), " ")
         note = (controllers.search.note if controllers is not None else "") or self._services.download_note()
         action = ""
         if not note and controllers is not None and controllers.context.position.looking:
@@ -100,17 +103,21 @@ class StatusLines:
 
     def show_keys(self, controllers: Controllers | None) -> None:
         """The keys that matter now, or a count that waits for its command."""
-        leading = _leading(controllers) if controllers is not None else []
+        typing = isinstance(self._screen.focused, Input)
+        leading = _leading(controllers, typing=typing) if controllers is not None else []
         count = controllers.context.book_pane.count.pending if controllers is not None else ""
         keys = self._screen.query_one("#keys", KeyLine)
-        keys.show_keys(self._panes.current.value, self._services.keymap, leading, count)
+        keys.show_keys(self._panes.current.value, self._services.keymap, leading, count, typing=typing)
 
     def _guide(self, session: "Session | None") -> tuple[str, ...]:
         """What the memory is, and what to do next."""
         next_steps = []
+        problem = session.activity.problem if session is not None else ""
         state = session.activity.reading if session is not None else None
         if session is not None and not session.has_model:
             next_steps = ["{choose-model} chooses a model on this machine, or one to download."]
+        elif problem:
+            next_steps = [problem, "{choose-model} chooses another model, {resume} tries again."]
         elif session is not None and state is ReadingState.LOADING:
             next_steps = [f"{session.activity.model} is being loaded …"]
         elif session is not None and state in (ReadingState.IDLE, ReadingState.PAUSED):
@@ -185,9 +192,11 @@ class StatusLines:
         self._screen.query_one("#strip", Static).update(text, layout=False)  # its size is fixed
 
 
-def _leading(controllers: Controllers) -> list[tuple[str, str]]:
+def _leading(controllers: Controllers, *, typing: bool) -> list[tuple[str, str]]:
     """(command id, word) of the keys that matter most now."""
     context, speech = controllers.context, controllers.speech
+    if typing:
+        return [("cancel", "back")] if context.prompt.is_open else [("cancel", "to the book"), ("next-pane", "pane")]
     if speech.active:
         return [
             ("read-aloud", "stop" if speech.paused else "stop reading"),
@@ -216,6 +225,8 @@ def _of_session(activity: Activity, opened_pages: bool) -> list[tuple[str, str]]
     making = activity.artifact
     if activity.reading is ReadingState.IDLE:
         return [("resume", "read along")]
+    if activity.problem:
+        return [("resume", "try again"), ("choose-model", "model")]
     if (making and making.paused) or activity.reading in (ReadingState.PAUSED, ReadingState.FAILED):
         return [("resume", "resume")]
     return [("resume", "pause")] if making or activity.reading is not ReadingState.DONE else []

@@ -243,6 +243,9 @@ class ReadingScreen(Screen[None]):
         if controllers is None:
             return
         session, count = controllers.context.session, self.book_pane.count
+        if self.prompt.is_open:
+            self.prompt.cancel()
+            return
         if count.pending:
             count.drop()
         elif self.focused is self.question:

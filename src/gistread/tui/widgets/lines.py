@@ -27,6 +27,7 @@ _COUNTED = (
     ("next-paragraph", "paragraphs"),
 )
 _LAST = ("help", "quit")  # Of the key line
+_LEAST_REASON = 24  # Columns of an error
 
 
 class Line(Static):
@@ -96,8 +97,10 @@ class StatusLine(Clickable):
     def show_status(self, status: Status, note: str = "", action: str = "") -> None:
         """`note`: shown at the right end; `action`: what a click on it does."""
         room = self.room - (cell_len(note) + 3 if note else 0)
-        said = status.said[0]
-        for part in status.said[1:]:
+        said, *others = status.said
+        if status.tone == "error":  # cut before what helps
+            said = fitted(said, max(_LEAST_REASON, room - 2 - sum(cell_len(part) + 3 for part in others)))
+        for part in others:
             if cell_len(said) + cell_len(part) + 5 <= room:
                 said += f" · {part}"
         said = fitted(clean(said), room - 2)
@@ -119,7 +122,8 @@ class Actions(Clickable):
         self.show_actions(*actions)
 
     def show_actions(self, *actions: tuple[str, str, str]) -> None:
-        self.show(actions, Content("   ").join(_key(key, f"\u00a0{word}", action) for key, word, action in actions))
+        parts = (_key(key, f" {word}".replace(" ", "\u00a0"), action) for key, word, action in actions)
+        self.show(actions, Content("   ").join(parts))
 
 
 class Choices(Clickable):
@@ -138,12 +142,22 @@ class KeyLine(Clickable):
     """The keys that matter now, as many as fit; each can be clicked."""
 
     def show_keys(
-        self, pane: str, keymap: Mapping[str, str], leading: Sequence[tuple[str, str]] = (), count: str = ""
+        self,
+        pane: str,
+        keymap: Mapping[str, str],
+        leading: Sequence[tuple[str, str]] = (),
+        count: str = "",
+        *,
+        typing: bool = False,
     ) -> None:
-        """`leading`: (command id, word) of what matters most now; `count`: a typed number that waits."""
+        """`leading`: (command id, word) of what matters most now; `count`: a typed number that waits.
+
+        `typing`: letters go into a line, so that no others are keys.
+        """
         wanted = [(BY_ID[identifier], word) for identifier, word in leading]
         taken = {command.id for command, _ in wanted}
-        wanted += [(c, c.short) for c in COMMANDS if c.short and pane in c.panes.split() and c.id not in taken]
+        offered = (c for c in COMMANDS if c.short and pane in c.panes.split() and c.id not in taken)
+        wanted += [(c, c.short) for c in offered if not typing or c.id == "help"]
         parts: list[Content] = []
         used = 0
         if count:
@@ -162,7 +176,7 @@ class KeyLine(Clickable):
             used += width
             parts.append(_key(key, f" {word}", command.action))
         content = Content("  ").join(parts)
-        self.show((pane, tuple(leading), tuple(keymap.items()), self.room, count), content)
+        self.show((pane, tuple(leading), tuple(keymap.items()), self.room, count, typing), content)
 
 
 def _key(key: str, word: str, action: str) -> Content:
