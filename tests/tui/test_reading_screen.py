@@ -96,7 +96,7 @@ async def test_a_narrow_terminal_shows_one_pane_and_says_which(tmp_path: Path) -
         await until(pilot, lambda: filled(app, 0) == "Memory")
 
 
-async def test_the_lines_lead_by_mouse_to_the_palette_the_contents_any_place_back_and_to_an_answer(tmp_path: Path) -> None:
+async def test_the_lines_lead_by_mouse_to_the_palette_the_contents_any_place_and_an_answer(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)

@@ -178,13 +178,13 @@ def test_a_question_under_way(tmp_path: Path, reader: ScriptedReader, snap_compa
 
 def test_a_model_that_ends_twice(tmp_path: Path, snap_compare: Compare) -> None:
     def says(text: str) -> Exception:
-        return EngineError("The model ended twice.", "Choose another with m.")
+        return EngineError("The model ended twice", "Choose another with m.")
 
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says), config("night"))
 
     async def show(pilot: Pilot[None]) -> None:
         await opened(pilot)
-        await until(pilot, lambda: "Stopped: The model ended twice." in text_of(app))
+        await until(pilot, lambda: "Stopped: The model ended twice" in text_of(app))
         app.clear_notifications()
         await still(pilot)
 
