@@ -1,7 +1,9 @@
 """`gistread ask`: the answer on standard output, everything else on standard error."""
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from gistread.book.open import open_book
 from gistread.cli import deciding
 from gistread.cli.model_check import check_results
+from gistread.engine.protocol import Rates
 from gistread.errors import ExitStatus, UsageError
 from gistread.memory.check_results import CheckResult, Worth
 from gistread.memory.model import GistMemory
@@ -236,6 +239,14 @@ def test_words_of_the_book_are_asked_about_without_a_memory(run: Run, book: Path
     refused = run("ask", book, "What does this mean?", "--passage", "no such words")
     assert refused.status == ExitStatus.USAGE
     assert "does not have “no such words”" in refused.err
+
+
+def test_a_long_answer_is_announced_with_a_quick_one(run: Run, indexed: Path, engine: FakeEngine) -> None:
+    assert "takes about" not in run("ask", indexed, QUESTION).err
+    engine._info = replace(engine.info, rates=Rates(2.0, ((1, 100.0),)))
+    ran = run("ask", indexed, QUESTION, "--reader", "graphreader")
+    assert re.search(r"graphreader takes about .*\. `--reader dos` takes about ", ran.err)
+    assert "takes about" not in ran.out
 
 
 @pytest.fixture

@@ -29,12 +29,16 @@ from gistread.paths import default_paths
 from gistread.readers import events as told
 from gistread.readers.bound import offset_of, usual_bound
 from gistread.readers.choices import with_options
+from gistread.readers.cost import LONG_S, QUICK
 from gistread.readers.passage import in_short, question_about
 from gistread.readers.registry import DEFAULT_READER, METHODS
 from gistread.readers.steering import Steps
 from gistread.readers.text import describe, in_quotes, unsupported
 from gistread.search.exact import FoldedText
 from gistread.session.answer import AskOptions, saved_question, thread_of
+from gistread.session.estimate import seconds_to_answer
+from gistread.session.session import Session
+from gistread.units import format_duration
 from gistread.user_data import SavedThread, UserData, mark_unsupported
 
 
@@ -114,8 +118,9 @@ async def _ask(
                 options["passage"], shown = passage, question_about(passage, shown, book)
             decided = nullcontext() if config.steps == "alone" else deciding(lambda: session.steering, line)
             async with aclosing(session.stream_answer(arguments.question, **options)) as events:
+                said = events if passage else _with_estimate(events, session, upto)
                 with decided:
-                    reader, steps, answered = await _show_events(events, book, config.reader, arguments, line)
+                    reader, steps, answered = await _show_events(said, book, config.reader, arguments, line)
             info = session.asking_info
             assert info is not None
             if upto is not None:
@@ -184,6 +189,22 @@ def _existing(numbers: tuple[int, ...], memory: GistMemory) -> set[int]:
                 "`gistread pages BOOK` shows them.",
             )
     return set(numbers)
+
+
+async def _with_estimate(
+    events: AsyncIterator[told.ReaderEvent], session: Session, upto: int | None
+) -> AsyncIterator[told.ReaderEvent]:
+    """The events; before the first, once the model is loaded, what a long answer takes."""
+    is_first = True
+    async for event in events:
+        seconds = await seconds_to_answer(session, upto=upto) if is_first else None
+        is_first = False
+        if seconds is not None and seconds >= LONG_S:
+            quick = await seconds_to_answer(session, QUICK, upto)
+            cheaper = quick is not None and quick < seconds / 2
+            other = f" `--reader {QUICK}` takes about {format_duration(quick)}." if quick and cheaper else ""
+            say(f"{session.reader} takes about {format_duration(seconds)}.{other}")
+        yield event
 
 
 async def _show_events(

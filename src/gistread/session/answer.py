@@ -28,6 +28,7 @@ class AskOptions(TypedDict, total=False):
     thread: Iterable[QuestionAnswer]  # What it goes on from
     passage: tuple[int, int]  # Start and end of the text of the book that it is about
     steps: Steps  # Who decides which pages are looked up; left out: by the settings
+    reader: str  # Name of the reader, if another one than the session's
 
 
 @dataclass(frozen=True, slots=True)

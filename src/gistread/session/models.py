@@ -109,7 +109,7 @@ class ModelChecks:
     async def check(self, model: ChosenModel) -> CheckResult | None:
         """Check a model that was not checked before; None if there is nothing to check. Raises EngineError."""
         engine = model.engine
-        if engine is None or engine.info.placement is None or await self._stored(engine) is not None:
+        if engine is None or engine.info.placement is None or await self.stored(engine.info) is not None:
             return None
         result = await check_model(engine)
         await asyncio.to_thread(
@@ -120,14 +120,14 @@ class ModelChecks:
     async def for_answer(self, engine: Engine, begin: Callable[[], None]) -> CheckResult | None:
         """The result that a reader needs, or None if unknown. Calls `begin` before a brief check."""
         fingerprint = engine.info.fingerprint
-        stored = await self._stored(engine)
+        stored = await self.stored(engine.info)
         if stored is None and engine.info.placement is not None and fingerprint not in self._brief:
             begin()
             self._brief[fingerprint] = await check_answering(engine)
         return stored or self._brief.get(fingerprint)
 
-    async def _stored(self, engine: Engine) -> CheckResult | None:
-        return await asyncio.to_thread(self._results.get, engine.info.fingerprint)
+    async def stored(self, info: EngineInfo) -> CheckResult | None:
+        return await asyncio.to_thread(self._results.get, info.fingerprint)
 
 
 class ModelPair:

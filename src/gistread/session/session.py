@@ -11,6 +11,7 @@ from gistread.config import Config, load_config
 from gistread.engine.protocol import Embedder, Engine, EngineInfo, Phase
 from gistread.errors import GistreadError, NotReadyError, UsageError
 from gistread.memory.artifacts import ARTIFACTS
+from gistread.memory.check_results import CheckResult
 from gistread.memory.estimate import RemainingWork, expected_pace, pace_of, seconds_to_read
 from gistread.memory.focus import GistFocus
 from gistread.memory.model import DEFAULT_READING_MODE, GistMemory, MemoryEntry, PageSize, ReadingMode
@@ -310,6 +311,10 @@ class Session:
         left = (await self.artifacts_left(name)).get(name)
         return left.seconds(self.info) if left is not None and self.info is not None else None
 
+    async def check_result(self) -> CheckResult | None:
+        """The result of the answering model's check; None if it was not checked or is not loaded."""
+        return await self._core.checks.stored(self.asking_info) if self.asking_info else None
+
     async def use_model(self, model: str, *, read: bool = True) -> None:
         """Use this model from now on, or none if empty; with `read`, begin. Returns before it is loaded."""
         await self._do(self._core.use_model, model, read)
@@ -378,7 +383,8 @@ class Session:
             memory = self.memory or GistMemory(self.book, PageSize(1, 1), "")
             upto = offset_of(upto, memory, UserData(self._paths.books).reading_place(self.book.sha256).furthest)
         choices, thread = options.get("choices", ()), tuple(options.get("thread", ()))
-        asked = Question(question, self.reader, steering, upto, choices, thread, options.get("passage"))
+        reader = options.get("reader", self.reader)
+        asked = Question(question, reader, steering, upto, choices, thread, options.get("passage"))
         self._core.actor.post(partial(self._core.ask, asked))
 
     async def cancel_question(self) -> None:

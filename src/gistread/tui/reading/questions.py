@@ -13,11 +13,13 @@ from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
 from gistread.memory.sizes import PAGE_SIZES
 from gistread.readers.bound import has_plot
+from gistread.readers.cost import LONG_S, QUICK
 from gistread.readers.events import AnswerDelta, Answered, Expanded, LookedUp, OpenedBy, ReaderEvent
 from gistread.readers.suggestions import suggestions
 from gistread.readers.thread import QuestionAnswer
 from gistread.session import events
 from gistread.session.answer import AskOptions, saved_question
+from gistread.session.estimate import seconds_to_answer
 from gistread.session.events import Obstacle
 from gistread.tui.answer_blocks import put_to
 from gistread.tui.commands import BOUND_KEY, display_key, run
@@ -26,6 +28,8 @@ from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.reading.open_thread import OpenThread
 from gistread.tui.reading.passage import PassageController
+from gistread.tui.screens.cost import CostScreen
+from gistread.tui.screens.reader import cost_words
 from gistread.tui.widgets.inputs import QuestionInput
 from gistread.tui.widgets.lines import Actions
 from gistread.user_data import SavedQuestion
@@ -36,6 +40,8 @@ if TYPE_CHECKING:
 _FEW_WORDS = 100  # With less text in front of the bound there is too little for an answer
 _LITTLE_TEXT = 2_000  # Characters that have more words than that
 
+# Readers that see a few passages at most.
+_NEVER_LONG = ("gistread", "bm25", "closed-book")
 _NO_MODEL = (Obstacle.NO_MODEL, Obstacle.NO_READING_MODEL)
 
 
@@ -51,6 +57,7 @@ class QuestionController:
         self._waiting = ""  # entered, but a model must be chosen first
         self._put_bound: int | None = None  # of the last question
         self._asked_at = 0.0  # the last question
+        self._reader = ""  # of the last question
         self._about: Passage | None = None  # the passage of the last question
         self._thread_id = 0.0  # of the last question; 0 if it began a thread
         self.thread = OpenThread()
@@ -129,7 +136,21 @@ class QuestionController:
             context.warn_of(obstacle)
         if obstacle:
             return
-        self._start(session, event.question)
+        if passage or session.reader in _NEVER_LONG:
+            self._start(session, event.question)
+        else:
+            context.screen.run_worker(self._start_or_offer(session, event.question), group="cost", exclusive=True)
+
+    async def _start_or_offer(self, session: "Session", question: str) -> None:
+        """Say what a costly answer takes, and offer a cheaper one, before it is asked for."""
+        seconds = await seconds_to_answer(session, upto=self.bound)
+        if seconds is None or seconds < LONG_S:
+            self._start(session, question)
+            return
+        quick = await seconds_to_answer(session, QUICK, self.bound)
+        said = cost_words(session.reader, self._known(), seconds)
+        screen = CostScreen(session.reader, said, quick if quick is not None and quick < seconds / 2 else None)
+        self._context.push(screen, lambda reader: self._start(session, question, reader))
 
     @property
     def bound(self) -> int | None:
@@ -189,16 +210,18 @@ class QuestionController:
             if " ".join(self._context.question.value.split()) == question:
                 self._start(session, question)
 
-    def _start(self, session: "Session", question: str) -> None:
+    def _start(self, session: "Session", question: str, reader: str = "") -> None:
         context = self._context
         context.question.taken(question)
         self._suggest()
         self._put_bound = bound = self.bound
-        self.thread.follows = self.follows
         self._about = passage = self._passage.place
+        if passage:  # "Who is this?" reads like a follow-up, but goes on from nothing.
+            self.thread.follows = bool(self.thread.follows)
         self._thread_id, self._asked_at = self.thread.begin(question), time.time()
         options: AskOptions = {"pinned": context.memory_pane.view.pinned, "here": context.place, "upto": bound}
-        options["thread"] = self.thread.exchanges
+        options["thread"], options["reader"] = self.thread.exchanges, reader or session.reader
+        self._reader = options["reader"]
         if passage:
             options["passage"] = passage
             self._passage.asked(question)
@@ -299,7 +322,7 @@ class QuestionController:
         question = saved_question(
             exchange.question,
             answered,
-            reader=session.reader,
+            reader=self._reader,
             model=put.model,
             memory=put.memory,
             upto=self._put_bound,

@@ -6,8 +6,10 @@ from textual import on
 from textual.widgets import OptionList
 
 from gistread.engine.protocol import EngineInfo
-from gistread.memory.sizes import TOKENS_PER_WORD
+from gistread.memory.model import GistMemory
+from gistread.readers.cost import WHOLE_BOOK
 from gistread.readers.registry import DEFAULT_READER, METHODS, Method
+from gistread.session.estimate import seconds_to_answer
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.units import format_duration
 
@@ -31,8 +33,15 @@ def need_words(name: str, left: "RemainingWork | None", info: EngineInfo | None)
     return f"needs {name}" + (f": {time}" if time else "")
 
 
+def cost_words(reader: str, memory: GistMemory, seconds: float) -> str:
+    """`Thorough reads ~120 pages: about 14 min`. `memory`: what a question may use."""
+    title = USUAL[reader][0] if reader in USUAL else reader
+    does = f"reads ~{memory.estimated_pages} pages: " if reader in WHOLE_BOOK else "takes "
+    return f"{title} {does}about {format_duration(seconds)}."
+
+
 _MORE = "\0more"  # id of the row that lists every method
-_USUAL = {  # Three readers by their plain names: (name, what it does)
+USUAL = {  # Three readers by their plain names: (name, what it does)
     "dos": ("Quick", "Reads the passages that fit the question best, and answers."),
     "auto": ("Careful", "Looks again where the first passages do not say; opens pages if the model chooses well."),
     "notes": ("Thorough", "Reads the whole book for the question and takes notes."),
@@ -47,7 +56,8 @@ class ReaderScreen(ListScreen):
         self._current = current or DEFAULT_READER
         self._session = session
         self._left: dict[str, RemainingWork] = {}
-        self._whole = self._current not in _USUAL
+        self._times: dict[str, float | None] = {}  # Rough estimates; None before the model's rates are known
+        self._whole = self._current not in USUAL
         note = "How the next question is answered. Every answer names its sources."
         super().__init__("How thoroughly to answer", note, self._all_rows(), self._current)
 
@@ -57,15 +67,15 @@ class ReaderScreen(ListScreen):
 
     async def _measure(self, session: "Session") -> None:
         """For a long book, measuring the remaining work takes a moment."""
-        if left := await session.artifacts_left():
-            self._left = left
-            self.show_rows(self._all_rows(), self.chosen or self._current)
+        self._left = await session.artifacts_left()
+        self._times = {name: await seconds_to_answer(session, name) for name in USUAL}
+        self.show_rows(self._all_rows(), self.chosen or self._current)
 
     def _all_rows(self) -> list[Row]:
-        rows = [self._row(name, *words, seconds=self._seconds(name)) for name, words in _USUAL.items()]
+        rows = [self._row(name, *words, seconds=self._times.get(name)) for name, words in USUAL.items()]
         if not self._whole:
             return [*rows, Row(_MORE, "Methods …", "Those of the research papers, by name.")]
-        return rows + [self._method(method) for method in METHODS.values() if method.name not in _USUAL]
+        return rows + [self._method(method) for method in METHODS.values() if method.name not in USUAL]
 
     def _row(self, name: str, title: str, about: str, *, seconds: float | None = None) -> Row:
         time = f"{title:<{_NAME_CELLS}}about {format_duration(seconds)}" if seconds else title
@@ -76,18 +86,6 @@ class ReaderScreen(ListScreen):
         about = [method.summary, *([] if method.needs_memory else ["needs no memory"])]
         about += filter(None, (need_words(name, self._left.get(name), info) for name in method.artifacts))
         return self._row(method.name, method.name, " · ".join(about))
-
-    def _seconds(self, name: str) -> float | None:
-        """A rough estimate; None before the model's rates are known."""
-        info = self._session.info if self._session is not None else None
-        if self._session is None or info is None:
-            return None
-        if info.rates is None:  # until the model has been measured: the pace of reading along
-            return self._session.seconds_to_read() if name == "notes" else None
-        book_tokens = TOKENS_PER_WORD * self._session.book.words
-        read = {"dos": min(4096, book_tokens), "auto": min(2 * 4096, book_tokens), "notes": book_tokens}[name]
-        written = 128 + (64 * read / 2000 if name == "notes" else 0)  # the answer, and a note on each part
-        return read / info.rates.prefill + written / info.rates.decode[0][1]
 
     @on(OptionList.OptionSelected)
     def _show_methods(self, event: OptionList.OptionSelected) -> None:

@@ -1,0 +1,41 @@
+"""What a costly answer takes, before it is asked for, and a cheaper one beside it."""
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from gistread.readers.cost import QUICK
+from gistread.tui.commands import own_keys
+from gistread.tui.widgets.lines import Actions
+from gistread.units import format_duration
+
+
+class CostScreen(ModalScreen[str | None]):
+    """Dismissed with the name of the reader to ask, or with None."""
+
+    BINDINGS = own_keys(
+        ("enter", "ask", "Ask all the same"), ("q", "quick", "Ask quickly"), ("escape", "dismiss(None)", "Do not ask")
+    )
+
+    def __init__(self, reader: str, said: str, quick_s: float | None) -> None:
+        """`said`: what it takes, in words; `quick_s`: seconds of the quick reader, None if that is no faster."""
+        super().__init__()
+        self._reader = reader
+        self._said = said
+        self._quick_s = quick_s
+
+    def compose(self) -> ComposeResult:
+        quick = []
+        if self._quick_s is not None:
+            quick = [("q", f"Quick: about {format_duration(self._quick_s)}", "quick")]
+        with Vertical(classes="panel"):
+            yield Static(self._said, classes="panel-title", markup=False)
+            yield Actions(("Enter", "asks", "ask"), *quick, ("Esc", "back to the question", "dismiss(None)"))
+
+    def action_ask(self) -> None:
+        self.dismiss(self._reader)
+
+    def action_quick(self) -> None:
+        if self._quick_s is not None:
+            self.dismiss(QUICK)

@@ -1,0 +1,37 @@
+"""What a costly answer takes is said before it is asked for, with a cheaper one beside it."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from gistread.config import Config
+from gistread.engine.protocol import Rates
+from gistread.tui.screens.cost import CostScreen
+from gistread.user_data import UserData
+from tests.tui.books import long_book
+from tests.tui.scripted import SteppedEngine, app_on, paths_in, read_whole, text_of, until
+from tests.tui.test_asking import NARROW, says
+
+
+async def test_a_costly_answer_is_announced_and_a_quick_one_offered(tmp_path: Path) -> None:
+    engine = SteppedEngine(says=says)
+    engine._info = replace(engine.info, rates=Rates(20.0, ((1, 100.0),)))
+    config = Config(min_words=400, max_words=900, reader="notes")
+    app = app_on(long_book(240), tmp_path, engine, config)
+    async with app.run_test(size=NARROW, notifications=True) as pilot:
+        screen = await read_whole(pilot)
+        screen.controllers.questions.switch_bound()
+        await pilot.press("a", *"why", "enter")
+        await until(pilot, lambda: isinstance(app.screen, CostScreen))
+        assert f"Thorough reads ~{len(screen.session.memory.entries)} pages: about" in text_of(app)
+        assert "q Quick: about" in text_of(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is screen)
+        assert screen.question.value == "why"
+        assert not screen.session.answering
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, CostScreen))
+        await pilot.click("Actions", offset=(16, 0))
+        saved = UserData(paths_in(tmp_path).books)
+        await until(pilot, lambda: saved.questions(screen.book.sha256))
+        assert saved.questions(screen.book.sha256)[0].reader == "dos"
+        assert screen.session.reader == "notes"
