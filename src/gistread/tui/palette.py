@@ -12,7 +12,7 @@ from textual.screen import Screen
 
 from gistread.atomic_write import make_folder, private_opener
 
-_KEY_CELLS, _TITLE_CELLS = 16, 44
+_KEY_CELLS, _TITLE_CELLS = 14, 38
 _ABOUT_SCORE = 0.1  # Of a command that has the words in its help, below any match of a title
 _RECENT = 5  # Commands shown first
 
@@ -43,9 +43,11 @@ class Entry(NamedTuple):
     run: Callable[[], None]
 
     def row(self, title: Content, group: str) -> Content:
+        first = self.keys.split(" ")[0]
+        keys = self.keys if cell_len(self.keys) < _KEY_CELLS else first
         gap = " " * max(2, _TITLE_CELLS - cell_len(self.title))
         return Content.assemble(
-            (f"{self.keys:<{_KEY_CELLS}}", "$gr-accent"),
+            (f"{keys:<{_KEY_CELLS}}", "$gr-accent"),
             title.stylize_before("not bold"),
             gap,
             (group, "$gr-muted not bold"),
@@ -65,9 +67,12 @@ class Commands(Provider):
         recent = self._app.recent_commands.ids
         entries = {entry.id: entry for entry in self._app.palette_entries(self.screen)}
         first = [entries[name] for name in recent if name in entries]
+        above = ""
         for entry in (*first, *(entry for entry in entries.values() if entry.id not in recent)):
             group = "used recently" if entry.id in recent else entry.group
-            yield DiscoveryHit(entry.row(Content(entry.title), group), entry.run, text=entry.title)
+            named = group if group != above else ""  # once, as a heading
+            above = group
+            yield DiscoveryHit(entry.row(Content(entry.title), named), entry.run, text=entry.title)
 
     async def search(self, query: str) -> Hits:
         """Commands by their titles or their keys, then those with the words in their help."""

@@ -189,7 +189,7 @@ class ContentsScreen(RowsPanel[int | None]):
         marker = ("▸" if node.is_folded else "▾") if node.has_children else ""
         shown = tree.holds(node.index, self._shown)
         model = f"■ {shown} before the model" if shown else ""
-        tail = "  ".join(filter(None, (model, you, f"{read:>4}", f"{minutes:>8}")))
+        tail = "  ".join(filter(None, (model, you, f"{read:>4}", f"{minutes:>8} ")))
         return Block(
             tree.book.chapters[node.index].title or "Untitled",
             key=node.index,

@@ -137,9 +137,9 @@ class ListScreen(ListPanel):
         self.options.clear_options()
         room = min(PANEL_CELLS, self.app.size.width) - AROUND_CELLS
         for row in rows:
-            content = row.text if isinstance(row.text, Content) else Content(indented(row.text, room).strip())
+            content = row.text if isinstance(row.text, Content) else Content(indented(row.text, room).removeprefix("  "))
             if row.about:
-                content = Content.assemble(content, "\n", (indented(row.about, room), "$gr-muted"))
+                content = Content.assemble(content, "\n", (indented(row.about, room), "$gr-muted not bold"))
             self.options.add_option(Option(content, id=row.id))
         self.options.display = bool(rows)
         if rows:

@@ -178,9 +178,10 @@ class ModelScreen(Panel[ModelChoice | None]):
         if self._wanted and any(str(model.path) == self._wanted for model in self._found):
             wanted, self._wanted, self._moved = self._wanted, "", True
         options.clear_options()
-        for section in shown:
+        for number, section in enumerate(shown):
             if section.title:
-                options.add_option(Option(Content.styled(section.title, "bold $gr-muted"), disabled=True))
+                above = "\n" if number and self.has_class("-high") else ""
+                options.add_option(Option(Content.styled(above + section.title, "bold $gr-accent"), disabled=True))
             for row in section.rows:
                 options.add_option(Option(_content(row), id=row.id))
         rows = self._rows.values()
@@ -304,7 +305,7 @@ def _is_place(typed: str) -> bool:
 
 
 def _content(row: ModelRow) -> Content:
-    mark = "● " if row.is_current else ""
+    mark = "● " if row.is_current else "  "
     style = "bold" if row.is_current else "" if row.enabled else "$gr-muted"
     name = Content.styled(f"{mark}{clean(row.name)}", style)
-    return Content.assemble(name, "\n  ", (clean(row.about), "$gr-muted")) if row.about else name
+    return Content.assemble(name, "\n  ", (clean(row.about), "$gr-muted not bold")) if row.about else name

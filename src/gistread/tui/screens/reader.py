@@ -74,12 +74,12 @@ class ReaderScreen(ListScreen):
     def _all_rows(self) -> list[Row]:
         rows = [self._row(name, *words, seconds=self._times.get(name)) for name, words in USUAL.items()]
         if not self._whole:
-            return [*rows, Row(_MORE, "Methods …", "Those of the research papers, by name.")]
+            return [*rows, Row(_MORE, "  Methods …", "Those of the research papers, by name.")]
         return rows + [self._method(method) for method in METHODS.values() if method.name not in USUAL]
 
     def _row(self, name: str, title: str, about: str, *, seconds: float | None = None) -> Row:
         time = f"{title:<{_NAME_CELLS}}about {format_duration(seconds)}" if seconds else title
-        return Row(name, ("● " if name == self._current else "") + time, about)
+        return Row(name, ("● " if name == self._current else "  ") + time, about)
 
     def _method(self, method: Method) -> Row:
         info = self._session.info if self._session is not None else None
