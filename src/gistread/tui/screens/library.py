@@ -98,7 +98,7 @@ class LibraryScreen(Screen[str | None]):
     def on_resize(self, event: events.Resize) -> None:
         height = event.size.height
         classes = {"-short": height < _KEY_LINE_ROWS, "-low": height < _LOW_ROWS}
-        self.update_classes(classes | {"-one-line": event.size.width >= ONE_LINE})
+        self.update_classes(classes | {"-one-line": event.size.width > ONE_LINE})
         self.call_after_refresh(self._show_lines)
         self._show_continue()
 

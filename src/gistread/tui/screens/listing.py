@@ -137,7 +137,8 @@ class ListScreen(ListPanel):
         self.options.clear_options()
         room = min(PANEL_CELLS, self.app.size.width) - AROUND_CELLS
         for row in rows:
-            content = row.text if isinstance(row.text, Content) else Content(indented(row.text, room).removeprefix("  "))
+            text = row.text if isinstance(row.text, Content) else indented(row.text, room).removeprefix("  ")
+            content = Content.assemble(text)
             if row.about:
                 content = Content.assemble(content, "\n", (indented(row.about, room), "$gr-muted not bold"))
             self.options.add_option(Option(content, id=row.id))

@@ -63,7 +63,7 @@ def _typeset(title: str, author: str, size: CoverSize) -> Rows:
     return [
         [
             Segment("▎", spine),
-            Segment(" " + fit(line, room), ground + Style(bold=0 < row <= len(words))),
+            Segment(f"{fit(line, room)} ", ground + Style(bold=0 < row <= len(words))),
         ]
         for row, line in enumerate(lines)
     ]

@@ -38,6 +38,7 @@ class BookList(ScrollView, can_focus=True):
         color: $gr-text;
         background: $gr-background;
         scrollbar-size-vertical: 1;
+        scrollbar-gutter: stable;
         & > .book-list--title { color: $gr-text; text-style: bold; }
         & > .book-list--author { color: $gr-text; }
         & > .book-list--muted { color: $gr-muted; }
@@ -184,7 +185,8 @@ class BookList(ScrollView, can_focus=True):
         return self.scrollable_content_region.width
 
     def _measure(self) -> None:
-        self.virtual_size = Size(self._columns, -(-len(self._entries) // self._per_row) * self.row_height)
+        rows = -(-len(self._entries) // self._per_row)
+        self.virtual_size = Size(self._columns, max(0, rows * self.row_height - self.covers))  # none below the last
 
     def render_line(self, y: int) -> Strip:
         width = self._columns

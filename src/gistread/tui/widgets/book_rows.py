@@ -11,7 +11,7 @@ from gistread.memory.progress import BookProgress
 from gistread.tui.text import clean
 from gistread.units import progress_bar
 
-ONE_LINE = 100  # columns from which a book takes one line
+ONE_LINE = 99  # columns of the list from which a book takes one line
 _MARGIN = 2  # columns for the cursor at the left
 _GAP = 2
 _BAR = 10
@@ -92,7 +92,7 @@ def _one_line(entry: LibraryEntry, read: BookProgress | None, now_s: float, widt
 
 
 def _two_lines(entry: LibraryEntry, now_s: float, width: int) -> tuple[tuple[Cell, ...], ...]:
-    room = width - _MARGIN
+    room = width - _MARGIN - _MARGIN // 2
     bar = progress(entry).strip()
     progress_columns = cell_len(bar) + _GAP if bar else 0
     last = last_read(entry, now_s)
