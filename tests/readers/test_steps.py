@@ -184,8 +184,10 @@ async def test_paths_of_graphreader_propose_one_page_after_another() -> None:
 
 
 def test_a_typed_decision() -> None:
-    assert [parse_decision(text) for text in ("", "no", "Back", "answer")] == [YES, NO, BACK, None]
-    assert parse_decision("3, 5") == Decision(refuses=True, pages=(3, 5))
-    assert parse_decision("+12") == Decision(pages=(12,))
+    assert [parse_decision(text, 20) for text in ("", "no", "Back", "answer")] == [YES, NO, BACK, None]
+    assert parse_decision("3, 5", 20) == Decision(refuses=True, pages=(3, 5))
+    assert parse_decision("+12", 20) == Decision(pages=(12,))
     with pytest.raises(ValueError, match="Enter a page number"):
-        parse_decision("maybe")
+        parse_decision("maybe", 20)
+    with pytest.raises(ValueError, match="no page 21"):
+        parse_decision("21", 20)

@@ -32,7 +32,8 @@ def deciding(steering: Callable[[], Steering], line: ProgressLine) -> Iterator[N
     def read() -> None:
         typed = sys.stdin.readline()
         try:
-            decision = parse_decision(typed) if typed else None
+            proposal = steering().proposal
+            decision = parse_decision(typed, proposal.last_page if proposal else 0) if typed else None
         except ValueError as error:
             line.say(str(error))
             return

@@ -177,6 +177,7 @@ class Proposed:
 
     pages: tuple[int, ...]
     step: int  # From 1
+    last_page: int  # The last one that may be opened
     reason: str = ""
     path: int = 0  # The path that asks, from 1; 0 for readers without paths
     waits: bool = True  # Until the person decides; False: only for a moment

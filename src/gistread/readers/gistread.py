@@ -152,7 +152,7 @@ async def _from_passages(
                 first, tokens = again, options.budget_tokens or 2 * DOS_TOKENS
             shown = await text.fit([*places_of(memory, pinned), *first], tokens)
             pages = _pages_in(shown, ranked, memory, {*opened, *pinned})[: options.max_pages - len(opened)]
-            async for proposed in steering.review_ranked(pages):
+            async for proposed in steering.review_ranked(pages, len(memory.entries)):
                 yield proposed
             if steering.settled:
                 break

@@ -94,11 +94,10 @@ async def _walk(search: Search, path: Path, steering: Steering) -> AsyncGenerato
             page = path.queue.popleft()
             if page in steering.refused or page in path.pages_read:
                 continue
-            reason = f"path {path.number}, {path.element.name}"
-            async for said in steering.review(Proposed((page,), len(path.pages_read) + 1, reason, path.number)):
+            reason, last = f"path {path.number}, {path.element.name}", len(search.memory.entries)
+            async for said in steering.review(Proposed((page,), len(path.pages_read) + 1, last, reason, path.number)):
                 yield said
-            known = range(1, len(search.memory.entries) + 1)
-            path.queue.extendleft(number for number in reversed(steering.decision.pages) if number in known)
+            path.queue.extendleft(reversed(steering.decision.pages))
             if page in steering.refused or steering.stop:
                 continue
             path.pages_read.append(page)

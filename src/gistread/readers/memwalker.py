@@ -133,7 +133,9 @@ async def memwalker(
             yield step
             continue
         if wanted not in pages_of(step):
-            proposal = events.Proposed(pages_of(step), len(walk.path), may_go_back=len(walk.path) > 1)
+            proposal = events.Proposed(
+                pages_of(step), len(walk.path), len(memory.entries), may_go_back=len(walk.path) > 1
+            )
             async for said in steering.review(proposal, again=again is not None):
                 yield said
             decision, again = steering.decision, None

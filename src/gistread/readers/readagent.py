@@ -94,7 +94,7 @@ async def readagent_p(
         while isinstance(step := await _choose_page(search, steering, "lookup_parallel", named, named), int):
             named.append(step)
             yield LookedUp(step, len(named), "")
-        async for said in steering.review(Proposed(tuple(named), 1)):
+        async for said in steering.review(Proposed(tuple(named), 1, len(memory.entries))):
             yield said
         decision = steering.decision
         if steering.stop or not decision.refuses or decision.pages:
@@ -128,10 +128,10 @@ async def gists(
 async def _propose(search: Search, steering: Steering, *, may_stop: bool) -> Proposed | StopReason:
     """The next page, or the answer if the model has enough; the reason for which the search must end otherwise."""
     page = await _choose_page(search, steering, "lookup", search.lookups, may_stop=may_stop)
-    step = len(search.lookups) + 1
+    step, last = len(search.lookups) + 1, len(search.window.memory.entries)
     if isinstance(page, StopReason):
-        return Proposed((), step) if page is StopReason.ENOUGH else page
-    return Proposed((page,), step, await _reason(search, page) if search.options.is_reliable else "")
+        return Proposed((), step, last) if page is StopReason.ENOUGH else page
+    return Proposed((page,), step, last, await _reason(search, page) if search.options.is_reliable else "")
 
 
 def _undo(search: Search, steering: Steering, proposal: Proposed, decision: Decision) -> SteppedBack:

@@ -75,12 +75,12 @@ class Steering:
             self.pinned.update(self.new_pages(proposal))
             self.refused.difference_update(self.decision.pages)
 
-    async def review_ranked(self, pages: Sequence[int]) -> AsyncGenerator[Proposed | Refused, None]:
+    async def review_ranked(self, pages: Sequence[int], last_page: int) -> AsyncGenerator[Proposed | Refused, None]:
         """As `review`, for pages that were ranked. If they are not `settled` then, rank again."""
         self.settled = True
         if not pages or self._named:
             return
-        async for said in self.review(Proposed(tuple(pages), 1)):
+        async for said in self.review(Proposed(tuple(pages), 1, last_page)):
             yield said
         decision = self.decision
         self._named = bool(decision.pages)
@@ -128,7 +128,7 @@ class Steering:
             self.hold()
 
 
-def parse_decision(text: str) -> Decision | None:
+def parse_decision(text: str, last_page: int) -> Decision | None:
     """Read a decision as people type it; None: answer now. Raises ValueError with a message."""
     match words := text.strip().lower():
         case "" | "y" | "yes":
@@ -142,4 +142,6 @@ def parse_decision(text: str) -> Decision | None:
     numbers = words.removeprefix("+").replace(",", " ").split()
     if not all(number.isdecimal() and int(number) for number in numbers):
         raise ValueError("Enter a page number, no, back or answer; Enter alone accepts.")
+    if beyond := [number for number in numbers if int(number) > last_page]:
+        raise ValueError(f"There is no page {beyond[0]}: the last one here is {last_page}.")
     return Decision(refuses=not words.startswith("+"), pages=tuple(map(int, numbers)))

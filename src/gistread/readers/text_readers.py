@@ -69,7 +69,7 @@ async def _pages_in_full(
         pinned = [number for number in places if number in steering.pinned - steering.refused]
         shown = await text.fit([places[number] for number in (*pinned, *wanted)], options.budget_tokens)
         opened = [number for number in wanted if overlaps(shown, places[number])]
-        async for proposed in steering.review_ranked(opened):
+        async for proposed in steering.review_ranked(opened, len(memory.entries)):
             yield proposed
         if steering.settled:
             break
@@ -106,7 +106,7 @@ async def dos(
         shown = await text.fit([*pinned, *wanted], options.budget_tokens or DOS_TOKENS)
         pages = [entry.page for entry in memory.entries if entry.page.number not in steering.pinned]
         async for proposed in steering.review_ranked(
-            [page.number for page in pages if overlaps(shown, (page.start, page.end))]
+            [page.number for page in pages if overlaps(shown, (page.start, page.end))], len(memory.entries)
         ):
             yield proposed
         if steering.settled:

@@ -5,7 +5,14 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
 from gistread.readers import events
-from gistread.readers.text import describe_segments, describe_unfit, in_quotes, unsupported
+from gistread.readers.text import (
+    describe_refused,
+    describe_segments,
+    describe_unfit,
+    in_quotes,
+    pages_words,
+    unsupported,
+)
 from gistread.tui.commands import BOUND_KEY, display_key
 from gistread.tui.text import Block, Span
 from gistread.tui.work.lines import Goal, Linked, Places, ToPage, WorkLine, short
@@ -101,6 +108,10 @@ def heard(exchange: Exchange, event: events.ReaderEvent) -> Exchange:
             step = f"{circled(event.step)}\u00a0page\u00a0{page}" + (f", {reason}" if reason else "")
         case events.Expanded(page=page, by=events.OpenedBy.PERSON):
             step = f"◆ page {page}, pinned by you"
+        case events.Refused():
+            step = f"× {describe_refused(event)}"
+        case events.SteppedBack(pages=pages):
+            step = f"↶ one step back by you: {pages_words(pages)}"
         case events.Unfit():
             step = f"◇ {describe_unfit(event)}"
         case events.Noted(text=text):

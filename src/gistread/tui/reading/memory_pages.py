@@ -92,7 +92,8 @@ class MemoryPages:
         pane.toggle_pin(number)
         session = self._context.session
         if session is not None and session.answering:
-            session.steering.pinned = set(pane.view.pinned)
+            pinned = session.steering.pinned
+            (pinned.add if number in pane.view.pinned else pinned.discard)(number)
 
     def _read_page(self) -> int | None:
         number, memory = self.chosen, self._context.memory_pane.memory

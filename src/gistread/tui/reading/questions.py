@@ -14,7 +14,18 @@ from gistread.memory.passages import Passage
 from gistread.memory.sizes import PAGE_SIZES
 from gistread.readers.bound import has_plot
 from gistread.readers.cost import LONG_S, QUICK
-from gistread.readers.events import AnswerDelta, Answered, Expanded, LookedUp, OpenedBy, ReaderEvent
+from gistread.readers.events import (
+    AnswerDelta,
+    Answered,
+    Expanded,
+    LookedUp,
+    OpenedBy,
+    Proposed,
+    ReaderEvent,
+    Refused,
+    SteppedBack,
+)
+from gistread.readers.steering import Steps
 from gistread.readers.suggestions import suggestions
 from gistread.readers.thread import QuestionAnswer
 from gistread.session import events
@@ -222,6 +233,7 @@ class QuestionController:
         options: AskOptions = {"pinned": context.memory_pane.view.pinned, "here": context.place, "upto": bound}
         options["thread"], options["reader"] = self.thread.exchanges, reader or session.reader
         self._reader = options["reader"]
+        options["steps"] = Steps(context.services.config.steps)
         if passage:
             options["passage"] = passage
             self._passage.asked(question)
@@ -246,7 +258,8 @@ class QuestionController:
     def answer_now(self) -> None:
         session = self._context.session
         if session is not None and session.answering:
-            session.steering.stop = True
+            session.steering.answer_now()
+            self._context.refresh()
 
     def on_asked(self, question: str) -> None:
         self.opened_pages = []
@@ -283,6 +296,14 @@ class QuestionController:
         self._context.panes.fit_answers()
         memory = self._context.memory_pane
         match event:
+            case Proposed(pages=(page, *_)):
+                memory.bring_into_view(page)
+            case Refused(pages=pages):
+                for page in pages:
+                    memory.refuse(page)
+            case SteppedBack(pages=pages):
+                for page in pages:
+                    memory.take_back(page)
             case LookedUp(reason=reason):
                 self._reason = reason
             case Expanded(page=page, by=by):

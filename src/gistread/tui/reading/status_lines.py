@@ -66,6 +66,7 @@ class StatusLines:
             controllers.context.memory_pane.set_guide(self._guide(controllers.context.session))
             self._show_memory_header(controllers)
             self._show_strip(controllers)
+            controllers.steps.show()
 
     def show_place(self, controllers: Controllers | None) -> None:
         header = self._screen.query_one("#header", HeaderLine)
@@ -86,7 +87,13 @@ class StatusLines:
         submit = (display_key("enter"), "ask", run("questions.submit"))
         chips = self._screen.query_one("#question-chips", Actions)
         typed = bool(self._screen.query_one("#question", Input).value.strip())
-        chips.show_actions(*([submit] if typed else []), bound, *([thread] if questions.follows else []))
+        by_key = self._services.key_hint("switch-steps"), controllers.steps.chip, run("steps.switch")
+        chips.show_actions(
+            *([submit] if typed else []),
+            bound,
+            *([by_key] if controllers.steps.chip else []),
+            *([thread] if questions.follows else []),
+        )
 
     def show_status(self, controllers: Controllers | None) -> None:
         """What the model is doing, and the keys that matter now."""

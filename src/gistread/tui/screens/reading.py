@@ -95,6 +95,7 @@ class ReadingScreen(Screen[None]):
                     yield QuestionInput("Ask the book", id="question")
                 yield Actions(id="question-chips")
         yield Static("", id="strip", markup=False)
+        yield Actions(id="step")
         yield Prompt(id="prompt")
         yield StatusLine(id="status")
         yield KeyLine(id="keys")
@@ -275,7 +276,7 @@ class ReadingScreen(Screen[None]):
 
     def action_open_page(self) -> None:
         """Open what the current pane has chosen: a link, a line of an answer, a page."""
-        if self.controllers is None:
+        if self.controllers is None or self.controllers.steps.accept():
             return
         if self.panes.current is Pane.ANSWERS:
             if not self.answers_pane.follow_line():

@@ -179,7 +179,15 @@ class MemoryPane(LongText):
 
     def refuse(self, number: int) -> None:
         self.view.refused.add(number)
-        self.close_page(number)
+        self.view.opened.pop(number, None)
+        self._redraw(number)
+        self.post_message(self.Changed())
+
+    def take_back(self, number: int) -> None:
+        """Close a page, refused or not: it will be decided again."""
+        self.refuse(number)
+        self.view.refused.discard(number)
+        self._redraw(number)
 
     def clear_question(self) -> None:
         """For a new question, refused pages may be opened again."""

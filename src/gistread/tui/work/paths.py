@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from gistread.readers.events import Agreed, LookedUp, Noted, PathEnded, Planned, ReaderEvent, Visited
+from gistread.readers.events import Agreed, LookedUp, Noted, PathEnded, Planned, ReaderEvent, Refused, Visited
 from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, short
 from gistread.units import counted, ranges_words
 
@@ -15,6 +15,7 @@ class Trail:
     facts: int = 0
     fact_pages: tuple[int, ...] = ()
     read: tuple[int, ...] = ()  # Pages
+    refused: tuple[int, ...] = ()  # Pages, by the person
     notes: tuple[Noted, ...] = ()
     begun: bool = False
     ended: bool = False
@@ -50,6 +51,9 @@ class Paths:
             case LookedUp(path=path, page=page) if path:
                 trail = self._trail(path)
                 return self._with(path, replace(trail, read=(*trail.read, page), begun=True))
+            case Refused(path=path, pages=pages) if path:
+                trail = self._trail(path)
+                return self._with(path, replace(trail, refused=(*trail.refused, *pages), begun=True))
             case Noted(path=path) if path:
                 trail = self._trail(path)
                 added = self._with(path, replace(trail, notes=(*trail.notes, event), begun=True))
@@ -84,6 +88,8 @@ class Paths:
             said.add("page " if len(trail.fact_pages) == 1 else "pages ").pages(trail.fact_pages)
             if trail.read:
                 said.add(" · read in full: ").pages(trail.read)
+            if trail.refused:
+                said.add(" · refused by you: ").pages(trail.refused)
             yield WorkLine(("facts", number), said.text, depth=1, spans=said.spans)
         for index, note in enumerate(trail.notes):
             goal = ToPlace(note.start, note.end)

@@ -4,7 +4,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
-from gistread.readers.events import Branched, LookedUp, ReaderEvent, Stopped, TreeBranch, TurnedBack, Unfit, Walked
+from gistread.readers.events import (
+    Branched,
+    LookedUp,
+    ReaderEvent,
+    Refused,
+    SteppedBack,
+    Stopped,
+    TreeBranch,
+    TurnedBack,
+    Unfit,
+    Walked,
+)
 from gistread.tui.text import Span
 from gistread.tui.work.lines import Places, ToPage, WorkLine, pages_words, short
 from gistread.units import counted, ranges_words
@@ -16,12 +27,14 @@ _SUMMARY = 54  # characters of a summary that are shown
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    SHOWS: ClassVar[tuple[type, ...]] = (LookedUp, Unfit)  # Events that other readers show as steps
+    # Events that other readers show as steps
+    SHOWS: ClassVar[tuple[type, ...]] = (LookedUp, Unfit, Refused, SteppedBack)
     parts: dict[Node, tuple[TreeBranch, ...]] = field(default_factory=dict)  # The branches of each visited node
     path: tuple[Node, ...] = (_TOP,)  # From the top to the current node
     walked: frozenset[Node] = frozenset()
     left: frozenset[Node] = frozenset()
     unfit: dict[int, float] = field(default_factory=dict)  # Share that was read of pages that do not fit the window
+    refused: frozenset[int] = frozenset()  # Pages, by the person
     over: bool = False
 
     def after(self, event: ReaderEvent) -> "Walk":
@@ -35,6 +48,13 @@ class Walk:
                 node = level, first, last
                 path = self.path[: self.path.index(node)] if node in self.path else self.path
                 return replace(self, path=path, left=self.left | {node})
+            case Refused(pages=pages):
+                return replace(self, refused=self.refused.union(pages))
+            case SteppedBack(pages=pages):
+                node = self.path[-1]
+                if node[1:] != (pages[0], pages[-1]):
+                    return self
+                return replace(self, path=self.path[:-1], walked=self.walked - {node})
             case Unfit(page=page, shown=shown):
                 return replace(self, unfit={**self.unfit, page: shown})
             case Stopped():
@@ -64,7 +84,7 @@ class Walk:
         passed: list[TreeBranch] = []
         for part in self.parts.get(node, ()):
             key = part.level, part.first, part.last
-            if key in self.walked or here:
+            if key in self.walked or here or self.refused.issuperset(range(part.first, part.last + 1)):
                 yield self._line(key, part, depth)
                 if key in self.walked:
                     yield from self._below(key, depth + 1)
@@ -83,6 +103,8 @@ class Walk:
         return WorkLine(key, text, sign, depth, ToPage(part.first), spans=spans)
 
     def _state(self, key: Node) -> tuple[str, str]:
+        if self.refused.issuperset(range(key[1], key[2] + 1)):
+            return "×", "refused by you"
         is_page = key[0] == 0
         shown = self.unfit.get(key[1], 1.0) if is_page else 1.0
         if not shown:

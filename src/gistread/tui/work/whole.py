@@ -95,6 +95,10 @@ class Work:
                 return events.Unfit in shown
             case events.LookedUp(path=path):
                 return path > 0 or events.LookedUp in shown
+            case events.Refused(path=path):
+                return path > 0 or events.Refused in shown
+            case events.SteppedBack():
+                return events.SteppedBack in shown
             case events.Noted(path=path, start=start, end=end):
                 return path > 0 or (events.Noted in shown and end > start)
             case events.Stopped():

@@ -1,0 +1,126 @@
+"""A say in every look-up: the line with what the reader wants next, and the commands that decide it."""
+
+from typing import TYPE_CHECKING
+
+from gistread.readers.steering import Decision, Steps, parse_decision
+from gistread.readers.text import describe_proposed
+from gistread.tui.commands import run
+from gistread.tui.layout import Pane
+from gistread.tui.reading.context import ReadingContext
+from gistread.tui.reading.questions import QuestionController
+from gistread.tui.widgets.lines import Actions
+
+if TYPE_CHECKING:
+    from gistread.readers.events import Proposed
+    from gistread.readers.steering import Steering
+
+_WORDS = {
+    Steps.ALONE: "opens pages by itself",
+    Steps.ANNOUNCE: "announces pages",
+    Steps.ASK: "asks before each page",
+}
+
+
+class StepController:
+    def __init__(self, context: ReadingContext, questions: QuestionController) -> None:
+        self._context = context
+        self._questions = questions
+
+    @property
+    def _steering(self) -> "Steering | None":
+        session = self._context.session
+        return session.steering if session is not None and session.answering else None
+
+    @property
+    def proposal(self) -> "Proposed | None":
+        return self._steering.proposal if self._steering else None
+
+    @property
+    def chip(self) -> str:
+        """Who decides, in words; empty while nobody need think of it."""
+        steps = Steps(self._context.services.config.steps)
+        return _WORDS[steps] if steps is not Steps.ALONE or self._steering else ""
+
+    def show(self) -> None:
+        """Show what waits for a decision."""
+        line, proposal = self._context.screen.query_one("#step", Actions), self.proposal
+        line.set_class(proposal is not None, "-some")
+        if proposal is None:
+            return
+        hint = self._context.key_hint
+        actions = [
+            (hint("open-page"), "open" if proposal.pages else "answer", run("steps.accept")),
+            (hint("refuse"), "no", run("steps.refuse")),
+            (hint("other-page"), "another", run("steps.other")),
+        ]
+        if proposal.pages:
+            actions.append((hint("stop-lookups"), "answer now", run("questions.answer_now")))
+        if proposal.may_go_back:
+            actions.append((hint("step-back"), "back", run("steps.back")))
+        line.show_actions((describe_proposed(proposal), "", ""), *actions)
+        line.refresh(layout=True)  # it may take more rows than the last one
+
+    def accept(self) -> bool:
+        """Accept what is proposed. Returns whether anything is."""
+        return self._decide(Decision())
+
+    def refuse(self) -> None:
+        """Refuse what is proposed; without a proposal, the opened page."""
+        if not self._decide(Decision(refuses=True)):
+            self._questions.refuse_page()
+
+    def back(self) -> None:
+        if (steering := self._steering) is None:
+            self._context.warn("No question is being answered.")
+        else:
+            steering.go_back()
+            self._context.refresh()
+
+    def switch(self) -> None:
+        """By itself, announced, asked first: the next of these, also for the question that is being answered."""
+        order = list(Steps)
+        steps = order[(order.index(Steps(self._context.services.config.steps)) + 1) % len(order)]
+        self._context.services.settings.set("steps", steps.value)
+        if self._steering:
+            self._steering.set_steps(steps)
+        self._context.notify(f"The model {_WORDS[steps]}.")
+        self._context.refresh()
+
+    def other(self) -> None:
+        """Ask for the pages to open instead."""
+        if (steering := self._steering) is None or self.proposal is None:
+            self._context.warn("No page is proposed now.")
+            return
+        steering.hold()
+        self._context.refresh()
+        self._context.prompt.ask(self, "open", "12 instead, 3 5, or +12 to open it too")
+
+    def typed(self, words: str) -> None:
+        self._context.prompt.say("")
+
+    def accepted(self, words: str, choice: int | None) -> None:
+        """The pages have been typed."""
+        try:
+            decision = parse_decision(words, self.proposal.last_page if self.proposal else 0)
+        except ValueError as error:
+            self._context.prompt.say(str(error), problem=True)
+            return
+        if decision is None:
+            self._questions.answer_now()
+        else:
+            self._decide(decision)
+        self.cancelled()
+
+    def cancelled(self) -> None:
+        self._context.prompt.close()
+        self._context.panes.show(Pane.BOOK)
+
+    def switched(self) -> None:
+        """Do nothing: page numbers have one meaning."""
+
+    def _decide(self, decision: Decision) -> bool:
+        steering, proposed = self._steering, self.proposal is not None
+        if steering is not None and proposed:
+            steering.decide(decision)
+            self._context.refresh()
+        return proposed
