@@ -102,8 +102,8 @@ async def test_shown_passages_are_linked_and_marked_in_the_contents(tmp_path: Pa
         await until(pilot, lambda: "Ferrand did." in text_of(app))
         screen.panes.show(Pane.BOOK)
         await pilot.press("t")
-        await until(pilot, lambda: "■ 2 before the model" in text_of(app))
-        (line,) = [line for line in lines(app) if "before the model" in line and "■ 2" in line]
+        await until(pilot, lambda: "■ 2 given to the model" in text_of(app))
+        (line,) = [line for line in lines(app) if "given to the model" in line and "■ 2" in line]
         assert second.title in line
 
 

@@ -160,7 +160,7 @@ class ContentsScreen(RowsPanel[int | None]):
         with Vertical(classes="panel", id="contents-panel"):
             yield Static(clean(self._tree.book.title or "Contents"), classes="panel-title", markup=False)
             yield Input(
-                placeholder="letters filter · ← → fold, with Shift all · Enter", compact=True, id="contents-filter"
+                placeholder="Type to filter · ← → fold, with Shift all · Enter", compact=True, id="contents-filter"
             )
             yield LongText(cursor=True, side_margin=0, id="rows")
 
@@ -188,7 +188,7 @@ class ContentsScreen(RowsPanel[int | None]):
         you = "← you" if node.index == here else ""
         marker = ("▸" if node.is_folded else "▾") if node.has_children else ""
         shown = tree.holds(node.index, self._shown)
-        model = f"■ {shown} before the model" if shown else ""
+        model = f"■ {shown} given to the model" if shown else ""
         tail = "  ".join(filter(None, (model, you, f"{read:>4}", f"{minutes:>8} ")))
         return Block(
             tree.book.chapters[node.index].title or "Untitled",

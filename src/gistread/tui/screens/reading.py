@@ -232,7 +232,7 @@ class ReadingScreen(Screen[None]):
                 await result
 
     def on_key(self, event: events.Key) -> None:
-        for tour in self.query(Tour) if self.focused is self.book_pane else ():
+        for tour in self.query_children(Tour) if self.focused is self.book_pane else ():
             tour.key(event)
         if self.controllers is not None:
             self.controllers.sources.key(event)
@@ -267,11 +267,11 @@ class ReadingScreen(Screen[None]):
         self.redraw_lines()
 
     def action_start_tour(self) -> None:
-        self.query(Tour).remove()
+        self.query_children(Tour).remove()
         self.mount(Tour(self._services), after="#panes")
 
     def action_tour(self, on: int) -> None:
-        for tour in self.query(Tour):
+        for tour in self.query_children(Tour):
             tour.step(bool(on))
 
     def action_open_page(self) -> None:
@@ -349,6 +349,6 @@ class ReadingScreen(Screen[None]):
         if event.widget is self.book_pane and self.controllers is not None:
             self.controllers.pages.book_focused()
         self.panes.focused(event.widget.id)
-        for tour in self.query(Tour):
+        for tour in self.query_children(Tour):
             tour.display = event.widget is self.book_pane  # Its keys work there.
         self.redraw_lines()

@@ -39,9 +39,12 @@ class Line(Static):
 
     def show(self, parts: object, content: Content) -> None:
         """Draw the content, unless `parts` are unchanged."""
-        if parts != self._parts:
+        if not self.shows(parts):
             self._parts = parts
             self.update(content, layout=False)  # its size is fixed
+
+    def shows(self, parts: object) -> bool:
+        return parts == self._parts
 
     @property
     def room(self) -> int:
@@ -154,6 +157,9 @@ class KeyLine(Clickable):
 
         `typing`: letters go into a line, so that no others are keys.
         """
+        state = (pane, tuple(leading), tuple(keymap.items()), self.room, count, typing)
+        if self.shows(state):  # after most keys
+            return
         wanted = [(BY_ID[identifier], word) for identifier, word in leading]
         taken = {command.id for command, _ in wanted}
         offered = (c for c in COMMANDS if c.short and pane in c.panes.split() and c.id not in taken)
@@ -175,8 +181,7 @@ class KeyLine(Clickable):
                 continue
             used += width
             parts.append(_key(key, f" {word}", command.action))
-        content = Content("  ").join(parts)
-        self.show((pane, tuple(leading), tuple(keymap.items()), self.room, count, typing), content)
+        self.show(state, Content("  ").join(parts))
 
 
 def _key(key: str, word: str, action: str) -> Content:
