@@ -52,7 +52,7 @@ def looping(text: str) -> Say:
 async def test_a_model_that_passes_everything_is_good_for_reading() -> None:
     result = await check_model(FakeEngine(says=good, chooses=rightly))
     assert (result.worth, result.line) == (Worth.READING, "good for reading")
-    assert (result.chosen, result.choices) == (6, 6)
+    assert (result.chosen, result.choices) == (12, 12)
     assert (result.answered, result.questions, result.knows_absence) == (6, 6, True)
     assert result.gists == result.passages >= 2
     assert result.faults == ()
@@ -66,7 +66,7 @@ async def test_a_model_that_chooses_by_position_and_loops_is_described() -> None
         "it cannot tell whether the text has an answer; its answers do not end by themselves"
     )
     assert result.by_place
-    assert result.chosen == 2
+    assert result.chosen == 4
     assert result.gists == 0
     assert result.faults
 
@@ -78,7 +78,7 @@ async def test_a_model_that_only_chooses_by_words_is_said_to() -> None:
 
     result = await check_model(FakeEngine(says=good, chooses=by_words))
     assert result.line == "its gists are good; it chooses by the words of an option, not by its letter"
-    assert (result.chosen, result.by_words, result.is_reliable) == (2, 6, False)
+    assert (result.chosen, result.by_words, result.is_reliable) == (4, 12, False)
 
 
 async def test_a_silent_model_cannot_be_used() -> None:
@@ -92,7 +92,7 @@ async def test_the_check_uses_the_given_priority_and_every_option_order() -> Non
     assert {call.priority for call in engine.calls} == {Priority.BACKGROUND}
     choices = [call for call in engine.calls if call.kind == "choose"]
     places = [rightly(call.text, call.options) for call in choices]
-    assert sorted(places) == ["A", "A", "B", "B", "C", "C"]
+    assert sorted(places) == 4 * ["A"] + 4 * ["B"] + 4 * ["C"]
 
 
 async def test_a_check_that_takes_too_long_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from gistread import prompts
 from gistread.book.normalise import count_words
@@ -22,6 +23,7 @@ from gistread.sample import story_path
 
 TIME_LIMIT_S = 120.0  # A slower model is not checked
 BRIEF_LIMIT_S = 5.0  # For a check before an answer
+_BRIEF_CHOICES = 6
 _GISTING_S = 8.0  # Time for gisting; two passages are gisted in any case
 _TURN_TOKENS = 48
 _ANSWER_TOKENS = 16  # Enough to see whether it is an answer
@@ -47,6 +49,12 @@ _QUESTIONS = (
     ("Where does Ines keep her bees?", "behind the mill", "in the kitchen", "in a blue tin"),
     ("What was the weather on Tuesday?", "it rained", "it snowed", "the sun shone"),
     ("Who bought the honey?", "the doctor", "the miller", "her brother Karl"),
+    ("What did Ines mend?", "the roof of the shed", "the kitchen window", "the mill"),
+    ("Into what did she put the money?", "a blue tin", "a jar of honey", "the shed"),
+    ("What does Ines keep behind the mill?", "bees", "hens", "jars"),
+    ("What is Karl to Ines?", "her brother", "her doctor", "her son"),
+    ("On which day did she sell honey?", "on Monday", "on Tuesday", "on Sunday"),
+    ("What was the colour of the tin?", "blue", "green", "white"),
 )
 _UNANSWERED = ("What did the king eat?", "Why did the giant run away?", "What was the name of the ship?")
 _NOT_SAID = re.compile(r"\b(?:does|do|did)(?: not|n['’]t) (?:\w+ly )?(?:say|tell|mention|state|specify)", re.I)
@@ -80,7 +88,7 @@ async def check_answering(engine: Engine, priority: Priority = Priority.INTERACT
     chosen, answered = list[tuple[int, int]](), list[bool]()
     with contextlib.suppress(TimeoutError, EngineError):
         async with asyncio.timeout(BRIEF_LIMIT_S):
-            chosen = await _choose_by_letter(engine, priority)
+            chosen = await _choose_by_letter(engine, priority, _BRIEF_CHOICES)
             answered = await _answer(engine, priority)
     counts = CheckResult(Worth.SOME, "", _right(chosen), len(chosen), answered=sum(answered), questions=len(answered))
     return counts if chosen else None
@@ -162,10 +170,10 @@ def _questions() -> Iterator[tuple[str, list[str], int]]:
         yield question, lines, right
 
 
-async def _choose_by_letter(engine: Engine, priority: Priority) -> list[tuple[int, int]]:
+async def _choose_by_letter(engine: Engine, priority: Priority, most: int = len(_QUESTIONS)) -> list[tuple[int, int]]:
     """The position chosen and the right position, for each question."""
     chosen: list[tuple[int, int]] = []
-    for question, lines, right in _questions():
+    for question, lines, right in islice(_questions(), most):
         options = "\n".join(f"{letter}. {line}" for letter, line in zip(_LETTERS, lines, strict=True))
         prompt = _asked("check_choice", text=_TEXT, question=question, options=options)
         choice = await engine.choose(prompt, list(_LETTERS), priority)
