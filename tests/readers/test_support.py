@@ -135,6 +135,7 @@ def test_lines_without_words_are_no_statements() -> None:
         ("How old was the watch?", "It was 22.", True),
         ("How old was the watch?", "It was 25.", False),
         ("Who is Ferrand?", "Ferrand.", False),
+        ("Who bought Ferrand's key?", "Mr. Ferrand.", False),
         ("What was the silver watch?", "The watch.", False),
         ("Who stole it, Ferrand or Martha?", "Ferrand.", True),
         ("Did Ferrand confess?", "Ferrand did.", True),

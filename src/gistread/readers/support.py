@@ -40,6 +40,7 @@ _MUST_NOT_BE = tuple(
 _SHORT_WORDS = 5
 # A question that its own words do not answer, unless it names alternatives.
 _ASKS_FOR_MORE = re.compile(r"\W*(?:who|whom|whose|what|where)\b(?!.*\bor\b)", re.IGNORECASE)
+_FORMS_OF_ADDRESS = frozenset({"mr", "mrs", "ms", "miss", "dr", "sir"})
 _ASKS_FOR_A_NAME = re.compile(r"\W*(?:who|whom|whose|where)\b", re.IGNORECASE)
 
 
@@ -127,8 +128,8 @@ class _Check:
         return Statement(start, end, supported, foreign, self._quote(new, best) if supported else None)
 
     def _only_repeats(self, text: str) -> bool:
-        """Whether it only repeats the name asked about: "The Colonel." does not say who the colonel is."""
-        words = {self._stem(word) for word in self._terms.words(text) if word not in ARTICLES}
+        """Whether it only repeats what was asked about: "Mrs. Kerr." does not say who bought Kerr's farm."""
+        words = {self._stem(word) for word in self._terms.words(text) if word not in ARTICLES | _FORMS_OF_ADDRESS}
         return bool(words) and words <= self._asked
 
     def _add(self, sentences: list[_Sentence]) -> None:
