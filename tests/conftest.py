@@ -11,6 +11,8 @@ from tests.tiny_gguf import write_tiny_gguf
 # llama.cpp's threads must not spin while they wait for each other: tests run side by side on all cores, and with the
 # tiny models that would be most of the work. GNU OpenMP reads this when it is loaded, here or in a worker process.
 os.environ.setdefault("GOMP_SPINCOUNT", "0")
+# Draw the screen at most so often a second: half of what a test of the screen does is to draw it. Read by Textual.
+os.environ.setdefault("TEXTUAL_FPS", "20")
 # What runs tests side by side tells its processes the size of a terminal that they do not have, and what is run in
 # them would believe it rather than the terminal that it is given.
 for _size in ("COLUMNS", "LINES"):
@@ -27,8 +29,8 @@ _LONGEST_NAME = 40
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Two processes more than cores: tests of the screen and of worker processes wait a third of their time."""
-    return (os.cpu_count() or 1) + 2
+    """A process more than cores: tests of the screen and of worker processes wait a third of their time."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

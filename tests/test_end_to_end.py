@@ -68,8 +68,9 @@ def wait_for_page(run: Terminal, number: int) -> int:
     return int(found[1])
 
 
-def test_a_killed_worker_is_restarted_and_the_book_read_to_its_end(tiny: Path, tmp_path: Path) -> None:
-    book = write_book(tmp_path / "A Longer Ferry.txt", 6)
+def test_a_killed_worker_is_restarted_and_the_book_read_to_its_end(tmp_path: Path) -> None:
+    tiny = write_tiny_gguf(tmp_path / "tiny.gguf", brief=True)
+    book = write_book(tmp_path / "A Longer Ferry.txt", 8)
     with terminal(["--model", str(tiny), str(book)], tmp_path) as run:
         wait_for_page(run, 2)
         assert run.worker is not None

@@ -94,7 +94,7 @@ async def test_repeated_prompts_are_reused(model: TinyModel, start: StartEngine)
         expected.check(each, await ask(engine, each))
 
 
-@on_attention_and_hybrid
+@on_attention
 async def test_extended_prompts_reuse_what_they_extend(model: TinyModel, start: StartEngine) -> None:
     dice, engine, expected = random.Random(3), await start(model.path), Expected(model)
     text = ""
@@ -104,7 +104,7 @@ async def test_extended_prompts_reuse_what_they_extend(model: TinyModel, start: 
         text = f"{question.prompt[0].content} "
 
 
-@on_attention_and_hybrid
+@on_attention
 async def test_prompts_reuse_their_longest_common_prefix(model: TinyModel, start: StartEngine) -> None:
     dice, engine, expected = random.Random(4), await start(model.path), Expected(model)
     beginnings = [passage(dice, 60) + " ", passage(dice, 25) + " "]
@@ -158,7 +158,7 @@ async def test_more_requests_than_sequences_are_answered(model: TinyModel, engin
     await asyncio.gather(*(ask(engine, question, Priority(n % 2)) for n, question in enumerate(questions)))
 
 
-@on_attention_and_hybrid
+@on_attention
 async def test_cancelled_requests_can_be_asked_again(model: TinyModel, engine: LlamaEngine) -> None:
     dice = random.Random(9)
     common = passage(dice, 40) + " "
@@ -233,7 +233,7 @@ async def test_the_likeliest_option_is_that_of_a_fresh_context(model: TinyModel,
         chosen.add(choice.index)
 
 
-@on_attention_and_hybrid
+@on_attention
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 2))])
 async def test_constant_eviction_changes_no_answer(model: TinyModel, start: StartEngine, seed: int) -> None:
     dice, engine = random.Random(13 + seed), await start(model.path, options=LoadOptions(context_tokens=512))
