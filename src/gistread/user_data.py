@@ -61,7 +61,7 @@ class SavedCitation:
 @dataclass(frozen=True, slots=True)
 class SavedQuestion:
     question: str
-    answer: str
+    answer: str  # Empty if it was interrupted
     found: bool  # False if the book does not say
     citations: tuple[SavedCitation, ...] = ()
     lookups: tuple[int, ...] = ()  # Page numbers the agent asked for, in that order
@@ -73,6 +73,7 @@ class SavedQuestion:
     scope: str = ""  # How much of the book was looked at, in words; empty for all of it
     upto: int | None = None  # The spoiler bound of the answer; None for the whole book
     thread: float = 0.0  # When the first question of its thread was asked; 0 for that question itself
+    pinned: tuple[int, ...] = ()  # Pages pinned for it; of an interrupted one, also those looked up
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +183,7 @@ class UserData:
     def questions(self, sha256: str) -> list[SavedQuestion]:
         """In the order of asking."""
         asked = (_question(record) for record in self._read(sha256) if record["kind"] == "question")
-        # Two processes may have migrated them at once.
+        # The last record counts: it is written when a question is asked, and again with its answer.
         return list({(one.asked_at, one.question): one for one in asked}.values())
 
     def threads(self, sha256: str) -> list[SavedThread]:
@@ -266,10 +267,12 @@ _FIELDS = {
 
 
 def _compact(records: list[Record]) -> list[Record]:
-    last = {(record["kind"], record.get("id")): record for record in records if record["kind"] != "question"}
-    return [
-        record for record in records if record["kind"] == "question" or record is last[record["kind"], record.get("id")]
-    ]
+    def key(record: Record) -> tuple[object, ...]:
+        """The same for records of which the last counts."""
+        return record["kind"], record.get("id"), record.get("asked_at"), record.get("question")
+
+    last = {key(record): record for record in records}
+    return [record for record in records if record is last[key(record)]]
 
 
 def _threads_in(record: Record) -> tuple[float, ...]:
@@ -309,5 +312,6 @@ def _question(record: Record) -> SavedQuestion:
     fields["memory"] = record.get("memory", "")
     fields["unsupported"] = tuple((start, end) for start, end in record.get("unsupported", ()))
     fields["scope"] = str(record.get("scope", ""))
+    fields["pinned"] = tuple(record.get("pinned", ()))
     fields["upto"], fields["thread"] = record.get("upto"), float(record.get("thread", 0))
     return SavedQuestion(**fields)

@@ -65,7 +65,7 @@ def test_expand_takes_page_numbers() -> None:
     ]
     + [
         (["index"], "required: BOOK"),
-        (["ask", "b"], "required: QUESTION"),
+        (["ask", "b"], "The question is empty."),
         (["index", "b", "--max-words", "1"], "'1' is not a whole number of at least 2"),
         (["index", "b", "--min-words", "many"], "'many' is not a whole number"),
         (["index", "b", "--context", "100"], "at least 256"),

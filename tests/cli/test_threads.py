@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from gistread.errors import ExitStatus
+from gistread.book.open import open_book
+from gistread.errors import EngineError, ExitStatus
+from gistread.paths import default_paths
+from gistread.user_data import UserData
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
 
@@ -53,3 +56,24 @@ def test_a_thread_that_is_not_there_is_a_usage_error(run: Run, book: Path, engin
 def test_an_answer_from_behind_the_bound_is_not_shown_again(run: Run, asked: Path, engine: FakeEngine) -> None:
     run("ask", asked, FOLLOW_UP, "--continue", "--upto", "50%", "--reader", "dos")
     assert "Answer: He counted" not in engine.calls[-1].text
+
+
+def test_an_interrupted_question_is_kept_and_asked_again(run: Run, asked: Path, engine: FakeEngine) -> None:
+    engine._says = lambda prompt: EngineError("The model ended.")
+    assert run("ask", asked, "And then?", "--continue", "--upto", "50%", "--reader", "dos").status != ExitStatus.DONE
+    assert "No answer was given." in run("threads", asked, "2").out
+    engine._says = lambda prompt: "He counted the stairs."
+    assert run("ask", asked, "--again").status == ExitStatus.DONE
+    assert "Question: And then?" in engine.calls[-1].text
+    assert "Chapter 3" not in engine.calls[-1].text
+    assert "No answer was given." not in run("threads", asked, "2").out
+    assert run("threads", asked).out.endswith("(3 questions)\n")
+    assert "No question about this book was interrupted" in run("ask", asked, "--again").err
+
+
+def test_a_missing_thread_is_the_only_complaint(run: Run, asked: Path) -> None:
+    data, book = UserData(default_paths().books), open_book(asked)
+    data.set_position(book.sha256, len(book.text) // 2)
+    ran = run("ask", asked, "Why?", "--thread", "42", "--reader", "dos")
+    assert ran.status == ExitStatus.USAGE
+    assert ran.err.startswith("gistread: There is no such thread of questions.")

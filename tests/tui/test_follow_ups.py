@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from gistread.readers.events import Expanded, LookedUp, OpenedBy
 from gistread.user_data import UserData
 from tests.tui.books import small_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine, app_on, opened, paths_in, read_whole, text_of, until
@@ -74,3 +75,30 @@ async def test_where_nothing_has_been_asked_three_questions_are_offered_and_a_di
         await pilot.press("a", "1")
         await until(pilot, lambda: screen.question.value == "1")
         assert not screen.question.suggested
+
+
+async def test_an_interrupted_question_is_asked_again_with_its_pages(tmp_path: Path, reader: ScriptedReader) -> None:
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=WIDE) as pilot:
+        await read_whole(pilot)
+        await ask(pilot, "who lit it")
+        await reader.asked.wait()
+        reader.say(STARTED, LookedUp(2, 1, ""), Expanded(2, OpenedBy.AGENT))
+        await until(pilot, lambda: "page 2" in text_of(app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "ask again" in text_of(app))
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.answers_pane.exchanges)
+        assert "Interrupted" in screen.answers_pane.exchanges[0].problem
+        await until(pilot, lambda: screen.session.question_obstacle() is None)
+        await pilot.press("O")
+        await until(pilot, lambda: len(reader.questions) == 2)
+        assert reader.questions == ["who lit it"] * 2
+        assert reader.steering.pinned == {2}
+        reader.say(STARTED, answered("Finch did."))
+        await until(pilot, lambda: screen.answers_pane.exchanges[-1].answer == "Finch did.")
+        assert len(screen.answers_pane.exchanges) == 1
+    (thread,) = UserData(paths_in(tmp_path).books).threads(small_book().sha256)
+    assert [one.answer for one in thread.questions] == ["Finch did."]

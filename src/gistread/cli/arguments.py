@@ -38,7 +38,7 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (parser.epilog or "").replace("{readers}", summaries)
     option = parser.add_argument
     add_book(parser)
-    option("question", metavar="QUESTION")
+    option("question", metavar="QUESTION", nargs="?", default="")
     add_session_models(parser)
     option("--reader", choices=list(METHODS), help="the method; see below")
     option("--max-pages", type=count(0), metavar="N", help="most pages to look up (5)")
@@ -57,6 +57,7 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
         help="use the book only up to here: 40%%, page:N, chapter:N, chapter:TITLE, an offset, here (where you read)"
         ", or all (default: here in fiction, once you have read some of it on screen)",
     )
+    option("--again", action="store_true", help="ask the last interrupted question about this book again")
     option("--continue", dest="continues", action="store_true", help="go on from the last question about this book")
     option("--thread", type=count(1), metavar="N", help="go on from this thread of questions (see gistread threads)")
     option("--index", action="store_true", help="read the book to its end first")

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing, nullcontext
 from dataclasses import dataclass, field, replace
@@ -39,10 +40,11 @@ from gistread.session.answer import AskOptions, saved_question, thread_of
 from gistread.session.estimate import seconds_to_answer
 from gistread.session.session import Session
 from gistread.units import format_duration
-from gistread.user_data import SavedThread, UserData, mark_unsupported
+from gistread.user_data import SavedQuestion, SavedThread, UserData, mark_unsupported
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
+    again = _take_up(arguments) if arguments.again else None
     if not arguments.question.strip():
         raise UsageError("The question is empty.", 'Example: gistread ask BOOK "Who is Justine?"')
     with_options(arguments.question, arguments.choice)  # Raises UsageError for unusable options.
@@ -63,7 +65,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     config = replace(config, reader=reader, steps=steps.value)
     passage = _passage(arguments.passage, book) if arguments.passage else None
     header = None if arguments.index else _choose_memory(book, config, query, arguments)
-    run_until_interrupted(_ask(book, config, query.task, arguments, header, embedding_model, passage))
+    run_until_interrupted(_ask(book, config, query.task, arguments, header, embedding_model, passage, again))
     return ExitStatus.DONE
 
 
@@ -98,6 +100,7 @@ async def _ask(
     header: MemoryHeader | None,
     embedding_model: Path | None,
     passage: Passage | None,
+    again: SavedQuestion | None,
 ) -> None:
     with ProgressLine() as line:
         async with new_session(book, config, line, arguments, task, embedding_model) as session:
@@ -116,6 +119,10 @@ async def _ask(
             shown = arguments.question
             if passage is not None:
                 options["passage"], shown = passage, question_about(passage, shown, book)
+            asked_at = again.asked_at if again else time.time()
+            thread = before.id if before and before.id != asked_at else 0.0
+            asked = SavedQuestion(shown, "", False, reader=config.reader, asked_at=asked_at, upto=upto, thread=thread)
+            _save(book, replace(asked, pinned=tuple(pinned)))
             decided = nullcontext() if config.steps == "alone" else deciding(lambda: session.steering, line)
             async with aclosing(session.stream_answer(arguments.question, **options)) as events:
                 said = events if passage else _with_estimate(events, session, upto)
@@ -135,12 +142,34 @@ async def _ask(
                 model=info.name,
                 memory=made_by,
                 upto=upto,
-                thread=before.id if before else 0.0,
+                thread=thread,
             )
-            try:
-                UserData(default_paths().books).add_question(book.sha256, question)
-            except StorageError as error:
-                say(f"Note: the question could not be saved: {error.message}")
+            _save(book, replace(question, asked_at=asked_at))
+
+
+def _save(book: Book, question: SavedQuestion) -> None:
+    try:
+        UserData(default_paths().books).add_question(book.sha256, question)
+    except StorageError as error:
+        say(f"Note: the question could not be saved: {error.message}")
+
+
+def _take_up(arguments: argparse.Namespace) -> SavedQuestion:
+    """Set the arguments to those of the last interrupted question. Raises GistreadError."""
+    book = open_named(arguments.book)
+    user_data = UserData(default_paths().books)
+    interrupted = [one for one in user_data.questions(book.sha256) if not one.answer]
+    if not interrupted or arguments.question:
+        what = "--again takes no question" if interrupted else "No question about this book was interrupted"
+        raise UsageError(f"{what}.", "`gistread threads BOOK` lists the questions.")
+    last = interrupted[-1]
+    arguments.question, arguments.expand = last.question, tuple(sorted({*arguments.expand, *last.pinned}))
+    arguments.upto = arguments.upto or ("all" if last.upto is None else str(last.upto))
+    arguments.reader = arguments.reader or last.reader
+    if last.thread and not (arguments.thread or arguments.continues):
+        threads = [one.id for one in user_data.threads(book.sha256)]
+        arguments.thread = threads.index(last.thread) + 1
+    return last
 
 
 def _passage(words: str, book: Book) -> Passage:

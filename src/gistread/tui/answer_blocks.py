@@ -18,7 +18,7 @@ from gistread.tui.text import Block, Span
 from gistread.tui.work.lines import Goal, Linked, Places, ToPage, WorkLine, short
 from gistread.tui.work.whole import Work
 from gistread.units import progress_bar
-from gistread.user_data import mark_unsupported
+from gistread.user_data import SavedQuestion, mark_unsupported
 
 _PAGE_NUMBER = re.compile(r"\[(\d+)\]")
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
@@ -53,7 +53,12 @@ class KeepNote:
     """Keeps the answer as a note on its passage."""
 
 
-Leads = Goal | ToSource | Unfold | KeepNote
+@dataclass(frozen=True, slots=True)
+class AskAgain:
+    """Asks an interrupted question again."""
+
+
+Leads = Goal | ToSource | Unfold | KeepNote | AskAgain
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,7 @@ class Exchange:
     passage: tuple[int, int] | None = None  # The selected text that the question is about
     kept: bool = False  # Whether the answer was kept as a note on it
     notes: tuple[str, ...] = field(default=())
+    record: SavedQuestion | None = None  # As it is saved
 
     @property
     def offers_note(self) -> bool:
@@ -199,6 +205,9 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int 
         drawn.add(_said(f"{display_key(BOUND_KEY)} in the question line lets you ask the whole book.", None, "muted"))
     if exchange.problem:
         drawn.add(_said(exchange.problem, None, "error"))
+    if exchange.record and not (exchange.answer or exchange.running):
+        again = "ask again, with the pages looked up so far"
+        drawn.add(_said(again, ("again", number), "link", spans=(Span(0, len(again), "link", AskAgain()),)), AskAgain())
     for index, citation in enumerate(exchange.citations[:_SOURCES]):
         place = places.source(citation.page, citation.start)
         room = max(_LEAST_QUOTE, min(cells, _WIDTH) - _INDENT - len(place) - _AROUND_QUOTE)

@@ -89,7 +89,7 @@ def saved_zoom(book: Book, user_data: UserData) -> str:
 
 def earlier_questions(book: Book, user_data: UserData) -> list[Exchange]:
     try:
-        kept = user_data.questions(book.sha256)
+        kept = [one for thread in user_data.threads(book.sha256) for one in thread.questions]
     except StorageError:
         return []
     return [
@@ -104,6 +104,7 @@ def earlier_questions(book: Book, user_data: UserData) -> list[Exchange]:
             found=one.found,
             unsupported=one.unsupported,
             problem="" if one.answer else "Interrupted before there was an answer.",
+            record=one,
         )
         for one in kept
     ]

@@ -3,7 +3,7 @@
 from textual.message import Message
 
 from gistread.session import events
-from gistread.tui.answer_blocks import KeepNote
+from gistread.tui.answer_blocks import AskAgain, KeepNote
 from gistread.tui.layout import Pane
 from gistread.tui.marking.controller import MarkController
 from gistread.tui.reading.context import Layer, ReadingContext
@@ -137,6 +137,8 @@ class Controllers:
                 self.pages.walked(event)
             case AnswersPane.Followed(exchange=number, goal=KeepNote()):
                 self.passage.keep_answer(number)
+            case AnswersPane.Followed(exchange=number, goal=AskAgain()):
+                self.context.screen.run_worker(self.questions.ask_again(number))
             case AnswersPane.Followed():
                 self.sources.followed(event)
             case QuestionInput.Asked():

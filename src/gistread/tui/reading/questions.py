@@ -66,11 +66,8 @@ class QuestionController:
         self._put = events.QuestionStarted("", "")
         self._whole_book = False  # whether text beyond the reading place may be used
         self._waiting = ""  # entered, but a model must be chosen first
-        self._put_bound: int | None = None  # of the last question
-        self._asked_at = 0.0  # the last question
-        self._reader = ""  # of the last question
+        self._record = SavedQuestion("", "", found=False)  # of the last question
         self._about: Passage | None = None  # the passage of the last question
-        self._thread_id = 0.0  # of the last question; 0 if it began a thread
         self.thread = OpenThread()
         self.opened_pages: list[int] = []  # opened by the agent for the last question
 
@@ -221,18 +218,49 @@ class QuestionController:
             if " ".join(self._context.question.value.split()) == question:
                 self._start(session, question)
 
-    def _start(self, session: "Session", question: str, reader: str = "") -> None:
+    async def ask_again(self, number: int | None = None) -> None:
+        """Ask an interrupted question anew: this one, the chosen one, or the last."""
+        context, session, exchanges = self._context, self._context.session, self._context.answers_pane.exchanges
+        key = context.answers_pane.cursor_key if context.panes.current is Pane.ANSWERS else None
+        if number is None:
+            number = key[1] if isinstance(key, tuple) else len(exchanges) - 1
+        record = exchanges[number].record if exchanges else None
+        if session is None or record is None or record.answer:
+            context.warn("This question was not interrupted.")
+        elif obstacle := session.question_obstacle():
+            context.warn_of(obstacle)
+        else:
+            threads = await asyncio.to_thread(context.services.user_data.threads, context.book.sha256)
+            asked = [thread for thread in threads if thread.id == (record.thread or record.asked_at)]
+            self.thread = OpenThread.of(asked[0]) if asked else OpenThread()
+            self.thread.follows = bool(self.thread.exchanges)
+            del exchanges[number]
+            self._start(session, record.question, record.reader, again=record)
+
+    def _start(self, session: "Session", question: str, reader: str = "", again: SavedQuestion | None = None) -> None:
+        """`again`: the record of an interrupted question, which is asked with its options."""
         context = self._context
         context.question.taken(question)
         self._suggest()
-        self._put_bound = bound = self.bound
+        pinned = tuple(sorted({*context.memory_pane.view.pinned, *(again.pinned if again else ())}))
+        bound = again.upto if again else self.bound
         self._about = passage = self._passage.place
         if passage:  # "Who is this?" reads like a follow-up, but goes on from nothing.
             self.thread.follows = bool(self.thread.follows)
-        self._thread_id, self._asked_at = self.thread.begin(question), time.time()
-        options: AskOptions = {"pinned": context.memory_pane.view.pinned, "here": context.place, "upto": bound}
-        options["thread"], options["reader"] = self.thread.exchanges, reader or session.reader
-        self._reader = options["reader"]
+        reader, asked_at = reader or session.reader, again.asked_at if again else time.time()
+        thread = self.thread.begin(question)
+        self._record = SavedQuestion(
+            question,
+            "",
+            found=False,
+            reader=reader,
+            asked_at=asked_at,
+            upto=bound,
+            thread=thread if thread != asked_at else 0.0,
+            pinned=pinned,
+        )
+        options: AskOptions = {"pinned": pinned, "here": context.place, "upto": bound}
+        options["thread"], options["reader"] = self.thread.exchanges, reader
         options["steps"] = Steps(context.services.config.steps)
         if passage:
             options["passage"] = passage
@@ -264,7 +292,8 @@ class QuestionController:
     def on_asked(self, question: str) -> None:
         self.opened_pages = []
         self._context.memory_pane.clear_question()
-        book, bound, too_little = self._context.book, self._put_bound, ""
+        self._save(replace(self._record, question=question))
+        book, bound, too_little = self._context.book, self._record.upto, ""
         if bound is not None:
             words = count_words(book.text[min(bound, front_matter_end(book)) : bound][:_LITTLE_TEXT])
             if words < _FEW_WORDS:
@@ -276,8 +305,9 @@ class QuestionController:
             question,
             bounded=bound is not None,
             too_little=too_little,
-            follows=bool(self._thread_id),
+            follows=bool(self._record.thread),
             passage=self._about,
+            record=self._record,
         )
         self._context.panes.show_answers()
         self._context.panes.fit_answers()
@@ -309,12 +339,14 @@ class QuestionController:
             case Expanded(page=page, by=by):
                 if by is OpenedBy.AGENT:
                     self.opened_pages.append(page)
+                    self._save(replace(self._record, pinned=tuple(sorted({*self._record.pinned, page}))))
+                    self._context.answers_pane.set_record(self._record)
                     memory.open_page(page, OpenedBy.AGENT, self._reason)
                 elif page not in memory.view.opened:
                     memory.open_page(page, OpenedBy.PERSON, "pinned for the question")
                 memory.bring_into_view(page)
             case Answered():
-                self._save(event)
+                self._save_answer(event)
 
     def on_ended(self, problem: str) -> None:
         self.flush()
@@ -322,34 +354,27 @@ class QuestionController:
         self._context.panes.fit_answers()
         self._context.panes.unseen_answer = self._context.panes.current is not Pane.ANSWERS
 
-    def save_unanswered(self) -> None:
-        """Keep the question that is being answered when the book is closed."""
-        session = self._context.session
-        if session is not None and session.answering and self._context.answers_pane.exchanges:
-            question = self._context.answers_pane.exchanges[-1].question
-            unanswered = SavedQuestion(question, "", found=False, reader=session.reader, thread=self._thread_id)
-            self._context.user_data.save_question(unanswered)
-
     def flush(self) -> None:
         if self._deltas:
             self._context.answers_pane.hear(*self._deltas)
             self._deltas.clear()
 
-    def _save(self, answered: Answered) -> None:
-        session = self._context.session
-        assert session is not None
-        exchange = self._context.answers_pane.exchanges[-1]
-        put = self._put
-        question = saved_question(
-            exchange.question,
+    def _save(self, record: SavedQuestion) -> None:
+        self._record = record
+        self._context.user_data.save_question(record)
+
+    def _save_answer(self, answered: Answered) -> None:
+        exchange, put, asked = self._context.answers_pane.exchanges[-1], self._put, self._record
+        record = saved_question(
+            asked.question,
             answered,
-            reader=self._reader,
+            reader=asked.reader,
             model=put.model,
             memory=put.memory,
-            upto=self._put_bound,
-            thread=self._thread_id,
+            upto=asked.upto,
+            thread=asked.thread,
         )
-        question = replace(question, scope=exchange.scope, asked_at=self._asked_at)
-        self._context.user_data.save_question(question)
-        told = QuestionAnswer(question.question, question.answer, question.upto, answered.seen)
-        self.thread.add(told, self._asked_at)
+        self._save(replace(record, scope=exchange.scope, asked_at=asked.asked_at))
+        self._context.answers_pane.set_record(self._record)
+        told = QuestionAnswer(record.question, record.answer, record.upto, answered.seen)
+        self.thread.add(told, asked.asked_at)

@@ -28,6 +28,7 @@ class UserDataWriter:
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._refused = False
+        self._in_order = asyncio.Lock()  # A question is written again with its answer.
 
     def save_opened(self) -> None:
         book, path = self._book, self._path
@@ -88,7 +89,8 @@ class UserDataWriter:
 
     async def _in_thread(self, write: Callable[[], None]) -> None:
         try:
-            await asyncio.to_thread(write)
+            async with self._in_order:
+                await asyncio.to_thread(write)
         except StorageError as error:
             if not self._refused:
                 self._refused = True

@@ -210,7 +210,6 @@ class ReadingScreen(Screen[None]):
         context = controllers.context
         await controllers.speech.stop()
         context.user_data.save_place(controllers.navigation.saved_place)
-        controllers.questions.save_unanswered()
         await context.user_data.close()
         with contextlib.suppress(GistreadError):  # the disk's refusal was reported with the place
             await asyncio.to_thread(context.progress.keep)

@@ -10,6 +10,7 @@ from gistread.tui.answer_blocks import Exchange, Leads, Unfold, exchange_blocks,
 from gistread.tui.commands import Scope, bindings
 from gistread.tui.text import Block, Clicked, LongText
 from gistread.tui.work.lines import Places
+from gistread.user_data import SavedQuestion
 
 _EMPTY = (Block("No questions yet. Type one below; the answer names its sources.", style="muted"),)
 
@@ -53,13 +54,20 @@ class AnswersPane(LongText):
         too_little: str = "",
         follows: bool = False,
         passage: tuple[int, int] | None = None,
+        record: SavedQuestion | None = None,
     ) -> None:
         """Show a question; `bounded`: whether only a part of the book may be used; for others see `Exchange`."""
-        shown = Exchange(question, follows, bounded=bounded, too_little=too_little, passage=passage, running=True)
+        shown = Exchange(
+            question, follows, bounded=bounded, too_little=too_little, passage=passage, record=record, running=True
+        )
         self.exchanges.append(shown)
         self._draw_all()
         self.set_cursor(("question", len(self.exchanges) - 1), scroll=False)
         self._scroll_to_newest()
+
+    def set_record(self, record: SavedQuestion) -> None:
+        """What is saved of the last exchange."""
+        self._set_last(replace(self.exchanges[-1], record=record))
 
     def put(self, said: str) -> None:
         self._set_last(replace(self.exchanges[-1], put=said))
