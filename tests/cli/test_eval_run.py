@@ -145,7 +145,7 @@ def test_a_judge_adds_its_ratings(run: Run, data: Path, out: Path, tmp_path: Pat
     ran = go(run, data, out, "--judge", str(tmp_path / "fake.gguf"))
     assert ran.status == ExitStatus.DONE
     assert "lr-1 %" in ran.out
-    assert "LR-1 and LR-2 by fake." in ran.out
+    assert "LR-1 and LR-2 by fake. It rates all answers alike" in ran.out
     judged = sum("judge" in call.text or set(call.options) <= {"yes", "no", "partly"} for call in engine.calls)
     engine.calls.clear()
     again = go(run, data, out, "--judge", str(tmp_path / "fake.gguf"))

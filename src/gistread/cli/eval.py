@@ -238,6 +238,9 @@ def _setting(value: object) -> str:
 
 def _notes(run: _Run) -> list[str]:
     judged = f"LR-1 and LR-2 by {run.judge}." if run.judge else ""
+    ratings = {score for one in run.asked for score in one.outcome.scores if score[0] in ("lr-1", "lr-2")}
+    if judged and len(ratings) == 2 and len(run.asked) > 1:
+        judged += " It rates all answers alike, right or wrong: choose another judge."
     failed = [one.outcome for one in run.asked if not one.outcome.ended]
     failures = f"{len(failed)} of {len(run.asked)} failed, for example: {failed[0].error}" if failed else ""
     counts = {len(each) for each in by_reader(run.asked).values()}
