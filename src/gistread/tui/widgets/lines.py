@@ -79,7 +79,8 @@ class HeaderLine(Clickable):
         """
         room = self.room
         title, chapter = clean(title), clean(chapter)
-        middle = Content.styled(fitted(chapter, room // 3), "$gr-muted")
+        # A title may be one letter; a click needs more.
+        middle = Content.styled(f"   {fitted(chapter, room // 3)}   " if chapter else "", "$gr-muted")
         if panes:
             middle = Content.assemble(*(_clickable(_tab(name, active), action) for name, active, action in panes))
         before = max(0, (room - middle.cell_length) // 2)
