@@ -6,12 +6,12 @@ import os
 import re
 import shlex
 import shutil
-import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from gistread.errors import GistreadError, UsageError
+from gistread.system import end_group
 
 LIMIT_S = 10.0
 LIMIT_BYTES = 256 * 1024
@@ -104,8 +104,7 @@ async def look_up(lookup: Lookup, *, limit_s: float = LIMIT_S) -> str:
         raise DictionaryError(f"{lookup.program} did not answer within {limit_s:.0f} seconds.") from None
     finally:
         if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
+            end_group(process.pid)
         # Drain the pipe: `wait` would never return while it is full. A child in a session of its own may keep it open.
         with contextlib.suppress(ProcessLookupError, TimeoutError):
             await asyncio.wait_for(process.communicate(), _ENDED_WITHIN_S)

@@ -5,7 +5,6 @@ removed; anything beyond one torn line is kept in `NAME.damaged`.
 """
 
 import contextlib
-import fcntl
 import os
 import re
 import time
@@ -18,6 +17,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 import orjson
 
+from gistread import system
 from gistread.atomic_write import make_folder, private_opener, replace_file
 from gistread.errors import StorageError
 
@@ -231,13 +231,9 @@ def _still_named(path: Path, file: FileIO) -> bool:
 def try_lock(file: FileIO) -> bool:
     """Try to lock; returns whether this process may write."""
     try:
-        fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
+        return system.try_lock(file.fileno())
     except OSError:
-        # Some network file systems have no locks; then writers are not separated.
-        return True
-    return True
+        return True  # Some network file systems have no locks; then writers are not separated.
 
 
 def append_whole(file: FileIO, data: bytes, length: int) -> None:

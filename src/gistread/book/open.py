@@ -13,6 +13,7 @@ from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.model import Book
 from gistread.book.series import is_series, read_series, reject_series
 from gistread.errors import BookError
+from gistread.system import READ_FLAGS
 
 LIMIT_BYTES = 64 * 1024 * 1024  # For plain text, HTML, Markdown and FB2; about twenty times War and Peace
 _ARCHIVE_LIMIT_BYTES = 1024 * 1024 * 1024  # For EPUB, DOCX and PDF, of which only the text is read
@@ -68,8 +69,7 @@ def read_limited(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES)
 def open_file(source: Path) -> io.BufferedReader:
     """Open a regular file for reading. Raises BookError."""
     try:
-        # Opening a pipe without a writer would block for ever.
-        descriptor = os.open(source, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(source, READ_FLAGS)
     except FileNotFoundError as error:
         raise BookError(f"No such file: {source}") from error
     except PermissionError as error:

@@ -2,11 +2,11 @@
 
 import asyncio
 import os
-import signal
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from gistread.errors import ExitStatus, GistreadError
+from gistread.system import on_signal
 
 T = TypeVar("T")
 
@@ -27,13 +27,12 @@ def run_until_interrupted(work: Coroutine[Any, Any, T]) -> T:
 
 async def _watched(work: Coroutine[Any, Any, T]) -> T:
     task = asyncio.ensure_future(work)
-    loop = asyncio.get_running_loop()
 
     def stop() -> None:
         if task.cancelling():
             os._exit(ExitStatus.INTERRUPTED)
         task.cancel()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop)
+    for name in ("SIGINT", "SIGTERM"):
+        on_signal(name, stop)
     return await task

@@ -12,6 +12,7 @@ from gistread.cli.output import say
 from gistread.config import Config
 from gistread.errors import BookError, ExitStatus, UsageError
 from gistread.paths import default_paths
+from gistread.system import terminal_path
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
@@ -26,8 +27,8 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         book = open_named(STANDARD_INPUT)
         # Textual reads keys from standard input, which is a pipe.
         try:
-            terminal = os.open(os.ctermid(), os.O_RDONLY)
-        except (OSError, AttributeError):
+            terminal = os.open(terminal_path(), os.O_RDONLY)
+        except OSError:
             raise _no_terminal("gistread needs a terminal for its screen, and this is none.") from None
         os.dup2(terminal, sys.stdin.fileno())
         os.close(terminal)

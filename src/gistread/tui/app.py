@@ -24,6 +24,7 @@ from gistread.book.model import Book
 from gistread.config import Config
 from gistread.errors import GistreadError, UsageError
 from gistread.paths import Paths
+from gistread.system import on_signal
 from gistread.tui import commands, palette, themes
 from gistread.tui.commands import COMMANDS, Scope
 from gistread.tui.defects import DefectError, log, log_to
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 Opened = Path | Book
 QUIT_S = 2.0
+_SIGHUP = 1  # Windows has no name for it
 
 
 class GistreadApp(App[None]):
@@ -202,11 +204,9 @@ class GistreadApp(App[None]):
 
     def _end_by_signal(self) -> None:
         """When the terminal closes or the system shuts down, quit as usual: nothing is lost or left running."""
-        if self.is_headless or sys.platform == "win32":
-            return
-        loop = asyncio.get_running_loop()
-        loop.add_signal_handler(signal.SIGTERM, lambda: self._end_soon(signal.SIGTERM, self.action_quit))
-        loop.add_signal_handler(signal.SIGHUP, lambda: self._end_soon(signal.SIGHUP, self._hang_up))
+        if not self.is_headless:
+            on_signal("SIGTERM", lambda: self._end_soon(signal.SIGTERM, self.action_quit))
+            on_signal("SIGHUP", lambda: self._end_soon(_SIGHUP, self._hang_up))
 
     def _end_soon(self, number: int, end: Callable[[], Awaitable[None]]) -> None:
         """Quit within a time limit: Textual waits forever for a closed terminal."""
@@ -219,7 +219,7 @@ class GistreadApp(App[None]):
         if self.reading is not None:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.reading.close(), QUIT_S)
-        os._exit(128 + signal.SIGHUP)
+        os._exit(128 + _SIGHUP)
 
     def _register_themes(self) -> None:
         for one in self._palettes.values():

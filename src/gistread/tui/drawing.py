@@ -1,7 +1,6 @@
 """Draws pictures as the terminal can. It is never queried: a late answer would be taken for keys."""
 
 import io
-import struct
 import subprocess
 import sys
 import warnings
@@ -11,6 +10,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gistread.errors import GistreadError
+from gistread.system import cell_pixels
 from gistread.tui.kitty import Kitty, KittyPicture
 from gistread.tui.text.figure import Figure, Painter, dots, half_blocks
 
@@ -29,11 +29,10 @@ _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "ICO", "JPEG2000
 
 # A process of its own: a drawing may take for ever, or all memory. Arguments: the width in pixels.
 _RESVG = """
-import contextlib, sys
+import sys
 import resvg_py
-with contextlib.suppress(ImportError, OSError, ValueError):
-    import resource
-    resource.setrlimit(resource.RLIMIT_AS, (1 << 31, 1 << 31))
+from gistread.system import limit_memory
+limit_memory(1 << 31)
 sys.stdout.buffer.write(resvg_py.svg_to_bytes(svg_string=sys.stdin.buffer.read().decode(), width=int(sys.argv[1])))
 """
 _SVG_PIXELS, _SVG_S = 800, 10.0
@@ -94,13 +93,13 @@ class Drawer:
 
     def enlarged(self, picture: Picture) -> Figure:
         """As large as possible; a small one is not blown up. Raises DrawingError."""
-        cell = _cell_pixels() or _USUAL_CELL
+        cell = cell_pixels() or _USUAL_CELL
         columns = 2 * picture.width // cell[0] if self._kitty is not None else picture.width
         return Figure(picture.pixels, max(2, columns), painter=self._painter(picture))
 
     def sixels(self, picture: Picture) -> "Widget | None":
         """A widget that draws the picture by sixels; None where it is drawn in rows of text. Raises DrawingError."""
-        cell = _cell_pixels()
+        cell = cell_pixels()
         if self.way is not Way.SIXEL or cell is None:  # sixels of a wrong size would cover what stands beside them
             return None
         # Importing it asks the terminal twice, on standard output and input, which belong to the app by now.
@@ -197,21 +196,6 @@ def _opaque(image: "Pixels") -> "Pixels":
     layers = image.convert("RGBA")
     ground = Image.new("RGBA", layers.size, "white")
     return Image.alpha_composite(ground, layers).convert("RGB")
-
-
-def _cell_pixels() -> tuple[int, int] | None:
-    """(width, height) of a cell in pixels, if the system knows them."""
-    if sys.platform == "win32" or sys.__stdout__ is None:
-        return None
-    import fcntl
-    import termios
-
-    try:
-        answer = fcntl.ioctl(sys.__stdout__.fileno(), termios.TIOCGWINSZ, bytes(8))
-    except (OSError, ValueError):
-        return None
-    rows, columns, width, height = struct.unpack("HHHH", answer)
-    return (width // columns, height // rows) if rows and columns and width >= columns and height >= rows else None
 
 
 def _not_installed() -> DrawingError:

@@ -4,7 +4,6 @@ import contextlib
 import io
 import os
 import shutil
-import signal
 import subprocess
 import tempfile
 import time
@@ -15,6 +14,7 @@ from typing import BinaryIO
 from gistread.book.normalise import clean, one_line
 from gistread.book.sniff import ConvertibleFormat
 from gistread.errors import BookError
+from gistread.system import end_group
 
 COMMAND = "ebook-convert"
 LIMIT_SECONDS = 300.0
@@ -116,11 +116,9 @@ def _wait(process: subprocess.Popen[bytes], description: str, cancelled: Callabl
 def _terminate(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is not None:
         return
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGTERM)
+    end_group(process.pid, force=False)
     try:
         process.wait(_GRACE_SECONDS)
     except subprocess.TimeoutExpired:
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
+        end_group(process.pid)
         process.wait()

@@ -16,6 +16,7 @@ from gistread.engine.llama import measurements, messages
 from gistread.engine.llama.measurements import Measurement
 from gistread.engine.llama.messages import Event, LoadAttempt, Loaded, RatesMeasured
 from gistread.errors import EngineError
+from gistread.system import ended_for_memory
 
 _LINE_LIMIT_BYTES = 64 * 2**20
 _CLOSE_WITHIN_S = 2.0
@@ -38,7 +39,7 @@ class LostWhileLoadingError(EngineError):
             "It may need more memory than there is: choose a smaller model, or see the log (`gistread paths`).",
         )
         # Killed by the system, or by a failed assertion: most failed allocations of llama.cpp end in one.
-        for_memory = -status in (signal.SIGABRT, signal.SIGKILL)
+        for_memory = ended_for_memory(status)
         # Number of the layout to try next, if there is one and memory may have been the cause.
         self.next_layout: int | None = attempt.number + 1 if for_memory and attempt and attempt.remaining else None
 

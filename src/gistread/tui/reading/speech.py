@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 import shutil
-import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from textual.worker import Worker, WorkerCancelled
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.sentences import sentence_spans
 from gistread.errors import GistreadError
+from gistread.system import end_group
 from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.text import Mark, clean
 
@@ -137,11 +137,7 @@ class Speaker:
     async def _end(self, process: asyncio.subprocess.Process) -> None:
         if process.returncode is not None:
             return
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if sys.platform == "win32":
-                process.kill()
-            else:
-                os.killpg(process.pid, signal.SIGKILL)
+        end_group(process.pid)
         if self._voice.hush:
             with contextlib.suppress(OSError):
                 quiet = asyncio.subprocess.DEVNULL

@@ -1,7 +1,6 @@
 """Runs PDFium in a limited worker process; a page that kills or hangs it is skipped."""
 
 import os
-import select
 import shutil
 import subprocess
 import sys
@@ -9,11 +8,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import orjson
 
 from gistread.book.formats.pdf.pages import Font, OutlineEntry, PagePosition, PdfDocument, decode_page
+from gistread.system import wait_for_data
 
 _WORKER = "gistread.book.formats.pdf.worker"
 _MEMORY_BYTES = 600 * 1024 * 1024
@@ -106,7 +106,7 @@ def _run_worker(
         while time.monotonic() < min(deadline, stop_at) and not (is_open and page >= document.page_count):
             if cancelled():
                 raise CancelledError
-            if not select.select([output], [], [], _POLL_S)[0]:
+            if not wait_for_data(output, _POLL_S):
                 continue
             if not (data := output.read(_READ_BYTES)):
                 break
@@ -138,7 +138,7 @@ def _as_file(stream: BinaryIO) -> Iterator[BinaryIO]:
     try:
         stream.fileno()
     except OSError:
-        with tempfile.TemporaryFile() as file:
+        with cast(BinaryIO, tempfile.TemporaryFile()) as file:
             stream.seek(0)
             shutil.copyfileobj(stream, file)
             file.flush()

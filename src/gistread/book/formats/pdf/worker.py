@@ -7,12 +7,10 @@ the lower left corner, in a frame turned by `turn` quarters so that text runs le
 run may end with `HYPHEN`, or with a space if white space follows.
 """
 
-import contextlib
 import ctypes
 import io
 import math
 import re
-import resource
 import sys
 from collections.abc import Iterator, Mapping
 from itertools import groupby, islice, pairwise
@@ -25,6 +23,7 @@ import pypdfium2.raw as pdfium
 
 from gistread.book.formats.pdf.pages import HYPHEN, rotate_box
 from gistread.book.formats.pdf.word_repair import LIGATURE_WIDTH_RATIO, composed, lost_letter, name_tex_ligatures
+from gistread.system import limit_memory
 
 _LINE = re.compile(r"[^\r\n\ufffe\x02]+[\ufffe\x02]?")
 _WORD = re.compile(r"\S+")
@@ -374,8 +373,7 @@ def cover(stream: BinaryIO) -> bytes:
 
 def main(part: str, memory_bytes: int) -> None:
     """`part`: number of the first page to read, or `cover`."""
-    with contextlib.suppress(ValueError, OSError):  # not supported by every system
-        resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    limit_memory(memory_bytes)
     stream = io.BufferedReader(io.FileIO(0, closefd=False))
     stream.seek(0)
     if part == "cover":

@@ -8,7 +8,6 @@ cannot wait. When the pipe closes, the process exits, whatever it does.
 import contextlib
 import os
 import queue
-import resource
 import signal
 import sys
 import threading
@@ -29,6 +28,7 @@ from gistread.engine.llama.worker.scheduler import Scheduler
 from gistread.engine.llama.worker.system_info import library
 from gistread.engine.protocol import Message, Rates
 from gistread.errors import GistreadError, PromptTooLongError
+from gistread.system import lower_priority, write_no_core
 
 _NICENESS = 5  # The user interface goes before the model on a machine with few cores
 _SAVE_WITHIN_S = 1.5  # Time to finish writing a prompt cache file after the pipe closed
@@ -239,11 +239,9 @@ def main() -> None:
     # Ctrl+C in the terminal reaches the whole process group; the client decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.umask(0o077)  # Snapshots hold what was read
-    with contextlib.suppress(OSError):
-        os.nice(_NICENESS)
+    lower_priority(_NICENESS)
     # A failed assertion of llama.cpp would write all memory, the book included, beside the person's files.
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    write_no_core()
     pipe = os.dup(1)
     os.dup2(2, 1)
     worker = Worker(sys.stdin.buffer, os.fdopen(pipe, "wb"))

@@ -19,6 +19,7 @@ from gistread.engine.llama.gguf import read_tensors, read_values
 from gistread.engine.llama.gguf_contents import Tensor
 from gistread.engine.llama.machine import physical_cores
 from gistread.engine.llama.requantized_copy import partial_copy, plain_copy
+from gistread.system import lower_priority
 
 _NICENESS = 5
 _ALPHA = "adapter.lora.alpha"
@@ -94,8 +95,7 @@ def main() -> None:
     # Ctrl+C in the terminal reaches the whole process group; the client decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.umask(0o077)
-    with contextlib.suppress(OSError):
-        os.nice(_NICENESS)
+    lower_priority(_NICENESS)
     source, target, quantization, *adapter = sys.argv[1:]
     sys.exit(not convert(Path(source), Path(target), quantization, Path(adapter[0]) if adapter else None))
 
