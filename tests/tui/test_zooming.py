@@ -69,7 +69,7 @@ async def test_a_chapter_leads_to_its_beginning_in_the_book_and_the_book_to_its_
     app = app_on(long_book(40), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=WIDE) as pilot:
         screen = await read_whole(pilot)
-        await pilot.press("tab", "<")
+        await pilot.press("tab", "S", "<")
         await until(pilot, lambda: zoomed(app) == "chapter")
         await pilot.press("down", "down", "enter")
         await until(pilot, lambda: screen.panes.current is Pane.BOOK)

@@ -1,5 +1,6 @@
 """A gist memory as blocks of long text, for the memory pane."""
 
+import re
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -73,6 +74,20 @@ class View:
     ahead: tuple[MemoryEntry, ...] = ()  # Pages read ahead of a gap, by place
     reading: bool = False  # Whether the model is reading the book
     zoom: Zoom = Zoom.PAGE
+    bound: int | None = None  # Gists of text behind it are blurred; None: none are
+    revealed: set[tuple[int, int]] = field(default_factory=set)  # Start and end of what is shown all the same
+
+    def blurs(self, start: int, end: int) -> bool:
+        """Whether what says something of `[start, end)` of the book is blurred."""
+        return self.bound is not None and end > self.bound and (start, end) not in self.revealed
+
+    def shown(self, text: str, start: int, end: int) -> str:
+        """A text about `[start, end)` of the book on one line, each letter shaded if it lies ahead."""
+        words = " ".join(text.split())
+        return re.sub(r"\S", "░", words) if self.blurs(start, end) else words
+
+
+AHEAD = "ahead of you"
 
 
 def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View) -> list[Block]:
@@ -86,7 +101,7 @@ def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View) -> list[Blo
     if not in_text and (title := _chapter_that_begins(memory, number)):
         blocks.append(Block(title, style="heading", level=4, indent=1, rule=True))
     if opening is None and not in_text:
-        gist = " ".join(entry.gist.text.split())
+        gist = view.shown(entry.gist.text, page.start, page.end)
         style = "gist" if entry.gist.source is GistSource.MODEL else "own-words"
         return [*blocks, _page_block(memory, number, gist, style, tail=_tail(entry, view))]
     said = _opened_by(opening) if opening else f"{page.words:,} words"
@@ -138,10 +153,9 @@ def part_blocks(memory: GistMemory, part: "Node", view: View) -> list[Block]:
         case _:
             title = _titles_that_begin(memory, part.first)
     blocks = [Block(title, key=key, style="heading", level=3)] if title else []
-    text = " ".join(part.summary.text.split())
-    blocks.append(
-        Block(text, key=key, style="gist", indent=2, tail=_part_tail(part, view), blank_before=0 if title else 1)
-    )
+    text = view.shown(part.summary.text, start, memory.entry(part.last).page.end)
+    tail, above = _part_tail(memory, part, view), 0 if title else 1
+    blocks.append(Block(text, key=key, style="gist", indent=2, tail=tail, blank_before=above))
     return blocks
 
 
@@ -151,8 +165,10 @@ def offer_blocks(offer: str) -> list[Block]:
     return [Block(offer, key=("offer", 0), style="muted", spans=spans)] if offer else []
 
 
-def _part_tail(part: "Node", view: View) -> str:
+def _part_tail(memory: GistMemory, part: "Node", view: View) -> str:
     words = [f"p. {part.first}" if part.first == part.last else f"p. {part.first}–{part.last}"]
+    if view.blurs(memory.entry(part.first).page.start, memory.entry(part.last).page.end):
+        words.append(AHEAD)
     if not part.made:
         words.append("from its gists")
     elif part.summary.source is not GistSource.MODEL:
@@ -206,7 +222,7 @@ def _ahead_blocks(memory: GistMemory, view: View) -> list[Block]:
             chapter = title
             blocks.append(Block(title or book.title, style="heading", level=4, indent=1, rule=True))
         here = view.unread_at is not None and entry.page.start <= view.unread_at < entry.page.end
-        gist, style = " ".join(entry.gist.text.split()), "gist"
+        gist, style = view.shown(entry.gist.text, entry.page.start, entry.page.end), "gist"
         if entry.gist.source is not GistSource.MODEL:
             style = "own-words"
         tail = "← you" if here else ""
@@ -225,6 +241,8 @@ def begun_block(memory: GistMemory, view: View) -> Block:
     number = begun.number or "·" if begun else len(memory.entries) + 1
     gutter = _gutter(memory)
     whole_words = view.draft.rpartition(" ")[0]
+    if begun:
+        whole_words = view.shown(whole_words, begun.start, begun.end)
     text = f"{whole_words} …" if whole_words else f"being read: {begun.words:,} words …" if begun else "being read …"
     return Block(
         text,
@@ -249,6 +267,8 @@ def _tail(entry: MemoryEntry, view: View) -> str:
     gist_shown = view.zoom is not Zoom.TEXT or number in view.opened
     if gist_shown and entry.gist.source is not GistSource.MODEL:
         words.append(_SOURCES[entry.gist.source])
+    if gist_shown and number not in view.opened and view.blurs(entry.page.start, entry.page.end):
+        words.append(AHEAD)
     if number in view.pinned:
         words.append("◆ pinned")
     if number in view.refused:

@@ -23,6 +23,7 @@ class MemoryPages:
         self._context = context
         self._navigation = navigation
         self._memory_stays = False
+        self.shows_ahead = False  # whether gists of the text ahead are shown
         self._walking = False  # the book scrolls because the person walks through the memory: one step for the way back
 
     @property
@@ -58,11 +59,14 @@ class MemoryPages:
             self._navigation.show(event.page.start)
 
     def clicked(self, event: Clicked) -> bool:
+        pane = self._context.memory_pane
         match event.block_key:
+            case ("page" | "part" | "ahead" | "begun", int()) if pane.reveal():
+                pass
             case ("page", int(number)):
-                self._context.memory_pane.toggle_page(number)
+                pane.toggle_page(number)
             case ("part" | "ahead" | "begun", int()):
-                self._context.memory_pane.action_go_to_page()
+                pane.action_go_to_page()
             case _:
                 return False
         return True
@@ -76,11 +80,19 @@ class MemoryPages:
     def open(self) -> None:
         """Open or close the chosen page; zoomed out, go to it in the book."""
         pane = self._context.memory_pane
+        if self._context.panes.current is Pane.MEMORY and pane.reveal():
+            return
         ahead = isinstance(pane.cursor_key, tuple) and pane.cursor_key[0] == "ahead"
         if self._context.panes.current is Pane.MEMORY and (pane.view.zoom.coarse or ahead):
             pane.action_go_to_page()
         elif (number := self._read_page()) is not None:
             pane.toggle_page(number)
+
+    def toggle_ahead(self) -> None:
+        """Show or blur what the memory says of the text ahead, until the book is closed."""
+        self.shows_ahead = not self.shows_ahead
+        self._context.memory_pane.view.revealed.clear()
+        self._context.refresh()
 
     def pin(self) -> None:
         pane = self._context.memory_pane

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from gistread.memory.tree import Node
 
 
+_FEW = 8  # Pages that are redrawn one by one when the bound moves
+
+
 class MemoryPane(LongText):
     """`_sizes` has the number of blocks of each page or part, in the order of the book."""
 
@@ -50,7 +53,13 @@ class MemoryPane(LongText):
         self.memory = memory
         old = self.view
         self.view = memory_blocks.View(
-            here=old.here, reading=old.reading, pinned=pinned, zoom=old.zoom, guide=old.guide
+            here=old.here,
+            reading=old.reading,
+            pinned=pinned,
+            zoom=old.zoom,
+            guide=old.guide,
+            bound=old.bound,
+            revealed=old.revealed,
         )
         self.cursor = memory is not None
         self._parts, self._lead = (), []
@@ -111,6 +120,44 @@ class MemoryPane(LongText):
         if (begun, reading, ahead) != (view.begun, view.reading, view.ahead):
             view.begun, view.reading, view.ahead = begun, reading, ahead
             self._redraw_rest()
+
+    def set_bound(self, bound: int | None) -> None:
+        """Blur the gists of text behind this offset."""
+        before, self.view.bound = self.view.bound, bound
+        if self.memory is None or bound == before:
+            return
+        changed = self._shown_until(before), self._shown_until(bound)
+        if 0 <= changed[1] - changed[0] <= _FEW:
+            for number in range(changed[0] + 1, changed[1] + 1):
+                self._redraw(number)
+            if self.view.ahead or self.view.begun:
+                self._redraw_rest()
+        else:
+            self._draw(keep_position=True)
+
+    def _shown_until(self, bound: int | None) -> int:
+        """Number of the last page whose gist is not blurred, 0 for none; zoomed out, of the last such part."""
+        entries = self.memory.entries if self.memory else []
+        at = float("inf") if bound is None else bound
+        if not self.view.zoom.coarse:
+            return bisect_right(entries, at, key=lambda entry: entry.page.end)
+        seen = bisect_right(self._parts, at, key=lambda part: entries[part.last - 1].page.end)
+        return self._parts[seen - 1].last if seen else 0
+
+    def reveal(self) -> bool:
+        """Show what the chosen card says of the text ahead. Returns whether it was blurred."""
+        page, memory, view = self._chosen_page(), self.memory, self.view
+        if page is None or memory is None or view.zoom is memory_blocks.Zoom.TEXT or page.number in view.opened:
+            return False
+        end = page.end
+        if view.zoom.coarse and self._parts and page.number:
+            end = memory.entry(self._parts[self._part_of(page.number)].last).page.end
+        if not view.blurs(page.start, end):
+            return False
+        view.revealed.add((page.start, end))
+        self._redraw(page.number)
+        self._redraw_rest()
+        return True
 
     def set_guide(self, guide: tuple[str, ...]) -> None:
         """What an empty memory says."""
