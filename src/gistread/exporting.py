@@ -125,6 +125,7 @@ def _question_json(book: Book, asked: SavedQuestion) -> Json:
         "model": asked.model,
         "memory": asked.memory,
         "asked": _iso(asked.asked_at),
+        "thread": _iso(asked.thread or asked.asked_at),  # When its first question was asked
     }
 
 

@@ -37,6 +37,9 @@ def test_threads_are_listed_printed_renamed_and_deleted(run: Run, asked: Path) -
     printed = run("threads", asked, "2").out
     assert printed.index(FIRST) < printed.index(FOLLOW_UP)
     assert "Who is it?" not in printed
+    apart, first, second = [one["thread"] for one in run("export", asked, "--json").json["questions"]]
+    assert first == second
+    assert apart
     run("threads", asked, "2", "--rename", "The stairs")
     assert run("threads", asked, "--json").json["threads"][1]["name"] == "The stairs"
     run("threads", asked, "2", "--delete")

@@ -17,7 +17,11 @@ from gistread.readers.text import describe, in_quotes
     ],
 )
 def test_the_share_of_the_text_shown_is_reported(share: float | None, words: str) -> None:
-    assert describe(Started("full", 3, 3, True, share_shown=share)) == words
+    assert describe(Started("closed-book", 3, 3, True, share_shown=share)) == words
+
+
+def test_a_search_without_a_find_leaves_it_to_the_answer_to_say_so() -> None:
+    assert describe(Started("gistread", 3, 3, True, share_shown=0.0, bound_share=0.1)) == ""
 
 
 @pytest.mark.parametrize("reason", StopReason)

@@ -2,10 +2,23 @@
 
 from pathlib import Path
 
+import pytest
+from textual.widgets import Input
+
 from gistread.readers.events import Expanded, LookedUp, OpenedBy
-from gistread.user_data import UserData
+from gistread.user_data import SavedQuestion, UserData
 from tests.tui.books import small_book
-from tests.tui.scripted import ScriptedReader, SteppedEngine, app_on, opened, paths_in, read_whole, text_of, until
+from tests.tui.scripted import (
+    ScriptedReader,
+    SteppedEngine,
+    app_on,
+    lines,
+    opened,
+    paths_in,
+    read_whole,
+    text_of,
+    until,
+)
 from tests.tui.test_asking import STARTED, WIDE, answered, ask, says
 
 CHIP = "following on"
@@ -102,3 +115,53 @@ async def test_an_interrupted_question_is_asked_again_with_its_pages(tmp_path: P
         assert len(screen.answers_pane.exchanges) == 1
     (thread,) = UserData(paths_in(tmp_path).books).threads(small_book().sha256)
     assert [one.answer for one in thread.questions] == ["Finch did."]
+
+
+async def test_a_thread_is_gone_back_to_named_copied_deleted_and_restored(
+    tmp_path: Path, reader: ScriptedReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, book = UserData(paths_in(tmp_path).books), small_book()
+    data.add_question(book.sha256, SavedQuestion("who lit it", "Finch did.", True, asked_at=1.0))
+    data.add_question(book.sha256, SavedQuestion("where", "In the tower.", True, asked_at=2.0))
+    copied: list[str] = []
+    app = app_on(book, tmp_path, SteppedEngine(says=says))
+    monkeypatch.setattr(app, "copy_to_clipboard", copied.append)
+
+    def names() -> list[str]:
+        return [thread.name for thread in data.threads(book.sha256)]
+
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await read_whole(pilot)
+        await pilot.press("Y")
+        assert "In the tower." in copied[-1]
+        await pilot.press("J")
+        await until(pilot, lambda: "Past questions" in text_of(app) and "who lit it" in text_of(app))
+        await pilot.press("d")
+        await until(pilot, lambda: names() == ["who lit it"] and len(screen.answers_pane.exchanges) == 1)
+        await pilot.press("u")
+        await until(pilot, lambda: names() == ["who lit it", "where"] and len(screen.answers_pane.exchanges) == 2)
+        await pilot.press("j", "y")
+        await until(pilot, lambda: "Finch did." in copied[-1])
+        await pilot.press("J", "j", "e", "!", "enter")
+        await until(pilot, lambda: names() == ["who lit it!", "where"])
+        await pilot.press("J")
+        await until(pilot, lambda: "who lit it!" in text_of(app))
+        row = next(row for row, line in enumerate(lines(app)) if "who lit it!" in line)
+        await pilot.click(offset=(20, row))
+        await until(pilot, lambda: CHIP in text_of(app))
+        assert [one.question for one in screen.answers_pane.exchanges] == ["where", "who lit it"]
+        screen.question.value = "and then"
+        await pilot.press("enter")
+        await until(pilot, lambda: reader.options.thread)
+        assert [one.answer for one in reader.options.thread] == ["Finch did."]
+        reader.say(STARTED, answered("He slept."))
+        await until(pilot, lambda: screen.answers_pane.exchanges[-1].answer == "He slept.")
+        await until(pilot, lambda: [len(one.questions) for one in data.threads(book.sha256)] == [1, 2])
+        await pilot.press("J", "E")
+        await until(pilot, lambda: app.screen.query("#export-path"))
+        app.screen.query_one("#export-path", Input).value = str(tmp_path / "thread.md")
+        await pilot.press("enter")
+        await until(pilot, lambda: (tmp_path / "thread.md").exists())
+    exported = (tmp_path / "thread.md").read_text()
+    assert "He slept." in exported
+    assert "In the tower." not in exported

@@ -20,6 +20,7 @@ from gistread.tui.reading.search import SearchController
 from gistread.tui.reading.source_follower import SourceFollower
 from gistread.tui.reading.speech import ReadAloud
 from gistread.tui.reading.steps import StepController
+from gistread.tui.reading.threads import ThreadController
 from gistread.tui.reading.typography import Typography
 from gistread.tui.text import Clicked, Mark
 from gistread.tui.widgets.answers_pane import AnswersPane
@@ -125,6 +126,7 @@ class Controllers:
         self.passage = PassageController(context, self.marks)
         self.questions = QuestionController(context, self.pages, self.passage)
         self.steps = StepController(context, self.questions)
+        self.threads = ThreadController(context, self.questions)
         self.session = SessionListener(context, self.questions, self.zoom, self.pages)
 
     def on_message(self, event: Message) -> None:

@@ -35,6 +35,7 @@ from gistread.session.events import Obstacle
 from gistread.tui.answer_blocks import put_to
 from gistread.tui.commands import BOUND_KEY, display_key, run
 from gistread.tui.layout import Pane
+from gistread.tui.opening import earlier_questions
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.memory_pages import MemoryPages
 from gistread.tui.reading.open_thread import OpenThread
@@ -187,6 +188,13 @@ class QuestionController:
         self._whole_book = not self._whole_book
         self._context.user_data.save_whole_book(self._whole_book)
         self._context.refresh()
+
+    async def show_saved(self) -> None:
+        """Show the questions as they are saved."""
+        context = self._context
+        asked = await asyncio.to_thread(earlier_questions, context.book, context.services.user_data)
+        context.answers_pane.show_exchanges(asked)
+        context.panes.fit_answers()
 
     def load_thread(self) -> None:
         """Load the thread asked last; call it in a thread."""

@@ -10,7 +10,7 @@ from gistread.errors import StorageError
 from gistread.library.catalogue import Catalogue
 from gistread.library.metadata import book_file_of
 from gistread.marking.model import quote_at
-from gistread.user_data import ReadingPlace, SavedQuestion, UserData
+from gistread.user_data import ReadingPlace, SavedQuestion, SavedThread, UserData
 
 REST_S = 1.0  # how long a place must be at rest before it is written
 
@@ -68,6 +68,9 @@ class UserDataWriter:
 
     def save_question(self, question: SavedQuestion) -> None:
         self._write(lambda: self._user_data.add_question(self._book.sha256, question))
+
+    def rename_thread(self, thread: SavedThread) -> None:
+        self._write(lambda: self._user_data.rename_thread(self._book.sha256, thread.id, thread.name))
 
     async def close(self) -> None:
         if self._timer is not None:
