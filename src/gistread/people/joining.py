@@ -1,0 +1,303 @@
+"""Joins the forms of names that are one person's: "Mr. Darcy", "Fitzwilliam Darcy", "Darcy".
+
+Two people are never joined for a family name alone: a bare "Bennet" is of neither husband nor daughters. Everything is
+computed from the mentions given, so what is known up to a place of the book comes from the mentions in front of it.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from heapq import merge
+
+from gistread.people.mentions import Context, Form, plain, titles, words
+
+_PARTICLES = frozenset("de du da di van von der den of la le y al".split())  # noqa: SIM905
+_LEAST = 2  # Mentions of what is listed, unless it has a title
+_LEAST_PRONOUNS = 4
+_CLEARLY_OFTENER = 8
+_OFTENER = 3  # Times as often as any other, a first name is of this person
+_SIDE_BY_SIDE = 45  # Characters between mentions of two people in one sentence
+_TOGETHER = 0.04  # Share of mentions side by side with another's from which they are two
+# Nobody calls a bearer of these by the first name alone.
+_FORMAL = frozenset({"lady", "lord", "sir", "dame", "king", "queen", "saint", "st"})
+_SURE = 0.65  # Share of the pronouns after a name that says whether it is a man's
+
+
+class Kind(StrEnum):
+    PERSON = "person"
+    PLACE = "place"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A person, a place, or something else with a name."""
+
+    name: str  # Its fullest form
+    kind: Kind
+    forms: tuple[Form, ...]  # The commonest first
+
+    @property
+    def count(self) -> int:
+        return sum(len(form.starts) for form in self.forms)
+
+    @property
+    def first(self) -> int:
+        """Offset of the first mention."""
+        return min(form.starts[0] for form in self.forms)
+
+    def starts(self) -> list[int]:
+        """Offsets of all mentions, ascending."""
+        return list(merge(*(form.starts for form in self.forms)))
+
+
+class _Group:
+    """Forms that are the same name, later the same person."""
+
+    def __init__(self, kind: str, rest: tuple[str, ...]) -> None:
+        self.kind = kind  # Of the title: man, wife, woman, anyone; "" without one
+        self.rest = rest  # Words of the name without titles and particles
+        self.titles: set[str] = set()
+        self.forms: list[Form] = []
+        self.contexts: Counter[int] = Counter()
+
+    def add(self, forms: Iterable[Form], heads: Iterable[str]) -> None:
+        for form in forms:
+            self.forms.append(form)
+            self.contexts.update(form.contexts)
+        self.titles.update(heads)
+
+    def absorb(self, other: "_Group") -> None:
+        self.add(other.forms, other.titles)
+        self.kind = self.kind or other.kind
+
+    @property
+    def count(self) -> int:
+        return self.contexts.total()
+
+    @property
+    def by_first(self) -> bool:
+        """Whether its title stands in front of first names too."""
+        return bool(self.titles & _first_titles())
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.rest) > 1
+
+    def starts(self) -> list[int]:
+        return list(merge(*(form.starts for form in self.forms)))
+
+    def of(self, context: Context) -> int:
+        return sum(count for one, count in self.contexts.items() if one & context)
+
+    @property
+    def sex(self) -> str:
+        """man, woman, or "" if neither the title, nor the first name, nor the pronouns say it."""
+        if self.kind in ("man", "woman", "wife"):
+            return "man" if self.kind == "man" else "woman"
+        if (self.is_full or self.by_first or not self.kind) and (known := _first_names()[0].get(self.rest[0])):
+            return known
+        he, she = self.of(Context.HE), self.of(Context.SHE)
+        if he + she < _LEAST_PRONOUNS:
+            return ""
+        return "man" if he >= _SURE * (he + she) else "woman" if she >= _SURE * (he + she) else ""
+
+    def may_be(self, other: "_Group") -> bool:
+        return not self.sex or not other.sex or self.sex == other.sex
+
+
+def join(forms: Iterable[Form]) -> list[Entity]:
+    """The people, places and other things with these names, the commonest first."""
+    groups = _grouped(form for form in forms if form.starts)
+    places = [group for group in groups if _kind(group) is Kind.PLACE]
+    people = _without_plurals([group for group in groups if _kind(group) is not Kind.PLACE])
+    known = _Known(_merged([group for group in people if group.is_full]), people)
+    single = sorted((group for group in people if not group.is_full), key=lambda group: (not group.kind, -group.count))
+    for group in single:
+        if owner := known.titled(group) if group.kind else known.bare(group):
+            owner.absorb(group)
+        else:
+            known.add(group)
+    for group in [one for one in known.persons if not one.is_full and not one.kind]:
+        if owner := known.by_short_form(group):
+            owner.absorb(group)
+            known.persons.remove(group)
+    entities = [_entity(group) for group in (*known.persons, *places)]
+    entities = [one for one in entities if one.count >= _LEAST or plain(one.name.split()[0]) in titles()]
+    return sorted(entities, key=lambda one: (-one.count, one.first))
+
+
+class _Known:
+    """The people found so far, by the words of their names."""
+
+    def __init__(self, persons: Iterable[_Group], groups: Iterable[_Group]) -> None:
+        """`groups` are all names, as they are found in the book."""
+        self.persons: list[_Group] = []
+        self._bare = {group.rest[0]: group for group in groups if not group.is_full and not group.kind}
+        self._by_first: dict[str, list[_Group]] = {}
+        self._by_last: dict[str, list[_Group]] = {}
+        for group in persons:
+            self.add(group)
+
+    def add(self, group: _Group) -> None:
+        self.persons.append(group)
+        self._by_first.setdefault(group.rest[0], []).append(group)
+        self._by_last.setdefault(group.rest[-1], []).append(group)
+
+    def titled(self, group: _Group) -> _Group | None:
+        """Whose title with one name this is: "Mr. Darcy", "Prince Andrew"."""
+
+        def same(named: Mapping[str, list[_Group]]) -> list[_Group]:
+            found = named.get(group.rest[0], [])
+            return [one for one in found if one.may_be(group) and (one.kind == "wife") == (group.kind == "wife")]
+
+        if group.by_first:
+            first = [one for one in same(self._by_first) if one.is_full]
+            if found := _commonest([one for one in first if one.titles & group.titles]) or _commonest(first):
+                return found
+        owner = _commonest(same(self._by_last), _CLEARLY_OFTENER)
+        return None if owner and self._are_two(group, owner) else owner
+
+    def _are_two(self, titled: _Group, full: _Group) -> bool:
+        """Whether "Mr. Emerson" is another than George Emerson: they often stand side by side."""
+        starts = titled.starts()
+        called = self._bare.get(full.rest[0])
+        others = [*full.starts(), *(called.starts() if called else ())]
+        together = sum(
+            1
+            for at in others
+            if (after := bisect_left(starts, at - _SIDE_BY_SIDE)) < len(starts) and starts[after] <= at + _SIDE_BY_SIDE
+        )
+        return together >= max(_LEAST, _TOGETHER * min(len(starts), len(others)))
+
+    def bare(self, group: _Group) -> _Group | None:
+        """Whose first or family name this is. A bare family name is a man's, if there is one."""
+        (name,) = group.rest
+        called = [one for each in _forms_of(name) for one in self._by_first.get(each, []) if one.may_be(group)]
+        if first := [one for one in called if (one.is_full or one.by_first) and not one.titles & _FORMAL]:
+            return _commonest(first)
+        last = [one for one in self._by_last.get(name, []) if one.kind != "wife"]
+        men = [one for one in last if one.sex == "man"]
+        if group.sex != "woman" and (owner := _commonest(men, _CLEARLY_OFTENER)):
+            return owner
+        return _commonest([one for one in last if one.may_be(group)], _CLEARLY_OFTENER)
+
+    def by_short_form(self, group: _Group) -> _Group | None:
+        """Whose first name this is a short form of."""
+        full = _first_names()[1].get(group.rest[0], frozenset())
+        found = [one for name in full for one in self._by_first.get(name, []) if one in self.persons]
+        return _commonest(
+            [one for one in found if one.may_be(group) and one.kind != "wife" and not one.titles & _FORMAL]
+        )
+
+
+def _grouped(forms: Iterable[Form]) -> list[_Group]:
+    groups: dict[tuple[str, tuple[str, ...]], _Group] = {}
+    for form in forms:
+        named = [plain(word) for word in form.text.split()]
+        heads = 0
+        while heads < len(named) - 1 and named[heads] in titles() and named[heads + 1] != "of":
+            heads += 1
+        rest = tuple(word for word in named[heads:] if word not in _PARTICLES) or (named[-1],)
+        if rest[0] in titles() and not any(one & Context.ARTICLE for one in form.contexts):
+            continue  # "Uncle" is not the name of one person.
+        kind = titles()[named[heads - 1]] if heads else ""
+        key = ("" if kind == "anyone" and len(rest) > 1 else kind, rest)
+        group = groups.setdefault(key, _Group(kind, rest))
+        group.add([form], named[:heads])
+    return list(groups.values())
+
+
+@cache
+def _first_titles() -> frozenset[str]:
+    return frozenset(words()["first"]["names"].split())
+
+
+@cache
+def _first_names() -> tuple[dict[str, str], dict[str, frozenset[str]]]:
+    """man or woman for each known first name, and the full names of each short form."""
+    sexes: dict[str, str] = {}
+    short: dict[str, set[str]] = {}
+    for sex, table in (("man", "men"), ("woman", "women")):
+        for entry in words()[table]["names"].split():
+            name, _, forms = entry.partition("=")
+            for each in filter(None, forms.split(",")):
+                short.setdefault(each, set()).add(name)
+            for each in (name, *filter(None, forms.split(","))):
+                sexes[each] = "" if sexes.get(each, sex) != sex else sex
+    return sexes, {form: frozenset(names) for form, names in short.items()}
+
+
+def _without_plurals(groups: list[_Group]) -> list[_Group]:
+    """Without "the Bennets", who are several people."""
+    known = {group.rest[-1] for group in groups}
+    return [
+        group
+        for group in groups
+        if not any(
+            group.rest[-1].endswith(ending) and group.rest[-1].removesuffix(ending) in known for ending in ("s", "es")
+        )
+        or 2 * group.of(Context.ARTICLE) < group.count
+    ]
+
+
+def _merged(full: list[_Group]) -> list[_Group]:
+    """Full names, those with the same first and last name joined; also a short form or an initial: "Eliza Bennet"."""
+    families: dict[str, list[_Group]] = {}
+    for group in sorted(full, key=lambda group: -group.count):
+        family = families.setdefault(group.rest[-1], [])
+        if same := next((one for one in family if _are_same(one, group)), None):
+            same.absorb(group)
+        else:
+            family.append(group)
+    return [group for family in families.values() for group in family]
+
+
+def _are_same(one: _Group, other: _Group) -> bool:
+    """Whether two full names with the same last name are one person's."""
+    if not one.may_be(other) or (one.kind == "wife") != (other.kind == "wife"):
+        return False
+    if one.rest == other.rest[-len(one.rest) :] or other.rest == one.rest[-len(other.rest) :]:
+        return True
+    first, second = one.rest[0], other.rest[0]
+    is_initial = min(len(first), len(second)) == 1 and first[0] == second[0]
+    return is_initial or second in _forms_of(first)
+
+
+@cache
+def _forms_of(name: str) -> frozenset[str]:
+    """A first name, what it is short for, and its short forms."""
+    short = _first_names()[1]
+    return frozenset((name, *short.get(name, ()), *(form for form, names in short.items() if name in names)))
+
+
+def _commonest(found: Iterable[_Group], times: int = _OFTENER) -> _Group | None:
+    """The one that is mentioned so many times as often as any other."""
+    first, second = (*sorted(found, key=lambda group: -group.count), None, None)[:2]
+    return first if first and (second is None or first.count >= times * second.count) else None
+
+
+def _kind(group: _Group) -> Kind:
+    if group.kind:
+        return Kind.PERSON
+    acts, places = group.of(Context.PERSON), group.of(Context.PLACE)
+    if places > acts and places >= 0.15 * group.count:
+        return Kind.PLACE
+    return Kind.PERSON if acts else Kind.OTHER
+
+
+def _entity(group: _Group) -> Entity:
+    forms = tuple(sorted(group.forms, key=lambda form: (-len(form.starts), form.starts[0])))
+    frequent = [form for form in forms if len(form.starts) >= _LEAST] or forms
+    name = max(frequent, key=_fullness)
+    article = sum(1 for one in forms[0].contexts if one & Context.ARTICLE) > len(forms[0].starts) / 2
+    return Entity(f"the {name.text}" if article else name.text, _kind(group), forms)
+
+
+def _fullness(form: Form) -> tuple[int, bool, int]:
+    named = [plain(word) for word in form.text.split()]
+    own = [word for word in named if word not in titles()]
+    return min(2, len(own)), len(own) == len(named) > 1, len(form.starts)

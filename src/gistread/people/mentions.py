@@ -1,0 +1,181 @@
+"""Finds names in a book: where each form of a name stands, and what its surroundings say of it.
+
+A name is one or more capitalised words. At the beginning of a sentence a word counts only if the book has it
+capitalised inside sentences too, and seldom in lower case.
+"""
+
+import re
+import tomllib
+from array import array
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import IntFlag
+from functools import cache
+from pathlib import Path
+
+from gistread.book.model import Book, ParagraphKind
+from gistread.memory.front_matter import front_matter_end
+from gistread.memory.guard import capitals_mark_names
+from gistread.search.tokens import stop_words
+
+_UPPER = "".join(character for character in map(chr, range(0x530)) if character.isupper())
+_LETTER = r"[^\W\d_]"
+_WORD = rf"[{_UPPER}]{_LETTER}*(?:['’-](?!s\b){_LETTER}+)*"
+_ABBREVIATED = rf"(?:[{_UPPER}]|Mrs?|Ms|Mme|Mlle|Drs?|St|Prof|Capt|Col|Maj|Gen|Lieut|Sergt?|Rev|Hon|Esq|Jr)\."
+_PARTICLE = r"(?:de|du|da|di|van|von|der|den|la|le|y|al)"
+# "Duke of Wellington", but not "Dr. Bull of Syme's men".
+_OF = (
+    r"(?:Duke|Duchess|Earl|Count(?:ess)?|King|Queen|Knave|Prince(?:ss)?|Master|Dean|Bishop|Archbishop|Marquis|Baron) of"
+)
+_NAME = re.compile(rf"\b(?:(?:{_ABBREVIATED}|{_OF}|{_WORD}) (?:{_PARTICLE} )*(?=[{_UPPER}]))*{_WORD}")
+_SMALL_WORD = re.compile(r"\b[^\W\d_A-Z][^\W\d_]*\b")
+_OPENS = re.compile(r"(?:^|[.!?…:;]|[“\"‘«—(\[*_-])[\s“\"‘’'«—(\[*_-]*\Z")
+_ARTICLE = re.compile(r"\b[Tt]he\s\Z")
+_AT = re.compile(r"\b(?:in|at|through|into|near|reached|outside|round)\s(?:the\s)?\Z")
+_SAYS = (
+    r"(?:said|says|cried|asked|replied|answered|exclaimed|whispered|thought|returned|added|continued|observed|went on|"
+    r"began|remarked|shouted|muttered|repeated|inquired|declared|called|laughed|smiled|nodded|sighed|murmured)"
+)
+_SPEAKS_BEFORE = re.compile(rf"\b{_SAYS}\s(?:the\s)?\Z")
+_SPEAKS_AFTER = re.compile(rf"[,”\"’]*\s(?:had\s|then\s|only\s|\w+ly\s)?{_SAYS}\b")
+_CALLED = re.compile(r"(?:[“\"‘]|, )\Z")
+_CALLED_AFTER = re.compile(r"[,!?.”\"]")
+_ACTS = re.compile(
+    r"\s(?:was|had|looked|turned|came|went|took|saw|felt|stood|sat|knew|could|would|did|put|gave|made|rose|ran|has|is|"
+    r"got|seemed|heard|walked|wanted)\b|['’]s\s(?:face|eyes?|hands?|voice|head|arms?|heart|mind|lips|wife|husband|father|mother|"
+    r"brother|sister|son|daughter|friend)\b"
+)
+_NEAR = 90  # Characters after a name in which a pronoun may stand for it, if no other name comes between
+_HE_OR_SHE = re.compile(r"[^A-Z“”\"]{0,90}?\b(?:(he|him|his|himself|He|His)|(she|her|hers|herself|She|Her))\b")
+_SELDOM = 0.25  # Share of a word's small forms up to which a capital at the beginning of a sentence marks a name
+
+
+class Context(IntFlag):
+    """What the words around a mention say."""
+
+    NONE = 0
+    PERSON = 1  # It speaks, is spoken to, or acts
+    PLACE = 2  # A preposition of place is in front
+    HE = 4  # The first pronoun after it
+    SHE = 8
+    ARTICLE = 16  # It has "the"
+
+
+@dataclass(slots=True)
+class Form:
+    """A name as it is written, and where."""
+
+    text: str
+    starts: "array[int]" = field(default_factory=lambda: array("I"))  # Ascending offsets of the book's text
+    contexts: "array[int]" = field(default_factory=lambda: array("B"))  # A `Context` for each of them
+
+    def upto(self, end: int) -> "Form":
+        """The form with its mentions that end in front of this offset."""
+        count = bisect_left(self.starts, end - len(self.text) + 1)
+        return Form(self.text, self.starts[:count], self.contexts[:count])
+
+
+@cache
+def words() -> dict[str, dict[str, str]]:
+    return tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
+
+
+@cache
+def titles() -> dict[str, str]:
+    """The kind of each title: man, wife, woman, anyone."""
+    return {title: kind for kind, listed in words()["titles"].items() for title in listed.split()}
+
+
+def plain(word: str) -> str:
+    """A word of a name as the tables have it: lower case, without a full stop."""
+    return word.lower().rstrip(".").replace("’", "'")
+
+
+def is_covered(book: Book) -> bool:
+    """Whether the rules know the book's language: English, where capitals mark names."""
+    english = book.language.lower().partition("-")[0] in ("", "en")
+    return english and bool(book.text) and capitals_mark_names(book.text[:200_000])
+
+
+def find_names(book: Book) -> list[Form]:
+    """The names of a book in the order in which they first stand. About 2 s for War and Peace."""
+    small = Counter(_SMALL_WORD.findall(book.text))
+    places = list(_prose(book))
+    inside: Counter[str] = Counter()
+    for start, end in places:
+        for match in _NAME.finditer(book.text, start, end):
+            named = match[0].split()
+            inside.update(map(plain, named[_opens(book.text, match.start(), start) :]))
+    never = {*words()["never"]["words"].split(), *(stop_words()["en"] - titles().keys())}
+    never |= {word for word in inside if word.startswith("i'")}  # I'll
+    not_names = never | {word for word in inside if inside[word] < _SELDOM * small[word]}
+    # Words that are names at the beginning of a sentence too.
+    opening = {word for word in inside if word in titles() or (word not in not_names and inside[word] > small[word])}
+    forms: dict[str, Form] = {}
+    for start, end in places:
+        for match in _NAME.finditer(book.text, start, end):
+            at, text = _name_in(match, _opens(book.text, match.start(), start), not_names, opening)
+            if text:
+                form = forms.get(text) or forms.setdefault(text, Form(text))
+                form.starts.append(at)
+                form.contexts.append(_context(book.text, at, at + len(text), plain(text.split()[0]) in titles()))
+    return list(forms.values())
+
+
+def _prose(book: Book) -> Iterator[tuple[int, int]]:
+    begins = front_matter_end(book)
+    for paragraph in book.paragraphs:
+        if paragraph.start >= begins and paragraph.kind not in (ParagraphKind.HEADING, ParagraphKind.CODE):
+            yield paragraph.start, paragraph.end
+
+
+def _opens(text: str, at: int, start: int) -> bool:
+    """Whether a sentence or a quotation begins here."""
+    return bool(_OPENS.search(text[max(start, at - 8) : at])) or at == start
+
+
+def _name_in(match: re.Match[str], opens: bool, not_names: set[str], opening: set[str]) -> tuple[int, str]:
+    """Offset and text of the name in a run of capitalised words, cut at its ends; "" if there is none."""
+    spans = [(word.start(), word.end()) for word in re.finditer(r"\S+", match[0])]
+    named = [plain(match[0][start:end]) for start, end in spans]
+
+    def is_name(at: int) -> bool:
+        word = named[at]
+        if opens and at == 0:
+            return word in opening
+        return word not in not_names or (word in titles() and at + 1 < len(named))
+
+    # "Last Sunday Mr Arabin": a title begins a name.
+    first, last = next((at for at, word in enumerate(named) if word in ("mr", "mrs", "miss")), 0), len(spans)
+    while first < last and not is_name(first):
+        first += 1
+    while last > first and (not is_name(last - 1) or (last - first > 1 and named[last - 1] in titles())):
+        last -= 1
+    if first == last:
+        return 0, ""
+    start, end = spans[first][0], spans[last - 1][1]
+    text = match[0][start:end].rstrip(".")
+    is_name_of = len(text) > 1 and plain(text) not in _alone() and not (text.isupper() and len(text) > 3)
+    return match.start() + start, text if is_name_of else ""
+
+
+@cache
+def _alone() -> frozenset[str]:
+    return frozenset(words()["alone"]["words"].split())
+
+
+def _context(text: str, start: int, end: int, titled: bool) -> Context:
+    before, after = text[max(0, start - 24) : start], text[end : end + _NEAR]
+    found = Context.NONE
+    is_called = _CALLED.search(before) and _CALLED_AFTER.match(after)
+    if titled or is_called or _SPEAKS_BEFORE.search(before) or _SPEAKS_AFTER.match(after) or _ACTS.match(after):
+        found |= Context.PERSON
+    elif _AT.search(before):
+        found |= Context.PLACE
+    if pronoun := _HE_OR_SHE.match(after):
+        found |= Context.HE if pronoun[1] else Context.SHE
+    if _ARTICLE.search(before):
+        found |= Context.ARTICLE
+    return found
