@@ -117,6 +117,15 @@ def add_threads(parser: argparse.ArgumentParser) -> None:
     add_formats(parser)
 
 
+def add_people(parser: argparse.ArgumentParser) -> None:
+    option = parser.add_argument
+    add_book(parser)
+    option("name", metavar="NAME", nargs="*", help="show this person or place")
+    option("--upto", metavar="PLACE", help="leave out the text after this place (see gistread ask)")
+    option("--all", action="store_true", help="list rare names too")
+    add_formats(parser)
+
+
 def add_search(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument
     add_book(parser)

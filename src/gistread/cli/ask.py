@@ -10,6 +10,7 @@ from pathlib import Path
 
 from gistread.book.model import Book
 from gistread.cli import memories
+from gistread.cli.bound import bound_of
 from gistread.cli.deciding import check_terminal, deciding, prompt
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json, ask_document, reader_document, step_document
@@ -28,7 +29,6 @@ from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.writer import MemoryHeader
 from gistread.paths import default_paths
 from gistread.readers import events as told
-from gistread.readers.bound import offset_of, usual_bound
 from gistread.readers.choices import with_options
 from gistread.readers.cost import LONG_S, QUICK
 from gistread.readers.passage import in_short, question_about
@@ -41,6 +41,8 @@ from gistread.session.estimate import seconds_to_answer
 from gistread.session.session import Session
 from gistread.units import format_duration
 from gistread.user_data import SavedQuestion, SavedThread, UserData, mark_unsupported
+
+_UPTO_HERE = "Asked over the book up to your place; `--upto all` asks the whole book."
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
@@ -113,7 +115,9 @@ async def _ask(
             memory = session.memory or GistMemory(book, PAGE_SIZES["quality"], "")
             pinned = _existing(arguments.expand, memory)
             before = _thread(book, arguments)
-            upto = _bound(arguments.upto, memory)
+            upto = bound_of(
+                arguments.upto, memory, "Asked over the book up to your place; `--upto all` asks the whole book."
+            )
             options: AskOptions = {"pinned": pinned, "upto": upto, "choices": tuple(arguments.choice)}
             options["thread"] = thread_of(before.questions) if before else ()
             shown = arguments.question
@@ -193,21 +197,6 @@ def _thread(book: Book, arguments: argparse.Namespace) -> SavedThread | None:
     if not 1 <= number <= len(threads):
         raise UsageError("There is no such thread of questions.", "`gistread threads BOOK` lists them.")
     return threads[number - 1]
-
-
-def _bound(chosen: str | None, memory: GistMemory) -> int | None:
-    book, user_data = memory.book, UserData(default_paths().books)
-    try:
-        here, whole_book = user_data.reading_place(book.sha256).furthest, user_data.whole_book(book.sha256)
-    except StorageError as error:
-        here, whole_book = 0, None
-        say(f"Note: {error.message}")
-    if chosen is not None:
-        return offset_of(chosen, memory, here)
-    bound = usual_bound(book, here, whole_book)
-    if bound is not None:
-        say("Asked over the book up to your place; `--upto all` asks the whole book.")
-    return bound
 
 
 def _existing(numbers: tuple[int, ...], memory: GistMemory) -> set[int]:

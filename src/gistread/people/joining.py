@@ -6,7 +6,7 @@ computed from the mentions given, so what is known up to a place of the book com
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -43,6 +43,11 @@ class Entity:
     @property
     def count(self) -> int:
         return sum(len(form.starts) for form in self.forms)
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Other forms of the name, the commonest first."""
+        return tuple(form.text for form in self.forms if form.text != self.name.removeprefix("the "))
 
     @property
     def first(self) -> int:
@@ -112,8 +117,9 @@ class _Group:
 def join(forms: Iterable[Form]) -> list[Entity]:
     """The people, places and other things with these names, the commonest first."""
     groups = _grouped(form for form in forms if form.starts)
-    places = [group for group in groups if _kind(group) is Kind.PLACE]
-    people = _without_plurals([group for group in groups if _kind(group) is not Kind.PLACE])
+    titled = {group.rest[-1] for group in groups if group.kind}
+    places = [group for group in groups if _kind(group) is Kind.PLACE and group.rest[-1] not in titled]
+    people = _without_plurals([group for group in groups if group not in places])
     known = _Known(_merged([group for group in people if group.is_full]), people)
     single = sorted((group for group in people if not group.is_full), key=lambda group: (not group.kind, -group.count))
     for group in single:
@@ -150,15 +156,15 @@ class _Known:
     def titled(self, group: _Group) -> _Group | None:
         """Whose title with one name this is: "Mr. Darcy", "Prince Andrew"."""
 
-        def same(named: Mapping[str, list[_Group]]) -> list[_Group]:
-            found = named.get(group.rest[0], [])
+        def same(found: Iterable[_Group]) -> list[_Group]:
             return [one for one in found if one.may_be(group) and (one.kind == "wife") == (group.kind == "wife")]
 
+        (name,) = group.rest
         if group.by_first:
-            first = [one for one in same(self._by_first) if one.is_full]
+            first = same(one for each in _forms_of(name) for one in self._by_first.get(each, []) if one.is_full)
             if found := _commonest([one for one in first if one.titles & group.titles]) or _commonest(first):
                 return found
-        owner = _commonest(same(self._by_last), _CLEARLY_OFTENER)
+        owner = _commonest(same(self._by_last.get(name, [])), _CLEARLY_OFTENER)
         return None if owner and self._are_two(group, owner) else owner
 
     def _are_two(self, titled: _Group, full: _Group) -> bool:
@@ -181,7 +187,7 @@ class _Known:
             return _commonest(first)
         last = [one for one in self._by_last.get(name, []) if one.kind != "wife"]
         men = [one for one in last if one.sex == "man"]
-        if group.sex != "woman" and (owner := _commonest(men, _CLEARLY_OFTENER)):
+        if owner := _commonest(men, _CLEARLY_OFTENER):
             return owner
         return _commonest([one for one in last if one.may_be(group)], _CLEARLY_OFTENER)
 

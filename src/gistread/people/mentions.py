@@ -30,6 +30,7 @@ _OF = (
     r"(?:Duke|Duchess|Earl|Count(?:ess)?|King|Queen|Knave|Prince(?:ss)?|Master|Dean|Bishop|Archbishop|Marquis|Baron) of"
 )
 _NAME = re.compile(rf"\b(?:(?:{_ABBREVIATED}|{_OF}|{_WORD}) (?:{_PARTICLE} )*(?=[{_UPPER}]))*{_WORD}")
+_IS_NO_NAME = re.compile(r"i'.+|[ivxlcdm]+(?<!di|vi|ic|li|im|il|mi)")  # I'll; Roman numbers
 _SMALL_WORD = re.compile(r"\b[^\W\d_A-Z][^\W\d_]*\b")
 _OPENS = re.compile(r"(?:^|[.!?…:;]|[“\"‘«—(\[*_-])[\s“\"‘’'«—(\[*_-]*\Z")
 _ARTICLE = re.compile(r"\b[Tt]he\s\Z")
@@ -109,7 +110,7 @@ def find_names(book: Book) -> list[Form]:
             named = match[0].split()
             inside.update(map(plain, named[_opens(book.text, match.start(), start) :]))
     never = {*words()["never"]["words"].split(), *(stop_words()["en"] - titles().keys())}
-    never |= {word for word in inside if word.startswith("i'")}  # I'll
+    never |= {word for word in inside if _IS_NO_NAME.fullmatch(word)}
     not_names = never | {word for word in inside if inside[word] < _SELDOM * small[word]}
     # Words that are names at the beginning of a sentence too.
     opening = {word for word in inside if word in titles() or (word not in not_names and inside[word] > small[word])}

@@ -61,7 +61,7 @@ def introductions(question: str, memory: GistMemory) -> Introductions | None:
 
 def _first(pattern: str, text: str, start: int, memory: GistMemory) -> Passage | None:
     """The first sentence of prose with the pattern."""
-    places = (_sentence_at(match.start("name"), memory) for match in re.compile(pattern).finditer(text, start))
+    places = (sentence_at(match.start("name"), memory) for match in re.compile(pattern).finditer(text, start))
     return next((place for place in places if _is_prose(text[place[0] : place[1]])), None)
 
 
@@ -92,7 +92,8 @@ def _phrases(form: str) -> Iterator[str]:
     yield rf"{name} (?:is|was) (?:very |quite |not )?[a-z-]+,? (?:and|but) [a-z-]+[;,.]"
 
 
-def _sentence_at(place: int, memory: GistMemory) -> Passage:
+def sentence_at(place: int, memory: GistMemory) -> Passage:
+    """The sentence with this offset of the book."""
     book = memory.book
     paragraph = book.paragraphs[book.paragraph_index(place)]
     return next(span for span in sentences_of(memory, paragraph.start, paragraph.end) if span[0] <= place < span[1])

@@ -1,0 +1,57 @@
+"""`gistread people`: who is named in a book, up to a place."""
+
+from pathlib import Path
+
+import pytest
+
+from gistread.book import open_book
+from gistread.errors import ExitStatus
+from gistread.paths import default_paths
+from gistread.user_data import UserData
+from tests.cli.conftest import Run
+from tests.people.test_people import TEXT
+
+
+@pytest.fixture
+def farm(tmp_path: Path) -> Path:
+    path = tmp_path / "Hollow Farm.txt"
+    path.write_text(TEXT)
+    return path
+
+
+def test_people_and_places_are_listed_up_to_a_place(run: Run, farm: Path) -> None:
+    shown = run("people", farm)
+    assert "Elizabeth Kerr  (Elizabeth, Lizzy)" in shown.out
+    assert "place" in shown.out
+    assert "rarer name" in shown.err
+    names = {one["name"] for one in run("people", farm, "--all", "--json").json["names"]}
+    before = {one["name"] for one in run("people", farm, "--all", "--json", "--upto", "chapter:1").json["names"]}
+    assert names - before == {"the Clerk", "Dr. Ames"}
+
+
+def test_one_of_them_is_shown_with_what_the_book_says_first(run: Run, farm: Path) -> None:
+    shown = run("people", farm, "clerk").out
+    assert "The Clerk was a tall man." in shown
+    assert "in 1 of 2 chapters" in shown
+    assert "George Emery (3)" in shown
+    (card,) = run("people", farm, "Mr", "Penn", "--json").json["found"]
+    assert (card["chapters"], card["mentions"]) == ([3, 3], 6)
+    unknown = run("people", farm, "Clerk", "--upto", "40%")
+    assert (unknown.status, unknown.out) == (ExitStatus.FAILED, "")
+    assert "“Clerk” is no name in the text up to 40%" in unknown.err
+
+
+def test_the_place_that_was_reached_bounds_it(run: Run, farm: Path) -> None:
+    book = open_book(farm)
+    UserData(default_paths().books).set_position(book.sha256, 0, read=[(0, book.text.index("Chapter 2"))])
+    shown = run("people", farm, "--all")
+    assert "--upto all" in shown.err
+    assert "Clerk" not in shown.out
+
+
+def test_other_languages_are_refused_in_a_line(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "Buch.html"
+    path.write_text(
+        "<html lang=de><title>Ein Buch</title><p>Herr Meier kam nach Hause und sprach mit der Katze.</p></html>"
+    )
+    assert run("people", path).err == "gistread: Names are found in English books only.\n"

@@ -1,0 +1,134 @@
+"""The index of names: what is a name, whose it is, and that a view knows nothing of the text after it."""
+
+import random
+import tomllib
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+
+from gistread.book import open_book
+from gistread.book.model import Book
+from gistread.people.index import Index
+from gistread.people.joining import Kind
+from gistread.people.mentions import is_covered, plain
+
+_DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+_NOVELS = tomllib.loads(Path(__file__).with_name("main_characters.toml").read_text("utf-8"))
+needs_novels = pytest.mark.skipif(not (_DATA / "litbank").is_dir(), reason="needs ../shared/data")
+
+TEXT = """Chapter 1
+
+Mr. Penn came to Hollow Farm in March, when the roads were wet and nobody went out who could stay by the fire.
+"Good day, Lizzy," said Mr. Penn, and she gave him the key. But Elizabeth Kerr would not speak to him of the money.
+They lived in Tidney, and the Kerrs had lived in Tidney for ever. Elizabeth Kerr looked at Penn.
+
+Mrs. Penn was at the window of the house in Tidney. Elizabeth saw her there, and thought no more of it that day.
+"Mr. Emery and George are late," said Elizabeth. Then George came in, and Mr. Emery and George sat down to eat.
+George Emery was a boy. Nobody knew what Mr. Emery and George wanted there, and they did not say. George Emery ate.
+
+Chapter 2
+
+The Clerk was a tall man. "I'll ask the Clerk," said George. Will they ask? They will. So the Clerk wrote to
+Dr. Ames and to Penn, and Mr. Penn told Lizzy. Penn was glad, he said, that it was over and that nobody had been hurt.
+In the end Elizabeth became Mrs. Penn's guest in Tidney, and that was the end of the long and foolish quarrel.
+"""
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
+    path = tmp_path_factory.mktemp("people") / "Hollow Farm.txt"
+    path.write_text(TEXT)
+    return open_book(path)
+
+
+@pytest.fixture(scope="module")
+def index(book: Book) -> Index:
+    return Index(book)
+
+
+def forms(index: Index) -> dict[str, set[str]]:
+    return {entity.name: {form.text for form in entity.forms} for entity in index.entities}
+
+
+def test_forms_of_one_person_are_joined(index: Index) -> None:
+    found = forms(index)
+    assert found["Elizabeth Kerr"] == {"Elizabeth Kerr", "Elizabeth", "Lizzy"}
+    assert found["Mr. Penn"] == {"Mr. Penn", "Penn"}
+    assert found["Mrs. Penn"] == {"Mrs. Penn"}
+    assert found["the Clerk"] == {"Clerk"}
+    assert found["Dr. Ames"] == {"Dr. Ames"}, "a title names a person who is mentioned once"
+
+
+def test_two_who_stand_side_by_side_are_not_one(index: Index) -> None:
+    assert forms(index)["Mr. Emery"] == {"Mr. Emery"}
+    assert forms(index)["George Emery"] == {"George Emery", "George"}
+
+
+def test_places_are_told_from_people_and_words_from_names(index: Index) -> None:
+    kinds = {entity.name: entity.kind for entity in index.entities}
+    assert kinds["Tidney"] is Kind.PLACE
+    assert {kinds[name] for name in ("Mr. Penn", "Elizabeth Kerr", "George Emery")} == {Kind.PERSON}
+    assert not {"March", "But", "Then", "I'll", "Will", "Chapter", "Kerrs"} & {
+        form for each in forms(index).values() for form in each
+    }
+
+
+def test_a_card_has_places_chapters_and_company(index: Index, book: Book) -> None:
+    (penn,) = index.find("penn")[:1]
+    assert [one.name for one in index.find("Penn")] == ["Mr. Penn"]
+    assert [one.name for one in index.find("mrs penn")] == ["Mrs. Penn"]
+    assert index.find("Lizzy") == index.find("Elizabeth") != []
+    card = index.card(penn)
+    assert book.text[card.first :].startswith("Mr. Penn came")
+    assert book.text[card.last :].startswith("Penn was glad")
+    assert card.chapters == (3, 3)
+    assert card.together[0][0].name == "Elizabeth Kerr"
+    assert all(book.text.startswith(form.text, at) for form in penn.forms for at in form.starts)
+
+
+def test_a_view_knows_nothing_of_what_follows(index: Index, book: Book) -> None:
+    end = book.text.index("Chapter 2")
+    view = index.upto(end)
+    assert not view.find("Clerk")
+    assert not view.find("Dr. Ames")
+    assert view.card(view.find("Mr. Penn")[0]).chapters == (3,)
+    dice = random.Random(1)
+    for end in [dice.randrange(len(book.text)) for _ in range(50)]:
+        view = index.upto(end)
+        for entity in view.entities:
+            assert all(start + len(form.text) <= end for form in entity.forms for start in form.starts)
+            assert set(plain(entity.name).split()) <= {
+                "the",
+                *plain(book.text[:end]).replace(".", " . ").split(),
+            } | set(plain(book.text[:end]).split())
+
+
+@pytest.mark.parametrize(("name", "covered"), [("en", True), ("de", False)])
+def test_other_languages_are_not_covered(tmp_path: Path, name: str, covered: bool) -> None:
+    path = tmp_path / "a.html"
+    path.write_text(f"<html lang={name}><title>A</title><p>{TEXT}</p></html>")
+    assert is_covered(open_book(path)) is covered
+
+
+@needs_novels
+@pytest.mark.parametrize(
+    "path", [name if "Pride" in name else pytest.param(name, marks=pytest.mark.slow) for name in _NOVELS]
+)
+def test_the_main_people_of_a_novel_are_found_with_their_names_joined(path: str) -> None:
+    found = [
+        {plain(form.text).replace(".", "") for form in entity.forms} | {plain(entity.name).replace(".", "")}
+        for entity in Index(open_book(_DATA / path)).entities
+    ]
+    people = [
+        {plain(name).replace(".", "") for name in line.split("|")}
+        for line in _NOVELS[path]["people"].split("\n")
+        if line
+    ]
+    owners = [next((at for at, names in enumerate(found) if person <= names), None) for person in people]
+    assert sum(owner is not None for owner in owners) >= 0.7 * len(people)
+    assert all(
+        not (one & found[at] and other & found[at])
+        for one, other in combinations(people, 2)
+        for at in range(len(found))
+    )
