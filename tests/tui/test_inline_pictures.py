@@ -2,11 +2,14 @@
 
 from pathlib import Path
 
+import pytest
 from rich.style import Style
 from textual.app import App
 from textual.pilot import Pilot
 
 from gistread.config import Config
+from gistread.tui import kitty
+from gistread.tui.screens.help import HelpScreen
 from gistread.tui.screens.image import ImageScreen
 from gistread.tui.text import figure
 from tests.book.make_epub import epub, package, page
@@ -80,6 +83,44 @@ async def test_a_picture_that_is_loaded_above_the_view_moves_nothing(tmp_path: P
         assert row_with(pilot, "It blew.") == screen.book_pane.region.y
         await pilot.press("up", "up")
         await until(pilot, lambda: rows_of(app, RED) or "A red flag" in text_of(app))
+
+
+async def test_kittys_characters_scroll_are_cut_and_sized_like_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    monkeypatch.setenv("TERM", "xterm-kitty")
+    monkeypatch.delenv("TMUX", raising=False)
+    app = app_on(illustrated(tmp_path, 30, cover=True), tmp_path)
+
+    def drawn() -> list[tuple[int, int]]:
+        """(row of the picture, columns drawn) from top to bottom."""
+        found = []
+        for strip in app.screen._compositor.render_strips():
+            if cells := [one.text for one in strip if one.text.startswith("\U0010eeee")]:
+                assert [number_of(cell[2]) for cell in cells] == list(range(len(cells)))
+                found.append((number_of(cells[0][1]), len(cells)))
+        return found
+
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, drawn)
+        rows, columns = len(drawn()), drawn()[0][1]
+        assert drawn() == [(row, columns) for row in range(rows)]
+        assert "▀" not in text_of(app)
+        await pilot.press("down", "down", "down", "down")
+        await until(pilot, lambda: drawn() and drawn()[0][0])
+        assert drawn() == [(row, columns) for row in range(rows - len(drawn()), rows)]
+        await pilot.press("g", "f1")
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is screen and len(drawn()) == rows)
+        await pilot.resize_terminal(60, 20)
+        await until(pilot, lambda: 0 < len(drawn()) <= 20 * 2 / 3)
+
+
+def number_of(diacritic: str) -> int:
+    return kitty._numbers().index(diacritic)
 
 
 async def test_pictures_can_be_turned_off_and_on_while_reading(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from gistread.system import on_signal
 from gistread.tui import commands, palette, themes
 from gistread.tui.commands import COMMANDS, Scope
 from gistread.tui.defects import DefectError, log, log_to
-from gistread.tui.drawing import Drawer, way_of
+from gistread.tui.drawing import KITTY_TERMS, drawer_for
 from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.services import AppServices, Settings
 from gistread.tui.text import clean
@@ -83,10 +83,7 @@ class GistreadApp(App[None]):
             paths=paths,
             settings=self.settings,
             user_data=UserData(paths.books),
-            drawer=Drawer(
-                way_of(config.images, os.environ, None if self.no_color else self.console.color_system or "standard"),
-                lambda data: self._driver and self._driver.write(data),
-            ),
+            drawer=drawer_for(self, config.images),
             keymap=keymap,
             make_engine=make_engine or self._new_engine,
             make_embedder=self._new_embedder,
@@ -391,6 +388,8 @@ def run(book: Opened | None, *, paths: Paths, config: Config, model: str = "", p
     if not in_browser and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("No terminal to show a book on.", "`gistread index` and `gistread ask` work without one.")
     log_to(paths.log_file)
+    if os.environ.get("TERM") in KITTY_TERMS:
+        os.environ.setdefault("COLORTERM", "truecolor")  # ssh does not pass it on
     first_start = not any(paths.books.glob("*.jsonl"))
     app = GistreadApp(book, paths=paths, config=config, model=model, path=path, tour=first_start)
     with asked_to_leave_order(config.bidi, os.environ):

@@ -1,6 +1,7 @@
 """Draws pictures as the terminal can. It is never queried: a late answer would be taken for keys."""
 
 import io
+import os
 import subprocess
 import sys
 import warnings
@@ -16,6 +17,7 @@ from gistread.tui.text.figure import Figure, Painter, dots, half_blocks
 
 if TYPE_CHECKING:
     from PIL.Image import Image as Pixels
+    from textual.app import App
     from textual.widget import Widget
 
 MOST_PIXELS = 50_000_000  # maximum size of a picture; an A3 scan at 300 dpi has 17 million
@@ -23,6 +25,7 @@ _KEPT_PIXELS = 2400, 1800  # maximum size after unpacking: no terminal shows mor
 _SMALL_PIXELS = 160, 160  # maximum size of what stands in a text of half blocks
 _TEXT_PIXELS = 800, 800  # maximum size of what stands in a text, in the terminal's graphics
 _USUAL_CELL = 10, 20
+KITTY_TERMS = "xterm-kitty", "xterm-ghostty"
 # Formats that Pillow reads by itself; some others would start programs.
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "ICO", "JPEG2000", "AVIF")
 
@@ -68,7 +71,7 @@ def way_of(setting: str, environment: Mapping[str, str], color_system: str | Non
     if environment.get("TMUX") or environment.get("STY") or environment.get("TEXTUAL_DRIVER"):
         return blocks
     term, program = environment.get("TERM", ""), environment.get("TERM_PROGRAM", "")
-    if term in ("xterm-kitty", "xterm-ghostty") or program == "ghostty":
+    if term in KITTY_TERMS or program == "ghostty":
         return way_of(Way.KITTY, environment, color_system)
     if term.startswith(("foot", "mlterm", "contour")) or program in ("WezTerm", "iTerm.app", "contour", "rio"):
         return Way.SIXEL
@@ -76,6 +79,12 @@ def way_of(setting: str, environment: Mapping[str, str], color_system: str | Non
     if konsole.isdigit() and int(konsole) >= 220400:
         return Way.SIXEL
     return blocks
+
+
+def drawer_for(app: "App[None]", setting: str) -> "Drawer":
+    """`setting`: as in `way_of`."""
+    colors = None if app.no_color else app.console.color_system or "standard"
+    return Drawer(way_of(setting, os.environ, colors), lambda data: app._driver and app._driver.write(data))
 
 
 class Drawer:
@@ -89,7 +98,9 @@ class Drawer:
     def figure(self, data: bytes, most: tuple[int, int] | None = None) -> Figure:
         """A small copy for the text, at most so many pixels large. Raises DrawingError."""
         picture = unpack(data, most or (_SMALL_PIXELS if self._kitty is None else _TEXT_PIXELS))
-        return Figure.of(picture.pixels, picture.width, self._painter(picture))
+        painter = self._painter(picture)
+        picture.pixels.thumbnail(most or _SMALL_PIXELS)
+        return Figure.of(picture.pixels, picture.width, painter)
 
     def enlarged(self, picture: Picture) -> Figure:
         """As large as possible; a small one is not blown up. Raises DrawingError."""

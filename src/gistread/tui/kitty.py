@@ -64,10 +64,11 @@ class Kitty:
         while self._kept and picture.size_bytes + sum(one.size_bytes for one, *_ in self._kept) > _MOST_BYTES:
             self._delete(next(iter(self._kept)))
         number = next(self._ids)
-        chunks = [picture.data[at : at + _CHUNK] for at in range(0, len(picture.data), _CHUNK)]
-        head = f"a=T,U=1,f=100,i={number},c={columns},r={rows},q=2,"
+        data = picture.take()
+        chunks = [data[at : at + _CHUNK] for at in range(0, len(data), _CHUNK)]
+        head = f"a=T,U=1,f=100,i={number},c={columns},r={rows},"
         last = len(chunks) - 1
-        parts = (f"\x1b_G{head * (not at)}m={int(at < last)};{chunk}\x1b\\" for at, chunk in enumerate(chunks))
+        parts = (f"\x1b_G{head * (not at)}q=2,m={int(at < last)};{chunk}\x1b\\" for at, chunk in enumerate(chunks))
         self._write("".join(parts))
         numbers = _numbers()
         style = Style(color=Color.from_rgb(number >> 16, number >> 8 & 255, number & 255))  # The colour is the id.
@@ -85,10 +86,18 @@ class KittyPicture:
 
     def __init__(self, kitty: Kitty, pixels: "Pixels") -> None:
         packed = io.BytesIO()
-        pixels.save(packed, "PNG", compress_level=1)
-        self.data = base64.standard_b64encode(packed.getvalue()).decode()
+        pixels.save(packed, "JPEG", quality=90)
+        self._packed = packed.getvalue()  # A tenth of what is sent; a book may have hundreds
+        self._data = _png(pixels)
         self.size_bytes = 4 * pixels.width * pixels.height
         self._kitty = kitty
+
+    def take(self) -> str:
+        """The data to send; made anew after the first time."""
+        from PIL import Image
+
+        data, self._data = self._data or _png(Image.open(io.BytesIO(self._packed))), ""
+        return data
 
     def __call__(self, figure: Figure, columns: int, rows: int, /) -> Rows:
         return self._kitty.draw(self, columns, rows) or half_blocks(figure, columns, rows)
@@ -98,3 +107,9 @@ class KittyPicture:
 def _numbers() -> list[str]:
     ranges = (run.partition("-") for run in _DIACRITICS.split())
     return [chr(one) for first, _, last in ranges for one in range(int(first, 16), int(last or first, 16) + 1)]
+
+
+def _png(pixels: "Pixels") -> str:
+    packed = io.BytesIO()
+    pixels.save(packed, "PNG", compress_level=1)
+    return base64.standard_b64encode(packed.getvalue()).decode()
