@@ -89,7 +89,8 @@ class Exchange:
     @property
     def offers_note(self) -> bool:
         """Whether the answer can be kept as a note on its passage."""
-        return bool(self.passage and self.answer) and not (self.running or self.kept)
+        says_something = self.answer and (self.found or self.citations)
+        return bool(self.passage and says_something) and not (self.running or self.kept)
 
     @property
     def shows_work(self) -> bool:

@@ -12,7 +12,7 @@ from gistread.tui.reading.context import ReadingContext
 from gistread.tui.widgets.lines import Actions
 from gistread.tui.work.lines import short
 
-_QUOTED = 48  # most characters that are quoted
+_QUOTED = 36  # most characters that are quoted
 
 
 class PassageController:
@@ -68,5 +68,5 @@ class PassageController:
         if place is not None:
             quote = short(in_short(self._context.book.text[slice(*place)]), _QUOTED)
             drop = run("questions.drop_passage")
-            line.show_actions(("", quote, drop), (display_key(THREAD_KEY), "drop", drop))
+            line.show_actions(("¶", quote, drop), (display_key(THREAD_KEY), "drop", drop))
         line.set_class(place is not None, "-some")

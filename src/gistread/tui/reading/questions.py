@@ -302,7 +302,7 @@ class QuestionController:
         self._context.memory_pane.clear_question()
         self._save(replace(self._record, question=question))
         book, bound, too_little = self._context.book, self._record.upto, ""
-        if bound is not None:
+        if bound is not None and self._about is None:
             words = count_words(book.text[min(bound, front_matter_end(book)) : bound][:_LITTLE_TEXT])
             if words < _FEW_WORDS:
                 whole = display_key(BOUND_KEY)
