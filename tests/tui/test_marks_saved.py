@@ -80,6 +80,7 @@ async def test_a_mark_that_lost_its_place_is_listed_with_its_words(tmp_path: Pat
         await pilot.press("l")
         await until(pilot, lambda: "Words of another edition" in text_of(app))
         assert "not found in this version" in text_of(app)
+        await until(pilot, lambda: "Esc close" in text_of(app))  # The last action, in a row of its own.
         await pilot.press("enter")
         await until(pilot, lambda: "These words are not in" in text_of(app))
 

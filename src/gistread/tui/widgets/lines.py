@@ -37,11 +37,11 @@ class Line(Static):
         super().__init__("", id=id, markup=False)
         self._parts: object = None
 
-    def show(self, parts: object, content: Content) -> None:
+    def show(self, parts: object, content: Content, *, layout: bool = False) -> None:
         """Draw the content, unless `parts` are unchanged."""
         if not self.shows(parts):
             self._parts = parts
-            self.update(content, layout=False)  # its size is fixed
+            self.update(content, layout=layout)  # the size of most is fixed
 
     def shows(self, parts: object) -> bool:
         return parts == self._parts
@@ -126,8 +126,22 @@ class Actions(Clickable):
         self.show_actions(*actions)
 
     def show_actions(self, *actions: tuple[str, str, str]) -> None:
-        parts = (_key(key, f" {word}".replace(" ", "\u00a0"), action) for key, word, action in actions)
-        self.show(actions, Content("   ").join(parts))
+        self._actions = actions
+        self.on_resize()
+
+    def on_resize(self) -> None:
+        """Break rows between actions."""
+        rows: list[list[Content]] = []
+        left = 0
+        for key, word, action in self._actions:
+            part = _key(key, f" {word}", action)
+            if not rows or (part.cell_length > left and self.size.width):  # no width yet: one row
+                rows.append([])
+                left = self.size.width
+            rows[-1].append(part)
+            left -= part.cell_length + 3
+        content = Content("\n").join(Content("   ").join(row) for row in rows)
+        self.show((self._actions, [len(row) for row in rows]), content, layout=True)
 
 
 class Choices(Clickable):
