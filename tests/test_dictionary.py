@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from gistread import dictionary
-from gistread.dictionary import DictionaryError, Lookup, choose_lookup, look_up, word_in
+from gistread.dictionary import DictionaryError, Lookup, choose_lookup, defines, look_up, word_in
 from gistread.errors import UsageError
 
 
@@ -112,3 +112,20 @@ async def test_without_any_dictionary_a_list_of_words_or_how_to_set_one(
     assert "“Lamp” is a word" in await look_up(Lookup("Lamp"))
     assert "“Zürich” is a word" in await look_up(Lookup("Zürich"))
     assert "is not in the word list" in await look_up(Lookup("lam"))
+
+
+@pytest.mark.parametrize(
+    ("said", "has_entry"),
+    [
+        ('No definitions found for "xyzzy"', False),
+        ("Nothing similar to xyzzy, sorry :(", False),
+        ("“xyzzy” is not in the word list (/usr/share/dict/words).\n\nThe list has no definitions.", False),
+        ("lamp: a thing that has no entry for oil", True),
+    ],
+)
+def test_an_answer_without_an_entry_is_known_as_such(said: str, has_entry: bool) -> None:
+    assert defines(said) is has_entry
+
+
+async def test_a_program_that_says_nothing_has_no_entry() -> None:
+    assert not defines(await look_up(Lookup("xyzzy", ("/bin/true",))))

@@ -28,7 +28,7 @@ _WORD = re.compile(r"\w(?:.*\w)?", re.DOTALL)
 _ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|.\x08")
 # How dictionaries say that they have nothing: dict, sdcv, `look_up` itself, the list of words, no dictionary.
 _NO_ENTRY = re.compile(
-    r"\A(?:No definitions found|Nothing similar to|\w+ has no entry|No dictionary found|[^\n]+\n\nThe list has no def)"
+    r"\A(?:No definitions found|Nothing similar to|\S+ has no entry|No dictionary found|[^\n]+\n\nThe list has no def)"
 )
 
 _ENDED_WITHIN_S = 2.0
