@@ -17,7 +17,10 @@ from gistread.tui.drawing import Drawer, Picture, unpack
 from gistread.tui.text import clean
 from gistread.tui.text.figure import Figure
 from gistread.tui.widgets.figure_view import FigureView
-from gistread.tui.widgets.lines import Line
+from gistread.tui.widgets.lines import Actions, Line
+
+_OTHERS = ("←", "previous", "step(-1)"), ("→", "next", "step(1)")
+_CHOICES = ("Enter", "go to it in the book", "go"), ("Esc", "close", "dismiss(None)")
 
 
 class ImageScreen(ModalScreen[int | None]):
@@ -42,10 +45,9 @@ class ImageScreen(ModalScreen[int | None]):
             yield Line(id="viewer-title")
             yield Container(id="viewer-picture")
             yield Static("", id="viewer-caption", markup=False)
-            yield Line(id="viewer-keys")
+            yield Actions(*(_OTHERS if len(self._book.images) > 1 else ()), *_CHOICES, id="viewer-keys")
 
     def on_mount(self) -> None:
-        self.query_one("#viewer-keys", Line).update("←→ other pictures · Enter goes to it in the book · Esc closes")
         self._show()
 
     def action_step(self, by: int) -> None:
@@ -57,9 +59,9 @@ class ImageScreen(ModalScreen[int | None]):
 
     def on_click(self, event: events.Click) -> None:
         """A click on the picture shows the next one; a click outside closes."""
-        if event.widget is self or (event.widget is not None and event.widget.id == "viewer-keys"):
+        if event.widget is self:
             self.dismiss(None)
-        elif len(self._book.images) > 1:
+        elif len(self._book.images) > 1 and not isinstance(event.widget, Actions):
             self.action_step(1)
 
     @property
