@@ -26,6 +26,7 @@ from tests.benchmarks import (
     members,
     moving,
     naive,
+    names,
     novel,
     others,
     passage,
@@ -68,6 +69,7 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "recall": recall.measure,
         "follow_ups": follow_ups.measure,
         "meaning": meaning.measure,
+        "names": names.measure,
         "aims": aims.measure,
     }
 )
