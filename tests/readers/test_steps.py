@@ -2,9 +2,13 @@
 
 import asyncio
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
+from gistread.engine.llama.client import LlamaEngine
+from gistread.engine.llama.fit import LoadOptions
+from gistread.engine.protocol import Engine
 from gistread.readers.events import (
     Answered,
     Expanded,
@@ -37,7 +41,7 @@ def first_pages(prompt: str, options: Sequence[str]) -> int:
 
 
 async def ask(
-    reader: str, *decisions: Decision | str, engine: FakeEngine | None = None, steering: Steering | None = None
+    reader: str, *decisions: Decision | str, engine: Engine | None = None, steering: Steering | None = None
 ) -> list[ReaderEvent]:
     """The events, with a decision for each proposal; the rest is accepted. A text names a method of the steering."""
     left, events = list(decisions), []
@@ -191,3 +195,20 @@ def test_a_typed_decision() -> None:
         parse_decision("maybe", 20)
     with pytest.raises(ValueError, match="no page 21"):
         parse_decision("21", 20)
+
+
+async def test_a_real_model_proposes_only_pages_that_were_not_refused(tiny: Path) -> None:
+    engine = LlamaEngine(tiny, options=LoadOptions(context_tokens=8192))
+    await engine.start()
+    try:
+        events = await ask("readagent-s", NO, YES, BACK, NO, "answer_now", engine=engine)
+    finally:
+        await engine.close()
+    answered = events[-1]
+    assert isinstance(answered, Answered)
+    refused = [page for event in events if isinstance(event, Refused) for page in event.pages]
+    assert not {*refused} & {*answered.expanded}
+    first, second, third, fourth, *_ = proposed(events)
+    assert first != second
+    assert third != second or not second  # another choice, unless the model has enough
+    assert fourth == second

@@ -88,7 +88,7 @@ class ThreadsScreen(ListPanel):
             thread = self._threads.pop(at)
             self._deleted.append((at, thread))
             await self._delete(thread)
-            self._show(at, "Deleted. u restores it.")
+            self._show(at, "Deleted. Undo restores it.")
 
     async def action_undo(self) -> None:
         if self._deleted:
