@@ -49,6 +49,7 @@ PARTS = {
 """Those that take a few seconds, and what they must speak of."""
 SLOW_PARTS = {
     "first_token": ["a first question while a book is read", "after a restart"],
+    "passage": ["another about the same one"],
     "batching": ["8 sequences against 1"],
     "members": ["all members at once", "against one member after another"],
     "exactness": ["all at once", "gists of the same page"],
