@@ -65,6 +65,7 @@ def test_an_interrupted_question_is_kept_and_asked_again(run: Run, asked: Path, 
     engine._says = lambda prompt: EngineError("The model ended.")
     assert run("ask", asked, "And then?", "--continue", "--upto", "50%", "--reader", "dos").status != ExitStatus.DONE
     assert "No answer was given." in run("threads", asked, "2").out
+    assert run("threads", asked).out.endswith("(3 questions, interrupted)\n")
     engine._says = lambda prompt: "He counted the stairs."
     assert run("ask", asked, "--again").status == ExitStatus.DONE
     assert "Question: And then?" in engine.calls[-1].text

@@ -29,7 +29,8 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
             )
             return ExitStatus.DONE
         for number, one in enumerate(threads, start=1):
-            write(f"{number:>4}  {one.name}  ({counted(len(one.questions), 'question')})")
+            interrupted = "" if one.questions[-1].answer else ", interrupted"
+            write(f"{number:>4}  {one.name}  ({counted(len(one.questions), 'question')}{interrupted})")
         if not threads:
             say("Nothing has been asked about this book.")
         return ExitStatus.DONE
