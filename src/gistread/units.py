@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
+_BARS = "▁▂▃▄▅▆▇█"
+
 
 def format_size(size_bytes: int) -> str:
     """`98 MB`, `4.1 GB`."""
@@ -59,3 +61,11 @@ def ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
 def ranges_words(numbers: Iterable[int]) -> str:
     """`3, 5–7`."""
     return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in ranges(numbers))
+
+
+def bars(counts: Sequence[int], most: int) -> str:
+    """A bar for each count, or for several of more than `most`; a dot for none."""
+    step = -(-len(counts) // most) or 1
+    parts = [sum(counts[at : at + step]) for at in range(0, len(counts), step)]
+    highest = max(parts, default=0)
+    return "".join(_BARS[(count * len(_BARS) - 1) // highest] if count else "·" for count in parts)

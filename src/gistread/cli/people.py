@@ -13,12 +13,11 @@ from gistread.memory.sizes import PAGE_SIZES
 from gistread.people.index import Card, Index
 from gistread.people.joining import Entity
 from gistread.people.mentions import is_covered
-from gistread.readers.introductions import introductions, sentence_at
-from gistread.units import counted
+from gistread.readers.introductions import introduced
+from gistread.units import bars, counted
 
 _LEAST_LISTED = 3  # Mentions of what the list shows without --all
 _MOST_BARS = 64
-_BARS = "▁▂▃▄▅▆▇█"
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
@@ -66,31 +65,20 @@ def _lines(card: Card, view: GistMemory) -> list[str]:
     lines = [f"{entity.name}  ({entity.kind})"]
     if entity.others:
         lines.append(f"  also      {', '.join(entity.others)}")
-    lines += [f"  {_percent(start, book):>4}      {quote}" for start, quote in _introduced(card, view)]
+    lines += [f"  {_percent(start, book):>4}      {quote}" for start, quote in _quotes(card, view)]
     chapters = sum(1 for count in card.chapters if count)
     lines.append(
         f"  mentioned {counted(entity.count, 'time')} in {chapters} of {counted(len(card.chapters), 'chapter')}"
     )
-    lines.append(f"            {_strip(card.chapters)}")
+    lines.append(f"            {bars(card.chapters, _MOST_BARS)}")
     lines.append(f"  last      {_percent(card.last, book)}, {book.chapter_title(card.last)}".rstrip(" ,"))
     if card.together:
         lines.append(f"  with      {', '.join(f'{other.name} ({count})' for other, count in card.together)}")
     return lines
 
 
-def _introduced(card: Card, view: GistMemory) -> list[tuple[int, str]]:
-    """Offset and words of the sentence with the first mention, and of one that says who or what it is."""
-    found = introductions(f"Who is {card.entity.name}?", view)
-    places = dict.fromkeys((sentence_at(card.first, view), *(found.sentences if found else ())))
-    return [(start, " ".join(view.book.text[start:end].split())) for start, end in sorted(list(places)[:2])]
-
-
-def _strip(counts: tuple[int, ...]) -> str:
-    """A bar for each chapter, or for several of a book with many; a dot where nothing is mentioned."""
-    step = -(-len(counts) // _MOST_BARS) or 1
-    parts = [sum(counts[at : at + step]) for at in range(0, len(counts), step)]
-    most = max(parts, default=0)
-    return "".join(_BARS[(count * len(_BARS) - 1) // most] if count else "·" for count in parts)
+def _quotes(card: Card, view: GistMemory) -> list[tuple[int, str]]:
+    return [(start, " ".join(view.book.text[start:end].split())) for start, end in introduced(card.entity, view)]
 
 
 def _percent(offset: int, book: Book) -> str:
@@ -113,6 +101,6 @@ def _card_document(card: Card, view: GistMemory) -> Json:
         "last": card.last,
         "chapters": list(card.chapters),
         "together": {other.name: count for other, count in card.together},
-        "introduced": [{"start": start, "quote": quote} for start, quote in _introduced(card, view)],
+        "introduced": [{"start": start, "quote": quote} for start, quote in _quotes(card, view)],
         "starts": card.entity.starts(),
     }

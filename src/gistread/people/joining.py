@@ -17,6 +17,7 @@ from gistread.people.mentions import Context, Form, plain, titles, words
 _PARTICLES = frozenset("de du da di van von der den of la le y al".split())  # noqa: SIM905
 _LEAST = 2  # Mentions of what is listed, unless it has a title
 _LEAST_PRONOUNS = 4
+_YOUNGER = 0.05  # Share of "Miss Bennet" from which "Miss Elizabeth Bennet" shows that she has an elder sister
 _CLEARLY_OFTENER = 8
 _OFTENER = 3  # Times as often as any other, a first name is of this person
 _SIDE_BY_SIDE = 45  # Characters between mentions of two people in one sentence
@@ -165,7 +166,7 @@ class _Known:
             if found := _commonest([one for one in first if one.titles & group.titles]) or _commonest(first):
                 return found
         owner = _commonest(same(self._by_last.get(name, [])), _CLEARLY_OFTENER)
-        return None if owner and self._are_two(group, owner) else owner
+        return None if owner and (_is_younger(owner, group) or self._are_two(group, owner)) else owner
 
     def _are_two(self, titled: _Group, full: _Group) -> bool:
         """Whether "Mr. Emerson" is another than George Emerson: they often stand side by side."""
@@ -183,7 +184,7 @@ class _Known:
         """Whose first or family name this is. A bare family name is a man's, if there is one."""
         (name,) = group.rest
         called = [one for each in _forms_of(name) for one in self._by_first.get(each, []) if one.may_be(group)]
-        if first := [one for one in called if (one.is_full or one.by_first) and not one.titles & _FORMAL]:
+        if first := [one for one in called if one.is_full and not one.titles & _FORMAL]:
             return _commonest(first)
         last = [one for one in self._by_last.get(name, []) if one.kind != "wife"]
         men = [one for one in last if one.sex == "man"]
@@ -278,6 +279,13 @@ def _forms_of(name: str) -> frozenset[str]:
     """A first name, what it is short for, and its short forms."""
     short = _first_names()[1]
     return frozenset((name, *short.get(name, ()), *(form for form, names in short.items() if name in names)))
+
+
+def _is_younger(full: _Group, titled: _Group) -> bool:
+    """Whether "Miss Bennet" is the sister of her who is called "Miss Elizabeth"."""
+    by_first = [form for form in full.forms if plain(" ".join(form.text.split()[:2])) == f"miss {full.rest[0]}"]
+    called = sum(len(form.starts) for form in by_first)
+    return "miss" in titled.titles and called > _YOUNGER * titled.count
 
 
 def _commonest(found: Iterable[_Group], times: int = _OFTENER) -> _Group | None:

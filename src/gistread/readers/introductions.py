@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
+from gistread.people.joining import Entity
 from gistread.readers.support import sentences_of
 from gistread.search.tokens import stop_words
 
@@ -57,6 +58,13 @@ def introductions(question: str, memory: GistMemory) -> Introductions | None:
         if found := list(dict.fromkeys(place for place in places if place)):
             return Introductions(name, tuple(sorted(found[:_MOST_SENTENCES])))
     return Introductions(name, ())
+
+
+def introduced(entity: Entity, memory: GistMemory) -> tuple[Passage, ...]:
+    """The sentence with the first mention, and one that says who or what it is, if the book has one."""
+    found = introductions(f"Who is {entity.name}?", memory)
+    places = dict.fromkeys((sentence_at(entity.first, memory), *(found.sentences if found else ())))
+    return tuple(sorted(list(places)[:_MOST_SENTENCES]))
 
 
 def _first(pattern: str, text: str, start: int, memory: GistMemory) -> Passage | None:

@@ -14,6 +14,7 @@ from gistread.tui.reading.memory_pages import MemoryPages, MemoryZoom
 from gistread.tui.reading.memory_picker import MemoryPicker
 from gistread.tui.reading.navigation import GoTo, Navigation
 from gistread.tui.reading.passage import PassageController
+from gistread.tui.reading.people import PeopleController
 from gistread.tui.reading.questions import QuestionController
 from gistread.tui.reading.reading_along import ReadingAlong
 from gistread.tui.reading.search import SearchController
@@ -127,6 +128,7 @@ class Controllers:
         self.questions = QuestionController(context, self.pages, self.passage)
         self.steps = StepController(context, self.questions)
         self.threads = ThreadController(context, self.questions)
+        self.people = PeopleController(context, self.navigation, lambda: self.questions.bound)
         self.session = SessionListener(context, self.questions, self.zoom, self.pages)
 
     def on_message(self, event: Message) -> None:

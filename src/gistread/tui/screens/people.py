@@ -1,0 +1,72 @@
+"""The people and places of the book, those near the reading place first. What is typed filters them."""
+
+from collections.abc import Sequence
+
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widgets import Input, Static
+
+from gistread.people.joining import Entity
+from gistread.tui.commands import own_keys
+from gistread.tui.screens.listing import RowsPanel
+from gistread.tui.text import Block, Clicked, LongText, Span
+from gistread.units import counted
+
+
+class PeopleScreen(RowsPanel[int | None]):
+    """Dismissed with the number of an entity."""
+
+    BINDINGS = own_keys(("escape", "leave", "Close"), priority=True)
+
+    def __init__(self, entities: Sequence[Entity], length: int, note: str) -> None:
+        """`length` of the book in characters; `note` says up to where they are named."""
+        super().__init__()
+        self._entities = entities
+        self._length = length
+        self._note = note
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="panel", id="people-panel"):
+            yield Static("People and places", classes="panel-title", markup=False)
+            yield Input(placeholder="a name", compact=True)
+            yield Static("", classes="panel-note", id="note", markup=False)
+            yield LongText(cursor=True, side_margin=0, id="rows")
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self._show()
+
+    @on(Input.Changed)
+    def _show(self) -> None:
+        wanted = self.wanted.casefold().strip()
+        numbers = [number for number, one in enumerate(self._entities) if _has(one, wanted)]
+        self.rows.show([self._block(number, first=not at) for at, number in enumerate(numbers)], keep_position=False)
+        self.rows.action_top()
+        found = counted(len(numbers), "name") if numbers else "no such name"
+        self.query_one("#note", Static).update(f"{found} {self._note} · ↑↓ Enter")
+
+    def _block(self, number: int, *, first: bool) -> Block:
+        entity = self._entities[number]
+        others = f"  {', '.join(entity.others)}" if entity.others else ""
+        return Block(
+            f"{entity.name}{others}",
+            key=number,
+            spans=(Span(0, len(entity.name), "strong"),),
+            tail=f"{counted(entity.count, 'mention')} · first at {entity.first / max(1, self._length):.0%}",
+            blank_before=0 if first else 1,
+        )
+
+    @on(Input.Submitted)
+    def _entered(self) -> None:
+        if isinstance(key := self.rows.cursor_key, int):
+            self.dismiss(key)
+
+    @on(Clicked, "#rows")
+    def _clicked(self, event: Clicked) -> None:
+        if isinstance(event.block_key, int):
+            self.dismiss(event.block_key)
+
+
+def _has(entity: Entity, wanted: str) -> bool:
+    return any(wanted in form.text.casefold() for form in entity.forms)
