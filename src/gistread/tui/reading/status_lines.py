@@ -19,7 +19,7 @@ from gistread.tui.reading.position import merged
 from gistread.tui.services import AppServices
 from gistread.tui.status import Status, status_of
 from gistread.tui.text import clean
-from gistread.tui.widgets.lines import Actions, Choices, HeaderLine, KeyLine, Line, StatusLine, fitted
+from gistread.tui.widgets.lines import Actions, Choices, HeaderLine, KeyLine, Line, MemoryBar, StatusLine, fitted
 from gistread.units import counted
 
 _FOUND = (("next-hit", "next"), ("previous-hit", "previous"), ("all-hits", "all hits"), ("cancel", "clear"))
@@ -173,20 +173,12 @@ class StatusLines:
         self._screen.query_one("#memory-origin", Line).show(origin, Content(clean(" · ".join(origin))))
 
     def _show_bar(self, controllers: Controllers) -> None:
-        """How much of the book is in the memory, and where in it the person is."""
         context = controllers.context
         memory, length = context.memory_pane.memory, max(1, len(context.book.text))
-        line = self._screen.query_one("#memory-bar", Line)
-        cells = line.room
         ahead = ((entry.page.start, entry.page.end) for entry in context.memory_pane.view.ahead)
         pages = merged([(0, memory.read_until if memory is not None else 0), *ahead])
-        read = [any(start * cells < (at + 0.5) * length < end * cells for start, end in pages) for at in range(cells)]
-        here = min(cells - 1, context.place * cells // length)
-        parts = [
-            ("┃", "bold $gr-text") if at == here else ("━", "$gr-accent") if is_read else ("─", "$gr-rule")
-            for at, is_read in enumerate(read)
-        ]
-        line.show((tuple(read), here), Content.assemble(*parts))
+        shares = tuple((start / length, end / length) for start, end in pages)
+        self._screen.query_one(MemoryBar).show_shares(shares, context.place / length)
 
     def _show_strip(self, controllers: Controllers) -> None:
         answers, panes = controllers.context.answers_pane, self._panes

@@ -35,7 +35,7 @@ from gistread.tui.text import Block, Clicked, OffsetChanged
 from gistread.tui.widgets.answers_pane import AnswersPane
 from gistread.tui.widgets.book_pane import BookPane
 from gistread.tui.widgets.inputs import QuestionInput
-from gistread.tui.widgets.lines import Actions, Choices, HeaderLine, KeyLine, Line, Rule, StatusLine
+from gistread.tui.widgets.lines import Actions, Choices, HeaderLine, KeyLine, Line, MemoryBar, Rule, StatusLine
 from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.tui.widgets.prompt import Prompt
 from gistread.tui.widgets.tour import Tour
@@ -81,7 +81,7 @@ class ReadingScreen(Screen[None]):
             yield BookPane(self._services.config, id="book")
             with Vertical(id="memory-side"):
                 yield Line(id="memory-header")
-                yield Line(id="memory-bar")
+                yield MemoryBar(id="memory-bar")
                 yield Line(id="memory-origin")
                 yield Choices(id="memory-zoom")
                 yield MemoryPane(id="memory")

@@ -51,6 +51,32 @@ class Line(Static):
         return max(0, self.size.width - 2)
 
 
+class MemoryBar(Line):
+    """How much of the book is in the memory, and where in it the person is; as wide as the pane is when it is drawn."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._pages: tuple[tuple[float, float], ...] = ()
+        self._here = 0.0
+
+    def show_shares(self, pages: tuple[tuple[float, float], ...], here: float) -> None:
+        """`pages` and `here` are parts of the book, from 0 to 1."""
+        if (pages, here) != (self._pages, self._here):
+            self._pages, self._here = pages, here
+            self.refresh()
+
+    def render(self) -> Content:
+        cells = self.room
+        read = (any(start * cells < at + 0.5 < end * cells for start, end in self._pages) for at in range(cells))
+        here = min(cells - 1, int(self._here * cells))
+        return Content.assemble(
+            *(
+                ("┃", "bold $gr-text") if at == here else ("━", "$gr-accent") if is_read else ("─", "$gr-rule")
+                for at, is_read in enumerate(read)
+            )
+        )
+
+
 class Clickable(Line):
     ALLOW_SELECT = False
 
