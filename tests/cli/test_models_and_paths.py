@@ -147,6 +147,7 @@ def test_paths_are_where_the_variables_say(run: Run, home: Path) -> None:
             "check_results",
             "log_file",
             "worker_log",
+            "recent_commands",
         ),
     }
     assert all(str(home) in place for place in places.values())
