@@ -29,8 +29,8 @@ _LONGEST_NAME = 40
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """A process more than cores: tests of the screen and of worker processes wait a third of their time."""
-    return (os.cpu_count() or 1) + 1
+    """Two processes more than cores: tests of the screen and of worker processes wait half of their time."""
+    return (os.cpu_count() or 1) + 2
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
