@@ -209,6 +209,8 @@ class ReadingScreen(Screen[None]):
             return
         context = controllers.context
         await controllers.speech.stop()
+        if (view := self.book_pane.visible_range) is not None:
+            context.position.moved(*view)  # The last move may not have been told yet.
         context.user_data.save_place(controllers.navigation.saved_place)
         await context.user_data.close()
         with contextlib.suppress(GistreadError):  # the disk's refusal was reported with the place
