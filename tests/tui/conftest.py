@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import RenderableType
+from textual._compositor import Compositor
 from textual.css.model import RuleSet
 from textual.css.stylesheet import Stylesheet
 
@@ -23,6 +25,25 @@ def parsed_once() -> None:
         return parsed[key]
 
     Stylesheet._parse_rules = parse_once
+
+
+@pytest.fixture(autouse=True)
+def drawn_when_looked_at(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw only what a test looks at: without a terminal Textual draws each update and throws it away.
+
+    That is half the time of these tests. Those marked `drawn` are about drawing.
+    """
+    if request.node.get_closest_marker("drawn"):
+        return
+    render = Compositor.render_update
+
+    def render_if_full(compositor: Compositor, full: bool = False, **how: Any) -> RenderableType | None:
+        if full:
+            return render(compositor, full, **how)
+        compositor._dirty_regions.clear()
+        return None
+
+    monkeypatch.setattr(Compositor, "render_update", render_if_full)
 
 
 @pytest.fixture

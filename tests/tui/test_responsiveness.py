@@ -5,12 +5,15 @@ import statistics
 import time
 from pathlib import Path
 
+import pytest
 from textual.pilot import Pilot
 
 from gistread.session.events import ReadingState
 from gistread.tui.widgets.book_pane import BookPane
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import SteppedEngine, app_on, opened, until
+
+pytestmark = pytest.mark.drawn
 
 
 async def seconds_a_key(pilot: Pilot[None], presses: int = 15) -> float:

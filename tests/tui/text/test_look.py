@@ -1,5 +1,7 @@
 """Drawing of text: marks, labels, styles, themes, and safety of the terminal."""
 
+import pytest
+
 from gistread.tui.text import Block, LongText, Mark, Span
 from tests.tui.text.scene import Screen, row, screen, settle
 
@@ -71,6 +73,7 @@ async def test_auto_height_is_that_of_the_text() -> None:
         assert app.long_text.size.height == 4
 
 
+@pytest.mark.drawn
 async def test_only_the_rows_of_a_block_that_keeps_its_height_are_drawn_again() -> None:
     app = Screen(LongText([Block(f"block {number}", key=number) for number in range(8)]))
     async with app.run_test(size=(20, 16)) as pilot:
