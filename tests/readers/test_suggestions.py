@@ -24,7 +24,7 @@ def test_they_are_about_the_names_near_the_place() -> None:
     asked = suggestions(known(make_book(STORY)))
     assert asked == (
         "Who is Ferrand?",
-        "What do Ferrand and Mrs Quill have to do with each other?",
+        "What do Ferrand and Mrs. Quill have to do with each other?",
         "What has happened so far?",
     )
 

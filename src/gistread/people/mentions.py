@@ -50,6 +50,7 @@ _ACTS = re.compile(
 )
 _NEAR = 90  # Characters after a name in which a pronoun may stand for it, if no other name comes between
 _HE_OR_SHE = re.compile(r"[^A-Z“”\"]{0,90}?\b(?:(he|him|his|himself|He|His)|(she|her|hers|herself|She|Her))\b")
+_SAMPLE = 30_000  # Characters that show whether capitals mark names
 _SELDOM = 0.25  # Share of a word's small forms up to which a capital at the beginning of a sentence marks a name
 
 
@@ -97,13 +98,13 @@ def plain(word: str) -> str:
 def is_covered(book: Book) -> bool:
     """Whether the rules know the book's language: English, where capitals mark names."""
     english = book.language.lower().partition("-")[0] in ("", "en")
-    return english and bool(book.text) and capitals_mark_names(book.text[:200_000])
+    return english and bool(book.text) and capitals_mark_names(book.text[:_SAMPLE])
 
 
-def find_names(book: Book) -> list[Form]:
-    """The names of a book in the order in which they first stand. About 2 s for War and Peace."""
-    small = Counter(_SMALL_WORD.findall(book.text))
-    places = list(_prose(book))
+def find_names(book: Book, start: int = 0) -> list[Form]:
+    """The names in `book.text[start:]` in the order in which they first stand. About 2 s for War and Peace."""
+    small = Counter(_SMALL_WORD.findall(book.text, start))
+    places = list(_prose(book, start))
     inside: Counter[str] = Counter()
     for start, end in places:
         for match in _NAME.finditer(book.text, start, end):
@@ -125,8 +126,8 @@ def find_names(book: Book) -> list[Form]:
     return list(forms.values())
 
 
-def _prose(book: Book) -> Iterator[tuple[int, int]]:
-    begins = front_matter_end(book)
+def _prose(book: Book, start: int) -> Iterator[tuple[int, int]]:
+    begins = max(start, front_matter_end(book))
     for paragraph in book.paragraphs:
         if paragraph.start >= begins and paragraph.kind not in (ParagraphKind.HEADING, ParagraphKind.CODE):
             yield paragraph.start, paragraph.end
