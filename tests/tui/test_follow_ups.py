@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from textual.widgets import Input
+from textual.widgets import Input, OptionList
 
 from gistread.readers.events import Expanded, LookedUp, OpenedBy
 from gistread.user_data import SavedQuestion, UserData
@@ -147,6 +147,8 @@ async def test_a_thread_is_gone_back_to_named_copied_deleted_and_restored(
         await pilot.press("J")
         await until(pilot, lambda: "who lit it!" in text_of(app))
         row = next(row for row, line in enumerate(lines(app)) if "who lit it!" in line)
+        await pilot.click(offset=(20, row))  # The first click only chooses it.
+        await until(pilot, lambda: app.screen.query_one(OptionList).highlighted == 1)
         await pilot.click(offset=(20, row))
         await until(pilot, lambda: CHIP in text_of(app))
         assert [one.question for one in screen.answers_pane.exchanges] == ["where", "who lit it"]

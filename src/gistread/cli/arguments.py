@@ -126,6 +126,12 @@ def add_people(parser: argparse.ArgumentParser) -> None:
     add_formats(parser)
 
 
+def add_recap(parser: argparse.ArgumentParser) -> None:
+    add_book(parser)
+    parser.add_argument("--upto", metavar="PLACE", help="leave out the text after this place (see gistread ask)")
+    add_formats(parser)
+
+
 def add_search(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument
     add_book(parser)

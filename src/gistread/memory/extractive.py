@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from math import log
 
 from gistread.book.normalise import count_words
@@ -23,6 +24,12 @@ def extract(text: str, budget_words: int, task: str = "") -> str:
     sentences = _sentences(text)
     if not sentences or _length(text) <= budget_words:
         return " ".join(sentences)
+    chosen = choose(sentences, budget_words, task)
+    return " ".join(sentences[index] for index in chosen) if chosen else _beginning(sentences, budget_words)
+
+
+def choose(sentences: Sequence[str], budget_words: int, task: str = "") -> list[int]:
+    """Indices of the sentences that represent most of all, about `budget_words` words; none if each is too long."""
     terms = [Counter(shared_terms(sentence)) for sentence in sentences]
     weight = _weights(terms)
     nearness = _nearness(terms, task)
@@ -50,9 +57,7 @@ def extract(text: str, budget_words: int, task: str = "") -> str:
         chosen.add(best)
         said |= terms[best].keys()
         words += _length(sentences[best])
-    if not chosen:
-        return _beginning(sentences, budget_words)
-    return " ".join(sentences[index] for index in sorted(chosen))
+    return sorted(chosen)
 
 
 def _sentences(text: str) -> list[str]:

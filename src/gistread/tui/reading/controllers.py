@@ -17,6 +17,7 @@ from gistread.tui.reading.passage import PassageController
 from gistread.tui.reading.people import PeopleController
 from gistread.tui.reading.questions import QuestionController
 from gistread.tui.reading.reading_along import ReadingAlong
+from gistread.tui.reading.recap import RecapController
 from gistread.tui.reading.search import SearchController
 from gistread.tui.reading.source_follower import SourceFollower
 from gistread.tui.reading.speech import ReadAloud
@@ -129,6 +130,7 @@ class Controllers:
         self.steps = StepController(context, self.questions)
         self.threads = ThreadController(context, self.questions)
         self.people = PeopleController(context, self.navigation, lambda: self.questions.bound)
+        self.recap = RecapController(context, self.navigation, lambda: self.questions.bound)
         self.session = SessionListener(context, self.questions, self.zoom, self.pages)
 
     def on_message(self, event: Message) -> None:

@@ -52,6 +52,7 @@ class ThreadsScreen(ListPanel):
         self._at = at
         self._delete, self._restore = delete, restore
         self._deleted: list[tuple[int, SavedThread]] = []
+        self._pressed_at: int | None = None  # The row of the cursor when the mouse was pressed
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="panel"):
@@ -74,9 +75,15 @@ class ThreadsScreen(ListPanel):
         if self._threads:
             self.options.highlighted = min(at, len(self._threads) - 1)
 
+    def on_mouse_down(self) -> None:
+        self._pressed_at = self.options.highlighted
+
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """A first click moves the cursor, so that the actions below can be clicked for any row."""
         event.prevent_default()  # not dismissed with the row's id
-        self.action_leave_with("open")
+        pressed_at, self._pressed_at = self._pressed_at, None
+        if pressed_at in (None, event.option_index):
+            self.action_leave_with("open")
 
     def action_leave_with(self, verb: str) -> None:
         if self._threads:

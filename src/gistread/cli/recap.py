@@ -1,0 +1,60 @@
+"""`gistread recap BOOK`: the story up to a place, from the gists. Needs no model."""
+
+import argparse
+
+from gistread.book.model import Book
+from gistread.cli.bound import bound_of
+from gistread.cli.memories import memory_store, saved_memories
+from gistread.cli.opening import open_named
+from gistread.cli.output import say, write, write_json
+from gistread.errors import ExitStatus
+from gistread.memory.model import GistMemory
+from gistread.memory.sizes import PAGE_SIZES
+from gistread.readers.recap import Told, recap
+from gistread.units import counted
+
+
+def run(arguments: argparse.Namespace) -> ExitStatus:
+    book = open_named(arguments.book)
+    memory = _longest_memory(book, arguments.book)
+    bound = bound_of(arguments.upto, memory, "Up to your place; `--upto all` tells the whole book.")
+    story = recap(memory if bound is None else memory.upto(bound))
+    if arguments.json:
+        write_json(
+            {
+                "before": [_document(told) for told in story.before],
+                "chapter": story.title,
+                "told": [_document(told) for told in story.chapter],
+                "people": list(story.people),
+                "stopped": story.stopped[0] if story.stopped else None,
+                "pages": story.pages,
+            }
+        )
+        return ExitStatus.DONE
+    if not story.pages:
+        say("No page has been read: these are sentences of the chapter itself. `gistread index BOOK` reads it.")
+    length = max(1, len(book.text))
+    for title, part in (("The story before", story.before), (story.title or "So far", story.chapter)):
+        if part:
+            write(title)
+            for told in part:
+                write(f"{told.start / length:>5.0%}  {told.text}")
+            write("")
+    if story.people:
+        write(f"There: {', '.join(story.people)}")
+    if story.stopped:
+        write(f"You stopped at: {' '.join(book.text[slice(*story.stopped)].split())}")
+    if story.pages:
+        say(f"From the gists of {counted(story.pages, 'page')}.")
+    return ExitStatus.DONE
+
+
+def _longest_memory(book: Book, name: str) -> GistMemory:
+    read = [header for header in saved_memories(book, name) if header.pages]
+    if not read:
+        return GistMemory(book, PAGE_SIZES["quality"], "")
+    return memory_store().load(book, max(read, key=lambda header: header.pages))
+
+
+def _document(told: Told) -> dict[str, object]:
+    return {"text": told.text, "start": told.start}

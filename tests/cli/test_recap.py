@@ -1,0 +1,22 @@
+"""`gistread recap`: the story up to a place, from the gists that there are."""
+
+from pathlib import Path
+
+from gistread.errors import ExitStatus
+from tests.cli.conftest import Run
+from tests.fake_engine import FakeEngine
+
+
+def test_the_story_is_told_up_to_a_place(run: Run, book: Path, engine: FakeEngine) -> None:
+    before = run("recap", book)
+    assert before.status == ExitStatus.DONE
+    assert "No page has been read" in before.err
+    assert "Chapter 3" in before.out
+    run("index", book)
+    story = run("recap", book)
+    assert "The story before" in story.out
+    assert "From the gists of" in story.err
+    document = run("recap", book, "--upto", "chapter:1", "--json").json
+    assert document["chapter"] == "Chapter 1: The Keeper"
+    assert document["before"] == []
+    assert document["told"]

@@ -1,0 +1,40 @@
+"""The story so far: whole sentences with their places, nothing from behind the place."""
+
+from gistread.memory.model import GistMemory, PageSize
+from gistread.readers.recap import recap
+from tests.memory.books import make_book
+from tests.readers.memories import make_memory
+
+
+def test_it_is_told_from_the_gists_up_to_the_place() -> None:
+    memory = make_memory()
+    whole = recap(memory)
+    assert whole.pages == len(memory.entries)
+    told = [*whole.before, *whole.chapter]
+    gists = {entry.page.start: entry.gist.text for entry in memory.entries}
+    assert told
+    assert all(one.text in " ".join(gists[one.start].split()) for one in told)
+    assert [one.start for one in told] == sorted(one.start for one in told)
+    end = memory.entry(2).page.end
+    bounded = recap(memory.upto(end))
+    assert bounded.pages == 2
+    assert all(one.start < end for one in (*bounded.before, *bounded.chapter))
+    assert bounded.stopped is not None
+    assert bounded.stopped[1] <= end
+
+
+def test_without_gists_it_is_told_in_the_sentences_of_the_chapter() -> None:
+    book = make_book(
+        ["Mr. Penn came to the farm, and Mr. Penn rang the bell. Nobody came to the door for a long time."]
+    )
+    story = recap(GistMemory(book, PageSize(50, 150), ""))
+    assert story.pages == 0
+    assert story.chapter
+    assert all(book.text[one.start :].startswith(one.text) for one in story.chapter)
+    assert story.people == ("Mr. Penn",)
+
+
+def test_at_the_very_beginning_there_is_nothing_to_tell() -> None:
+    memory = GistMemory(make_book(["It rained."]), PageSize(50, 150), "")
+    story = recap(memory.upto(0))
+    assert (story.before, story.chapter, story.people, story.stopped) == ((), (), (), None)
