@@ -74,7 +74,7 @@ def test_index_on_a_terminal_shows_progress_and_leaves_its_summary(book: Path) -
     child = pexpect.spawn(
         sys.executable,
         ["-m", "tests.cli.fake_gistread", "index", str(book), "--min-words", "60", "--max-words", "200"],
-        env={**os.environ, "GISTREAD_TEST_PAUSE_S": "0.15", "TERM": "xterm-256color"},
+        env={**os.environ, "GISTREAD_TEST_PAUSE_S": "0.05", "TERM": "xterm-256color"},
         dimensions=(10, 100),
         timeout=60,
     )
