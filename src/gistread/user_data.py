@@ -268,7 +268,7 @@ _FIELDS = {
 
 def _compact(records: list[Record]) -> list[Record]:
     def key(record: Record) -> tuple[object, ...]:
-        """The same for records of which the last counts."""
+        """Identifies what a record is about: of several with one key the last counts."""
         return record["kind"], record.get("id"), record.get("asked_at"), record.get("question")
 
     last = {key(record): record for record in records}

@@ -65,7 +65,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     yield Target("two of them joined [%]", 100 * wrong / wanted, at_most=5.0)
     path = DATA / next(path for path in novels if "War" in path)
     book, began = open_book(path), time.perf_counter()
-    index = Index(book)
+    index = Index.of(book)
     people = index.entities
     yield Target("War and Peace: names, mentions, who is who [s]", time.perf_counter() - began, at_most=10.0)
     began = time.perf_counter()
@@ -76,7 +76,8 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
 def main_people(path: Path, lines: str) -> tuple[int, int, int]:
     """How many of these people have all names joined, of how many, and how many pairs of them are one."""
     found = [
-        {_bare(form.text) for form in entity.forms} | {_bare(entity.name)} for entity in Index(open_book(path)).entities
+        {_bare(form.text) for form in entity.forms} | {_bare(entity.name)}
+        for entity in Index.of(open_book(path)).entities
     ]
     people = [{_bare(name) for name in line.split("|")} for line in lines.split("\n") if line]
     joined = sum(any(person <= names for names in found) for person in people)
@@ -91,7 +92,7 @@ def _bare(name: str) -> str:
 
 def _count(annotations: Path, counts: _Counts) -> None:
     book = open_book(annotations.with_suffix(".txt"))
-    index = Index(book)
+    index = Index.of(book)
     words = _words(annotations.with_suffix(".txt").read_text("utf-8"), book)
     people: list[tuple[int, int]] = []
     names: list[tuple[str, int, int]] = []

@@ -1,4 +1,4 @@
-"""`gistread recap`: the story up to a place, from the gists that there are."""
+"""`gistread recap`: the story up to a place, from the gists or, without any, from the chapter itself."""
 
 from pathlib import Path
 

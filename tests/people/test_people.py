@@ -1,4 +1,4 @@
-"""The index of names: what is a name, whose it is, and that a view knows nothing of the text after it."""
+"""The index of names: finding them, joining those of one person, and cutting the index at a place."""
 
 import random
 import tomllib
@@ -43,7 +43,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
 
 @pytest.fixture(scope="module")
 def index(book: Book) -> Index:
-    return Index(book)
+    return Index.of(book)
 
 
 def forms(index: Index) -> dict[str, set[str]]:

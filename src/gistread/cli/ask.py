@@ -25,7 +25,7 @@ from gistread.errors import EngineError, ExitStatus, StorageError, UsageError
 from gistread.memory.focus import DEFAULT_FOCUS
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
-from gistread.memory.sizes import PAGE_SIZES
+from gistread.memory.sizes import unread_memory
 from gistread.memory.writer import MemoryHeader
 from gistread.paths import default_paths
 from gistread.readers import events as told
@@ -112,7 +112,7 @@ async def _ask(
                     await session.unload_model()  # One model at a time uses the whole machine.
             elif header is not None:
                 await session.use_memory(header)
-            memory = session.memory or GistMemory(book, PAGE_SIZES["quality"], "")
+            memory = session.memory or unread_memory(book)
             pinned = _existing(arguments.expand, memory)
             before = _thread(book, arguments)
             upto = bound_of(

@@ -9,7 +9,10 @@ from gistread.user_data import UserData
 
 
 def bound_of(chosen: str | None, memory: GistMemory, note: str) -> int | None:
-    """Where the text ends for this command, None at its own end; says `note` if nobody chose it. Raises UsageError."""
+    """Offset where the text of this command ends, None for the whole book; says `note` if it was not chosen.
+
+    Raises UsageError.
+    """
     book, user_data = memory.book, UserData(default_paths().books)
     try:
         here, whole_book = user_data.reading_place(book.sha256).furthest, user_data.whole_book(book.sha256)

@@ -9,7 +9,7 @@ from gistread.cli.opening import open_named
 from gistread.cli.output import say, write, write_json
 from gistread.errors import ExitStatus, UsageError
 from gistread.memory.model import GistMemory
-from gistread.memory.sizes import PAGE_SIZES
+from gistread.memory.sizes import unread_memory
 from gistread.people.index import Card, Index
 from gistread.people.joining import Entity
 from gistread.people.mentions import is_covered
@@ -24,9 +24,9 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     book = open_named(arguments.book)
     if not is_covered(book):
         raise UsageError("Names are found in English books only.")
-    memory = GistMemory(book, PAGE_SIZES["quality"], "")
+    memory = unread_memory(book)
     bound = bound_of(arguments.upto, memory, "Up to your place; `--upto all` shows the whole book.")
-    index = Index(book).upto(len(book.text) if bound is None else bound)
+    index = Index.of(book).upto(len(book.text) if bound is None else bound)
     if not arguments.name:
         return _list(index, arguments)
     name = " ".join(arguments.name)

@@ -9,7 +9,7 @@ from gistread.cli.opening import open_named
 from gistread.cli.output import say, write, write_json
 from gistread.errors import ExitStatus
 from gistread.memory.model import GistMemory
-from gistread.memory.sizes import PAGE_SIZES
+from gistread.memory.sizes import unread_memory
 from gistread.readers.recap import Told, recap
 from gistread.units import counted
 
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
                 write(f"{told.start / length:>5.0%}  {told.text}")
             write("")
     if story.people:
-        write(f"There: {', '.join(story.people)}")
+        write(f"People here: {', '.join(story.people)}")
     if story.stopped:
         write(f"You stopped at: {' '.join(book.text[slice(*story.stopped)].split())}")
     if story.pages:
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 def _longest_memory(book: Book, name: str) -> GistMemory:
     read = [header for header in saved_memories(book, name) if header.pages]
     if not read:
-        return GistMemory(book, PAGE_SIZES["quality"], "")
+        return unread_memory(book)
     return memory_store().load(book, max(read, key=lambda header: header.pages))
 
 

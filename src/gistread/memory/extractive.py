@@ -29,7 +29,7 @@ def extract(text: str, budget_words: int, task: str = "") -> str:
 
 
 def choose(sentences: Sequence[str], budget_words: int, task: str = "") -> list[int]:
-    """Indices of the sentences that represent most of all, about `budget_words` words; none if each is too long."""
+    """Indices of the sentences that have most in common with the others, about `budget_words` words in all."""
     terms = [Counter(shared_terms(sentence)) for sentence in sentences]
     weight = _weights(terms)
     nearness = _nearness(terms, task)

@@ -7,7 +7,7 @@ from gistread.book.model import Book
 from gistread.book.normalise import count_words
 from gistread.engine.protocol import Engine
 from gistread.errors import EngineError, UsageError
-from gistread.memory.model import PageSize, PageSizes
+from gistread.memory.model import GistMemory, PageSize, PageSizes
 
 # ReadAgent, Table 10, smallest pages first.
 PAGE_SIZES: Mapping[str, PageSize] = MappingProxyType(
@@ -25,6 +25,11 @@ ANSWER_TOKENS = 256  # Reserve for an answer
 PAGES_OPEN = 2  # Pages that should fit in full beside the gists
 _SAMPLES, _SAMPLE = 16, 1000  # Number of samples of a book, and characters of each
 SMALLEST_PAGE_WORDS = 60  # A shorter page is not worth gisting
+
+
+def unread_memory(book: Book, model_name: str = "") -> GistMemory:
+    """A memory without pages, for what needs only the book's text."""
+    return GistMemory(book, PAGE_SIZES["quality"], model_name)
 
 
 def choose_size(

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from gistread.book.model import Book
 from gistread.people.joining import Entity, Kind, join
-from gistread.people.mentions import find_names, plain
+from gistread.people.mentions import Form, find_names, plain
 
 _NEAR = 250  # Characters between mentions of people who appear together
 _MOST_TOGETHER = 5
@@ -24,26 +24,28 @@ class Card:
     together: tuple[tuple[Entity, int], ...]  # Who is mentioned near, and how often
 
 
+@dataclass(frozen=True)
 class Index:
-    """The names in `book.text[:end]`. Views of one book share what was found in it."""
+    """The names in `book.text[:end]`."""
 
-    def __init__(self, book: Book) -> None:
+    book: Book
+    end: int
+    forms: tuple[Form, ...]
+
+    @classmethod
+    def of(cls, book: Book) -> "Index":
         """Search the whole book: about 2 s for War and Peace."""
-        self.book = book
-        self.end = len(book.text)
-        self._forms = find_names(book)
+        return cls(book, len(book.text), tuple(find_names(book)))
 
     def upto(self, end: int) -> "Index":
         """The index without everything after an offset: names, joins and counts come from the text before it."""
-        view = object.__new__(Index)
-        view.book, view.end = self.book, min(end, self.end)
-        view._forms = [cut for form in self._forms if (cut := form.upto(end)).starts]
-        return view
+        forms = tuple(cut for form in self.forms if (cut := form.upto(end)).starts)
+        return Index(self.book, min(end, self.end), forms)
 
     @cached_property
     def entities(self) -> list[Entity]:
         """The commonest first."""
-        return join(self._forms)
+        return join(self.forms)
 
     def find(self, name: str) -> list[Entity]:
         """Entities with this name, or with all its words in one form; the commonest first."""

@@ -61,7 +61,7 @@ class Entity:
 
 
 class _Group:
-    """Forms that are the same name, later the same person."""
+    """Forms of one name; once joined, of one person."""
 
     def __init__(self, kind: str, rest: tuple[str, ...]) -> None:
         self.kind = kind  # Of the title: man, wife, woman, anyone; "" without one
@@ -155,7 +155,7 @@ class _Known:
         self._by_last.setdefault(group.rest[-1], []).append(group)
 
     def titled(self, group: _Group) -> _Group | None:
-        """Whose title with one name this is: "Mr. Darcy", "Prince Andrew"."""
+        """The person with this title and one name: "Mr. Darcy", "Prince Andrew"."""
 
         def same(found: Iterable[_Group]) -> list[_Group]:
             return [one for one in found if one.may_be(group) and (one.kind == "wife") == (group.kind == "wife")]
@@ -169,7 +169,7 @@ class _Known:
         return None if owner and (_is_younger(owner, group) or self._are_two(group, owner)) else owner
 
     def _are_two(self, titled: _Group, full: _Group) -> bool:
-        """Whether "Mr. Emerson" is another than George Emerson: they often stand side by side."""
+        """Whether "Mr. Emerson" and George Emerson are two people: they often stand side by side."""
         starts = titled.starts()
         called = self._bare.get(full.rest[0])
         others = [*full.starts(), *(called.starts() if called else ())]
@@ -181,7 +181,7 @@ class _Known:
         return together >= max(_LEAST, _TOGETHER * min(len(starts), len(others)))
 
     def bare(self, group: _Group) -> _Group | None:
-        """Whose first or family name this is. A bare family name is a man's, if there is one."""
+        """The person with this first or family name. A bare family name is a man's, if a man has it."""
         (name,) = group.rest
         called = [one for each in _forms_of(name) for one in self._by_first.get(each, []) if one.may_be(group)]
         if first := [one for one in called if one.is_full and not one.titles & _FORMAL]:
@@ -193,7 +193,7 @@ class _Known:
         return _commonest([one for one in last if one.may_be(group)], _CLEARLY_OFTENER)
 
     def by_short_form(self, group: _Group) -> _Group | None:
-        """Whose first name this is a short form of."""
+        """The person whose first name has this short form."""
         full = _first_names()[1].get(group.rest[0], frozenset())
         found = [one for name in full for one in self._by_first.get(name, []) if one in self.persons]
         return _commonest(
@@ -282,7 +282,7 @@ def _forms_of(name: str) -> frozenset[str]:
 
 
 def _is_younger(full: _Group, titled: _Group) -> bool:
-    """Whether "Miss Bennet" is the sister of her who is called "Miss Elizabeth"."""
+    """Whether `full` is called "Miss Elizabeth", so that "Miss Bennet" is her elder sister."""
     by_first = [form for form in full.forms if plain(" ".join(form.text.split()[:2])) == f"miss {full.rest[0]}"]
     called = sum(len(form.starts) for form in by_first)
     return "miss" in titled.titles and called > _YOUNGER * titled.count

@@ -24,9 +24,7 @@ def suggestions(memory: GistMemory) -> tuple[str, ...]:
     end = len(book.text)
     counts = {entity: _near(entity, end, gists) for entity in join(find_names(book, max(0, end - _REACH)))}
     near = sorted((entity for entity in counts if counts[entity] >= _LEAST), key=lambda entity: -counts[entity])
-    people = [entity.name for entity in near if entity.kind is not Kind.PLACE]
-    places = [entity.name for entity in near if entity.kind is Kind.PLACE]
-    return tuple(_questions(memory, people, places))[:3]
+    return tuple(_questions(memory, near))[:3]
 
 
 def _near(entity: Entity, end: int, gists: str) -> int:
@@ -35,17 +33,22 @@ def _near(entity: Entity, end: int, gists: str) -> int:
     return mentions + _GIST_WEIGHT * sum(gists.count(form.text) for form in entity.forms if mentions)
 
 
-def _questions(memory: GistMemory, people: list[str], places: list[str]) -> Iterator[str]:
+def _questions(memory: GistMemory, near: list[Entity]) -> Iterator[str]:
+    people = [entity for entity in near if entity.kind is not Kind.PLACE]
+    places = [entity for entity in near if entity.kind is Kind.PLACE]
     if not has_plot(memory.book):
-        yield from (f"What does {name} mean here?" for name in people[:1])
+        yield from (f"What does {one.name} mean here?" for one in people[:1])
         yield "What is this part about?"
         yield "What are the main points so far?"
         yield "What follows from them?"
         return
-    yield from (f"Who is {name}?" for name in people[:1])
+    yield from (
+        f"Who is {one.name}?" if one.kind is Kind.PERSON else f"What do we learn about {one.name}?"
+        for one in people[:1]
+    )
     if len(people) > 1:
-        yield f"What do {people[0]} and {people[1]} have to do with each other?"
+        yield f"What do {people[0].name} and {people[1].name} have to do with each other?"
     yield "What has happened so far?"
-    yield from (f"What happens in {name}?" for name in places[:1])
+    yield from (f"What happens in {one.name}?" for one in places[:1])
     yield "Who are the people in this story?"
     yield "Where does this take place?"

@@ -16,7 +16,7 @@ from gistread.memory.check_results import CheckResults
 from gistread.memory.focus import GistFocus
 from gistread.memory.model import GistMemory
 from gistread.memory.reading import ReadingPlan
-from gistread.memory.sizes import PAGE_SIZES
+from gistread.memory.sizes import unread_memory
 from gistread.memory.store import MemoryStore
 from gistread.memory.writer import MemoryHeader, MemoryWriter
 from gistread.paths import Paths
@@ -376,7 +376,7 @@ class Core:
         await self.artifacts.run(self.memory, models)
 
     async def _answer(self) -> None:
-        question, memory = self.question, self.memory or GistMemory(self.book, PAGE_SIZES["quality"], "")
+        question, memory = self.question, self.memory or unread_memory(self.book)
         assert question is not None
         if question.upto is not None:
             memory = memory.upto(question.upto)

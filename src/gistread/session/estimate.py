@@ -1,7 +1,6 @@
 """Estimates how long an answer takes."""
 
-from gistread.memory.model import GistMemory
-from gistread.memory.sizes import PAGE_SIZES
+from gistread.memory.sizes import unread_memory
 from gistread.readers.cost import BUILT_FIRST, WHOLE_BOOK, answer_work
 from gistread.readers.registry import METHODS
 from gistread.session.session import Session
@@ -12,7 +11,7 @@ async def seconds_to_answer(session: Session, reader: str = "", upto: int | None
     reader, info = reader or session.reader, session.asking_info
     if info is None or info.rates is None:  # Until the model has been measured: the pace of reading along.
         return session.seconds_to_read() if info is not None and reader in WHOLE_BOOK else None
-    memory = session.memory or GistMemory(session.book, PAGE_SIZES["quality"], info.name)
+    memory = session.memory or unread_memory(session.book, info.name)
     built = BUILT_FIRST.intersection(METHODS[reader].artifacts)
     left = (await session.artifacts_left(*built)).values() if built else ()
     check = await session.check_result()

@@ -87,6 +87,11 @@ class Exchange:
     record: SavedQuestion | None = None  # As it is saved
 
     @property
+    def ends_in_quotes(self) -> bool:
+        """Whether the quotations belong to the answer: "What the book says of Ferrand:"."""
+        return self.answer.endswith(":")
+
+    @property
     def offers_note(self) -> bool:
         """Whether the answer can be kept as a note on its passage."""
         says_something = self.answer and (self.found or self.citations)
@@ -212,8 +217,7 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int 
     for index, citation in enumerate(exchange.citations[:_SOURCES]):
         place = places.source(citation.page, citation.start)
         room = max(_LEAST_QUOTE, min(cells, _WIDTH) - _INDENT - len(place) - _AROUND_QUOTE)
-        # Quotations that an answer ends with ("What the book says of Ferrand:") are not shortened.
-        quote = " ".join(citation.quote.split()) if exchange.answer.endswith(":") else short(citation.quote, room)
+        quote = " ".join(citation.quote.split()) if exchange.ends_in_quotes else short(citation.quote, room)
         text = f"{place} · {in_quotes(quote)}"
         links = (Span(0, len(text), "muted", ToSource(index)),)
         drawn.add(_said(text, ("source", number, index), "muted", str(index + 1), links), ToSource(index))

@@ -58,7 +58,7 @@ class PassageController:
         if exchange.passage is None or not exchange.offers_note:
             self._context.warn("No answer about a passage here.")
         else:
-            quotes = [in_quotes(one.quote) for one in exchange.citations if exchange.answer.endswith(":")]
+            quotes = [in_quotes(one.quote) for one in exchange.citations if exchange.ends_in_quotes]
             self._marks.add_note(exchange.passage, "\n".join([exchange.answer.strip(), *quotes]))
             answers.mark_kept(number)
 

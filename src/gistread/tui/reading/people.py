@@ -4,8 +4,7 @@ import asyncio
 from bisect import bisect_left
 from collections.abc import Callable
 
-from gistread.memory.model import GistMemory
-from gistread.memory.sizes import PAGE_SIZES
+from gistread.memory.sizes import unread_memory
 from gistread.people.index import Index
 from gistread.people.joining import Entity
 from gistread.people.mentions import is_covered
@@ -47,7 +46,7 @@ class PeopleController:
 
     async def _view(self) -> Index:
         if self._index is None:
-            self._index = await asyncio.to_thread(Index, self._context.book)
+            self._index = await asyncio.to_thread(Index.of, self._context.book)
         bound = self._bound()
         return self._index if bound is None else self._index.upto(bound)
 
@@ -60,19 +59,16 @@ class PeopleController:
         self._context.push(screen, lambda number: self._show(entities[number], view))
 
     def _show(self, entity: Entity, view: Index) -> None:
-        from gistread.tui.screens.listing import ListScreen, Row
+        from gistread.tui.screens.listing import ListScreen, Row, place_in
 
         book, card = view.book, view.card(entity)
-        memory = GistMemory(book, PAGE_SIZES["quality"], "").upto(view.end)
-
-        def place(offset: int) -> str:
-            return " · ".join(filter(None, (f"{offset / len(book.text):.0%}", book.chapter_title(offset))))
+        memory = unread_memory(book).upto(view.end)
 
         rows = [
-            Row(f"at {start}", " ".join(book.text[start:end].split()), place(start))
+            Row(f"at {start}", " ".join(book.text[start:end].split()), place_in(book, start))
             for start, end in introduced(entity, memory)
         ]
-        rows.append(Row(f"at {card.last}", "The last mention", place(card.last)))
+        rows.append(Row(f"at {card.last}", "The last mention", place_in(book, card.last)))
         for number, (other, count) in enumerate(card.together):
             rows.append(Row(f"who {number}", f"With {other.name}", f"{counted(count, 'time')} near each other"))
         chapters = sum(1 for count in card.chapters if count)

@@ -11,7 +11,7 @@ from gistread.errors import StorageError
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
-from gistread.memory.sizes import PAGE_SIZES
+from gistread.memory.sizes import unread_memory
 from gistread.readers.bound import has_plot
 from gistread.readers.cost import LONG_S, QUICK
 from gistread.readers.events import (
@@ -84,7 +84,7 @@ class QuestionController:
 
     def _known(self) -> GistMemory:
         """What of the book a question may use."""
-        memory = self._context.memory_pane.memory or GistMemory(self._context.book, PAGE_SIZES["quality"], "")
+        memory = self._context.memory_pane.memory or unread_memory(self._context.book)
         bound = self.bound
         return memory if bound is None else memory.upto(bound)
 

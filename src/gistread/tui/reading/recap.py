@@ -4,8 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gistread.memory.model import GistMemory
-from gistread.memory.sizes import PAGE_SIZES
+from gistread.memory.sizes import unread_memory
 from gistread.readers.recap import Recap, recap
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.navigation import Navigation
@@ -26,24 +25,22 @@ class RecapController:
         from gistread.tui.screens.listing import ListScreen
 
         book, bound = self._context.book, self._bound()
-        memory = self._context.memory_pane.memory or GistMemory(book, PAGE_SIZES["quality"], "")
+        memory = self._context.memory_pane.memory or unread_memory(book)
         story = await asyncio.to_thread(recap, memory if bound is None else memory.upto(bound))
         source = (
             f"from the gists of {counted(story.pages, 'page')}" if story.pages else "in the chapter's own sentences"
         )
-        people = f"\nThere: {', '.join(story.people)}" if story.people else ""
+        people = f"\nPeople here: {', '.join(story.people)}" if story.people else ""
         screen = ListScreen("The story so far", f"{source}{people}", self._rows(story))
         self._context.push(screen, lambda row: self._navigation.jump(int(row.partition(" ")[2])))
 
     def _rows(self, story: Recap) -> "list[Row]":
-        from gistread.tui.screens.listing import Row
+        from gistread.tui.screens.listing import Row, place_in
 
         book = self._context.book
-
         rows = []
         for number, told in enumerate((*story.before, *story.chapter)):
-            where = " · ".join(filter(None, (f"{told.start / len(book.text):.0%}", book.chapter_title(told.start))))
-            rows.append(Row(f"{number} {told.start}", told.text, where))
+            rows.append(Row(f"{number} {told.start}", told.text, place_in(book, told.start)))
         if story.stopped:
             start, end = story.stopped
             rows.append(Row(f"stopped {start}", f"You stopped at: {' '.join(book.text[start:end].split())}"))

@@ -12,6 +12,7 @@ from textual.screen import ModalScreen, ScreenResultType
 from textual.widgets import Input, OptionList, Static
 from textual.widgets.option_list import Option
 
+from gistread.book.model import Book
 from gistread.tui.commands import own_keys
 from gistread.tui.text import LongText, clean
 
@@ -23,6 +24,11 @@ _LEAST_CELLS = 12  # of a row
 def indented(text: str, cells: int) -> str:
     """The text in rows of at most `cells` columns, each indented by two."""
     return textwrap.fill(clean(text), max(_LEAST_CELLS, cells), initial_indent="  ", subsequent_indent="  ")
+
+
+def place_in(book: Book, offset: int) -> str:
+    """`34% · Chapter 2`."""
+    return " · ".join(filter(None, (f"{offset / max(1, len(book.text)):.0%}", book.chapter_title(offset))))
 
 
 class Panel(ModalScreen[ScreenResultType]):

@@ -44,7 +44,7 @@ class PeopleScreen(RowsPanel[int | None]):
         self.rows.show([self._block(number, first=not at) for at, number in enumerate(numbers)], keep_position=False)
         self.rows.action_top()
         found = counted(len(numbers), "name") if numbers else "no such name"
-        self.query_one("#note", Static).update(f"{found} {self._note} · ↑↓ Enter")
+        self.query_one("#note", Static).update(" ".join(filter(None, (found, self._note, "· ↑↓ Enter"))))
 
     def _block(self, number: int, *, first: bool) -> Block:
         entity = self._entities[number]

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
@@ -52,7 +53,7 @@ class ThreadsScreen(ListPanel):
         self._at = at
         self._delete, self._restore = delete, restore
         self._deleted: list[tuple[int, SavedThread]] = []
-        self._pressed_at: int | None = None  # The row of the cursor when the mouse was pressed
+        self._pressed_at: int | None = None  # The row of the cursor when the mouse was pressed on a row
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="panel"):
@@ -75,8 +76,8 @@ class ThreadsScreen(ListPanel):
         if self._threads:
             self.options.highlighted = min(at, len(self._threads) - 1)
 
-    def on_mouse_down(self) -> None:
-        self._pressed_at = self.options.highlighted
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        self._pressed_at = self.options.highlighted if "option" in event.style.meta else None
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """A first click moves the cursor, so that the actions below can be clicked for any row."""
