@@ -193,7 +193,9 @@ def test_a_read_only_folder_can_be_read_and_says_that_it_cannot_be_written(user_
 def test_questions_are_kept_in_threads_that_can_be_named_and_deleted(user_data: UserData) -> None:
     put(user_data)
     first, other = QUESTION, replace(QUESTION, question="Where?", asked_at=QUESTION.asked_at + 1)
-    second = replace(QUESTION, question="And why?", asked_at=QUESTION.asked_at + 2, thread=first.asked_at, upto=77)
+    second = replace(
+        QUESTION, question="And why?", asked_at=QUESTION.asked_at + 2, thread=first.asked_at, upto=77, passage=(3, 9)
+    )
     for one in (first, other, second):
         user_data.add_question(BOOK, one)
     threads = user_data.threads(BOOK)

@@ -67,6 +67,7 @@ def _migrate_from(
             question,
             citations=tuple(_migrate_citation(one, text, old.length) for one in question.citations),
             upto=None,  # not known in the other text; such an answer is not shown to a bounded follow-up
+            passage=None,
         )
         for question in user_data.questions(old.sha256)
     ]

@@ -73,7 +73,8 @@ class SavedQuestion:
     scope: str = ""  # How much of the book was looked at, in words; empty for all of it
     upto: int | None = None  # The spoiler bound of the answer; None for the whole book
     thread: float = 0.0  # When the first question of its thread was asked; 0 for that question itself
-    pinned: tuple[int, ...] = ()  # Pages pinned for it; of an interrupted one, also those looked up
+    pinned: tuple[int, ...] = ()  # Pages pinned for it and those looked up, to open again if it was interrupted
+    passage: tuple[int, int] | None = None  # Start and end of the selected text that it is about
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,5 +314,6 @@ def _question(record: Record) -> SavedQuestion:
     fields["unsupported"] = tuple((start, end) for start, end in record.get("unsupported", ()))
     fields["scope"] = str(record.get("scope", ""))
     fields["pinned"] = tuple(record.get("pinned", ()))
+    fields["passage"] = tuple(record["passage"]) if record.get("passage") else None
     fields["upto"], fields["thread"] = record.get("upto"), float(record.get("thread", 0))
     return SavedQuestion(**fields)

@@ -75,6 +75,19 @@ def test_an_interrupted_question_is_kept_and_asked_again(run: Run, asked: Path, 
     assert "No question about this book was interrupted" in run("ask", asked, "--again").err
 
 
+def test_an_interrupted_question_about_a_passage_is_asked_about_it_again(
+    run: Run, asked: Path, engine: FakeEngine
+) -> None:
+    engine._says = lambda prompt: EngineError("The model ended.")
+    about = ("Who is this?", "--passage", "the keeper", "--upto", "all")
+    assert run("ask", asked, *about).status != ExitStatus.DONE
+    before = engine.calls[-1].text
+    assert "About “The Keeper”: Who is this?" in before
+    engine._says = lambda prompt: "He counted the stairs."
+    assert run("ask", asked, "--again").status == ExitStatus.DONE
+    assert engine.calls[-1].text == before
+
+
 def test_a_missing_thread_is_the_only_complaint(run: Run, asked: Path) -> None:
     data, book = UserData(default_paths().books), open_book(asked)
     data.set_position(book.sha256, len(book.text) // 2)

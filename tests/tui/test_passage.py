@@ -88,6 +88,14 @@ async def test_on_a_narrow_screen_a_translation_is_completed_before_a_page_is_re
         await until(pilot, lambda: kept(tmp_path))
         await pilot.press("escape", "V", "V", "right", "a", "5")
         await until(pilot, lambda: len(about.questions) == 2)
+        passage = about.options.passage
+        assert passage
+        await pilot.press("escape")
+        await until(pilot, lambda: "ask again" in text_of(app))
+        await pilot.press("O")
+        await until(pilot, lambda: len(about.questions) == 3)
+        assert about.questions[2] == "Translate this into French"
+        assert about.options.passage == passage
 
 
 async def test_the_model_is_asked_about_a_word_that_the_dictionary_lacks(tmp_path: Path, about: ScriptedReader) -> None:

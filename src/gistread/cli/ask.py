@@ -31,12 +31,12 @@ from gistread.paths import default_paths
 from gistread.readers import events as told
 from gistread.readers.choices import with_options
 from gistread.readers.cost import LONG_S, QUICK
-from gistread.readers.passage import in_short, question_about
+from gistread.readers.passage import in_short, question_about, question_alone
 from gistread.readers.registry import DEFAULT_READER, METHODS
 from gistread.readers.steering import Steps
 from gistread.readers.text import describe, in_quotes, unsupported
 from gistread.search.exact import FoldedText
-from gistread.session.answer import AskOptions, saved_question, thread_of
+from gistread.session.answer import AskOptions, thread_of, with_answer
 from gistread.session.estimate import seconds_to_answer
 from gistread.session.session import Session
 from gistread.units import format_duration
@@ -65,18 +65,20 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     query = memories.memory_query(arguments)
     book = open_named(arguments.book)
     config = replace(config, reader=reader, steps=steps.value)
-    passage = _passage(arguments.passage, book) if arguments.passage else None
-    header = None if arguments.index else _choose_memory(book, config, query, arguments)
+    passage = again.passage if again else None
+    if arguments.passage:
+        passage = _passage(arguments.passage, book)
+    header = None if arguments.index else _choose_memory(book, config, query, arguments, passage)
     run_until_interrupted(_ask(book, config, query.task, arguments, header, embedding_model, passage, again))
     return ExitStatus.DONE
 
 
 def _choose_memory(
-    book: Book, config: Config, query: memories.MemoryQuery, arguments: argparse.Namespace
+    book: Book, config: Config, query: memories.MemoryQuery, arguments: argparse.Namespace, passage: Passage | None
 ) -> MemoryHeader | None:
     """The memory to ask over; None if there is none and the reader needs none. Raises GistreadError."""
     headers = memories.saved_memories(book, arguments.book)
-    needs_memory = METHODS[config.reader].needs_memory and not arguments.passage
+    needs_memory = METHODS[config.reader].needs_memory and passage is None
     if not needs_memory and not any(header.pages for header in headers):
         return None
     fingerprint = ""
@@ -125,8 +127,18 @@ async def _ask(
                 options["passage"], shown = passage, question_about(passage, shown, book)
             asked_at = again.asked_at if again else time.time()
             thread = before.id if before and before.id != asked_at else 0.0
-            asked = SavedQuestion(shown, "", False, reader=config.reader, asked_at=asked_at, upto=upto, thread=thread)
-            _save(book, replace(asked, pinned=tuple(pinned)))
+            asked = SavedQuestion(
+                shown,
+                "",
+                False,
+                reader=config.reader,
+                asked_at=asked_at,
+                upto=upto,
+                thread=thread,
+                pinned=tuple(pinned),
+                passage=passage,
+            )
+            _save(book, asked)
             decided = nullcontext() if config.steps == "alone" else deciding(lambda: session.steering, line)
             async with aclosing(session.stream_answer(arguments.question, **options)) as events:
                 said = events if passage else _with_estimate(events, session, upto)
@@ -139,16 +151,7 @@ async def _ask(
             if arguments.json:
                 write_json(ask_document(reader, info, memory, steps, answered))
             made_by = memory.model_name if memory.entries else ""
-            question = saved_question(
-                shown,
-                answered,
-                reader=config.reader,
-                model=info.name,
-                memory=made_by,
-                upto=upto,
-                thread=thread,
-            )
-            _save(book, replace(question, asked_at=asked_at))
+            _save(book, with_answer(asked, answered, model=info.name, memory=made_by))
 
 
 def _save(book: Book, question: SavedQuestion) -> None:
@@ -167,7 +170,8 @@ def _take_up(arguments: argparse.Namespace) -> SavedQuestion:
         what = "--again takes no question" if interrupted else "No question about this book was interrupted"
         raise UsageError(f"{what}.", "`gistread threads BOOK` lists the questions.")
     last = interrupted[-1]
-    arguments.question, arguments.expand = last.question, tuple(sorted({*arguments.expand, *last.pinned}))
+    arguments.question = question_alone(last.passage, last.question, book)
+    arguments.expand = tuple(sorted({*arguments.expand, *last.pinned}))
     arguments.upto = arguments.upto or ("all" if last.upto is None else str(last.upto))
     arguments.reader = arguments.reader or last.reader
     if last.thread and not (arguments.thread or arguments.continues):

@@ -50,6 +50,11 @@ def question_about(passage: Passage, question: str, book: Book) -> str:
     return f"{in_short(book.text[slice(*passage)])}: {question}"
 
 
+def question_alone(passage: Passage | None, shown: str, book: Book) -> str:
+    """The question without its passage: `question_about` undone."""
+    return shown.removeprefix(question_about(passage, "", book)) if passage else shown
+
+
 def is_translation(question: str) -> bool:
     return bool(_ASKS_FOR_TRANSLATION.match(question))
 

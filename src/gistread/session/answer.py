@@ -1,7 +1,7 @@
 """One question and the state of its answer, and the answer for callers and for the user's data."""
 
 from collections.abc import AsyncGenerator, Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
 from gistread.engine.protocol import Engine, EngineInfo, Usage
@@ -67,29 +67,17 @@ def answer_of(answered: Answered, events: list[ReaderEvent], model: EngineInfo) 
     )
 
 
-def saved_question(
-    question: str,
-    answered: Answered,
-    *,
-    reader: str,
-    model: str,
-    memory: str,
-    upto: int | None = None,
-    thread: float = 0.0,
-) -> SavedQuestion:
-    """The record of a question in the user's data. `model` answered; `memory` names the model that read the book."""
-    return SavedQuestion(
-        question=question,
+def with_answer(asked: SavedQuestion, answered: Answered, *, model: str, memory: str) -> SavedQuestion:
+    """The record of a question, answered by `model`; `memory` names the model that read the book."""
+    return replace(
+        asked,
         answer=answered.answer,
         found=answered.found,
         citations=tuple(SavedCitation(c.page, c.start, c.end, c.quote) for c in answered.citations),
         lookups=answered.lookups,
-        reader=reader,
         model=model,
         memory=memory,
         unsupported=unsupported(answered.statements),
-        upto=upto,
-        thread=thread,
     )
 
 

@@ -10,7 +10,6 @@ from gistread.book.normalise import count_words
 from gistread.errors import StorageError
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage
 from gistread.memory.sizes import unread_memory
 from gistread.readers.bound import has_plot
 from gistread.readers.cost import LONG_S, QUICK
@@ -25,11 +24,12 @@ from gistread.readers.events import (
     Refused,
     SteppedBack,
 )
+from gistread.readers.passage import question_alone
 from gistread.readers.steering import Steps
 from gistread.readers.suggestions import suggestions
 from gistread.readers.thread import QuestionAnswer
 from gistread.session import events
-from gistread.session.answer import AskOptions, saved_question
+from gistread.session.answer import AskOptions, with_answer
 from gistread.session.estimate import seconds_to_answer
 from gistread.session.events import Obstacle
 from gistread.tui.answer_blocks import put_to
@@ -68,7 +68,6 @@ class QuestionController:
         self._whole_book = False  # whether text beyond the reading place may be used
         self._waiting = ""  # entered, but a model must be chosen first
         self._record = SavedQuestion("", "", found=False)  # of the last question
-        self._about: Passage | None = None  # the passage of the last question
         self.thread = OpenThread()
         self.opened_pages: list[int] = []  # opened by the agent for the last question
 
@@ -235,7 +234,7 @@ class QuestionController:
         record = exchanges[number].record if exchanges else None
         if session is None or record is None or record.answer:
             context.warn("This question was not interrupted.")
-        elif obstacle := session.question_obstacle():
+        elif obstacle := session.question_obstacle(about_passage=record.passage is not None):
             context.warn_of(obstacle)
         else:
             threads = await asyncio.to_thread(context.services.user_data.threads, context.book.sha256)
@@ -243,7 +242,8 @@ class QuestionController:
             self.thread = OpenThread.of(asked[0]) if asked else OpenThread()
             self.thread.follows = bool(self.thread.exchanges)
             del exchanges[number]
-            self._start(session, record.question, record.reader, again=record)
+            question = question_alone(record.passage, record.question, context.book)
+            self._start(session, question, record.reader, again=record)
 
     def _start(self, session: "Session", question: str, reader: str = "", again: SavedQuestion | None = None) -> None:
         """`again`: the record of an interrupted question, which is asked with its options."""
@@ -252,7 +252,7 @@ class QuestionController:
         self._suggest()
         pinned = tuple(sorted({*context.memory_pane.view.pinned, *(again.pinned if again else ())}))
         bound = again.upto if again else self.bound
-        self._about = passage = self._passage.place
+        passage = again.passage if again else self._passage.place
         if passage:  # "Who is this?" reads like a follow-up, but goes on from nothing.
             self.thread.follows = bool(self.thread.follows)
         reader, asked_at = reader or session.reader, again.asked_at if again else time.time()
@@ -266,12 +266,14 @@ class QuestionController:
             upto=bound,
             thread=thread if thread != asked_at else 0.0,
             pinned=pinned,
+            passage=passage,
         )
         options: AskOptions = {"pinned": pinned, "here": context.place, "upto": bound}
         options["thread"], options["reader"] = self.thread.exchanges, reader
         options["steps"] = Steps(context.services.config.steps)
         if passage:
             options["passage"] = passage
+        if passage and not again:
             self._passage.asked(question)
         session.start_question(question, **options)
         if context.panes.narrow:
@@ -302,7 +304,7 @@ class QuestionController:
         self._context.memory_pane.clear_question()
         self._save(replace(self._record, question=question))
         book, bound, too_little = self._context.book, self._record.upto, ""
-        if bound is not None and self._about is None:
+        if bound is not None and self._record.passage is None:
             words = count_words(book.text[min(bound, front_matter_end(book)) : bound][:_LITTLE_TEXT])
             if words < _FEW_WORDS:
                 whole = display_key(BOUND_KEY)
@@ -314,7 +316,7 @@ class QuestionController:
             bounded=bound is not None,
             too_little=too_little,
             follows=bool(self._record.thread),
-            passage=self._about,
+            passage=self._record.passage,
             record=self._record,
         )
         self._context.panes.show_answers()
@@ -373,16 +375,8 @@ class QuestionController:
 
     def _save_answer(self, answered: Answered) -> None:
         exchange, put, asked = self._context.answers_pane.exchanges[-1], self._put, self._record
-        record = saved_question(
-            asked.question,
-            answered,
-            reader=asked.reader,
-            model=put.model,
-            memory=put.memory,
-            upto=asked.upto,
-            thread=asked.thread,
-        )
-        self._save(replace(record, scope=exchange.scope, asked_at=asked.asked_at))
+        record = with_answer(asked, answered, model=put.model, memory=put.memory)
+        self._save(replace(record, scope=exchange.scope))
         self._context.answers_pane.set_record(self._record)
         told = QuestionAnswer(record.question, record.answer, record.upto, answered.seen)
         self.thread.add(told, asked.asked_at)
