@@ -18,14 +18,15 @@ def safe_file_name(title: str) -> str:
     return " ".join(plain.split())[:80].strip() or "book"
 
 
-def write_document(path: Path, text: str, *, replace: bool = False) -> None:
+def write_document(path: Path, content: str | bytes, *, replace: bool = False) -> None:
     """Write a file atomically. Raises ExistsError unless `replace`, and StorageError."""
     if path.is_dir():
         raise StorageError(f"{path} is a directory.", "Choose a file in it.")
     if path.exists() and not replace:
         raise ExistsError(f"{path} already exists.", "Choose another name, or replace it explicitly.")
     try:
-        replace_file(path, text.encode(), mode=0o666 & ~_umask())
+        data = content.encode() if isinstance(content, str) else content
+        replace_file(path, data, mode=0o666 & ~_umask())
     except OSError as error:
         raise StorageError(f"{path} cannot be written: {error.strerror or error}.", "Choose another file.") from error
 

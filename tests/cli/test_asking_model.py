@@ -98,7 +98,7 @@ def test_reading_and_asking_models_are_loaded_one_after_the_other(run: Run, book
     assert ran.json["answer"].startswith("large says")
     assert ran.json["memory"]["model"] == "small"
     assert (models.open, models.most_open) == ([], 1)
-    assert [header["model"]["name"] for header in run("pages", book, "--list", "--json").json["memories"]] == ["small"]
+    assert [header["model"]["name"] for header in run("memory", "list", book, "--json").json["memories"]] == ["small"]
 
 
 @pytest.mark.parametrize("asking", ["small", "SMA", "small.gguf"])

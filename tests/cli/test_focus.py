@@ -58,7 +58,7 @@ def test_another_preset_is_another_memory_and_the_old_one_stays(run: Run, book: 
     for preset in ("fiction", "paper", "auto"):
         run("index", book, *SIZE, "--preset", preset)
     assert len(engine.calls) == once
-    listed = run("pages", book, "--list", "--json").json["memories"]
+    listed = run("memory", "list", book, "--json").json["memories"]
     assert {(one["preset"], one["task"], one["complete"]) for one in listed} == {
         ("fiction", None, True),
         ("paper", None, True),
@@ -147,13 +147,13 @@ def test_a_missing_memory_names_the_command_that_builds_it(run: Run, book: Path,
     assert ran.status == ExitStatus.FAILED
     assert "with the preset 'paper' for the task 'What is it?'" in ran.err
     assert "--preset paper --task 'What is it?'" in ran.err
-    assert "--list" in ran.err
+    assert "gistread memory list" in ran.err
 
 
 def test_the_list_of_memories_shows_model_method_and_task(run: Run, book: Path, engine: FakeEngine) -> None:
-    assert "No memories of this book yet." in run("pages", book, "--list").err
+    assert "No memories of this book yet." in run("memory", "list", book).err
     run("index", book, *SIZE, "--task", TASK, "--preset", "meeting")
-    head, facts = run("pages", book, "--list").out.splitlines()
+    head, facts = run("memory", "list", book).out.splitlines()
     assert head == f"fake, as a meeting, to find out: {TASK}"
     assert "60 to 200 words a page · single-pass · just now" in facts
 

@@ -56,15 +56,6 @@ def test_a_book_is_identified_by_its_text(run: Run, indexed: Path, tmp_path: Pat
     assert run("pages", moved).status == ExitStatus.DONE
 
 
-def test_a_memory_can_be_deleted(run: Run, indexed: Path, home: Path) -> None:
-    assert run("pages", indexed, "--delete", "--model", "gpt").status == ExitStatus.FAILED
-    ran = run("pages", indexed, "--delete")
-    assert ran.status == ExitStatus.DONE
-    assert "Deleted" in ran.err
-    assert list((home / "XDG_CACHE_HOME" / "gistread" / "memories").iterdir()) == []
-    assert "Nothing of this book has been read yet." in run("pages", indexed).err
-
-
 def test_a_book_that_was_not_read_says_how_to(run: Run, book: Path) -> None:
     ran = run("pages", book)
     assert (ran.status, ran.out) == (ExitStatus.FAILED, "")

@@ -71,13 +71,39 @@ def add_ask(parser: argparse.ArgumentParser) -> None:
 
 
 def add_pages(parser: argparse.ArgumentParser) -> None:
-    option = parser.add_argument
     add_book(parser)
-    option("-m", "--model", metavar="NAME", help="the memory of this model (default: the one with most pages)")
-    add_focus(parser)
-    option("--list", action="store_true", help="list all memories of the book instead")
-    option("--delete", action="store_true", help="delete this memory instead, without asking")
+    _add_memory(parser)
     add_formats(parser)
+
+
+def add_memory(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=type(parser))
+
+    def action(name: str, summary: str) -> argparse.ArgumentParser:
+        return actions.add_parser(name, help=summary, allow_abbrev=False)
+
+    add_book(action("list", "list the memories of a book, or all of them (default)"), optional=True)
+    remove = action("rm", "delete a memory, without asking")
+    export = action("export", "write a memory to a file for another copy of the book")
+    for each in (remove, export):
+        add_book(each)
+        _add_memory(each)
+    export.add_argument("-o", "--output", metavar="FILE", type=Path, help="the file (TITLE.gistmemory)")
+    export.add_argument("-f", "--force", action="store_true", help="overwrite an existing file")
+    given = action("import", "check a memory file and add it to yours")
+    given.add_argument("file", metavar="FILE", type=Path, help="a file that `gistread memory export` wrote")
+    add_book(given, optional=True)
+    given.add_argument("-f", "--force", action="store_true", help="replace the same memory if you have it")
+    for each in actions.choices.values():
+        add_formats(each)
+
+
+def _add_memory(parser: argparse.ArgumentParser) -> None:
+    """Options that choose one of a book's memories."""
+    parser.add_argument(
+        "-m", "--model", metavar="NAME", help="the memory of this model (default: the one with most pages)"
+    )
+    add_focus(parser)
 
 
 def add_books(parser: argparse.ArgumentParser) -> None:

@@ -111,7 +111,7 @@ def pages_document(memory: GistMemory) -> Json:
 
 
 def memories_document(headers: Iterable[MemoryHeader]) -> Json:
-    """What `pages --list --json` prints. `used_at` is in seconds since the epoch."""
+    """What `memory list BOOK --json` prints. `used_at` is in seconds since the epoch."""
     return {
         "memories": [
             {

@@ -83,7 +83,7 @@ def find_memory(headers: Sequence[MemoryHeader], query: MemoryQuery, *, prefer: 
     options += f" --task {shlex.quote(query.task)}" * bool(query.task)
     raise GistreadError(
         f"This book has not been read{wanted}.",
-        f"Run `gistread index {book}{options}`. `gistread pages {book} --list` shows the existing memories.",
+        f"Run `gistread index {book}{options}`. `gistread memory list {book}` shows the existing memories.",
     )
 
 

@@ -19,19 +19,24 @@ class BookProgress:
     read_until: int  # Offset up to which pages follow without a gap
     pages: int
     focus: GistFocus = DEFAULT_FOCUS
+    title: str = ""
+    size_bytes: int = 0
+    modified_s: float = 0.0  # When it was last opened or written, in seconds since the epoch
 
 
 def furthest_memories(directory: Path) -> dict[str, BookProgress]:
     """The furthest memory by SHA-256 of the text; of equals, one without a task. Skips unreadable files."""
-    ranked = sorted(_memories(directory), key=lambda memory: (memory.read_until, not memory.focus.task))
+    ranked = sorted(all_memories(directory), key=lambda memory: (memory.read_until, not memory.focus.task))
     return {memory.sha256: memory for memory in ranked}
 
 
-def _memories(directory: Path) -> Iterator[BookProgress]:
+def all_memories(directory: Path) -> Iterator[BookProgress]:
+    """Every memory on disk, without unreadable ones."""
     for file in sorted(directory.glob(f"*{_SUFFIX}")):
         try:
+            status = file.stat()
             records, _ = journal.read_records(file)
-        except StorageError:
+        except (StorageError, OSError):
             continue
         match records[:1]:
             case [{"book": str(sha256), "model": str(model)}]:
@@ -40,4 +45,5 @@ def _memories(directory: Path) -> Iterator[BookProgress]:
                 while isinstance(end := ends.get(at), int) and end > at:
                     at, pages = end, pages + 1
                 with contextlib.suppress(ValueError):
-                    yield BookProgress(sha256, model, at, pages, focus_from_record(records[0]))
+                    focus, title = focus_from_record(records[0]), str(records[0].get("title", ""))
+                    yield BookProgress(sha256, model, at, pages, focus, title, status.st_size, status.st_mtime)

@@ -4,20 +4,24 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gistread import journal
 from gistread.atomic_write import replace_file
 from gistread.book.model import Book
+from gistread.engine.protocol import NO_USAGE
 from gistread.errors import StorageError
+from gistread.export_files import ExistsError
 from gistread.journal import Journal, Record
 from gistread.memory import gisting, pagination, series, single_pass
 from gistread.memory.derived import SUFFIX, DerivedRecords
 from gistread.memory.estimate import UNKNOWN_PACE, Pace, past_pace
 from gistread.memory.focus import DEFAULT_FOCUS, GistFocus, focus_from_record, focus_record
 from gistread.memory.model import CAREFUL, GistMemory, PageSize, PageSizes, Pauses, ReadingMethod, ReadingMode
+from gistread.memory.sharing import SharedMemory
 from gistread.memory.writer import MemoryHeader, MemoryWriter, chain, entries_of, not_saved_notice, page_record
+from gistread.units import counted
 
 _FORMAT = "gistread memory"
 _VERSION = 1
@@ -65,8 +69,7 @@ class MemoryStore:
 
     def _open_book(self, book: Book, request: MemoryRequest, size: PageSize) -> MemoryWriter:
         header = _header(book, request, size)
-        key = "\0".join(str(header[name]) for name in _KEY if name in header)
-        path = self.directory / f"{_book_key(book)}-{hashlib.sha256(key.encode()).hexdigest()[:16]}{_SUFFIX}"
+        path = self._path(header)
         _refuse_later_version(path)
         derived = DerivedRecords(path.with_suffix(SUFFIX))
         memory = GistMemory(book, size, request.model_name, [], derived, request.method, request.focus)
@@ -85,6 +88,11 @@ class MemoryStore:
         except StorageError as error:
             file.close()
             return MemoryWriter(memory, None, not_saved_notice(error))
+
+    def _path(self, header: Record) -> Path:
+        key = "\0".join(str(header[name]) for name in _KEY if name in header)
+        name = f"{header['book'][:_BOOK_KEY_LENGTH]}-{hashlib.sha256(key.encode()).hexdigest()[:16]}{_SUFFIX}"
+        return self.directory / name
 
     def reopen(self, book: Book, header: MemoryHeader, sizes: PageSizes) -> MemoryWriter | None:
         """Open this memory for its model; None if the prompts have changed since. Raises StorageError."""
@@ -116,12 +124,34 @@ class MemoryStore:
         """Load a memory to ask or to show, without its model. Raises StorageError when it is gone."""
         if header.volumes:
             return series.load_series(book, header, lambda index, volume: self.load(book.volume_books[index], volume))
-        records, _ = journal.read_records(header.path, independent=True)
-        if not records:
-            raise StorageError(f"{header.path}: the memory is gone.", "Read the book again: gistread index BOOK.")
+        records = _records(header.path)
         entries = chain(entries_of(records[1:], book))
         derived = DerivedRecords(header.path.with_suffix(SUFFIX))
         return GistMemory(book, header.size, header.model_name, entries, derived, header.method, header.focus)
+
+    def share(self, book: Book, header: MemoryHeader) -> list[SharedMemory]:
+        """A memory to give away; of a series, those of its volumes. Raises StorageError."""
+        if header.volumes:
+            parts = zip(book.volume_books, header.volumes, strict=True)
+            return [one for volume, part in parts if part and part.pages for one in self.share(volume, part)]
+        records = _records(header.path)
+        pages = [page_record(replace(entry, usage=NO_USAGE)) for entry in chain(entries_of(records[1:], book))]
+        derived, _ = journal.read_records(header.path.with_suffix(SUFFIX), independent=True)
+        return [SharedMemory(records[0], len(book.text), pages, derived)]
+
+    def add_shared(self, memory: SharedMemory, *, force: bool = False) -> None:
+        """Store a memory from elsewhere, an equal one only by `force`. Raises ExistsError, StorageError."""
+        path = self._path(memory.header)
+        _refuse_later_version(path)
+        with Journal(path, independent=True) as file:
+            if len(file.records) > 1 and not force:
+                pages, given = (counted(number, "page") for number in (len(file.records) - 1, len(memory.pages)))
+                raise ExistsError(f"This memory of {memory.title} exists: it has {pages}, the file {given}.")
+            file.rewrite([memory.header, *memory.pages])
+        if memory.derived:
+            with Journal(path.with_suffix(SUFFIX), independent=True, wait_s=1.0) as derived:
+                derived.append(*memory.derived)
+        self.trim(_LIMIT_BYTES, keep={memory.book})
 
     def past_pace(self, fingerprint: str, mode: ReadingMode) -> Pace:
         """The pace at which this model read the book that it read last on this machine; unknown if there is none."""
@@ -169,6 +199,14 @@ class MemoryStore:
     def _all_files(self) -> list[Path]:
         patterns = (f"*{_SUFFIX}", f"*{_SUFFIX}{_DAMAGED}", f"*{SUFFIX}")
         return [path for pattern in patterns for path in self.directory.glob(pattern)]
+
+
+def _records(path: Path) -> list[Record]:
+    """The header and pages of a memory. Raises StorageError when it is gone."""
+    records, _ = journal.read_records(path, independent=True)
+    if not records:
+        raise StorageError(f"{path}: the memory is gone.", "Read the book again: gistread index BOOK.")
+    return records
 
 
 def _resume(file: Journal, header: Record, memory: GistMemory) -> MemoryWriter:

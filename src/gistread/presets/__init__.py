@@ -13,7 +13,7 @@ from typing import Any
 from gistread.errors import UsageError
 
 AUTO = "auto"  # Choose a preset by the form of the book
-_MAX_CHARACTERS = 400  # Longest entry, since all are part of every gisting prompt
+MAX_ENTRY_CHARACTERS = 400  # Longest entry, since all are part of every gisting prompt
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
@@ -87,8 +87,8 @@ def _entry(table: dict[str, Any], key: str, default: str) -> str:
     value = " ".join(value.split())
     if not value and key != "summary":
         raise ValueError(f"{key} is missing: a text in quotes.")
-    if len(value) > _MAX_CHARACTERS:
-        raise ValueError(f"{key} has {len(value)} characters; the limit is {_MAX_CHARACTERS}.")
+    if len(value) > MAX_ENTRY_CHARACTERS:
+        raise ValueError(f"{key} has {len(value)} characters; the limit is {MAX_ENTRY_CHARACTERS}.")
     return value.rstrip(".") if key == "keep" else value
 
 
