@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
 from gistread.errors import StorageError
 from gistread.journal import Journal, Record, check_version, decode_path, encode_path, read_records
@@ -84,6 +85,19 @@ class SavedThread:
     id: float  # When its first question was asked
     questions: tuple[SavedQuestion, ...]
     name: str  # As given, or the first question
+
+
+NameVerb = Literal["merge", "split", "rename", "hide"]
+
+
+@dataclass(frozen=True, slots=True)
+class NameCorrection:
+    """What the user corrected about the person or place that has this name in the book."""
+
+    verb: NameVerb
+    forms: tuple[str, ...]  # Its names in the book, the one that is meant first
+    other: str = ""  # For `merge` a name of the same person, for `rename` the new name
+    made_at: float = 0.0  # Seconds since the epoch
 
 
 NOT_SUPPORTED = "[Not supported by the text]"
@@ -205,6 +219,27 @@ class UserData:
         with Journal(file, independent=True, wait_s=_WAIT_S) as journal:
             journal.rewrite(record for record in journal.records if thread not in _threads_in(record))
 
+    def name_corrections(self, sha256: str) -> tuple[NameCorrection, ...]:
+        """In the order in which they were made."""
+        latest = {record["id"]: record for record in self._read(sha256) if record["kind"] == "name"}
+        return tuple(
+            NameCorrection(record["verb"], tuple(record["forms"]), record["other"], record["id"])
+            for record in latest.values()
+            if not record.get("undone")
+        )
+
+    def correct_name(self, sha256: str, one: NameCorrection, *, undone: bool = False) -> None:
+        facts = {"verb": one.verb, "forms": list(one.forms), "other": one.other}
+        record = {"kind": "name", "id": one.made_at or time.time(), **facts}
+        self._append(sha256, record | ({"undone": True} if undone else {}))
+
+    def undo_name_correction(self, sha256: str) -> NameCorrection | None:
+        """Take the last correction back and return it; None if there is none."""
+        last = next(iter(self.name_corrections(sha256)[::-1]), None)
+        if last is not None:
+            self.correct_name(sha256, last, undone=True)
+        return last
+
     def recent(self) -> list[OpenedBook]:
         """Opened books, the last first, without unreadable ones; of several texts from one file, the latest."""
         seen: set[str] = set()
@@ -263,6 +298,7 @@ _FIELDS = {
     "bound": {"whole"},
     "reading": {"model", "along"},
     "thread": {"id", "name"},
+    "name": {"id", "verb", "forms", "other"},
     "question": {"question", "answer", "found", "citations", "lookups", "reader", "model", "asked_at"},
 }
 

@@ -49,6 +49,21 @@ def test_the_place_that_was_reached_bounds_it(run: Run, farm: Path) -> None:
     assert "Clerk" not in shown.out
 
 
+def test_names_are_corrected_and_corrections_undone(run: Run, farm: Path) -> None:
+    assert "Mr. Penn and Clerk are one." in run("people", farm, "Mr", "Penn", "--merge", "clerk").err
+    run("people", farm, "Lizzy", "--rename", "Miss Kerr")
+    shown = run("people", farm, "--all").out
+    assert "Miss Kerr  (Elizabeth, Lizzy, Elizabeth Kerr)" in shown
+    assert "Mr. Penn  (Penn, Clerk)" in shown
+    assert "Undone: Elizabeth is called Miss Kerr." in run("people", farm, "--undo").err
+    run("people", farm, "George", "--hide")
+    run("people", farm, "Kerr", "--split", "Lizzy")
+    names = {one["name"] for one in run("people", farm, "--all", "--json").json["names"]}
+    assert {"Elizabeth Kerr", "Lizzy"} <= names
+    assert "George Emery" not in names
+    assert "not one of several names" in run("people", farm, "Dr", "Ames", "--split", "Ames").err
+
+
 def test_other_languages_are_refused_in_a_line(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "Buch.html"
     path.write_text(

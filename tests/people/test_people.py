@@ -11,6 +11,7 @@ from gistread.book.model import Book
 from gistread.people.index import Index
 from gistread.people.joining import Kind
 from gistread.people.mentions import is_covered
+from gistread.user_data import NameCorrection
 from tests.benchmarks.names import DATA, MAIN_CHARACTERS, main_people
 
 _NOVELS = tomllib.loads(MAIN_CHARACTERS.read_text("utf-8"))
@@ -84,6 +85,27 @@ def test_a_card_has_places_chapters_and_company(index: Index, book: Book) -> Non
     assert card.chapters == (3, 3)
     assert card.together[0][0].name == "Elizabeth Kerr"
     assert all(book.text.startswith(form.text, at) for form in penn.forms for at in form.starts)
+
+
+def test_a_name_is_known_where_it_stands_in_any_text(index: Index) -> None:
+    gist = "In Tidney Mr. Penn gives Lizzy a key; a Pennant hangs there."
+    named = [index.named_at(gist, gist.index(word)) for word in ("Tidney", "Penn", "Lizzy", "key", "Pennant")]
+    assert [one.name if one else None for one in named] == ["Tidney", "Mr. Penn", "Elizabeth Kerr", None, None]
+
+
+def test_corrections_merge_split_rename_and_hide(index: Index, book: Book) -> None:
+    penn = NameCorrection("merge", ("Mr. Penn",), "Clerk")
+    lizzy = NameCorrection("split", ("Lizzy",))
+    emery = NameCorrection("rename", ("Not here", "Mr. Emery"), "old Emery")
+    tidney = NameCorrection("hide", ("Tidney",))
+    found = forms(index.upto(len(book.text), (penn, lizzy, emery, tidney)))
+    assert found["Mr. Penn"] == {"Mr. Penn", "Penn", "Clerk"}
+    assert found["Elizabeth Kerr"] == {"Elizabeth Kerr", "Elizabeth"}
+    assert found["Lizzy"] == {"Lizzy"}
+    assert found["old Emery"] == {"Mr. Emery"}
+    assert "Tidney" not in found
+    before = index.upto(book.text.index("Chapter 2"), (penn,))
+    assert forms(before)["Mr. Penn"] == {"Mr. Penn", "Penn"}, "the clerk is not known yet"
 
 
 def test_a_view_knows_nothing_of_what_follows(index: Index, book: Book) -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from gistread.tui.screens.card import CardScreen
 from gistread.tui.screens.listing import ListScreen
 from gistread.tui.screens.people import PeopleScreen
 from tests.tui.books import small_book
@@ -17,13 +18,56 @@ async def test_people_are_listed_up_to_the_place_and_lead_to_their_mentions(tmp_
         await pilot.press(*"tom")
         await until(pilot, lambda: "1 name" in text_of(app))
         await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, ListScreen))
+        await until(pilot, lambda: isinstance(app.screen, CardScreen))
         shown = text_of(app)
         assert "Tomas" in shown
-        assert "The last mention" in shown
+        assert "Last seen at" in shown
         await pilot.press("down", "enter")
         await until(pilot, lambda: app.screen is screen)
         assert screen.controllers.context.position.looking
+
+
+async def test_a_click_on_a_name_opens_its_card_where_it_is_corrected(tmp_path: Path) -> None:
+    app = app_on(
+        small_book(), tmp_path, SteppedEngine(says=lambda text: "Ada keeps the lamp, and Tomas comes with the boat.")
+    )
+    async with app.run_test(size=(130, 36)) as pilot:
+        screen = await read_whole(pilot)
+        titles: list[str] = []
+
+        def shown() -> bool:
+            titles[:] = (
+                [str(app.screen.query_one(".panel-title").content)] if isinstance(app.screen, CardScreen) else []
+            )
+            return bool(titles)
+
+        async def click_on(word: str, *, last: bool) -> None:
+            rows = text_of(app).split("\n")
+            found = [(row.rindex(word) if last else row.index(word), at) for at, row in enumerate(rows) if word in row]
+            await pilot.click(offset=found[-1 if last else 0])
+            await until(pilot, shown)
+
+        await click_on("Ada", last=False)
+        assert titles == ["Ada Brennan"]
+        await pilot.press("e")
+        await until(pilot, lambda: not isinstance(app.screen, CardScreen))
+        await pilot.press(*"Keeper", "enter")
+        await until(pilot, lambda: shown() and titles == ["Keeper"])
+        await pilot.press("escape")
+        await click_on("Tomas", last=True)
+        assert titles == ["Tomas"]
+        await pilot.press("m")
+        await until(pilot, lambda: isinstance(app.screen, PeopleScreen))
+        await pilot.press(*"keep", "enter")
+        await until(pilot, lambda: shown() and "also" in text_of(app))
+        assert titles == ["Keeper"]
+        for name in ("Tomas", "Ada Brennan"):
+            await pilot.press("u")
+            await until(pilot, lambda name=name: shown() and titles == [name])
+        await pilot.press("x")
+        await until(pilot, lambda: app.screen is screen and screen.controllers.context.corrections)
+        saved = app.services.user_data.name_corrections(screen.book.sha256)
+        assert [(one.verb, one.forms[0]) for one in saved] == [("hide", "Ada Brennan")]
 
 
 async def test_the_story_so_far_leads_to_its_pages(tmp_path: Path) -> None:

@@ -8,13 +8,15 @@ from gistread.cli.json_output import Json
 from gistread.cli.opening import open_named
 from gistread.cli.output import say, write, write_json
 from gistread.errors import ExitStatus, UsageError
-from gistread.memory.model import GistMemory
 from gistread.memory.sizes import unread_memory
+from gistread.paths import default_paths
+from gistread.people.corrections import said_of
 from gistread.people.index import Card, Index
 from gistread.people.joining import Entity
 from gistread.people.mentions import is_covered
 from gistread.readers.introductions import introduced
 from gistread.units import bars, counted
+from gistread.user_data import NameCorrection, NameVerb, UserData
 
 _LEAST_LISTED = 3  # Mentions of what the list shows without --all
 _MOST_BARS = 64
@@ -24,34 +26,69 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     book = open_named(arguments.book)
     if not is_covered(book):
         raise UsageError("Names are found in English books only.")
-    memory = unread_memory(book)
-    bound = bound_of(arguments.upto, memory, "Up to your place; `--upto all` shows the whole book.")
-    index = Index.of(book).upto(len(book.text) if bound is None else bound)
+    user_data = UserData(default_paths().books)
+    if arguments.undo:
+        undone = user_data.undo_name_correction(book.sha256)
+        say(f"Undone: {said_of(undone)}" if undone else "No name has been corrected.")
+        return ExitStatus.DONE if undone else ExitStatus.FAILED
+    bound = bound_of(arguments.upto, unread_memory(book), "Up to your place; `--upto all` shows the whole book.")
+    view = Index.of(book).upto(len(book.text) if bound is None else bound, user_data.name_corrections(book.sha256))
     if not arguments.name:
-        return _list(index, arguments)
+        return _list(view, book, arguments)
     name = " ".join(arguments.name)
-    found = index.find(name)
+    found = view.find(name)
     if not found:
-        place = f" up to {_percent(index.end, book)}" if bound is not None else ""
+        place = f" up to {_percent(len(view.book.text), book)}" if bound is not None else ""
         say(f"“{name}” is no name in the text{place}. `gistread people BOOK` lists the names.")
         return ExitStatus.FAILED
-    view = memory.upto(index.end)
-    cards = [index.card(entity) for entity in found]
+    if (correction := _correction(found, view, arguments)) is not None:
+        user_data.correct_name(book.sha256, correction)
+        say(f"{said_of(correction)} `gistread people BOOK --undo` takes it back.")
+        return ExitStatus.DONE
+    cards = [view.card(entity) for entity in found]
     if arguments.json:
         write_json({"found": [_card_document(card, view) for card in cards]})
     else:
-        write("\n\n".join("\n".join(_lines(card, view)) for card in cards))
+        write("\n\n".join("\n".join(_lines(card, view, book)) for card in cards))
     return ExitStatus.DONE
 
 
-def _list(index: Index, arguments: argparse.Namespace) -> ExitStatus:
+def _correction(found: list[Entity], view: Index, arguments: argparse.Namespace) -> NameCorrection | None:
+    """The correction that was asked for. Raises UsageError."""
+    wanted: dict[NameVerb, str | None] = {
+        "merge": arguments.merge,
+        "split": arguments.split,
+        "rename": arguments.rename,
+    }
+    given = {verb: value for verb, value in wanted.items() if value is not None}
+    if arguments.hide:
+        given["hide"] = ""
+    if not given:
+        return None
+    if len(found) > 1:
+        raise UsageError(f"Several have this name: {', '.join(one.name for one in found)}.", "Give more of the name.")
+    (entity,), (verb, other) = found, next(iter(given.items()))
+    forms = tuple(one.text for one in entity.forms)
+    if verb == "split":
+        if other not in forms or len(forms) == 1:
+            raise UsageError(f"“{other}” is not one of several names of {entity.name}: {', '.join(forms)}.")
+        return NameCorrection("split", (str(other),))
+    if verb == "merge":
+        same = [one for one in view.find(str(other)) if one is not entity]
+        if len(same) != 1:
+            raise UsageError(f"“{other}” is {'no other name' if not same else 'the name of several'} in the text.")
+        other = same[0].forms[0].text
+    return NameCorrection(verb, forms, str(other))
+
+
+def _list(index: Index, book: Book, arguments: argparse.Namespace) -> ExitStatus:
     least = 1 if arguments.all else _LEAST_LISTED
     shown = [entity for entity in index.entities if entity.count >= least]
     if arguments.json:
         write_json({"names": [_document(entity) for entity in shown]})
         return ExitStatus.DONE
     for entity in shown:
-        others, place = ", ".join(entity.others), _percent(entity.first, index.book)
+        others, place = ", ".join(entity.others), _percent(entity.first, book)
         write(f"{entity.count:>6}  {entity.kind:<6}  {place:>4}  {entity.name}{f'  ({others})' if others else ''}")
     if not shown:
         say("No names were found.")
@@ -60,25 +97,26 @@ def _list(index: Index, arguments: argparse.Namespace) -> ExitStatus:
     return ExitStatus.DONE
 
 
-def _lines(card: Card, view: GistMemory) -> list[str]:
-    book, entity = view.book, card.entity
+def _lines(card: Card, view: Index, book: Book) -> list[str]:
+    """`book`: the whole book, of which shares are given."""
+    entity = card.entity
     lines = [f"{entity.name}  ({entity.kind})"]
     if entity.others:
         lines.append(f"  also      {', '.join(entity.others)}")
     lines += [f"  {_percent(start, book):>4}      {quote}" for start, quote in _quotes(card, view)]
     chapters = sum(1 for count in card.chapters if count)
-    lines.append(
-        f"  mentioned {counted(entity.count, 'time')} in {chapters} of {counted(len(card.chapters), 'chapter')}"
-    )
-    lines.append(f"            {bars(card.chapters, _MOST_BARS)}")
-    lines.append(f"  last      {_percent(card.last, book)}, {book.chapter_title(card.last)}".rstrip(" ,"))
+    in_chapters = f" in {chapters} of {counted(len(card.chapters), 'chapter')}" if len(card.chapters) > 1 else ""
+    lines.append(f"  mentioned {counted(entity.count, 'time')}{in_chapters}")
+    lines.append(f"            {bars(card.strip, _MOST_BARS)}")
+    lines.append(f"  last      {_percent(card.last, book)}, {view.book.chapter_title(card.last)}".rstrip(" ,"))
     if card.together:
         lines.append(f"  with      {', '.join(f'{other.name} ({count})' for other, count in card.together)}")
     return lines
 
 
-def _quotes(card: Card, view: GistMemory) -> list[tuple[int, str]]:
-    return [(start, " ".join(view.book.text[start:end].split())) for start, end in introduced(card.entity, view)]
+def _quotes(card: Card, view: Index) -> list[tuple[int, str]]:
+    text = view.book.text
+    return [(start, " ".join(text[start:end].split())) for start, end in introduced(card.entity, view.book)]
 
 
 def _percent(offset: int, book: Book) -> str:
@@ -95,7 +133,7 @@ def _document(entity: Entity) -> Json:
     }
 
 
-def _card_document(card: Card, view: GistMemory) -> Json:
+def _card_document(card: Card, view: Index) -> Json:
     return {
         **_document(card.entity),
         "last": card.last,

@@ -10,15 +10,18 @@ from gistread.cli.output import say, write, write_json
 from gistread.errors import ExitStatus
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import unread_memory
+from gistread.paths import default_paths
 from gistread.readers.recap import Told, recap
 from gistread.units import counted
+from gistread.user_data import UserData
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
     book = open_named(arguments.book)
     memory = _longest_memory(book, arguments.book)
     bound = bound_of(arguments.upto, memory, "Up to your place; `--upto all` tells the whole book.")
-    story = recap(memory if bound is None else memory.upto(bound))
+    corrections = UserData(default_paths().books).name_corrections(book.sha256)
+    story = recap(memory if bound is None else memory.upto(bound), corrections)
     if arguments.json:
         write_json(
             {

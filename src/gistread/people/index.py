@@ -2,15 +2,19 @@
 
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from gistread.book.model import Book
+from gistread.people.corrections import corrected
 from gistread.people.joining import Entity, Kind, join
 from gistread.people.mentions import Form, find_names, plain
+from gistread.user_data import NameCorrection
 
 _NEAR = 250  # Characters between mentions of people who appear together
 _MOST_TOGETHER = 5
+_PARTS = 40  # Of a book without chapters
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,47 +25,61 @@ class Card:
     first: int  # Offset of the first mention
     last: int
     chapters: tuple[int, ...]  # Mentions in each chapter up to the end of the view
+    strip: tuple[int, ...]  # The same; in a book without chapters, mentions in equal parts of the text
     together: tuple[tuple[Entity, int], ...]  # Who is mentioned near, and how often
 
 
 @dataclass(frozen=True)
 class Index:
-    """The names in `book.text[:end]`."""
+    """The names in a book, or in the part of it that is known."""
 
     book: Book
-    end: int
     forms: tuple[Form, ...]
+    corrections: Sequence[NameCorrection] = ()
 
     @classmethod
     def of(cls, book: Book) -> "Index":
         """Search the whole book: about 2 s for War and Peace."""
-        return cls(book, len(book.text), tuple(find_names(book)))
+        return cls(book, tuple(find_names(book)))
 
-    def upto(self, end: int) -> "Index":
+    def upto(self, end: int, corrections: Sequence[NameCorrection] = ()) -> "Index":
         """The index without everything after an offset: names, joins and counts come from the text before it."""
         forms = tuple(cut for form in self.forms if (cut := form.upto(end)).starts)
-        return Index(self.book, min(end, self.end), forms)
+        return Index(self.book.upto(end), forms, corrections)
 
     @cached_property
     def entities(self) -> list[Entity]:
         """The commonest first."""
-        return join(self.forms)
+        return corrected(join(self.forms), self.corrections)
 
     def find(self, name: str) -> list[Entity]:
         """Entities with this name, or with all its words in one form; the commonest first."""
-        wanted = [plain(word) for word in name.split() if plain(word) != "the"]
-        named = [(one, [[plain(word) for word in form.text.split()] for form in one.forms]) for one in self.entities]
+        wanted = _words(name)
+        named = [(one, [_words(each) for each in (one.name, *one.others)]) for one in self.entities]
         exact = [one for one, forms in named if wanted in forms]
         return exact or [one for one, forms in named if any(set(wanted) <= set(form) for form in forms)]
 
+    def named_at(self, text: str, offset: int) -> Entity | None:
+        """Who or what is named at this offset of a text: the book's, a gist's, an answer's."""
+        found = [
+            (len(form.text), entity)
+            for entity in self.entities
+            for form in entity.forms
+            if _stands_at(form.text, text, offset)
+        ]
+        return max(found, key=lambda one: one[0])[1] if found else None
+
     def card(self, entity: Entity) -> Card:
         starts = entity.starts()
-        chapters = [
-            bisect_left(starts, chapter.end) - bisect_left(starts, chapter.start)
-            for chapter in self.book.chapters
-            if chapter.start < self.end
-        ]
-        return Card(entity, starts[0], starts[-1], tuple(chapters), self._together(entity, starts))
+
+        def counts(parts: Iterable[tuple[int, int]]) -> tuple[int, ...]:
+            return tuple(bisect_left(starts, end) - bisect_left(starts, start) for start, end in parts)
+
+        end = len(self.book.text)
+        equal = [(end * part // _PARTS, end * (part + 1) // _PARTS) for part in range(_PARTS)]
+        chapters = counts((chapter.start, chapter.end) for chapter in self.book.chapters)
+        strip = chapters if len(chapters) > 1 else counts(equal)
+        return Card(entity, starts[0], starts[-1], chapters, strip, self._together(entity, starts))
 
     def _together(self, entity: Entity, starts: list[int]) -> tuple[tuple[Entity, int], ...]:
         near: Counter[int] = Counter()
@@ -74,3 +92,15 @@ class Index:
                 after = bisect_left(beside, at - _NEAR)
                 near[number] += after < len(beside) and beside[after] <= at + _NEAR
         return tuple((self.entities[number], count) for number, count in near.most_common(_MOST_TOGETHER) if count)
+
+
+def _words(name: str) -> list[str]:
+    return [plain(word) for word in name.split() if plain(word) != "the"]
+
+
+def _stands_at(name: str, text: str, offset: int) -> bool:
+    """Whether the name, as whole words, covers this offset."""
+    at = text.find(name, max(0, offset - len(name) + 1), offset + len(name))
+    if at < 0:
+        return False
+    return not (text[at - 1 : at].isalnum() or text[at + len(name) : at + len(name) + 1].isalnum())

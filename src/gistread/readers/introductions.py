@@ -9,9 +9,11 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gistread.book.model import Book
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
+from gistread.memory.sizes import unread_memory
 from gistread.people.joining import Entity
 from gistread.readers.support import sentences_of
 from gistread.search.tokens import stop_words
@@ -21,6 +23,8 @@ _ASKS_WHO = re.compile(
 )
 _SMALL = frozenset("a an the of to de la le du von van der and".split())  # noqa: SIM905
 _MOST_SENTENCES = 2
+_MOST_MENTIONS = 300  # Mentions of each form of a name that are looked at: people are introduced early
+_AROUND = 60  # Characters of a phrase on each side of the name
 _ROLE = (
     r"(?:[a-z-]+ ){0,2}?(?:aunt|baron|brother(?:-in-law)?|butler|captain|chaplain|clerk|commander|cook|count(?:ess)?|"
     r"cousin|curate|daughter(?:-in-law)?|doctor|driver|dog|cat|horse|duke|duchess|emperor|empress|enemy|father(?:-in-law)?|"
@@ -60,11 +64,27 @@ def introductions(question: str, memory: GistMemory) -> Introductions | None:
     return Introductions(name, ())
 
 
-def introduced(entity: Entity, memory: GistMemory) -> tuple[Passage, ...]:
+def introduced(entity: Entity, book: Book) -> tuple[Passage, ...]:
     """The sentence with the first mention, and one that says who or what it is, if the book has one."""
-    found = introductions(f"Who is {entity.name}?", memory)
-    places = dict.fromkeys((sentence_at(entity.first, memory), *(found.sentences if found else ())))
-    return tuple(sorted(list(places)[:_MOST_SENTENCES]))
+    memory = unread_memory(book)
+    phrases = {form.text: [re.compile(one) for one in _phrases(re.escape(form.text))] for form in entity.forms}
+    mentions = sorted((start, form.text) for form in entity.forms for start in form.starts[:_MOST_MENTIONS])
+
+    def said(number: int) -> Passage | None:
+        """The first sentence of prose with the phrase of this number."""
+        for start, name in mentions:
+            match = phrases[name][number].search(book.text, max(0, start - _AROUND), start + len(name) + _AROUND)
+            if (
+                match
+                and match.start("name") == start
+                and _is_prose(book.text[slice(*(place := sentence_at(start, memory)))])
+            ):
+                return place
+        return None
+
+    counts = range(len(phrases[mentions[0][1]]))
+    explained = next((place for number in counts if (place := said(number))), None)
+    return tuple(sorted({sentence_at(entity.first, memory), *filter(None, (explained,))}))
 
 
 def _first(pattern: str, text: str, start: int, memory: GistMemory) -> Passage | None:

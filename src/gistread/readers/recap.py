@@ -1,16 +1,18 @@
 """The story so far, at once and without a model: sentences of the gists up to a place, and who is there."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gistread.book.sentences import sentence_spans
 from gistread.memory.extractive import choose
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
+from gistread.people.corrections import corrected
 from gistread.people.joining import Kind, join
 from gistread.people.mentions import find_names, is_covered
 from gistread.readers.introductions import sentence_at
 from gistread.readers.support import sentences_of
+from gistread.user_data import NameCorrection
 
 _BEFORE_WORDS = 110  # Of the story before the last chapter
 _CHAPTER_WORDS = 70
@@ -38,7 +40,7 @@ class Recap:
     pages: int  # Gists that it is drawn from; 0: the chapter's own sentences
 
 
-def recap(memory: GistMemory) -> Recap:
+def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Recap:
     """The story of a memory that ends where the person is (`GistMemory.upto`)."""
     book, end = memory.book, len(memory.book.text.rstrip())
     here = book.chapter_index(max(0, end - 1)) if book.chapters else 0
@@ -54,7 +56,7 @@ def recap(memory: GistMemory) -> Recap:
         _chosen((told for gist in before for told in gist), _BEFORE_WORDS),
         book.chapters[last].title if book.chapters else "",
         _chosen((told for gist in now for told in gist), _CHAPTER_WORDS),
-        _on_stage(memory, end),
+        _on_stage(memory, end, corrections),
         sentence_at(end - 1, memory) if end else None,
         len(memory.entries),
     )
@@ -70,8 +72,9 @@ def _chosen(told: Iterable[Told], words: int) -> tuple[Told, ...]:
     return tuple(sentences[index] for index in chosen) or tuple(sentences[-_FEW:])
 
 
-def _on_stage(memory: GistMemory, end: int) -> tuple[str, ...]:
+def _on_stage(memory: GistMemory, end: int, corrections: Sequence[NameCorrection]) -> tuple[str, ...]:
     if not is_covered(memory.book):
         return ()
-    people = [one for one in join(find_names(memory.book, max(0, end - _NEAR))) if one.kind is Kind.PERSON]
+    named = corrected(join(find_names(memory.book, max(0, end - _NEAR))), corrections)
+    people = [one for one in named if one.kind is Kind.PERSON]
     return tuple(one.name for one in people[:_MOST_PEOPLE])

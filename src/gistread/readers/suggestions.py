@@ -1,12 +1,14 @@
 """Three questions to begin with: about the names near a place of the book, without a model."""
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gistread.memory.model import GistMemory
+from gistread.people.corrections import corrected
 from gistread.people.joining import Entity, Kind, join
 from gistread.people.mentions import find_names, is_covered
 from gistread.readers.bound import has_plot
+from gistread.user_data import NameCorrection
 
 _REACH = 12_000  # Characters in front of the bound whose names are known
 _NEAR = 6_000  # Characters whose names are asked about
@@ -15,14 +17,15 @@ _GIST_WEIGHT = 2
 _LEAST = 2  # Times a name must occur
 
 
-def suggestions(memory: GistMemory) -> tuple[str, ...]:
+def suggestions(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> tuple[str, ...]:
     """Three questions that fit the end of this memory's book, cut by `GistMemory.upto`; none if it is not English."""
     book = memory.book
     if not book.text.strip() or not is_covered(book):
         return ()
     gists = "\n".join(entry.gist.text for entry in memory.entries[-_GISTS:])
     end = len(book.text)
-    counts = {entity: _near(entity, end, gists) for entity in join(find_names(book, max(0, end - _REACH)))}
+    named = corrected(join(find_names(book, max(0, end - _REACH))), corrections)
+    counts = {entity: _near(entity, end, gists) for entity in named}
     near = sorted((entity for entity in counts if counts[entity] >= _LEAST), key=lambda entity: -counts[entity])
     return tuple(_questions(memory, near))[:3]
 

@@ -21,6 +21,7 @@ from gistread.tui.widgets.book_pane import BookPane
 from gistread.tui.widgets.inputs import QuestionInput
 from gistread.tui.widgets.memory_pane import MemoryPane
 from gistread.tui.widgets.prompt import Prompt
+from gistread.user_data import NameCorrection
 
 if TYPE_CHECKING:
     from gistread.session.session import Session
@@ -86,6 +87,7 @@ class ReadingContext:
     progress: Progress
     user_data: UserDataWriter
     refresh: Callable[[], None]  # Redraw the lines around the panes
+    corrections: tuple[NameCorrection, ...] = ()  # Of the names in the book
     session: "Session | None" = None  # None until the first page has been drawn
 
     @property

@@ -157,8 +157,20 @@ class Controllers:
 
     def clicked(self, event: Clicked) -> None:
         """Give a click to the first controller that recognises what was clicked, and to no other."""
-        handlers = {
-            Pane.BOOK: (self.links.clicked, self.marks.clicked, self.images.clicked),
-            Pane.MEMORY: (self.pages.clicked, self.zoom.clicked),
-        }
-        any(handle(event) for handle in handlers.get(event.control.id, ()))  # type: ignore[call-overload]
+        pane = event.control.id
+        if pane == Pane.BOOK and any(
+            click(event) for click in (self.links.clicked, self.marks.clicked, self.images.clicked)
+        ):
+            return
+        if pane in (Pane.BOOK, Pane.MEMORY, Pane.ANSWERS) and self.people.may_be_name(event):
+            self.context.screen.run_worker(self._name_clicked(event))
+        elif pane == Pane.MEMORY:
+            self._card_clicked(event)
+
+    async def _name_clicked(self, event: Clicked) -> None:
+        if not await self.people.clicked(event) and event.control.id == Pane.MEMORY:
+            self._card_clicked(event)
+
+    def _card_clicked(self, event: Clicked) -> None:
+        if not self.pages.clicked(event):
+            self.zoom.clicked(event)

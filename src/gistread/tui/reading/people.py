@@ -1,22 +1,26 @@
-"""Who is who: lists the people and places named so far, and shows what the book says of one."""
+"""Who is who: the people and places named so far, the card of one, and corrections of their names."""
 
 import asyncio
+import time
 from bisect import bisect_left
 from collections.abc import Callable
 
-from gistread.memory.sizes import unread_memory
+from gistread.errors import StorageError
+from gistread.people.corrections import said_of, with_form
 from gistread.people.index import Index
 from gistread.people.joining import Entity
 from gistread.people.mentions import is_covered
-from gistread.readers.introductions import introduced
 from gistread.readers.passage import in_short
+from gistread.tui.layout import Pane
 from gistread.tui.marking.caret import whole_words
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.navigation import Navigation
-from gistread.units import bars, counted
+from gistread.tui.text import Clicked
+from gistread.units import counted
+from gistread.user_data import NameCorrection, NameVerb
 
-_MOST_BARS = 56
 _TOP = 0.3  # Where on the screen a mention is shown
+_DOUBLE_CLICK_S = 0.3  # Within this time a second click selects the word
 
 
 class PeopleController:
@@ -26,63 +30,163 @@ class PeopleController:
         self._navigation = navigation
         self._bound = bound
         self._index: Index | None = None
+        self._view: Index | None = None
+        self._making = asyncio.Lock()
+
+    def load_corrections(self) -> None:
+        """Call it in a thread."""
+        try:
+            self._context.corrections = self._context.services.user_data.name_corrections(self._context.book.sha256)
+        except StorageError as error:
+            self._context.screen.app.call_from_thread(self._context.warn, str(error))
 
     async def show(self) -> None:
-        """Show the selected name, or the list of all."""
+        """Show the card of the selected name, or the list of all."""
         context = self._context
         selected = context.book_pane.selected_range
         if not is_covered(context.book):
             context.warn("Names are found in English books only.")
             return
-        view = await self._view()
+        view = await self._known()
         if selected is None:
             self._list(view)
             return
         words = context.book.text[slice(*whole_words(context.book, selected))]
-        if found := view.find(words):
-            self._show(found[0], view)
+        entity = view.named_at(context.book.text, selected[0]) or next(iter(view.find(words)), None)
+        if entity:
+            self._show(entity, view)
         else:
             context.warn(f"{in_short(words)} is no name up to here.")
 
-    async def _view(self) -> Index:
-        if self._index is None:
-            self._index = await asyncio.to_thread(Index.of, self._context.book)
+    def may_be_name(self, event: Clicked) -> bool:
+        """Whether a word that begins with a capital was clicked, and nothing that leads somewhere else."""
+        at, key = event.offset_in_block, event.block_key
+        leads = event.control.id == Pane.ANSWERS and isinstance(key, tuple) and key[0] != "answer"
+        if at is None or leads or event.link is not None or not is_covered(self._context.book):
+            return False
+        start = max(event.text.rfind(space, 0, at) for space in " \n\t") + 1
+        word = event.text[start : at + 1].lstrip("“”\"‘’'([—-")
+        return event.text[at].isalpha() and word[:1].isupper()
+
+    async def clicked(self, event: Clicked) -> bool:
+        """Show the card of the clicked name. Returns whether it is one."""
+        if event.control.id == Pane.BOOK:
+            await asyncio.sleep(_DOUBLE_CLICK_S)
+            if self._context.book_pane.selected_range is not None:
+                return True
+        view = await self._known()
+        entity = view.named_at(event.text, event.offset_in_block or 0)
+        if entity is None or not self._context.screen.is_current:
+            return False
+        self._show(entity, view)
+        return True
+
+    async def _known(self) -> Index:
+        """The names up to the bound."""
         bound = self._bound()
-        return self._index if bound is None else self._index.upto(bound)
+        end = len(self._context.book.text) if bound is None else bound
+        async with self._making:
+            if self._index is None:
+                self._index = await asyncio.to_thread(Index.of, self._context.book)
+            view = self._view
+            if view is None or (len(view.book.text), view.corrections) != (end, self._context.corrections):
+                view = self._view = await asyncio.to_thread(_joined, self._index, end, self._context.corrections)
+        return view
 
     def _list(self, view: Index) -> None:
+        def chosen(result: str) -> None:
+            if result == "undo":
+                self._context.screen.run_worker(self._undo())
+            else:
+                self._show_named(result, view)
+
+        self._choose(view, chosen, "" if len(view.book.text) == len(self._context.book.text) else "up to here")
+
+    def _choose(self, view: Index, chosen: Callable[[str], None], note: str, but: Entity | None = None) -> None:
         from gistread.tui.screens.people import PeopleScreen
 
-        entities = sorted(view.entities, key=lambda one: _distance(one, self._context.place))
-        note = "" if view.end == len(view.book.text) else "up to here"
-        screen = PeopleScreen(entities, len(view.book.text), note)
-        self._context.push(screen, lambda number: self._show(entities[number], view))
+        found = (one for one in view.entities if one is not but)
+        entities = sorted(found, key=lambda one: _distance(one, self._context.place))
+        self._context.push(PeopleScreen(entities, len(self._context.book.text), note), chosen)
 
     def _show(self, entity: Entity, view: Index) -> None:
-        from gistread.tui.screens.listing import ListScreen, Row, place_in
+        from gistread.tui.screens.card import CardScreen
 
-        book, card = view.book, view.card(entity)
-        memory = unread_memory(book).upto(view.end)
+        def chosen(result: str) -> None:
+            match result.partition(" "):
+                case ["at", _, offset]:
+                    self._navigation.jump(int(offset), _TOP)
+                case ["who", _, form]:
+                    self._show_named(form, view)
+                case ["undo", _, _]:
+                    self._context.screen.run_worker(self._undo())
+                case ["hide", _, _]:
+                    self._save("hide", entity)
+                case [verb, _, _]:
+                    {"rename": self._rename, "merge": self._merge, "split": self._split}[verb](entity, view)
 
-        rows = [
-            Row(f"at {start}", " ".join(book.text[start:end].split()), place_in(book, start))
-            for start, end in introduced(entity, memory)
-        ]
-        rows.append(Row(f"at {card.last}", "The last mention", place_in(book, card.last)))
-        for number, (other, count) in enumerate(card.together):
-            rows.append(Row(f"who {number}", f"With {other.name}", f"{counted(count, 'time')} near each other"))
-        chapters = sum(1 for count in card.chapters if count)
-        note = f"{counted(entity.count, 'mention')} in {chapters} of {counted(len(card.chapters), 'chapter')}"
-        also = f"also {', '.join(entity.others)}\n" if entity.others else ""
+        self._context.push(CardScreen(view.card(entity), view, len(self._context.book.text)), chosen)
 
-        def chosen(row: str) -> None:
-            verb, _, value = row.partition(" ")
-            if verb == "who":
-                self._show(card.together[int(value)][0], view)
-            else:
-                self._navigation.jump(int(value), _TOP)
+    def _show_named(self, form: str, view: Index) -> None:
+        if (entity := with_form(view.entities, form)) is not None:
+            self._show(entity, view)
 
-        self._context.push(ListScreen(entity.name, f"{also}{note}\n{bars(card.chapters, _MOST_BARS)}", rows), chosen)
+    def _rename(self, entity: Entity, view: Index) -> None:
+        from gistread.tui.screens.listing import ListScreen
+
+        screen = ListScreen(entity.name, "Another name for this card.", prompt="a name")
+        self._context.push(screen, lambda name: self._save("rename", entity, name))
+
+    def _merge(self, entity: Entity, view: Index) -> None:
+        note = f"· who is the same as {entity.name}?"
+        self._choose(view, lambda form: self._save("merge", entity, form), note, but=entity)
+
+    def _split(self, entity: Entity, view: Index) -> None:
+        from gistread.tui.screens.listing import ListScreen, Row
+
+        if len(entity.forms) == 1:
+            self._context.warn(f"{entity.name} has one name only.")
+            return
+        rows = [Row(form.text, form.text, counted(len(form.starts), "mention")) for form in entity.forms]
+        screen = ListScreen(entity.name, "Which of these names is somebody else's?", rows)
+        self._context.push(screen, lambda form: self._save("split", entity, form=form))
+
+    def _save(self, verb: NameVerb, entity: Entity, other: str = "", form: str = "") -> None:
+        forms = (form,) if form else tuple(each.text for each in entity.forms)
+        one = NameCorrection(verb, forms, other, time.time())
+        self._context.screen.run_worker(self._corrected(one))
+
+    async def _corrected(self, one: NameCorrection) -> None:
+        data, sha256 = self._context.services.user_data, self._context.book.sha256
+        if await self._write(lambda: data.correct_name(sha256, one)):
+            self._context.notify(f"{said_of(one)} {self._context.key_hint('people')} u undoes it.")
+            if one.verb != "hide":
+                self._show_named(one.forms[0], await self._known())
+
+    async def _undo(self) -> None:
+        data, sha256 = self._context.services.user_data, self._context.book.sha256
+        last = next(iter(self._context.corrections[::-1]), None)
+        if last is None:
+            self._context.warn("No name has been corrected.")
+        elif await self._write(lambda: data.undo_name_correction(sha256)):
+            self._context.notify(f"Undone: {said_of(last)}")
+            self._show_named(last.forms[0], await self._known())
+
+    async def _write(self, write: Callable[[], object]) -> bool:
+        """Change the saved corrections. Returns whether they could be saved."""
+        try:
+            await asyncio.to_thread(write)
+        except StorageError as error:
+            self._context.warn(str(error))
+            return False
+        await asyncio.to_thread(self.load_corrections)
+        return True
+
+
+def _joined(index: Index, end: int, corrections: tuple[NameCorrection, ...]) -> Index:
+    view = index.upto(end, corrections)
+    _ = view.entities
+    return view
 
 
 def _distance(entity: Entity, place: int) -> int:

@@ -79,7 +79,14 @@ class QuestionController:
             self._suggest(*self._passage.choices)
             return
         asked = bool(self._context.answers_pane.exchanges)
-        self._suggest(*((one, one) for one in (() if asked else await asyncio.to_thread(suggestions, self._known()))))
+        self._suggest(
+            *(
+                (one, one)
+                for one in (
+                    () if asked else await asyncio.to_thread(suggestions, self._known(), self._context.corrections)
+                )
+            )
+        )
 
     def _known(self) -> GistMemory:
         """What of the book a question may use."""

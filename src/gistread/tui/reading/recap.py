@@ -26,7 +26,8 @@ class RecapController:
 
         book, bound = self._context.book, self._bound()
         memory = self._context.memory_pane.memory or unread_memory(book)
-        story = await asyncio.to_thread(recap, memory if bound is None else memory.upto(bound))
+        known = memory if bound is None else memory.upto(bound)
+        story = await asyncio.to_thread(recap, known, self._context.corrections)
         source = (
             f"from the gists of {counted(story.pages, 'page')}" if story.pages else "in the chapter's own sentences"
         )

@@ -15,6 +15,7 @@ from textual.widgets.option_list import Option
 from gistread.book.model import Book
 from gistread.tui.commands import own_keys
 from gistread.tui.text import LongText, clean
+from gistread.tui.widgets.lines import Actions
 
 PANEL_CELLS = 88
 AROUND_CELLS = 7  # border, padding and scroll bar of a panel
@@ -104,6 +105,9 @@ class ListPanel(Panel[str | None]):
         option = self.options.highlighted_option
         return option.id or "" if option else ""
 
+    def action_choose(self) -> None:
+        self.options.action_select()
+
     def action_list(self, action: str) -> None:
         getattr(self.options, f"action_{action}")()
 
@@ -117,14 +121,24 @@ class ListScreen(ListPanel):
 
     BINDINGS = own_keys(("escape,q", "dismiss(None)", "Close"))
 
-    def __init__(self, title: str, note: str = "", rows: Sequence[Row] = (), at: str = "", *, prompt: str = "") -> None:
-        """`at`: id of the row for the cursor. With a `prompt` there is a line to type into."""
+    def __init__(
+        self,
+        title: str,
+        note: str = "",
+        rows: Sequence[Row] = (),
+        at: str = "",
+        *,
+        prompt: str = "",
+        actions: Sequence[tuple[str, str, str]] = (),
+    ) -> None:
+        """`at`: id of the row for the cursor. With a `prompt` there is a line to type into; `actions`: of `Actions`."""
         super().__init__()
         self._title = title
         self._note = note
         self._rows = rows
         self._at = at
         self._prompt = prompt
+        self._actions = actions
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="panel"):
@@ -133,6 +147,8 @@ class ListScreen(ListPanel):
             yield OptionList(id="rows", markup=False)
             if self._prompt:
                 yield Input(placeholder=self._prompt, compact=True, id="typed")
+            if self._actions:
+                yield Actions(*self._actions)
 
     def on_mount(self) -> None:
         self.show_rows(self._rows, self._at)

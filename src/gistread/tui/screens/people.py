@@ -11,13 +11,16 @@ from gistread.people.joining import Entity
 from gistread.tui.commands import own_keys
 from gistread.tui.screens.listing import RowsPanel
 from gistread.tui.text import Block, Clicked, LongText, Span
+from gistread.tui.widgets.lines import Actions
 from gistread.units import counted
 
 
-class PeopleScreen(RowsPanel[int | None]):
-    """Dismissed with the number of an entity."""
+class PeopleScreen(RowsPanel[str | None]):
+    """Dismissed with a form of the chosen name, with `undo`, or with None."""
 
-    BINDINGS = own_keys(("escape", "leave", "Close"), priority=True)
+    BINDINGS = own_keys(
+        ("escape", "leave", "Close"), ("ctrl+z", "dismiss('undo')", "Undo the last correction"), priority=True
+    )
 
     def __init__(self, entities: Sequence[Entity], length: int, note: str) -> None:
         """`length` of the book in characters; `note` says up to where they are named."""
@@ -32,6 +35,7 @@ class PeopleScreen(RowsPanel[int | None]):
             yield Input(placeholder="a name", compact=True)
             yield Static("", classes="panel-note", id="note", markup=False)
             yield LongText(cursor=True, side_margin=0, id="rows")
+            yield Actions(("Enter", "card", "choose"), ("Ctrl+Z", "undo", "dismiss('undo')"), ("Esc", "close", "leave"))
 
     def on_mount(self) -> None:
         super().on_mount()
@@ -44,7 +48,7 @@ class PeopleScreen(RowsPanel[int | None]):
         self.rows.show([self._block(number, first=not at) for at, number in enumerate(numbers)], keep_position=False)
         self.rows.action_top()
         found = counted(len(numbers), "name") if numbers else "no such name"
-        self.query_one("#note", Static).update(" ".join(filter(None, (found, self._note, "· ↑↓ Enter"))))
+        self.query_one("#note", Static).update(" ".join(filter(None, (found, self._note))))
 
     def _block(self, number: int, *, first: bool) -> Block:
         entity = self._entities[number]
@@ -58,15 +62,15 @@ class PeopleScreen(RowsPanel[int | None]):
         )
 
     @on(Input.Submitted)
-    def _entered(self) -> None:
+    def action_choose(self) -> None:
         if isinstance(key := self.rows.cursor_key, int):
-            self.dismiss(key)
+            self.dismiss(self._entities[key].forms[0].text)
 
     @on(Clicked, "#rows")
     def _clicked(self, event: Clicked) -> None:
         if isinstance(event.block_key, int):
-            self.dismiss(event.block_key)
+            self.dismiss(self._entities[event.block_key].forms[0].text)
 
 
 def _has(entity: Entity, wanted: str) -> bool:
-    return any(wanted in form.text.casefold() for form in entity.forms)
+    return any(wanted in name.casefold() for name in (entity.name, *entity.others))

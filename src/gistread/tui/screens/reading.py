@@ -185,6 +185,7 @@ class ReadingScreen(Screen[None]):
         self.redraw_lines()
         await asyncio.to_thread(controllers.questions.load_bound)
         await asyncio.to_thread(controllers.questions.load_thread)
+        await asyncio.to_thread(controllers.people.load_corrections)
         asked = await asyncio.to_thread(earlier_questions, book, services.user_data)
         self.answers_pane.show_exchanges(asked)
         self.question.remember([exchange.question for exchange in asked])

@@ -118,6 +118,7 @@ class Clicked(About, namespace="long_text"):
         offset_in_block: int | None,
         book_offset: int | None,
         link: Hashable | None,
+        text: str = "",
     ) -> None:
         super().__init__(long_text)
         self.block_key = block_key
@@ -126,3 +127,4 @@ class Clicked(About, namespace="long_text"):
         self.offset_in_block = offset_in_block
         self.book_offset = book_offset  # the same in the book; None where that is not the book's text
         self.link = link  # `Span.link` of the topmost span there that has one
+        self.text = text  # Of the block

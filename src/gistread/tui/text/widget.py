@@ -298,4 +298,4 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         if self.cursor and block.key is not None:
             self.set_cursor(block.key, scroll=False)
         book_offset = None if offset is None or block.start is None else block.start + offset
-        self.post_message(Clicked(self, block.key, index, offset, book_offset, link))
+        self.post_message(Clicked(self, block.key, index, offset, book_offset, link, block.text))
