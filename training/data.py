@@ -3,6 +3,8 @@
 from collections.abc import Callable, Collection
 from typing import Protocol
 
+from gistread.evaluation.tasks.fairytaleqa import load_fairytaleqa
+from gistread.evaluation.tasks.registry import TaskOptions
 from training import written
 from training.packing import Example
 from training.pages import SHARED, read_pages
@@ -19,7 +21,8 @@ class Source(Protocol):
 TALES = SHARED / "fairytaleqa" / "fairytaleqa_train.jsonl"
 SOURCES: dict[str, Callable[[int], Source]] = {
     "tales": lambda seed: FairyTales(TALES, seed),
-    "retrieved": lambda seed: Retrieved(TALES, seed),
+    "retrieved": lambda seed: Retrieved(load_fairytaleqa(TALES, TaskOptions()), seed),
+    "novels": lambda seed: Retrieved(written.as_documents(read_pages()), seed),
     "choices": lambda seed: Choices(TALES, seed),
     "mentions": lambda seed: Mentions(TALES, seed),
     "lookups": lambda seed: TaleLookups(TALES, seed),

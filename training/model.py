@@ -56,11 +56,12 @@ class Adapter(torch.nn.Module):
                 yield f"blk.{layer}.{name}.weight.{suffix}", matrix.detach().numpy()
 
     def load(self, path: Path) -> None:
-        """Take the matrices of a GGUF adapter of the same shape."""
+        """Take the matrices of a GGUF adapter of the same rank; layers that it leaves alone begin with no change."""
         found = {tensor.name: np.asarray(tensor.data, np.float32) for tensor in GGUFReader(path).tensors}
         with torch.no_grad():
             for name, matrix in self.tensors():
-                torch.from_numpy(matrix).copy_(torch.from_numpy(found[name].reshape(matrix.shape)))
+                if name in found:
+                    torch.from_numpy(matrix).copy_(torch.from_numpy(found[name].reshape(matrix.shape)))
 
 
 class Starter:

@@ -2,6 +2,7 @@
 
 A line of a file is one page. Where its text comes from another file, only the place is kept: `at` is its first word in
 the file, `paragraphs` the words of each paragraph. Lines of one source that follow one another are consecutive pages.
+`question`, `answer` and `quote` are of the question that has a `reason` to look the page up, `more` of the others.
 """
 
 import json
@@ -19,14 +20,19 @@ WRITTEN = Path(__file__).parent / "data"
 
 
 @dataclass(frozen=True, slots=True)
+class WrittenQuestion:
+    text: str
+    answer: str
+    quote: str  # The words of the page that have the answer
+    reason: str = ""  # To look the page up
+
+
+@dataclass(frozen=True, slots=True)
 class WrittenPage:
     source: str
     text: str
     gist: str
-    question: str
-    """Empty: none was written, as `answer` and `reason`."""
-    answer: str
-    reason: str
+    questions: tuple[WrittenQuestion, ...]
 
 
 def read_pages(folder: Path = WRITTEN) -> list[list[WrittenPage]]:
@@ -38,8 +44,13 @@ def read_pages(folder: Path = WRITTEN) -> list[list[WrittenPage]]:
 
 def _page(kept: dict[str, Any]) -> WrittenPage:
     text = kept["page"] if "page" in kept else _text(kept["file"], kept["at"], kept["paragraphs"])
-    written = (" ".join(kept.get(key, "").split()) for key in ("gist", "question", "answer", "reason"))
-    return WrittenPage(kept["source"], text, *written)
+    asked = [kept] if kept.get("question") else []
+    questions = tuple(_question(one) for one in [*asked, *kept.get("more", [])])
+    return WrittenPage(kept["source"], text, " ".join(kept["gist"].split()), questions)
+
+
+def _question(kept: dict[str, Any]) -> WrittenQuestion:
+    return WrittenQuestion(*(" ".join(kept.get(key, "").split()) for key in ("question", "answer", "quote", "reason")))
 
 
 def _text(file: str, at: int, paragraphs: list[int]) -> str:

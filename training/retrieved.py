@@ -1,13 +1,12 @@
-"""Examples over what the program itself finds for a question: passages of a tale, with marks where text is left out."""
+"""Examples over what the program itself finds for a question: passages of a text, with marks where some is left out."""
 
 import random
+from collections.abc import Iterable
 from functools import cache
-from pathlib import Path
 
 from gistread.book.normalise import count_words
+from gistread.evaluation.model import Document
 from gistread.evaluation.model import Question as Asked
-from gistread.evaluation.tasks.fairytaleqa import load_fairytaleqa
-from gistread.evaluation.tasks.registry import TaskOptions
 from gistread.memory.passages import Passage, join, render, split_into_passages
 from gistread.search.ranked import Relevance
 from training.packing import Example
@@ -18,10 +17,14 @@ WORDS = (150, 220, 300, 440)
 
 
 class Retrieved:
-    """Passages found for one question of a tale, with every question of the tale that they answer."""
+    """Passages found for one question about a text, with every question about the text that they answer.
 
-    def __init__(self, path: Path, seed: int) -> None:
-        self._documents = list(load_fairytaleqa(path, TaskOptions()))
+    A text is drawn as often as it has questions.
+    """
+
+    def __init__(self, documents: Iterable[Document], seed: int) -> None:
+        self._documents = list(documents)
+        self._questions = [len(one.questions) for one in self._documents]
         self._seed = seed
         self._relevance = cache(self._indexed)
 
@@ -30,7 +33,7 @@ class Retrieved:
         chance = random.Random(f"{self._seed} retrieved {number}")
         made: list[Example] = []
         while not made:
-            at = chance.randrange(len(self._documents))
+            (at,) = chance.choices(range(len(self._documents)), self._questions)
             document = self._documents[at]
             shown = self._found(at, chance.choice(document.questions).text, chance.choice(WORDS))
             text = render(shown, document.book)

@@ -2,11 +2,14 @@
 
 import asyncio
 import random
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 
 from gistread.book.builder import BookBuilder
 from gistread.book.normalise import count_words
 from gistread.engine.protocol import NO_USAGE, Choice, Priority, Prompt
+from gistread.evaluation.model import Document
+from gistread.evaluation.model import Question as Asked
 from gistread.memory.extractive import extract
 from gistread.memory.gisting import wanted_words
 from gistread.memory.model import PageSize
@@ -49,8 +52,8 @@ class Written:
         """A question about another source."""
         while True:
             page = chance.choice(chance.choice(self.pages))
-            if page.question and page.source != run[0].source:
-                return page.question
+            if page.questions and page.source != run[0].source:
+                return chance.choice(page.questions).text
 
 
 class Gists(Written):
@@ -134,7 +137,7 @@ class Memories(Written):
 
     def ask(self, run: Sequence[WrittenPage], chance: random.Random) -> list[Example]:
         first = chance.choice((1, 1, 1, chance.randint(2, 60)))
-        asked = [at for at, page in enumerate(run) if page.question]
+        asked = [at for at, page in enumerate(run) if page.questions]
         opened = chance.choice(asked) if asked and chance.random() < 0.6 else None
         memory = "\n\n".join(
             f"(Page {first + at}, in full)\n{page.text}" if at == opened else f"(Page {first + at})\n{page.gist}"
@@ -143,16 +146,14 @@ class Memories(Written):
         values = {"memory": memory, "opened": "none" if opened is None else str(first + opened)}
         made: list[Example] = []
         for at in asked:
-            page = run[at]
+            one = chance.choice(run[at].questions)
             if at == opened:
-                made.append(Example(fill("lookup", question=page.question, **values), "STOP"))
-                made.append(
-                    Example(fill("answer", "task_answer", question=page.question, **values), sentence(page.answer))
-                )
+                made.append(Example(fill("lookup", question=one.text, **values), "STOP"))
+                made.append(Example(fill("answer", "task_answer", question=one.text, **values), sentence(one.answer)))
             else:
-                because = f", because {page.reason.rstrip('.')}." if page.reason else ""
+                because = f", because {one.reason.rstrip('.')}." if one.reason else ""
                 reply = f"Page {first + at}{because}"
-                made.append(Example(fill("lookup", question=page.question, **values), reply))
+                made.append(Example(fill("lookup", question=one.text, **values), reply))
         made.append(Example(fill("answer", "task_answer", question=self.foreign(run, chance), **values), NOT_SAID))
         return made
 
@@ -165,11 +166,29 @@ class Answers(Written):
     def ask(self, run: Sequence[WrittenPage], chance: random.Random) -> list[Example]:
         text = "\n\n".join(page.text for page in run)
         made = [
-            Example(fill("answer_passages", "task_answer", text=text, question=page.question), sentence(page.answer))
+            Example(fill("answer_passages", "task_answer", text=text, question=one.text), sentence(one.answer))
             for page in run
-            if page.question
+            for one in page.questions
         ]
         if not made or chance.random() < 0.3:
             question = self.foreign(run, chance)
             made.append(Example(fill("answer_passages", "task_answer", text=text, question=question), NOT_SAID))
         return made
+
+
+def as_documents(pages: list[list[WrittenPage]]) -> Iterator[Document]:
+    """The pages of each source as a book, with the questions about them and the places of their quotes."""
+    for run in pages:
+        builder = BookBuilder()
+        for page in run:
+            for paragraph in page.text.split("\n\n"):
+                builder.add(paragraph)
+        book = builder.build(title=run[0].source, source_format="txt", language="en")
+        asked = [
+            Asked(one.text, one.text, (one.answer,), gold_places=((found.start(), found.end()),))
+            for page in run
+            for one in page.questions
+            if (found := re.search(r"\s+".join(map(re.escape, one.quote.split())), book.text))
+        ]
+        if asked:
+            yield Document(run[0].source, book, tuple(asked))
