@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from textual.widgets._toast import Toast
 
 from gistread.config import Config
 from gistread.tui.commands import COMMANDS, Scope, key_names
@@ -75,9 +76,9 @@ async def test_help_in_the_memory_lists_its_keys_first(tmp_path: Path) -> None:
         await until(pilot, lambda: "In the memory" in text_of(app))
 
 
-async def test_every_screen_has_help_and_comes_back(tmp_path: Path) -> None:
+async def test_every_panel_has_help_is_closed_by_key_and_mouse_and_leaves_room_for_notices(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
-    async with app.run_test(size=SIZE) as pilot:
+    async with app.run_test(size=SIZE, notifications=True) as pilot:
         screen = await opened(pilot)
         for key in ("t", "m", "T", "l", "L", "ctrl+f", "="):
             await pilot.press(key)
@@ -88,17 +89,37 @@ async def test_every_screen_has_help_and_comes_back(tmp_path: Path) -> None:
             await until(pilot, lambda: isinstance(app.screen, HelpScreen))
             await pilot.press("f1")
             await until(pilot, lambda here=here: app.screen is here)
-            await pilot.press("escape")
-            await until(pilot, lambda: app.screen is screen)
+            for close in ("key", "mouse") if here.query(".panel") else ("key",):
+                if close == "mouse":
+                    await pilot.press(key)
+                    await until(pilot, lambda: "Esc close" in text_of(app))
+                app.notify("Two\nrows")
+                await until(pilot, lambda: app.screen.query(Toast) and app.screen.query_one(Toast).region)
+                notice = app.screen.query_one(Toast).region
+                assert not any(notice.overlaps(panel.region) for panel in app.screen.query(".panel, #book, #about"))
+                app.clear_notifications()
+                await until(pilot, lambda: not app.screen.query(Toast))
+                if close == "key":
+                    await pilot.press("escape")
+                else:
+                    row = next(number for number, line in enumerate(lines(app)) if "Esc close" in line)
+                    await pilot.click(offset=(lines(app)[row].index("Esc"), row))
+                await until(pilot, lambda: app.screen is screen and app.focused is screen.book_pane)
 
 
 async def test_every_command_is_run_by_its_key_and_by_a_click_in_the_palette(tmp_path: Path) -> None:
     app = app_on(small_book(), tmp_path)
     async with app.run_test(size=SIZE) as pilot:
         screen = await opened(pilot)
-        offered = {entry.title for entry in app.palette_entries(screen)}
         wanted = [c for c in COMMANDS if c.title and c.scope not in (Scope.SELECTING, Scope.LIBRARY)]
-        assert {command.title for command in wanted} <= offered
+        offered = {entry.id for entry in app.palette_entries(screen)}
+        for key, comes in (("V", lambda: screen.book_pane.selecting), ("L", lambda: app.screen is not screen)):
+            await pilot.press(key)
+            await until(pilot, comes)
+            offered |= {entry.id for entry in app.palette_entries(app.screen)}
+        assert {command.id for command in COMMANDS if command.title} <= offered
+        await pilot.press("escape", "escape")
+        await until(pilot, lambda: app.screen is screen and not screen.book_pane.selecting)
         bound = set()
         for pane in (screen.book_pane, screen.memory_pane):
             screen.set_focus(pane)

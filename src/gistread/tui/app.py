@@ -102,8 +102,8 @@ class GistreadApp(App[None]):
             self.action_library()
         else:
             self.open_book(self._first, self._first_path)
-        for problem in self._problems:
-            self.notify(problem, severity="warning", timeout=10)
+        if self._problems:
+            self.notify("\n".join(self._problems), severity="warning", timeout=10)
 
     def open_book(self, book: Opened, path: Path | None = None) -> None:
         self.push_screen(ReadingScreen(book, self.services, path=path, tour=self._tour))

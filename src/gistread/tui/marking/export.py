@@ -8,20 +8,20 @@ from pathlib import Path
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from gistread.errors import GistreadError
 from gistread.export_files import ExistsError, write_document
 from gistread.exporting import Export, ExportFormat, export_file_name, format_for, render_export
 from gistread.tui.commands import own_keys
+from gistread.tui.screens.listing import Panel
 from gistread.tui.text import clean
 from gistread.tui.widgets.lines import Actions
 
 _HELP = "Markdown (.md) and JSON (.json) hold marks, notes, questions and gists; .txt is the text of the book."
 
 
-class ExportScreen(ModalScreen[Path | None]):
+class ExportScreen(Panel[Path | None]):
     """Dismissed with the file that was written, or with None. `gather` is called in a thread."""
 
     BINDINGS = own_keys(
@@ -45,11 +45,7 @@ class ExportScreen(ModalScreen[Path | None]):
             yield Static("Export", classes="panel-title", markup=False)
             yield Static(_HELP, classes="panel-note", id="export-note", markup=False)
             yield Input(str(self._free(ExportFormat.MARKDOWN)), compact=True, id="export-path", select_on_focus=False)
-            yield Actions(
-                ("Enter", "write", "write"),
-                ("Tab", "Markdown, JSON or text", "form(1)"),
-                ("Esc", "close", "dismiss(None)"),
-            )
+            yield Actions(("Enter", "write", "write"), ("Tab", "Markdown, JSON or text", "form(1)"))
 
     def _free(self, form: ExportFormat) -> Path:
         first = self._folder / export_file_name(self._book_title, form)

@@ -26,7 +26,6 @@ _CHOICES = (
     ("u", "undo", "undo"),
     ("/", "filter", "filter"),
     ("E", "export", "export"),
-    ("Esc", "close", "leave"),
 )
 
 
@@ -79,7 +78,7 @@ class MarksScreen(ListPanel):
         options.display = bool(marks)
         self.query_one("#marks-note", Static).update(self._count(len(marks), len(everything)))
         self.query_one("#filter").display = bool(everything)
-        self.query_one(Actions).show_actions(*(_CHOICES if everything else _CHOICES[-1:]))
+        self.query_one(Actions).show_actions(*(_CHOICES if everything else ()))
         if not marks:
             self.set_focus(self.query_one("#filter") if everything else None)
             return

@@ -6,7 +6,6 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
@@ -15,13 +14,14 @@ from gistread.dictionary import DictionaryError, Lookup, defines, look_up
 from gistread.marking.model import Mark, MarkKind
 from gistread.tui.commands import Scope, bindings, own_keys
 from gistread.tui.marking.describe import title_of, where, words_of
+from gistread.tui.screens.listing import Panel
 from gistread.tui.text import Block, LongText, clean
 from gistread.tui.widgets.lines import Actions
 
 BACK = "'"
 
 
-class MarkScreen(ModalScreen[str | None]):
+class MarkScreen(Panel[str | None]):
     """A mark, and what can be done with it. Dismissed with `note`, `color`, `copy` or `delete`, or with None."""
 
     BINDINGS = own_keys(
@@ -51,11 +51,10 @@ class MarkScreen(ModalScreen[str | None]):
                 ("H", "another colour" if mark.kind is MarkKind.HIGHLIGHT else "highlight", "dismiss('color')"),
                 ("y", "copy", "dismiss('copy')"),
                 ("d", "delete", "dismiss('delete')"),
-                ("Esc", "close", "dismiss(None)"),
             )
 
 
-class NoteScreen(ModalScreen[str | None]):
+class NoteScreen(Panel[str | None]):
     """Dismissed with the note, which may be empty. Whoever ends the program gives `draft` to `keep`."""
 
     BINDINGS = own_keys(
@@ -66,6 +65,7 @@ class NoteScreen(ModalScreen[str | None]):
     )
 
     AUTO_FOCUS = "TextArea"
+    CLOSE = ""  # Its actions name what is lost
     _SAVE = ("Ctrl+S", "save", "save")
 
     def __init__(self, title: str, words: str, note: str, keep: Callable[[str], None]) -> None:
@@ -110,6 +110,8 @@ class NoteScreen(ModalScreen[str | None]):
         discard, go_on = ("Esc", "discard the changes", "leave"), ("F2", "keep writing", "go_on")
         self._show("The note is not saved", self._SAVE, discard, go_on)
 
+    action_close_panel = action_leave
+
     def action_go_on(self) -> None:
         self._asking = False
         self._show(self._title, self._SAVE, ("Esc", "leave", "leave"))
@@ -120,7 +122,7 @@ class NoteScreen(ModalScreen[str | None]):
         self.query_one(Actions).show_actions(*actions)
 
 
-class LetterScreen(ModalScreen[str | None]):
+class LetterScreen(Panel[str | None]):
     """Dismissed with a letter, with `BACK` if that is offered, or with None."""
 
     BINDINGS = own_keys(("escape", "dismiss(None)", "Close"))
@@ -130,7 +132,7 @@ class LetterScreen(ModalScreen[str | None]):
         super().__init__()
         self._title = title
         self._rows = [_letter_row(mark.letter, words_of(mark, 60), where(mark, book)) for mark in marks]
-        self._note = "" if marks else "No letter is set in this book yet. "
+        self._note = "Type a letter." if marks else "Type a letter. None is set in this book yet."
         self._back = back
         if back:
             self._rows.append(_letter_row(BACK, "back to where you were"))
@@ -138,7 +140,7 @@ class LetterScreen(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="panel"):
             yield Static(self._title, classes="panel-title", markup=False)
-            yield Static(f"{self._note}Esc leaves it.", classes="panel-note", markup=False)
+            yield Static(self._note, classes="panel-note", markup=False)
             options = OptionList(*self._rows, markup=False)
             options.display = bool(self._rows)
             yield options
@@ -164,7 +166,7 @@ class LookupText(LongText):
     BINDINGS = bindings(Scope.MOVING)
 
 
-class LookupScreen(ModalScreen[bool | None]):
+class LookupScreen(Panel[bool | None]):
     """What the dictionary says about a word. Dismissed with True to ask the model; closing it ends the program."""
 
     BINDINGS = own_keys(("escape,q,w", "dismiss", "Close"), ("enter", "ask_or_close", "Ask the model, or close"))
@@ -181,7 +183,7 @@ class LookupScreen(ModalScreen[bool | None]):
             note = f"Asking {self._lookup.program or 'the list of words'}…"
             yield Static(note, classes="panel-note", id="lookup-note", markup=False)
             yield LookupText(id="lookup-text", side_margin=0)
-            yield Actions(("Esc", "close", "dismiss"))
+            yield Actions()
 
     def action_ask_or_close(self) -> None:
         self.dismiss(True if self._offers_model else None)
@@ -195,13 +197,11 @@ class LookupScreen(ModalScreen[bool | None]):
             said, style = await look_up(self._lookup), "text"
         except DictionaryError as error:
             said, style = str(error), "warning"
-        about = self._lookup.program or "The list of words"
+        about = self._lookup.program
         self._offers_model = not defines(said)
         if self._offers_model:
-            about += " · not in the dictionary · Enter asks the model"
-            self.query_one(Actions).show_actions(
-                ("Enter", "ask the model", "ask_or_close"), ("Esc", "close", "dismiss")
-            )
+            about = "Not in the dictionary. Enter asks the model."
+            self.query_one(Actions).show_actions(("Enter", "ask the model", "ask_or_close"))
         self.query_one("#lookup-note", Static).update(about)
         lines = [Block(line, style=style, blank_before=0) for line in said.split("\n")]
         self.query_one("#lookup-text", LookupText).show(lines)

@@ -158,9 +158,8 @@ class Controllers:
     def clicked(self, event: Clicked) -> None:
         """Give a click to the first controller that recognises what was clicked, and to no other."""
         pane = event.control.id
-        if pane == Pane.BOOK and any(
-            click(event) for click in (self.links.clicked, self.marks.clicked, self.images.clicked)
-        ):
+        in_book = (self.links.clicked, self.marks.clicked, self.images.clicked, self.typography.clicked)
+        if pane == Pane.BOOK and any(click(event) for click in in_book):
             return
         if pane in (Pane.BOOK, Pane.MEMORY, Pane.ANSWERS) and self.people.may_be_name(event):
             self.context.screen.run_worker(self._name_clicked(event))

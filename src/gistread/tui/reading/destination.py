@@ -65,7 +65,7 @@ def destinations_of(typed: str, book: Book, here: int, page_starts: Sequence[int
         if number <= length:
             found.append(Destination(number, f"offset {number:,}, {_share(number, book)}"))
     if not found:
-        return GoToTarget(problem=f"No such chapter or place. Try {HINT}.")
+        return GoToTarget(problem="No such chapter or place.")
     return GoToTarget(tuple(found[:MOST]))
 
 

@@ -102,7 +102,8 @@ class StatusLines:
         keys = self._services.key_hint("resume"), self._services.key_hint("choose-model")
         opening = "Opening the memory …" if controllers is not None else ""
         status = status_of(session.activity, *keys) if session is not None else Status((opening,), " ")
-        note = (controllers.search.note if controllers is not None else "") or self._services.download_note()
+        found = controllers.search.note if controllers is not None and not controllers.context.prompt.is_open else ""
+        note = found or self._services.download_note()
         action = ""
         if not note and controllers is not None and controllers.context.position.looking:
             note, action = f"{self._services.key_hint('back')}: back to your place", run("navigation.back")

@@ -4,7 +4,7 @@ from gistread.config import Value
 from gistread.tui.layout import Pane
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.pane_switcher import FOCUS_MODE
-from gistread.tui.text import LongText
+from gistread.tui.text import Clicked, LongText
 from gistread.tui.text.columns import least_width
 from gistread.tui.widgets.typography_panel import LEAST_TEXT_WIDTH, MOST_TEXT_WIDTH, TypographyPanel
 
@@ -33,7 +33,15 @@ class Typography:
         self._context.panes.show(Pane.BOOK)
         screen.toggle_class(FOCUS_MODE)
         if screen.has_class(FOCUS_MODE):
-            self._context.notify(f"{self._context.key_hint('focus-mode')} leaves focus mode.", timeout=2)
+            key = self._context.key_hint("focus-mode")
+            self._context.notify(f"{key} or a click beside the text leaves focus mode.", timeout=2)
+
+    def clicked(self, event: Clicked) -> bool:
+        """A click beside the text leaves focus mode, which shows nothing else to click on."""
+        leaves = event.book_offset is None and self._context.screen.has_class(FOCUS_MODE)
+        if leaves:
+            self.focus_mode()
+        return leaves
 
     def toggle_panel(self) -> None:
         if self._context.screen.query(TypographyPanel):

@@ -2,16 +2,16 @@
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from gistread.readers.cost import QUICK
 from gistread.tui.commands import own_keys
+from gistread.tui.screens.listing import Panel
 from gistread.tui.widgets.lines import Actions
 from gistread.units import format_duration
 
 
-class CostScreen(ModalScreen[str | None]):
+class CostScreen(Panel[str | None]):
     """Dismissed with the name of the reader to ask, or with None."""
 
     BINDINGS = own_keys(
@@ -31,7 +31,7 @@ class CostScreen(ModalScreen[str | None]):
             quick = [("q", f"Quick: about {format_duration(self._quick_s)}", "quick")]
         with Vertical(classes="panel"):
             yield Static(self._said, classes="panel-title", markup=False)
-            yield Actions(("Enter", "asks", "ask"), *quick, ("Esc", "back to the question", "dismiss(None)"))
+            yield Actions(("Enter", "asks", "ask"), *quick)
 
     def action_ask(self) -> None:
         self.dismiss(self._reader)

@@ -90,7 +90,7 @@ class HelpScreen(Panel[None]):
             text = LongText(tuple(self._blocks("")), side_margin=0)
             text.can_focus = False
             yield text
-            yield Static("Esc closes this. Ctrl+P runs any command by its name.", classes="panel-foot", markup=False)
+            yield Static("Ctrl+P runs any command by its name.", classes="panel-foot", markup=False)
 
     def action_scroll(self, action: str) -> None:
         getattr(self.query_one(LongText), f"action_{action}")()

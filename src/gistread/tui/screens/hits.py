@@ -18,6 +18,7 @@ from gistread.search.book_search import BookSearch, SearchCancelled, SearchHits,
 from gistread.tui.commands import own_keys
 from gistread.tui.screens.listing import RowsPanel
 from gistread.tui.text import Block, Clicked, LongText, Span
+from gistread.tui.widgets.lines import Actions
 
 MOST = 1000  # maximum hits in the list
 _BEFORE, _AFTER = 70, 110  # characters of context: two rows of a list 88 cells wide
@@ -47,7 +48,7 @@ class HitsScreen(RowsPanel[Chosen | None]):
         with Vertical(classes="panel", id="hits-panel"):
             yield Static("All hits", classes="panel-title", markup=False)
             yield Input(self._hits.words, placeholder="words of the book", compact=True, id="hits-words")
-            yield Static("", classes="panel-note", id="hits-note", markup=False)
+            yield Actions(id="hits-note")
             yield LongText(cursor=True, side_margin=0, id="rows")
 
     def on_mount(self) -> None:
@@ -102,8 +103,8 @@ class HitsScreen(RowsPanel[Chosen | None]):
             self._say(f"{count}, the best first" if hits.mode is SearchMode.RANKED else count)
 
     def _say(self, words: str) -> None:
-        way = f"{self._mode}, Tab: {self._mode.next} · ↑↓ Enter"
-        self.query_one("#hits-note", Static).update(f"{words} · {way}" if words else way)
+        mode = "Tab", f"{self._mode}, next: {self._mode.next}", "next_mode"
+        self.query_one("#hits-note", Actions).show_actions(*([("", words, "")] if words else []), mode)
 
     @on(Input.Submitted, "#hits-words")
     def _entered(self) -> None:

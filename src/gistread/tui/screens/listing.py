@@ -33,11 +33,19 @@ def place_in(book: Book, offset: int) -> str:
 
 
 class Panel(ModalScreen[ScreenResultType]):
-    """A click outside closes it, without a result."""
+    """A click outside, or on the words in its border, closes it without a result."""
+
+    CLOSE = "[@click=screen.close_panel]Esc close[/]"  # In the border
+
+    def on_mount(self) -> None:
+        self.query_one(".panel").border_subtitle = self.CLOSE
 
     def on_click(self, event: events.Click) -> None:
         if not self.query_one(".panel").region.contains_point(event.screen_offset):
-            self.dismiss(None)
+            self.action_close_panel()
+
+    def action_close_panel(self) -> None:
+        self.dismiss(None)
 
     def action_leave(self) -> None:
         """Clear the filter first, then close."""

@@ -170,8 +170,8 @@ class ReadingScreen(Screen[None]):
         self.redraw_lines()
         if self._tour:
             self.action_start_tour()
-        for line in filter(None, (*book.notices, notice)):
-            self.notify(line, timeout=8)
+        if notices := "\n".join(filter(None, (*book.notices, notice))):
+            self.notify(notices, timeout=8)
         self.call_after_refresh(lambda: self.run_worker(self._start_session(controllers)))
 
     async def _start_session(self, controllers: Controllers) -> None:

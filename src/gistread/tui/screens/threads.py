@@ -24,7 +24,6 @@ _CHOICES = (
     ("E", "export", "leave_with('export')"),
     ("d", "delete", "delete"),
     ("u", "undo", "undo"),
-    ("Esc", "close", "dismiss(None)"),
 )
 
 
@@ -60,7 +59,7 @@ class ThreadsScreen(ListPanel):
             yield Static("Past questions", classes="panel-title", markup=False)
             yield Static("", classes="panel-note", id="note", markup=False)
             yield OptionList(id="rows", markup=False)
-            yield Actions(*_CHOICES)
+            yield Actions()
 
     def on_mount(self) -> None:
         self._show(next((at for at, thread in enumerate(self._threads) if thread.id == self._at), 0))
@@ -72,6 +71,7 @@ class ThreadsScreen(ListPanel):
             about = f"{counted(len(thread.questions), 'question')} · {when}"
             about += "" if thread.questions[-1].answer else " · interrupted"
             self.options.add_option(Option(Content.assemble(clean(thread.name), "\n", (f"  {about}", "$gr-muted"))))
+        self.query_one(Actions).show_actions(*(_CHOICES if self._threads or self._deleted else ()))
         self.query_one("#note", Static).update(note or ("" if self._threads else "No questions yet."))
         if self._threads:
             self.options.highlighted = min(at, len(self._threads) - 1)

@@ -26,7 +26,7 @@ _COUNTED = (
     ("next-chapter", "chapters"),
     ("next-paragraph", "paragraphs"),
 )
-_LAST = ("help", "quit")  # Of the key line
+_LAST = ("help", "quit", "library-close")  # Of the key line
 _LEAST_REASON = 24  # Columns of an error
 
 
@@ -198,31 +198,33 @@ class KeyLine(Clickable):
 
         `typing`: letters go into a line, so that no others are keys.
         """
-        state = (pane, tuple(leading), tuple(keymap.items()), self.room, count, typing)
+        state = (pane, tuple(leading), tuple(keymap.items()), self.size, count, typing)
         if self.shows(state):  # after most keys
             return
         wanted = [(BY_ID[identifier], word) for identifier, word in leading]
         taken = {command.id for command, _ in wanted}
         offered = (c for c in COMMANDS if c.short and pane in c.panes.split() and c.id not in taken)
         wanted += [(c, c.short) for c in offered if not typing or c.id == "help"]
-        parts: list[Content] = []
+        rows: list[list[Content]] = [[]]
         used = 0
         if count:
             wanted = [(BY_ID[identifier], word) for identifier, word in _COUNTED]
-            parts.append(Content.assemble((f" {count} ", "bold reverse"), (" times, or to …", "$gr-muted")))
-            used = parts[0].cell_length + 2
+            rows[0].append(Content.assemble((f" {count} ", "bold reverse"), (" times, or to …", "$gr-muted")))
+            used = rows[0][0].cell_length + 2
         # The keys of the help, which names all others, and of leaving are always here.
         last = sum(_width(command, word, keymap) for command, word in wanted if command.id in _LAST)
         for command, word in wanted:
-            key = keys_of(command, keymap)[0]
             width = _width(command, word, keymap)
             if command.id in _LAST:
                 last -= width
-            if used + width + last > self.room + 2:
+            if used + width > self.room + 2 and len(rows) < self.size.height:
+                rows.append([])
+                used = 0
+            if used + width + (last if len(rows) >= self.size.height else 0) > self.room + 2:
                 continue
             used += width
-            parts.append(_key(key, f" {word}", command.action))
-        self.show(state, Content("  ").join(parts))
+            rows[-1].append(_key(keys_of(command, keymap)[0], f" {word}", command.action))
+        self.show(state, Content("\n").join(Content("  ").join(row) for row in rows))
 
 
 def _key(key: str, word: str, action: str) -> Content:
