@@ -346,5 +346,5 @@ def add_doctor(parser: argparse.ArgumentParser) -> None:
     add_formats(parser)
 
 
-add_sample = add_last = add_session_models
+add_sample = add_last = add_mcp = add_session_models
 add_paths = add_formats

@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         return ExitStatus.DONE
     cards = [view.card(entity) for entity in found]
     if arguments.json:
-        write_json({"found": [_card_document(card, view) for card in cards]})
+        write_json({"found": [card_document(card, view) for card in cards]})
     else:
         write("\n\n".join("\n".join(_lines(card, view, book)) for card in cards))
     return ExitStatus.DONE
@@ -133,7 +133,8 @@ def _document(entity: Entity) -> Json:
     }
 
 
-def _card_document(card: Card, view: Index) -> Json:
+def card_document(card: Card, view: Index) -> Json:
+    """What `people NAME --json` prints for each entity found."""
     return {
         **_document(card.entity),
         "last": card.last,

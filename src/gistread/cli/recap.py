@@ -1,38 +1,32 @@
 """`gistread recap BOOK`: the story up to a place, from the gists. Needs no model."""
 
 import argparse
+from collections.abc import Sequence
 
 from gistread.book.model import Book
 from gistread.cli.bound import bound_of
+from gistread.cli.json_output import Json
 from gistread.cli.memories import memory_store, saved_memories
 from gistread.cli.opening import open_named
 from gistread.cli.output import say, write, write_json
 from gistread.errors import ExitStatus
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import unread_memory
+from gistread.memory.writer import MemoryHeader
 from gistread.paths import default_paths
-from gistread.readers.recap import Told, recap
+from gistread.readers.recap import Recap, Told, recap
 from gistread.units import counted
 from gistread.user_data import UserData
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
     book = open_named(arguments.book)
-    memory = _longest_memory(book, arguments.book)
+    memory = longest_memory(book, saved_memories(book, arguments.book))
     bound = bound_of(arguments.upto, memory, "Up to your place; `--upto all` tells the whole book.")
     corrections = UserData(default_paths().books).name_corrections(book.sha256)
     story = recap(memory if bound is None else memory.upto(bound), corrections)
     if arguments.json:
-        write_json(
-            {
-                "before": [_document(told) for told in story.before],
-                "chapter": story.title,
-                "told": [_document(told) for told in story.chapter],
-                "people": list(story.people),
-                "stopped": story.stopped[0] if story.stopped else None,
-                "pages": story.pages,
-            }
-        )
+        write_json(recap_document(story))
         return ExitStatus.DONE
     if not story.pages:
         say("No page has been read: these are sentences of the chapter itself. `gistread index BOOK` reads it.")
@@ -52,12 +46,23 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     return ExitStatus.DONE
 
 
-def _longest_memory(book: Book, name: str) -> GistMemory:
-    read = [header for header in saved_memories(book, name) if header.pages]
-    if not read:
-        return unread_memory(book)
-    return memory_store().load(book, max(read, key=lambda header: header.pages))
+def longest_memory(book: Book, headers: Sequence[MemoryHeader]) -> GistMemory:
+    """The memory with most pages, or one without pages. Raises StorageError."""
+    longest = max(headers, key=lambda header: header.pages, default=None)
+    return memory_store().load(book, longest) if longest and longest.pages else unread_memory(book)
 
 
-def _document(told: Told) -> dict[str, object]:
+def recap_document(story: Recap) -> Json:
+    """What `recap --json` prints."""
+    return {
+        "before": [_document(told) for told in story.before],
+        "chapter": story.title,
+        "told": [_document(told) for told in story.chapter],
+        "people": list(story.people),
+        "stopped": story.stopped[0] if story.stopped else None,
+        "pages": story.pages,
+    }
+
+
+def _document(told: Told) -> Json:
     return {"text": told.text, "start": told.start}

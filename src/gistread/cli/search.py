@@ -19,7 +19,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     book = open_named(arguments.book)
     mode = SearchMode.REGEX if arguments.regex else SearchMode.RANKED if arguments.ranked else SearchMode.EXACT
     hits = BookSearch(book).find(words, mode, whole_words=arguments.whole_words)
-    shown = [_document(book, *hits.span(index)) for index in range(min(len(hits), arguments.limit or len(hits)))]
+    shown = [hit_document(book, *hits.span(index)) for index in range(min(len(hits), arguments.limit or len(hits)))]
     if arguments.json:
         write_json({"hits": shown})
     else:
@@ -33,7 +33,8 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     return ExitStatus.DONE
 
 
-def _document(book: Book, start: int, end: int) -> Json:
+def hit_document(book: Book, start: int, end: int) -> Json:
+    """A hit of `search --json`."""
     text = book.text
     first = book.paragraphs[book.paragraph_index(start)].start if book.paragraphs else 0
     last = book.paragraphs[book.paragraph_index(max(start, end - 1))].end if book.paragraphs else len(text)
