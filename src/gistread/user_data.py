@@ -179,8 +179,9 @@ class UserData:
     def set_reading_along(self, sha256: str, model: str, along: bool) -> None:
         self._append(sha256, {"kind": "reading", "model": model, "along": along})
 
-    def was_opened(self, sha256: str) -> bool:
-        return bool(_last(self._read(sha256), "opened"))
+    def opened_at(self, sha256: str) -> float:
+        """When the book was opened last, in seconds since the epoch; 0 if never."""
+        return float(_last(self._read(sha256), "opened").get("at", 0))
 
     def add_question(self, sha256: str, question: SavedQuestion) -> None:
         record = asdict(question)

@@ -34,6 +34,7 @@ from tests.benchmarks import (
     raw,
     reaching,
     recall,
+    recaps,
     screen,
     tokens,
     typesetting,
@@ -70,6 +71,7 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "follow_ups": follow_ups.measure,
         "meaning": meaning.measure,
         "names": names.measure,
+        "recaps": recaps.measure,
         "aims": aims.measure,
     }
 )

@@ -15,7 +15,7 @@ def test_the_story_is_told_up_to_a_place(run: Run, book: Path, engine: FakeEngin
     run("index", book)
     story = run("recap", book)
     assert "The story before" in story.out
-    assert "From the gists of" in story.err
+    assert "Told from the gists of" in story.err
     document = run("recap", book, "--upto", "chapter:1", "--json").json
     assert document["chapter"] == "Chapter 1: The Keeper"
     assert document["before"] == []

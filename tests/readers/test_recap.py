@@ -1,7 +1,9 @@
 """The story so far: whole sentences with their places, nothing from behind the place."""
 
+from gistread.memory import tree
 from gistread.memory.model import GistMemory, PageSize
-from gistread.readers.recap import recap
+from gistread.readers.recap import drawn_from, recap
+from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book
 from tests.readers.memories import make_memory
 
@@ -11,16 +13,35 @@ def test_it_is_told_from_the_gists_up_to_the_place() -> None:
     whole = recap(memory)
     assert whole.pages == len(memory.entries)
     told = [*whole.before, *whole.chapter]
-    gists = {entry.page.start: entry.gist.text for entry in memory.entries}
     assert told
-    assert all(one.text in " ".join(gists[one.start].split()) for one in told)
+    for one in told:
+        page = memory.page_at(one.start)
+        assert page is not None
+        assert one.text in " ".join(memory.entry(page.number).gist.text.split())
     assert [one.start for one in told] == sorted(one.start for one in told)
+    assert drawn_from(whole) == "from the gists of 8 pages"
     end = memory.entry(2).page.end
     bounded = recap(memory.upto(end))
     assert bounded.pages == 2
     assert all(one.start < end for one in (*bounded.before, *bounded.chapter))
     assert bounded.stopped is not None
     assert bounded.stopped[1] <= end
+
+
+async def test_summaries_that_are_there_tell_the_story_before() -> None:
+    memory = make_memory(pages=20, total=20)
+    engine = FakeEngine()
+    async for _ in tree.build(memory, engine):
+        pass
+    story = recap(memory)
+    assert story.summaries
+    texts = [" ".join(node.summary.text.split()) for node in tree.summarised(memory, 14)]
+    assert len(texts) < 14
+    assert all(any(one.text in text for text in texts) for one in story.before)
+    assert "summaries of" in drawn_from(story)
+    calls = len(engine.calls)
+    assert recap(memory.upto(memory.entry(2).page.end)).summaries == 0
+    assert len(engine.calls) == calls
 
 
 def test_without_gists_it_is_told_in_the_sentences_of_the_chapter() -> None:

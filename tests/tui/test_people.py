@@ -1,5 +1,6 @@
 """The people and places of a book on the screen, and the story so far: each row leads to its place."""
 
+import time
 from pathlib import Path
 
 from gistread.tui.screens.card import CardScreen
@@ -76,6 +77,10 @@ async def test_the_story_so_far_leads_to_its_pages(tmp_path: Path) -> None:
     )
     async with app.run_test(size=(110, 36)) as pilot:
         screen = await read_whole(pilot)
+        screen.controllers.context.position.moved(0, 400)
+        screen.controllers.recap.opened_before(time.time() - 3.2 * 24 * 3600)
+        screen.redraw_lines()
+        assert "Away for 3 days: * for the story so far" in text_of(app)
         await pilot.press("*")
         await until(pilot, lambda: isinstance(app.screen, ListScreen))
         shown = text_of(app)
@@ -84,3 +89,4 @@ async def test_the_story_so_far_leads_to_its_pages(tmp_path: Path) -> None:
         assert "You stopped at" in shown
         await pilot.press("enter")
         await until(pilot, lambda: app.screen is screen)
+        assert not screen.controllers.recap.offer

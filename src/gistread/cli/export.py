@@ -58,7 +58,7 @@ def _user_data(book: Book, name: str) -> Export:
     paths = default_paths()
     user_data, store = UserData(paths.books), MarkStore(paths.marks)
     path = Path(name) if name != STANDARD_INPUT else None
-    if not user_data.was_opened(book.sha256):
+    if not user_data.opened_at(book.sha256):
         try:
             migrate_user_data(book, user_data, store, file=file_digest(path) if path else "", path=path)
         except StorageError as error:

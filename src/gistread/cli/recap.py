@@ -14,8 +14,7 @@ from gistread.memory.model import GistMemory
 from gistread.memory.sizes import unread_memory
 from gistread.memory.writer import MemoryHeader
 from gistread.paths import default_paths
-from gistread.readers.recap import Recap, Told, recap
-from gistread.units import counted
+from gistread.readers.recap import Recap, Told, drawn_from, recap
 from gistread.user_data import UserData
 
 
@@ -42,7 +41,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     if story.stopped:
         write(f"You stopped at: {' '.join(book.text[slice(*story.stopped)].split())}")
     if story.pages:
-        say(f"From the gists of {counted(story.pages, 'page')}.")
+        say(f"Told {drawn_from(story)}.")
     return ExitStatus.DONE
 
 
@@ -61,6 +60,7 @@ def recap_document(story: Recap) -> Json:
         "people": list(story.people),
         "stopped": story.stopped[0] if story.stopped else None,
         "pages": story.pages,
+        "summaries": story.summaries,
     }
 
 

@@ -141,6 +141,22 @@ def _node(memory: GistMemory, pages: PageRange) -> Node:
     return Node(pages.level, pages.first, pages.last, summary, children, known is not None)
 
 
+def summarised(memory: GistMemory, last: int) -> list[Node]:
+    """Pages 1 to `last` as the fewest nodes: parts whose summary is there, else their pages. No stand-ins are made."""
+    return _summarised(memory, outline(memory), last) if memory.entries else []
+
+
+def _summarised(memory: GistMemory, pages: PageRange, last: int) -> list[Node]:
+    if not pages.children:
+        return [Node(0, pages.first, pages.last, _gist(memory, pages))] if pages.last <= last else []
+    children = [_summarised(memory, child, last) for child in pages.children]
+    if pages.last <= last and all(len(nodes) == 1 for nodes in children):
+        whole = tuple(nodes[0] for nodes in children)
+        if (known := _known(memory, pages, _text([node.summary for node in whole]))) is not None:
+            return [Node(pages.level, pages.first, pages.last, known, whole)]
+    return [node for nodes in children for node in nodes]
+
+
 def _gist(memory: GistMemory, page: PageRange) -> Gist:
     return memory.entry(page.first).gist
 

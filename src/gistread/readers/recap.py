@@ -1,21 +1,27 @@
-"""The story so far, at once and without a model: sentences of the gists up to a place, and who is there."""
+"""The story so far, at once and without a model: sentences of what is there up to a place, and who is there.
 
-from collections.abc import Iterable, Sequence
+Summaries of parts come first, then gists of pages; where nothing has been read, the chapter's own sentences.
+"""
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gistread.book.sentences import sentence_spans
-from gistread.memory.extractive import choose
+from gistread.memory.extractive import choose, shared_terms
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
+from gistread.memory.tree import Node, summarised
 from gistread.people.corrections import corrected
 from gistread.people.joining import Kind, join
 from gistread.people.mentions import find_names, is_covered
 from gistread.readers.introductions import sentence_at
 from gistread.readers.support import sentences_of
+from gistread.units import counted
 from gistread.user_data import NameCorrection
 
 _BEFORE_WORDS = 110  # Of the story before the last chapter
 _CHAPTER_WORDS = 70
+_CHAPTER_PAGES = 6  # Most pages of the last chapter; those before them are the story before
 _NEAR = 4_000  # Characters in front of the place whose people are on stage
 _MOST_PEOPLE = 6
 _FEW = 2  # Sentences, where none represents the others
@@ -38,38 +44,73 @@ class Recap:
     people: tuple[str, ...]  # Those named near the place, the commonest first
     stopped: Passage | None  # The sentence at the place; None at the very beginning
     pages: int  # Gists that it is drawn from; 0: the chapter's own sentences
+    summaries: int  # Summaries of parts that it is drawn from
 
 
 def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Recap:
     """The story of a memory that ends where the person is (`GistMemory.upto`)."""
     book, end = memory.book, len(memory.book.text.rstrip())
     here = book.chapter_index(max(0, end - 1)) if book.chapters else 0
-    entries = [(book.chapter_index(entry.page.start) if book.chapters else 0, entry) for entry in memory.entries]
-    last = max((chapter for chapter, _ in entries), default=here)
-    before = [_gist(entry.gist.text, entry.page.start) for chapter, entry in entries if chapter < last]
-    now = [_gist(entry.gist.text, entry.page.start) for chapter, entry in entries if chapter == last]
-    if not now:
-        start = book.chapters[last].start if book.chapters else 0
-        own = [Told(" ".join(book.text[a:b].split()), a) for a, b in sentences_of(memory, start, end)]
-        now = [[told for told in own if told.text[0] not in _QUOTES] or own]
+    chapters = [book.chapter_index(entry.page.start) if book.chapters else 0 for entry in memory.entries]
+    last = max(chapters, default=here)
+    begins = max(len(memory.entries) - _CHAPTER_PAGES, sum(chapter < last for chapter in chapters))
+    nodes = summarised(memory, begins)
+    now = [Node(0, entry.page.number, entry.page.number, entry.gist) for entry in memory.entries[begins:]]
+    start = book.chapters[last].start if book.chapters else 0
     return Recap(
-        _chosen((told for gist in before for told in gist), _BEFORE_WORDS),
+        _told(nodes, _BEFORE_WORDS, memory),
         book.chapters[last].title if book.chapters else "",
-        _chosen((told for gist in now for told in gist), _CHAPTER_WORDS),
+        _told(now, _CHAPTER_WORDS, memory) if now else _own_sentences(memory, start, end),
         _on_stage(memory, end, corrections),
         sentence_at(end - 1, memory) if end else None,
         len(memory.entries),
+        sum(bool(node.children) for node in nodes),
     )
 
 
-def _gist(text: str, start: int) -> list[Told]:
-    return [Told(" ".join(text[a:b].split()), start) for a, b in sentence_spans(text)]
+def drawn_from(story: Recap) -> str:
+    """What it is drawn from, in words."""
+    if not story.pages:
+        return "in the chapter's own sentences"
+    gists = f"the gists of {counted(story.pages, 'page')}"
+    return (
+        f"from the summaries of {counted(story.summaries, 'part')} and {gists}" if story.summaries else f"from {gists}"
+    )
 
 
-def _chosen(told: Iterable[Told], words: int) -> tuple[Told, ...]:
-    sentences = list(told)
-    chosen = choose([one.text for one in sentences], words)
-    return tuple(sentences[index] for index in chosen) or tuple(sentences[-_FEW:])
+def _told(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[Told, ...]:
+    """The sentences that represent these summaries, each with the sentence of the book that is most like it."""
+    sentences = [
+        (" ".join(node.summary.text[start:end].split()), node)
+        for node in nodes
+        for start, end in sentence_spans(node.summary.text)
+    ]
+    chosen = _chosen([text for text, _ in sentences], words)
+    return tuple(Told(text, _place(text, node, memory)) for text, node in (sentences[at] for at in chosen))
+
+
+def _own_sentences(memory: GistMemory, start: int, end: int) -> tuple[Told, ...]:
+    own = [Told(" ".join(memory.book.text[a:b].split()), a) for a, b in sentences_of(memory, start, end)]
+    own = [told for told in own if told.text[0] not in _QUOTES] or own
+    return tuple(own[at] for at in _chosen([told.text for told in own], _CHAPTER_WORDS))
+
+
+def _chosen(sentences: Sequence[str], words: int) -> Sequence[int]:
+    return choose(sentences, words) or range(len(sentences))[-_FEW:]
+
+
+def _place(sentence: str, node: Node, memory: GistMemory) -> int:
+    """Where in these pages the book has most of the sentence's words: first the page by its gist, then the sentence."""
+    terms = set(shared_terms(sentence))
+
+    def likeness(text: str) -> int:
+        return len(terms.intersection(shared_terms(text)))
+
+    page = max(
+        (memory.entry(n) for n in range(node.first, node.last + 1)), key=lambda one: likeness(one.gist.text)
+    ).page
+    places = list(sentences_of(memory, page.start, page.end))
+    return max(places, key=lambda place: likeness(memory.book.text[slice(*place)]), default=(page.start,))[0]
 
 
 def _on_stage(memory: GistMemory, end: int, corrections: Sequence[NameCorrection]) -> tuple[str, ...]:

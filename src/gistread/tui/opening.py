@@ -30,7 +30,7 @@ def read_book(
         book = open_cached(wanted, services.paths.texts, cancelled)
     _ = book.words
     try:
-        notice = "" if user_data.was_opened(book.sha256) else _carry(book, wanted, services)
+        notice = "" if user_data.opened_at(book.sha256) else _carry(book, wanted, services)
         return book, user_data.reading_place(book.sha256), notice
     except StorageError as error:
         return book, ReadingPlace(), f"Your place and marks in this book cannot be read: {error}"

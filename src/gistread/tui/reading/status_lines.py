@@ -107,6 +107,8 @@ class StatusLines:
         action = ""
         if not note and controllers is not None and controllers.context.position.looking:
             note, action = f"{self._services.key_hint('back')}: back to your place", run("navigation.back")
+        elif not note and controllers is not None and (note := controllers.recap.offer):
+            action = run("recap.show")
         self._screen.query_one("#status", StatusLine).show_status(status, note, action)
         self.show_keys(controllers)
 

@@ -176,6 +176,8 @@ class ReadingScreen(Screen[None]):
 
     async def _start_session(self, controllers: Controllers) -> None:
         services, context, book = self._services, controllers.context, controllers.context.book
+        with contextlib.suppress(GistreadError):
+            controllers.recap.opened_before(await asyncio.to_thread(services.user_data.opened_at, book.sha256))
         context.user_data.save_opened()
         await asyncio.to_thread(context.progress.load)
         self.lines.show_place(controllers)

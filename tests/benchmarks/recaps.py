@@ -1,0 +1,98 @@
+"""The story so far against what people wrote: "What is the plot of the story?" of SQuALITY (dev), four answers each.
+
+ROUGE against the likest of them, words, and the share of sentences that the text around their place bears out, by the
+check of answers. The gists are sentences of even pages; of a few stories, the model writes gists and summaries.
+"""
+
+import json
+from collections.abc import AsyncIterator, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from statistics import mean
+
+from gistread.book import open_book
+from gistread.book.normalise import count_words
+from gistread.evaluation.metrics import ROUGE_KINDS, rouge
+from gistread.evaluation.model import Document
+from gistread.memory import tree
+from gistread.memory.extractive import extract
+from gistread.memory.gisting import wanted_words
+from gistread.memory.model import CAREFUL, Gist, GistMemory, GistSource, MemoryEntry
+from gistread.memory.reading import read_book
+from gistread.memory.sizes import PAGE_SIZES, unread_memory
+from gistread.memory.writer import MemoryWriter
+from gistread.readers.recap import recap
+from gistread.readers.support import check
+from tests.benchmarks.figures import Finding, Skipped, Table
+from tests.benchmarks.recall import DATA, memory_of
+from tests.benchmarks.setting import Setting, engine_over
+
+_FILE = DATA / "squality" / "squality_dev.jsonl"
+_QUICK = 3
+_MODEL_STORIES = 3
+_AROUND = 1_500  # Characters on each side of a sentence's place that bear it out
+_COLUMNS = ("drawn from", "stories", *(f"{kind} [%]" for kind in ROUGE_KINDS), "words", "sentences borne out [%]")
+
+
+async def measure(setting: Setting) -> AsyncIterator[Finding]:
+    if not _FILE.exists():
+        yield Skipped("the story so far", f"{_FILE} is not there")
+        return
+    stories = list(islice(_stories(setting.folder), _QUICK if setting.quick else None))
+    rows = [
+        _row("the story's own sentences", [(unread_memory(one.book), told) for one, told in stories]),
+        _row("gists, of the pages' sentences", [(_with_gists(one), told) for one, told in stories]),
+    ]
+    if not setting.quick:
+        async with engine_over(setting) as engine:
+            read: list[tuple[GistMemory, Sequence[str]]] = []
+            for one, told in stories[:_MODEL_STORIES]:
+                memory = GistMemory(one.book, PAGE_SIZES["quality"], "model", method=CAREFUL)
+                with MemoryWriter(memory, None) as writer:
+                    async for _ in read_book(writer, engine):
+                        pass
+                async for _ in tree.build(memory, engine, whole=True):
+                    pass
+                read.append((memory, told))
+        rows.append(_row("the model's gists and summaries", read))
+        few = [(_with_gists(one), told) for one, told in stories[:_MODEL_STORIES]]
+        rows.append(_row("the pages' sentences, these stories", few))
+    yield Table("The story so far at the end of a story (SQuALITY)", _COLUMNS, tuple(rows))
+
+
+def _stories(folder: Path) -> Iterator[tuple[Document, Sequence[str]]]:
+    for number, line in enumerate(_FILE.read_text("utf-8").splitlines()):
+        record = json.loads(line)
+        path = folder / f"story {number}.txt"
+        path.write_text(record["document"], "utf-8")
+        told = [one["response_text"] for one in record["questions"][0]["responses"]]
+        yield Document(str(number), open_book(path), ()), told
+
+
+def _with_gists(document: Document) -> GistMemory:
+    memory = memory_of(document)
+
+    def entry(one: MemoryEntry) -> MemoryEntry:
+        text = extract(memory.text_of(one.page), wanted_words(one.page.words))
+        return MemoryEntry(one.page, Gist(text, count_words(text), GistSource.EXTRACTIVE))
+
+    memory.entries[:] = map(entry, memory.entries)
+    return memory
+
+
+def _row(drawn_from: str, stories: Sequence[tuple[GistMemory, Sequence[str]]]) -> tuple[str | float, ...]:
+    found = [_figures(memory, told) for memory, told in stories]
+    return (drawn_from, float(len(stories)), *(mean(column) for column in zip(*found, strict=True)))
+
+
+def _figures(memory: GistMemory, references: Sequence[str]) -> tuple[float, ...]:
+    story = recap(memory)
+    told = (*story.before, *story.chapter)
+    text = " ".join(one.text for one in told)
+    likest = [max(rouge(text, one)[kind] for one in references) for kind in ROUGE_KINDS]
+    places = ((max(0, one.start - _AROUND), min(len(memory.book.text), one.start + _AROUND)) for one in told)
+    borne = [
+        all(statement.supported for statement in check(one.text, "", memory, [place]))
+        for one, place in zip(told, places, strict=True)
+    ]
+    return (*(100 * one for one in likest), float(count_words(text)), 100 * mean(borne))
