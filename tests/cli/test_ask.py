@@ -264,10 +264,10 @@ def test_every_look_up_is_decided_on_the_terminal(
     answers = ["no\n", "perhaps\n1\n", "back\n", "+3\n", "\n", ""]
     proposals: list[str] = []
 
-    def prompt(proposed: Proposed) -> str:
-        proposals.append(describe_proposed(proposed))
+    def prompt(proposed: Proposed, length: int) -> str:
+        proposals.append(describe_proposed(proposed, length))
         typing(answers[len(proposals) - 1] if len(proposals) <= len(answers) else "\n")
-        return deciding.prompt(proposed)
+        return deciding.prompt(proposed, length)
 
     monkeypatch.setattr("gistread.cli.ask.prompt", prompt)
     ran = run("ask", indexed, QUESTION, "--steps", "ask", "--reader", "readagent-s")

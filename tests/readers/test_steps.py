@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,11 @@ import pytest
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.llama.fit import LoadOptions
 from gistread.engine.protocol import Engine
+from gistread.memory.model import GistMemory
+from gistread.memory.sizes import unread_memory
+from gistread.readers.book_text import overlaps
 from gistread.readers.events import (
+    AnswerDelta,
     Answered,
     Expanded,
     LookedUp,
@@ -17,6 +22,7 @@ from gistread.readers.events import (
     Proposed,
     ReaderEvent,
     Refused,
+    Started,
     SteppedBack,
     Stopped,
     StopReason,
@@ -41,13 +47,18 @@ def first_pages(prompt: str, options: Sequence[str]) -> int:
 
 
 async def ask(
-    reader: str, *decisions: Decision | str, engine: Engine | None = None, steering: Steering | None = None
+    reader: str,
+    *decisions: Decision | str,
+    engine: Engine | None = None,
+    steering: Steering | None = None,
+    memory: GistMemory | None = None,
+    options: ReaderOptions | None = None,
 ) -> list[ReaderEvent]:
     """The events, with a decision for each proposal; the rest is accepted. A text names a method of the steering."""
     left, events = list(decisions), []
     steering = steering or Steering(steps=Steps.ASK)
     engine = engine or FakeEngine(chooses=first_pages)
-    stream = METHODS[reader].reader()(QUESTION, make_memory(), engine, steering, ReaderOptions())
+    stream = METHODS[reader].reader()(QUESTION, memory or make_memory(), engine, steering, options or ReaderOptions())
     async for event in stream:
         events.append(event)
         if isinstance(event, Proposed):
@@ -94,12 +105,88 @@ async def test_more_pages_can_be_opened_and_the_answer_put_off() -> None:
     assert proposed(events) == [(1,), (2,), (), (7,), ()]  # with the answer refused, a page is proposed in its place
 
 
-async def test_the_last_step_can_be_decided_again() -> None:
-    events = await ask("readagent-s", YES, BACK, NO, YES, BACK, YES)
-    assert proposed(events)[:4] == [(1,), (2,), (1,), (2,)]
-    assert SteppedBack((1,)) in events
-    assert Refused((1,)) in events
-    assert 1 not in events[-1].expanded  # type: ignore[union-attr]
+@pytest.mark.parametrize(
+    "reader", ["readagent-s", "readagent-p", "memwalker", "graphreader", "gistread", "bm25", "dos"]
+)
+async def test_the_last_step_can_be_decided_again_in_every_reader_that_has_one(reader: str) -> None:
+    walks = FakeEngine(chooses=lambda _, options: "yes" if "yes" in options else 0)
+    paths = FakeEngine(says=says_facts, chooses=choosing())
+    engine = {"graphreader": paths, "memwalker": walks}.get(reader, FakeEngine(chooses=first_pages))
+    steering = Steering(steps=Steps.ASK)
+    options = ReaderOptions(budget_tokens=300 if reader in ("gistread", "dos") else 0)
+    events = await ask(reader, NO, BACK, YES, engine=engine, steering=steering, options=options)
+    first, second, third = [event for event in events if isinstance(event, Proposed)][:3]
+    assert (first.pages, first.places) == (third.pages, third.places)
+    assert not first.may_go_back
+    assert second.may_go_back
+    (back,) = (event for event in events if isinstance(event, SteppedBack))
+    assert back.pages == first.pages
+    assert not any(isinstance(event, Refused | Proposed) for event in back.kept)
+    assert not {*first.pages} & steering.refused
+    opened_pages = {event.page for event in events[events.index(back) :] if isinstance(event, LookedUp | Expanded)}
+    assert reader == "dos" or opened_pages & {*first.pages}
+    started = [event for event in events if isinstance(event, Started)]
+    assert len(started) == 1
+    if reader in ("readagent-s", "memwalker"):
+        asked = [(call.text, call.options) for call in engine.calls if call.kind == "choose"]
+        assert len(asked) == len({*asked})
+
+
+async def test_steps_before_the_one_that_is_decided_again_stay() -> None:
+    events = await ask("readagent-s", YES, YES, BACK, NO, YES, "go_back", YES)
+    assert proposed(events)[:4] == [(1,), (2,), (3,), (2,)]
+    back = next(event for event in events if isinstance(event, SteppedBack))
+    assert back.pages == (2,)
+    assert Expanded(1, OpenedBy.AGENT) in back.kept
+    assert opened(events).count((1, OpenedBy.AGENT)) == 1  # not said twice
+    assert 2 not in events[-1].expanded  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("reader", ["readagent-s", "gistread"])
+async def test_the_last_step_can_be_taken_back_while_the_answer_is_written(reader: str) -> None:
+    steering, events = Steering(), []
+    stream = METHODS[reader].reader()(
+        QUESTION, make_memory(), FakeEngine(chooses=first_pages), steering, ReaderOptions()
+    )
+    async for event in stream:
+        if isinstance(event, AnswerDelta) and not any(isinstance(one, SteppedBack) for one in events):
+            assert steering.go_back()
+        elif isinstance(event, Proposed):
+            steering.decide(YES)
+        events.append(event)
+    (waited,) = (event for event in events if isinstance(event, Proposed))
+    assert waited.waits
+    assert sum(isinstance(event, Answered) for event in events) == 1
+
+
+async def test_where_nothing_is_looked_up_there_is_no_step_to_go_back_to() -> None:
+    steering = Steering(steps=Steps.ASK)
+    async for _ in METHODS["full"].reader()(QUESTION, make_memory(), FakeEngine(), steering, ReaderOptions()):
+        assert not steering.go_back()
+
+
+@pytest.mark.parametrize("reader", ["gistread", "dos"])
+async def test_where_no_page_has_been_read_places_of_the_text_are_proposed(reader: str) -> None:
+    memory = unread_memory(make_memory().book)
+    options, end = ReaderOptions(budget_tokens=60), len(memory.book.text)
+    places = [
+        event.places
+        for event in await ask(reader, NO, NO, memory=memory, options=options)
+        if isinstance(event, Proposed) and event.text_end == end
+    ]
+    assert len(places) == 3
+    assert not any(overlaps(first, place) for first, second in pairwise(places) for place in second)
+    at = end * 9 // 10
+    events = await ask(reader, Decision(refuses=True, offsets=(at,)), memory=memory, options=options)
+    answered = events[-1]
+    assert isinstance(answered, Answered)
+    ((start, last),) = answered.seen
+    assert start <= at < last
+    options = ReaderOptions(budget_tokens=200)
+    more = (await ask(reader, Decision(offsets=(at,)), memory=memory, options=options))[-1]
+    assert isinstance(more, Answered)
+    assert overlaps(more.seen, (at, at + 1))
+    assert sum(end - start for start, end in more.seen) > last - start
 
 
 @pytest.mark.parametrize("reader", ["readagent-s", "readagent-p", "memwalker", "gistread", "bm25", "dos"])
@@ -161,10 +248,10 @@ async def test_pages_chosen_at_once_are_proposed_together(reader: str) -> None:
     assert {*answered.expanded} <= {2, 6}
     assert all(any(one.start <= start < end <= one.end for one in page) for start, end in answered.seen)
     assert answered.seen
-    if reader != "dos":  # it shows everything
-        first, second = proposed(await ask(reader, NO, engine=engine))[:2]
-        assert first
-        assert not {*first} & {*second}
+    options = ReaderOptions(budget_tokens=0 if reader == "readagent-p" else 300)
+    first, second = proposed(await ask(reader, NO, engine=engine, options=options))[:2]
+    assert first
+    assert not {*first} & {*second}
 
 
 async def test_memwalker_goes_down_to_a_page_that_the_person_names() -> None:
@@ -188,13 +275,19 @@ async def test_paths_of_graphreader_propose_one_page_after_another() -> None:
 
 
 def test_a_typed_decision() -> None:
-    assert [parse_decision(text, 20) for text in ("", "no", "Back", "answer")] == [YES, NO, BACK, None]
-    assert parse_decision("3, 5", 20) == Decision(refuses=True, pages=(3, 5))
-    assert parse_decision("+12", 20) == Decision(pages=(12,))
-    with pytest.raises(ValueError, match="Enter a page number"):
-        parse_decision("maybe", 20)
-    with pytest.raises(ValueError, match="no page 21"):
-        parse_decision("21", 20)
+    wants, ranked = Proposed((3,), 1, 20), Proposed((3,), 1, 20, text_end=500)
+    assert [parse_decision(text, wants, 1000) for text in ("", "no", "Back", "answer")] == [YES, NO, BACK, None]
+    assert parse_decision("3, 5", wants, 1000) == Decision(refuses=True, pages=(3, 5))
+    assert parse_decision("+12", wants, 1000) == Decision(pages=(12,))
+    assert parse_decision("12 40%", ranked, 1000) == Decision(refuses=True, pages=(12,), offsets=(400,))
+    for text, proposal, message in (
+        ("maybe", wants, "Enter a page number, no"),
+        ("40%", wants, "Enter a page number, no"),
+        ("40", ranked, "no page 40"),
+        ("50%", ranked, "ahead of what may be shown"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            parse_decision(text, proposal, 1000)
 
 
 async def test_a_real_model_proposes_only_pages_that_were_not_refused(tiny: Path) -> None:

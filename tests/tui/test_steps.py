@@ -86,12 +86,12 @@ async def test_an_announced_page_waits_for_nobody_and_the_manner_is_switched_whi
         screen.session._objection = objection.wait
         await ask(pilot, "who")
         await until(pilot, lambda: "Next: page 1" in text_of(app))
-        assert "announces pages" in text_of(app)
+        assert "pages: announced" in text_of(app)
         objection.set()
         await until(pilot, lambda: screen.answers_pane.exchanges[-1].answer and not screen.session.answering)
         assert screen.memory_pane.view.opened[1].by is OpenedBy.AGENT
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: "asks before each page" in text_of(app))
+        await until(pilot, lambda: "pages: ask me" in text_of(app))
         await ask(pilot, "where")
         await until(pilot, lambda: "Wants page 1" in text_of(app))
         await pilot.press("ctrl+s")  # by itself: accepted
@@ -102,12 +102,12 @@ async def test_an_announced_page_waits_for_nobody_and_the_manner_is_switched_whi
 
 def test_trees_say_what_was_refused_and_by_whom() -> None:
     parts = tuple(TreeBranch(1, first, first + 3, f"part {first}") for first in (1, 5, 9))
-    walk = Work()
-    for event in (Branched(parts), Refused((1, 2, 3, 4)), Walked(1, 5, 8)):
+    walk, begun = Work(), (Branched(parts), Refused((1, 2, 3, 4)))
+    for event in (*begun, Walked(1, 5, 8)):
         walk = walk.after(event)
         assert walk.tells(event)
     assert "pages 1–4, refused by you  part 1" in [line.text for line in walk.lines(Places())]
-    back = walk.after(SteppedBack((5, 6, 7, 8)))
+    back = walk.after(SteppedBack((5, 6, 7, 8), begun))
     assert "here: choosing a part" in [line.tail for line in back.lines(Places())]
     paths = Work()
     for event in (Planned("find it", ("the key",)), Visited(1, "the key", 3, (2, 6)), Refused((6,), path=1)):

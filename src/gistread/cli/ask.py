@@ -139,7 +139,8 @@ async def _ask(
                 passage=passage,
             )
             _save(book, asked)
-            decided = nullcontext() if config.steps == "alone" else deciding(lambda: session.steering, line)
+            deciders = deciding(lambda: session.steering, line, len(book.text))
+            decided = nullcontext() if config.steps == "alone" else deciders
             async with aclosing(session.stream_answer(arguments.question, **options)) as events:
                 said = events if passage else _with_estimate(events, session, upto)
                 with decided:
@@ -246,7 +247,7 @@ async def _show_events(
             line.say(text)
         match event:
             case told.Proposed():
-                line.say(prompt(event))
+                line.say(prompt(event, len(book.text)))
             case told.Started(reader=name):
                 reader = name
             case told.Prepared(what=what, done=done, total=total):
@@ -261,7 +262,7 @@ async def _show_events(
             case told.AnswerDelta(text=text):
                 line.clear()
                 answer.add(text)
-            case told.Restarted():
+            case told.Restarted() | told.SteppedBack():
                 answer.restart()
             case told.Answered():
                 answered = event

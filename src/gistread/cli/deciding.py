@@ -18,30 +18,31 @@ def check_terminal(steps: Steps) -> None:
         raise UsageError(f"`--steps {steps}` needs a terminal: standard input is none.")
 
 
-def prompt(proposed: Proposed) -> str:
-    """`Wants page 11: it tells of the key [Enter: yes, a page number, no, answer]`"""
-    yes = "open" if proposed.pages else "answer"
-    choices = [f"Enter: {yes}", "a page number", "no", *["answer"] * bool(proposed.pages)]
-    return f"{describe_proposed(proposed)} [{', '.join([*choices, *['back'] * proposed.may_go_back])}]"
+def prompt(proposed: Proposed, length: int) -> str:
+    """`Wants page 11: it tells of the key [Enter: open, a page number, no, answer]`"""
+    opens = bool(proposed.pages or proposed.places)
+    numbers = ["a page number"] if proposed.last_page else []
+    numbers += ["a place such as 40%"] if proposed.text_end else []
+    choices = [f"Enter: {'open' if opens else 'answer'}", *numbers, "no", *["answer"] * opens]
+    return f"{describe_proposed(proposed, length)} [{', '.join([*choices, *['back'] * proposed.may_go_back])}]"
 
 
 @contextmanager
-def deciding(steering: Callable[[], Steering], line: ProgressLine) -> Iterator[None]:
-    """Obey what is typed; the end of input means to answer now."""
+def deciding(steering: Callable[[], Steering], line: ProgressLine, length: int) -> Iterator[None]:
+    """Obey what is typed about a book of `length` characters; the end of input means to answer now."""
 
     def read() -> None:
         typed = sys.stdin.readline()
         try:
-            proposal = steering().proposal
-            decision = parse_decision(typed, proposal.last_page if proposal else 0) if typed else None
+            decision = parse_decision(typed, steering().proposal, length) if typed else None
         except ValueError as error:
             line.say(str(error))
             return
         if decision is None:
             steering().answer_now()
-        elif decision.goes_back:
-            steering().go_back()
-        else:
+        elif decision.goes_back and not steering().go_back():
+            line.say("There is no step to go back to.")
+        elif not decision.goes_back:
             steering().decide(decision)
         if not typed:
             loop.remove_reader(sys.stdin)

@@ -61,6 +61,8 @@ def step_document(event: events.ReaderEvent) -> Json | None:
     match event:
         case _ if action := _STEPS.get(type(event)):
             return {"action": action, **asdict(event)}
+        case events.SteppedBack(pages=pages):
+            return {"action": "step_back", "pages": pages}
         case events.LookedUp(page=page, reason=reason):
             return {"action": "look_up", "page": page, "reason": reason, **_on(event.path)}
         case events.Expanded(page=page, by=events.OpenedBy.PERSON):
@@ -84,7 +86,6 @@ _STEPS: Mapping[type, str] = {
     events.Agreed: "agree",
     events.Shared: "share",
     events.Refused: "refuse",
-    events.SteppedBack: "step_back",
     events.Stopped: "stop",
 }
 
@@ -160,7 +161,7 @@ def artifact_document(what: str, done: int, total: int) -> Json:
 
 def reader_document(event: events.ReaderEvent) -> Json:
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
-    return {"event": name, **asdict(event)}
+    return {"event": name, **{key: value for key, value in asdict(event).items() if key != "kept"}}
 
 
 def _page(page: Page) -> Json:

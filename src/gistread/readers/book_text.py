@@ -12,8 +12,9 @@ from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, render
 from gistread.readers.answering import AnswerContext, answer_from, answer_prompt
 from gistread.readers.citations import cite_passages
-from gistread.readers.events import Expanded, OpenedBy, ReaderEvent, Shown, Started, Unfit
+from gistread.readers.events import Expanded, OpenedBy, Proposed, ReaderEvent, Refused, Shown, Started, Unfit
 from gistread.readers.protocol import ReaderOptions
+from gistread.readers.steering import Steering
 from gistread.search.ranked import cached_ranker
 
 CountTokens = Callable[[str], Awaitable[int]]
@@ -29,6 +30,7 @@ class BookText:
         self._engine = engine
         self._options = options
         self.usage = NO_USAGE  # Cost of answers that were discarded
+        self.shown: list[Passage] = []  # What was selected last
 
     async def fit(self, wanted: Sequence[Passage], budget: int = 0) -> list[Passage]:
         """As many passages as fit budget (0: none) and window. Raises PromptTooLongError, BudgetTooSmallError."""
@@ -55,6 +57,51 @@ class BookText:
         if least + needed > window:
             raise PromptTooLongError(least + needed - answer_tokens, answer_tokens, window)
         raise BudgetTooSmallError(needed, budget)
+
+    async def select(
+        self,
+        ranked: Sequence[Passage],
+        steering: Steering,
+        budget: int = 0,
+        *,
+        most: int | None = None,
+        first: Sequence[Passage] = (),
+        named_budget: int | None = None,
+    ) -> AsyncGenerator[Proposed | Refused, None]:
+        """Select what is `shown`: what the person named and pinned, then the nearest that fit, as the person agrees.
+
+        `most`: most of `ranked`; `first`: what is proposed in their place, until the person objects; `named_budget`:
+        the budget if the person named or pinned something. Raises as `fit`.
+        """
+        memory, known, agreed = self._memory, self.shown, False
+        while True:
+            own = places_of(memory, steering.pinned - steering.refused)
+            own += [one for one in ranked if any(one[0] <= offset < one[1] for offset in steering.offsets)]
+            closed = [*places_of(memory, steering.refused), *steering.hidden, *own]
+            free = [] if steering.only else [place for place in ranked if not overlaps(closed, place)][:most]
+            wanted = first or free
+            limit = budget if named_budget is None or not own else named_budget
+            self.shown = await self.fit([*own, *wanted], self._options.budget_tokens if first else limit)
+            new = [place for place in wanted if overlaps(self.shown, place) and not overlaps(known, place)]
+            if agreed or not new:
+                return
+            pages = [entry.page for entry in memory.entries]
+            last = pages[-1].end if pages else 0
+            proposal = Proposed(
+                tuple(page.number for page in pages if overlaps(new, (page.start, page.end))),
+                1,
+                len(pages),
+                places=tuple(join([place for place in new if place[1] > last], memory.book)),
+                text_end=len(memory.book.text),
+            )
+            async for said in steering.review(proposal):
+                yield said
+            decision = steering.decision
+            if steering.stop or not (decision.refuses or decision.names_any):
+                return
+            first, agreed = (), decision.names_any
+            steering.pinned.update(decision.pages)
+            steering.only = steering.only or (decision.refuses and decision.names_any)
 
     def share(self, shown: Sequence[Passage] | None) -> float:
         length = len(self._memory.book.text.strip())

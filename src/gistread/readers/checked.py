@@ -1,4 +1,4 @@
-"""What readers share: checks of answers, quotations in place of unsupported ones (D9), a memory that stands still."""
+"""What readers share: checks of answers, quotations in place of unsupported ones (D9), an empty memory."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -149,7 +149,7 @@ NOTHING_READ = "Nothing of the book has been read yet."
 
 
 def over_memory(name: str, reader: Reader) -> Reader:
-    """Wrap a reader: it gets a copy of the memory, or answers that nothing has been read."""
+    """Wrap a reader: without a page in the memory, it answers that nothing has been read."""
 
     async def ask(
         question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
@@ -159,8 +159,7 @@ def over_memory(name: str, reader: Reader) -> Reader:
             yield Stopped(StopReason.NOTHING_LEFT)
             yield Answered(NOTHING_READ, False, (), (), (), 0.0, NO_USAGE)
             return
-        snapshot = replace(memory, entries=list(memory.entries))
-        async with aclosing(reader(question, snapshot, engine, steering, options)) as events:
+        async with aclosing(reader(question, memory, engine, steering, options)) as events:
             async for event in events:
                 yield event
 

@@ -1,6 +1,6 @@
 """The events of a reader's stream, the last of them `Answered` (D7), also for `--events`."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from gistread.engine.protocol import Usage
@@ -173,31 +173,37 @@ class PartRead:
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """The reader wants to open these pages, or to answer if there are none; see `Steering.review`."""
+    """The reader wants to open these pages and places, or to answer if there are none; see `Steering.review`."""
 
     pages: tuple[int, ...]
     step: int  # From 1
     last_page: int  # The last one that may be opened
     reason: str = ""
     path: int = 0  # The path that asks, from 1; 0 for readers without paths
+    places: tuple[tuple[int, int], ...] = ()  # Start and end of passages outside the pages read
+    text_end: int = 0  # Offset before which other places may be named; 0: only pages may
     waits: bool = True  # Until the person decides; False: only for a moment
     may_go_back: bool = False  # Whether a step before it can be decided again
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The person refused these pages, or an answer if there are none."""
+    """The person refused these pages and places, or an answer if there are none."""
 
     pages: tuple[int, ...]
     instead: tuple[int, ...] = ()  # Pages that the person chose
     path: int = 0
+    places: tuple[tuple[int, int], ...] = ()
+    instead_at: tuple[int, ...] = ()  # Offsets of places that the person chose
 
 
 @dataclass(frozen=True, slots=True)
 class SteppedBack:
-    """The person decides the last step again: its pages are closed, or no longer refused."""
+    """The person decides the last step again: its pages are closed, or no longer refused; a draft is discarded."""
 
     pages: tuple[int, ...]
+    # The events before that step: those after it no longer hold.
+    kept: "tuple[ReaderEvent, ...]" = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

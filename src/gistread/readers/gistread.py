@@ -65,8 +65,6 @@ async def gistread(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Answer `question` from the book's text. See `registry.Reader`."""
-    # The book may be read on meanwhile.
-    memory = replace(memory, entries=list(memory.entries))
     ranked = await asyncio.to_thread(rank, without_options(question), memory, options.choices, options.thread)
     asked, hidden = ranked.introductions, places_of(memory, steering.pinned | steering.refused)
     if asked and options.is_reliable is False and not any(overlaps(hidden, place) for place in asked.sentences):
@@ -137,26 +135,15 @@ async def _from_passages(
     looks = _looks(options)
     for look in looks:
         seen = before if look.is_further else []
-        while True:
-            pinned = steering.pinned - steering.refused
-            hidden = places_of(memory, steering.pinned | steering.refused)
-            wanted = [place for place in ranked.passages if not overlaps([*hidden, *seen], place)]
-            if steering.only is not None:
-                wanted = [place for place in wanted if overlaps(places_of(memory, steering.only), place)]
-            tokens = options.budget_tokens or look.times * DOS_TOKENS
-            if options.is_reliable is False and not pinned:
-                tokens = min(tokens, UNRELIABLE_TOKENS)
-            first = wanted
-            again = shown_again(ranked, options.thread, places_of(memory, steering.refused))
-            if again and look is looks[0] and steering.only is None:
-                first, tokens = again, options.budget_tokens or 2 * DOS_TOKENS
-            shown = await text.fit([*places_of(memory, pinned), *first], tokens)
-            pages = _pages_in(shown, ranked, memory, {*opened, *pinned})[: options.max_pages - len(opened)]
-            async for proposed in steering.review_ranked(pages, len(memory.entries)):
-                yield proposed
-            if steering.settled:
-                break
-        if shown == before and not look.must_answer:
+        wanted = [place for place in ranked.passages if not overlaps(seen, place)]
+        most_tokens = options.budget_tokens or look.times * DOS_TOKENS
+        tokens = min(most_tokens, UNRELIABLE_TOKENS) if options.is_reliable is False else most_tokens
+        again = shown_again(ranked, options.thread, places_of(memory, steering.refused)) if look is looks[0] else []
+        async for proposed in text.select(wanted, steering, tokens, first=again, named_budget=most_tokens):
+            yield proposed
+        shown, pinned = text.shown, steering.pinned - steering.refused
+        pages = _pages_in(shown, ranked, memory, {*opened, *pinned})[: options.max_pages - len(opened)]
+        if not_found and shown == before and not look.must_answer:
             break  # nothing more fits the window
         before = shown
         if look is looks[0]:
@@ -168,7 +155,8 @@ async def _from_passages(
             opened.append(number)
             yield LookedUp(number, len(opened), "")
             yield Expanded(number, OpenedBy.AGENT)
-        everything = all(overlaps(shown, place) for place in wanted)
+        closed = [*places_of(memory, steering.refused), *steering.hidden]
+        everything = steering.only or all(overlaps([*shown, *closed], place) for place in wanted)
         stopped = Stopped(StopReason.NOTHING_LEFT if everything else StopReason.WINDOW)
         said = text.answer(shown, tuple(opened), {*opened, *pinned}, must_answer=look.must_answer)
         told = _answered(said, stopped, question, memory, seen)

@@ -126,26 +126,17 @@ async def memwalker(
         walk.path.append(await asyncio.to_thread(tree.current_tree, memory))
     if walk.path:
         yield _branched(walk.path[-1])
-    again: Node | None = None
     wanted: int | None = None  # A page that the person chose: the way down to it is taken
-    while not isinstance(step := again or await _step(walk, steering, wanted), events.StopReason):
+    while not isinstance(step := await _step(walk, steering, wanted), events.StopReason):
         if isinstance(step, events.TurnedBack):
             yield step
             continue
         if wanted not in pages_of(step):
-            proposal = events.Proposed(
-                pages_of(step), len(walk.path), len(memory.entries), may_go_back=len(walk.path) > 1
-            )
-            async for said in steering.review(proposal, again=again is not None):
+            async for said in steering.review(events.Proposed(pages_of(step), len(walk.path), len(memory.entries))):
                 yield said
-            decision, again = steering.decision, None
-            if decision.goes_back:
-                again = step
-                if len(walk.path) > 1:
-                    again = walk.path.pop()
-                    yield events.SteppedBack(pages_of(again))
+            decision = steering.decision
             wanted = next(iter(decision.pages), None)
-            if steering.stop or decision.goes_back or decision.refuses or decision.pages:
+            if steering.stop or decision.refuses or decision.pages:
                 continue
         yield events.Walked(step.level, step.first, step.last)
         walk.path.append(step)

@@ -6,7 +6,6 @@ names all pages in one answer. The person may pin and refuse pages, or end the s
 """
 
 from collections.abc import AsyncGenerator, Sequence
-from dataclasses import replace
 
 from gistread import prompts
 from gistread.engine.protocol import Engine, Message, Sampling
@@ -17,7 +16,6 @@ from gistread.readers.events import (
     OpenedBy,
     Proposed,
     ReaderEvent,
-    SteppedBack,
     Stopped,
     StopReason,
 )
@@ -32,7 +30,7 @@ from gistread.readers.lookups import (
     start_search,
 )
 from gistread.readers.protocol import ReaderOptions
-from gistread.readers.steering import Decision, Steering
+from gistread.readers.steering import Steering
 
 
 async def readagent_s(
@@ -42,30 +40,21 @@ async def readagent_s(
     search = await start_search(question, memory, engine, steering, options, options.max_pages)
     for event in opening_events("readagent-s", search):
         yield event
-    taken: list[tuple[Proposed, Decision]] = []
-    again: Proposed | None = None  # Decided once more
     may_stop = True
     while True:
         async for opened in apply_steering(search, steering):
             yield opened
-        proposal = again or await _propose(search, steering, may_stop=may_stop)
+        proposal = await _propose(search, steering, may_stop=may_stop)
         if isinstance(proposal, StopReason):
             yield Stopped(proposal)
             break
-        async for said in steering.review(replace(proposal, may_go_back=bool(taken)), again=again is not None):
+        async for said in steering.review(proposal):
             yield said
-        again, decision = None, steering.decision
-        if decision.goes_back:
-            again = proposal
-            if taken:
-                again, decision = taken.pop()
-                yield _undo(search, steering, again, decision)
-            continue
+        decision = steering.decision
         if steering.stop or not (proposal.pages or decision.refuses or decision.pages):
             yield Stopped(StopReason.PERSON if steering.stop else StopReason.ENOUGH)
             break
         may_stop = bool(proposal.pages or decision.pages)
-        taken.append((proposal, decision))
         for page in proposal.pages:
             if page in steering.refused:
                 continue
@@ -132,16 +121,6 @@ async def _propose(search: Search, steering: Steering, *, may_stop: bool) -> Pro
     if isinstance(page, StopReason):
         return Proposed((), step, last) if page is StopReason.ENOUGH else page
     return Proposed((page,), step, last, await _reason(search, page) if search.options.is_reliable else "")
-
-
-def _undo(search: Search, steering: Steering, proposal: Proposed, decision: Decision) -> SteppedBack:
-    undone = {*proposal.pages, *decision.pages}
-    steering.refused -= undone
-    steering.pinned -= undone
-    search.window.opened -= undone
-    search.lookups = [page for page in search.lookups if page not in proposal.pages]
-    search.unfit.clear()  # there is room again
-    return SteppedBack(tuple(sorted(undone)))
 
 
 async def _choose_page(

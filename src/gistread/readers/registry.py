@@ -41,6 +41,7 @@ class Method:
         """Import the reader. Calling it raises UsageError, NoEmbeddingModelError."""
         from gistread.readers.checked import checked
         from gistread.readers.passage import about_passage
+        from gistread.readers.stepping_back import with_steps_back
         from gistread.readers.thread import with_thread, within_bound
 
         by_method = self._unchecked()
@@ -60,7 +61,7 @@ class Method:
             )
             # A passage decides what the model sees, whatever the method.
             reader = about_passage if options.passage else by_method
-            events = reader(asked, memory, engine, steering, options)
+            events = with_steps_back(reader, asked, memory, engine, steering, options)
             return checked(events, question, memory, options)
 
         return ask

@@ -1,10 +1,11 @@
 """What the person wants of a reader at work: pages pinned and refused, and a say in every look-up."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from gistread.memory.passages import Passage
 from gistread.readers.events import Proposed, Refused
 
 OBJECTION_S = 1.0  # Time to object to an announced look-up
@@ -22,9 +23,14 @@ class Steps(StrEnum):
 class Decision:
     """What the person makes of a proposal; by default it is accepted."""
 
-    refuses: bool = False  # Not the proposed pages, except those in `pages`; not yet the answer
+    refuses: bool = False  # Not what is proposed, except the pages in `pages`; not yet the answer
     pages: tuple[int, ...] = ()  # Pages to open, instead or besides
+    offsets: tuple[int, ...] = ()  # Places of the book to show, instead or besides, if `Proposed.text_end` allows it
     goes_back: bool = False  # Decide the step before again
+
+    @property
+    def names_any(self) -> bool:
+        return bool(self.pages or self.offsets)
 
 
 async def objection_time() -> None:
@@ -43,50 +49,51 @@ class Steering:
     objection: Callable[[], Awaitable[None]] = objection_time  # Waits as long as one may object
     proposal: Proposed | None = None  # What waits for a decision
     decision: Decision = Decision()  # The last one
-    settled: bool = True  # Whether the pages last ranked are those to read
-    only: set[int] | None = None  # The pages that alone are to be read, if the person named any instead
+    hidden: list[Passage] = field(default_factory=list)  # Places refused
+    offsets: list[int] = field(default_factory=list)  # Places that the person named
+    only: bool = False  # Show only what the person named
+    scope: asyncio.Timeout | None = None  # Ends the wait for the next event, to go back
+    undone: tuple[Proposed, Decision] | None = None  # The step that is to be decided again
     _decided: "asyncio.Future[Decision] | None" = None
-    _named: bool = False  # The person named pages: none are proposed any more
-    _goes_back: bool = False  # Go back before the next look-up
+    _taken: list[tuple[Proposed, Decision]] = field(default_factory=list)  # Steps in the order of their decisions
+    _repeated: list[tuple[Proposed, Decision]] = field(default_factory=list)  # Steps to take again, after going back
+    _waits: bool = False  # The next proposal waits in any case
     _one_by_one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def review(self, proposal: Proposed, *, again: bool = False) -> AsyncGenerator[Proposed | Refused, None]:
-        """Put a look-up to the person as `steps` says; `again`: wait in any case. Then `decision` holds the result."""
+    async def review(self, proposal: Proposed) -> AsyncGenerator[Proposed | Refused, None]:
+        """Put a look-up to the person as `steps` says. Then `decision` holds the result."""
         async with self._one_by_one:
-            self.decision = Decision(goes_back=self._goes_back)
-            self._goes_back = False
-            if self.stop or self.decision.goes_back or (self.steps is Steps.ALONE and not again):
+            self.decision = Decision()
+            if self.stop:
                 return
-            waits = again or self.steps is Steps.ASK
-            self.proposal = replace(proposal, waits=waits)
-            self._decided = asyncio.get_running_loop().create_future()
-            timer = None if waits else asyncio.ensure_future(self._accept_unless_held())
-            try:
-                yield self.proposal
-                self.decision = await self._decided
-            finally:
-                self.proposal = self._decided = None
-                if timer is not None:
-                    timer.cancel()
+            if known := next((one for one in self._repeated if one[0] == proposal), None):
+                self._repeated.remove(known)
+                self.decision = known[1]
+            elif self._waits or self.steps is not Steps.ALONE:
+                waits = self._waits or self.steps is Steps.ASK
+                self._waits = False
+                self.proposal = replace(proposal, waits=waits, may_go_back=bool(self._taken))
+                self._decided = asyncio.get_running_loop().create_future()
+                timer = None if waits else asyncio.ensure_future(self._accept_unless_held())
+                try:
+                    yield self.proposal
+                    self.decision = await self._decided
+                finally:
+                    self.proposal = self._decided = None
+                    if timer is not None:
+                        timer.cancel()
+            if self.stop:
+                return
+            self._taken.append((proposal, self.decision))
             if self.decision.refuses:
                 refused = tuple(page for page in proposal.pages if page not in self.decision.pages)
                 self.refused.update(refused)
-                yield Refused(refused, self.new_pages(proposal), proposal.path)
+                self.hidden += proposal.places
+                instead = self.new_pages(proposal)
+                yield Refused(refused, instead, proposal.path, proposal.places, self.decision.offsets)
             self.pinned.update(self.new_pages(proposal))
+            self.offsets += self.decision.offsets
             self.refused.difference_update(self.decision.pages)
-
-    async def review_ranked(self, pages: Sequence[int], last_page: int) -> AsyncGenerator[Proposed | Refused, None]:
-        """As `review`, for pages that were ranked. If they are not `settled` then, rank again."""
-        self.settled = True
-        if not pages or self._named:
-            return
-        async for said in self.review(Proposed(tuple(pages), 1, last_page)):
-            yield said
-        decision = self.decision
-        self._named = bool(decision.pages)
-        if decision.pages and decision.refuses:
-            self.only = set(decision.pages)
-        self.settled = not (decision.pages or decision.refuses)
 
     def new_pages(self, proposal: Proposed) -> tuple[int, ...]:
         """The pages of the last decision that had not been proposed."""
@@ -94,7 +101,9 @@ class Steering:
 
     def decide(self, decision: Decision) -> None:
         """Decide about the proposal, if there is one."""
-        if self._decided is not None and not self._decided.done():
+        if decision.goes_back:
+            self.go_back()
+        elif self._decided is not None and not self._decided.done():
             self.proposal = None
             self._decided.set_result(decision)
 
@@ -112,12 +121,20 @@ class Steering:
         self.stop = True
         self.decide(Decision())
 
-    def go_back(self) -> None:
-        """Decide the last look-up again, now or before the next one."""
-        if self.proposal is not None:
-            self.decide(Decision(goes_back=True))
-        else:
-            self._goes_back = True
+    def go_back(self) -> bool:
+        """Decide the last look-up again, also while the answer is written. Returns whether there was one."""
+        if not self._taken:
+            return False
+        self.undone = self._taken[-1]
+        for proposal, decision in self._taken:
+            self.pinned.difference_update(decision.pages)
+            if decision.refuses or self.undone == (proposal, decision):
+                self.refused.difference_update(proposal.pages)
+        self._repeated, self._taken = self._taken[:-1], []
+        self.hidden, self.offsets, self.only, self.stop, self._waits = [], [], False, False, True
+        if self.scope is not None:
+            self.scope.reschedule(0)
+        return True
 
     def set_steps(self, steps: Steps) -> None:
         """Also takes effect on what is proposed now."""
@@ -128,8 +145,11 @@ class Steering:
             self.hold()
 
 
-def parse_decision(text: str, last_page: int) -> Decision | None:
-    """Read a decision as people type it; None: answer now. Raises ValueError with a message."""
+def parse_decision(text: str, proposal: Proposed | None, length: int) -> Decision | None:
+    """Read a decision as people type it, about a book of `length` characters; None: answer now.
+
+    Raises ValueError with a message.
+    """
     match words := text.strip().lower():
         case "" | "y" | "yes":
             return Decision()
@@ -139,9 +159,16 @@ def parse_decision(text: str, last_page: int) -> Decision | None:
             return Decision(goes_back=True)
         case "a" | "answer":
             return None
-    numbers = words.removeprefix("+").replace(",", " ").split()
-    if not all(number.isdecimal() and int(number) for number in numbers):
-        raise ValueError("Enter a page number, no, back or answer; Enter alone accepts.")
-    if beyond := [number for number in numbers if int(number) > last_page]:
-        raise ValueError(f"There is no page {beyond[0]}: the last one here is {last_page}.")
-    return Decision(refuses=not words.startswith("+"), pages=tuple(map(int, numbers)))
+    last, end = (proposal.last_page, proposal.text_end) if proposal else (0, 0)
+    named = words.removeprefix("+").replace(",", " ").split()
+    shares = [one.removesuffix("%") for one in named if end and one.endswith("%")]
+    numbers = [one for one in named if not (end and one.endswith("%"))]
+    if not all(one.isdecimal() for one in [*numbers, *shares]):
+        places = ", a place such as 40%" if end else ""
+        raise ValueError(f"Enter a page number{places}, no, back or answer; Enter alone accepts.")
+    if beyond := [number for number in numbers if not 0 < int(number) <= last]:
+        raise ValueError(f"There is no page {beyond[0]}: the last one here is {last}.")
+    offsets = tuple(length * int(share) // 100 for share in shares)
+    if any(offset >= end for offset in offsets):
+        raise ValueError("That is ahead of what may be shown.")
+    return Decision(refuses=not words.startswith("+"), pages=tuple(map(int, numbers)), offsets=offsets)

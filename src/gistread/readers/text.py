@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from gistread.readers import events
-from gistread.units import format_share, ranges_words
+from gistread.units import counted, format_share, ranges_words
 
 _STOPPED = {
     events.StopReason.ENOUGH: "enough",
@@ -60,7 +60,7 @@ def describe(event: events.ReaderEvent) -> str:
         case events.Refused():
             return f"   {describe_refused(event)}"
         case events.SteppedBack(pages=pages):
-            return f"   one step back by you: {pages_words(pages)}"
+            return f"   {describe_stepped_back(pages)}"
         case events.Unfit():
             return f"   {describe_unfit(event)}"
         case events.Noted(text=text, path=path):
@@ -72,17 +72,34 @@ def describe(event: events.ReaderEvent) -> str:
     return ""
 
 
-def describe_proposed(proposed: events.Proposed) -> str:
-    """What the reader wants to do next: `Wants page 11: it tells of the key`."""
+def describe_proposed(proposed: events.Proposed, length: int) -> str:
+    """What the reader wants to do next in a book of `length` characters: `Wants page 11: it tells of the key`."""
     verb = "Wants" if proposed.waits else "Next:"
     reason = f": {proposed.reason}" if proposed.reason else ""
     answers = "to answer now" if proposed.waits else "the answer"
-    return f"{verb} {f'{pages_words(proposed.pages)}{reason}' if proposed.pages else answers}"
+    wanted = [pages_words(proposed.pages)] if proposed.pages else []
+    if proposed.places:
+        shares = dict.fromkeys(f"{start / max(1, length):.0%}" for start, _ in proposed.places)
+        wanted.append(f"the text at {', '.join(shares)}")
+    return f"{verb} {' and '.join(wanted) or answers}{reason if wanted else ''}"
 
 
 def describe_refused(refused: events.Refused) -> str:
-    what = f"{pages_words(refused.pages)} refused by you" if refused.pages else "not answered yet, as you chose"
-    return f"{what}, {pages_words(refused.instead)} instead" if refused.instead else what
+    what = _pages_and_places(refused.pages, len(refused.places))
+    said = f"{what} refused by you" if what else "not answered yet, as you chose"
+    instead = _pages_and_places(refused.instead, len(refused.instead_at))
+    return f"{said}, {instead} instead" if instead else said
+
+
+def describe_stepped_back(pages: Iterable[int]) -> str:
+    return ": ".join(filter(None, ("one step back by you", _pages_and_places(pages))))
+
+
+def _pages_and_places(pages: Iterable[int], places: int = 0) -> str:
+    """`pages 3, 5 and 2 places`; empty for none."""
+    numbers = tuple(pages)
+    said = [pages_words(numbers)] if numbers else []
+    return " and ".join([*said, *([counted(places, "place")] if places else [])])
 
 
 def pages_words(numbers: Iterable[int]) -> str:

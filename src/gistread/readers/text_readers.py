@@ -13,7 +13,7 @@ from gistread.engine.protocol import Engine, Priority
 from gistread.errors import NoEmbeddingModelError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import split_into_passages
-from gistread.readers.book_text import BookText, opened_or_unfit, overlaps, places_of, ranked, share_of
+from gistread.readers.book_text import BookText, opened_or_unfit, overlaps, ranked, share_of
 from gistread.readers.events import LookedUp, OpenedBy, Prepared, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
@@ -63,16 +63,14 @@ async def _pages_in_full(
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Answer from the pinned pages and the first `max_pages` of `order`. `starts`: begin with `Started`."""
     places = {entry.page.number: (entry.page.start, entry.page.end) for entry in memory.entries}
-    while True:
-        free = [number for number in order if number not in steering.refused | steering.pinned]
-        wanted = [number for number in free if steering.only is None or number in steering.only][: options.max_pages]
-        pinned = [number for number in places if number in steering.pinned - steering.refused]
-        shown = await text.fit([places[number] for number in (*pinned, *wanted)], options.budget_tokens)
-        opened = [number for number in wanted if overlaps(shown, places[number])]
-        async for proposed in steering.review_ranked(opened, len(memory.entries)):
-            yield proposed
-        if steering.settled:
-            break
+    nearest = [places[number] for number in order]
+    async for said in text.select(nearest, steering, options.budget_tokens, most=options.max_pages):
+        yield said
+    shown = text.shown
+    pinned = [number for number in places if number in steering.pinned - steering.refused]
+    free = [number for number in order if number not in steering.refused | steering.pinned]
+    wanted = [] if steering.only else free[: options.max_pages]
+    opened = [number for number in wanted if overlaps(shown, places[number])]
     if starts:
         yield text.started(shown)
     for number in pinned:
@@ -98,19 +96,9 @@ async def dos(
     passages = split_into_passages(memory.book)
     # Passages without a shared word come last, so that readers are compared at equal budgets.
     order = dict.fromkeys([*await ranked(question, passages, memory.book), *passages])
-    while True:
-        pinned, refused = places_of(memory, steering.pinned - steering.refused), places_of(memory, steering.refused)
-        wanted = [place for place in order if not overlaps([*pinned, *refused], place)]
-        if steering.only is not None:
-            wanted = [place for place in wanted if overlaps(places_of(memory, steering.only), place)]
-        shown = await text.fit([*pinned, *wanted], options.budget_tokens or DOS_TOKENS)
-        pages = [entry.page for entry in memory.entries if entry.page.number not in steering.pinned]
-        async for proposed in steering.review_ranked(
-            [page.number for page in pages if overlaps(shown, (page.start, page.end))], len(memory.entries)
-        ):
-            yield proposed
-        if steering.settled:
-            break
+    async for said in text.select([*order], steering, options.budget_tokens or DOS_TOKENS):
+        yield said
+    shown = text.shown
     yield text.started(shown)
     yield Stopped(StopReason.NOTHING_LEFT if text.share(shown) == 1.0 else StopReason.WINDOW)
     async for event in text.answer(shown):

@@ -8,9 +8,9 @@ from gistread.readers import events
 from gistread.readers.text import (
     describe_refused,
     describe_segments,
+    describe_stepped_back,
     describe_unfit,
     in_quotes,
-    pages_words,
     unsupported,
 )
 from gistread.tui.commands import BOUND_KEY, display_key
@@ -123,7 +123,8 @@ def heard(exchange: Exchange, event: events.ReaderEvent) -> Exchange:
         case events.Refused():
             step = f"× {describe_refused(event)}"
         case events.SteppedBack(pages=pages):
-            step = f"↶ one step back by you: {pages_words(pages)}"
+            exchange = replace(exchange, answer="")
+            step = f"↶ {describe_stepped_back(pages)}"
         case events.Unfit():
             step = f"◇ {describe_unfit(event)}"
         case events.Noted(text=text):

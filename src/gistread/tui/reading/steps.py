@@ -14,10 +14,15 @@ if TYPE_CHECKING:
     from gistread.readers.events import Proposed
     from gistread.readers.steering import Steering
 
-_WORDS = {
-    Steps.ALONE: "opens pages by itself",
-    Steps.ANNOUNCE: "announces pages",
-    Steps.ASK: "asks before each page",
+_CHIPS = {
+    Steps.ALONE: "pages: automatic",
+    Steps.ANNOUNCE: "pages: announced",
+    Steps.ASK: "pages: ask me",
+}
+_MEANINGS = {
+    Steps.ALONE: "The model opens pages without asking.",
+    Steps.ANNOUNCE: "The model announces each page; you have a second to object.",
+    Steps.ASK: "The model asks before it opens a page.",
 }
 
 
@@ -39,7 +44,7 @@ class StepController:
     def chip(self) -> str:
         """Who decides, in words; empty while nobody need think of it."""
         steps = Steps(self._context.services.config.steps)
-        return _WORDS[steps] if steps is not Steps.ALONE or self._steering else ""
+        return _CHIPS[steps] if steps is not Steps.ALONE or self._steering else ""
 
     def show(self) -> None:
         """Show what waits for a decision."""
@@ -47,17 +52,17 @@ class StepController:
         line.set_class(proposal is not None, "-some")
         if proposal is None:
             return
-        hint = self._context.key_hint
+        hint, opens = self._context.key_hint, bool(proposal.pages or proposal.places)
         actions = [
-            (hint("open-page"), "open" if proposal.pages else "answer", run("steps.accept")),
+            (hint("open-page"), "open" if opens else "answer", run("steps.accept")),
             (hint("refuse"), "no", run("steps.refuse")),
             (hint("other-page"), "another", run("steps.other")),
         ]
-        if proposal.pages:
+        if opens:
             actions.append((hint("stop-lookups"), "answer now", run("questions.answer_now")))
         if proposal.may_go_back:
             actions.append((hint("step-back"), "back", run("steps.back")))
-        line.show_actions((describe_proposed(proposal), "", ""), *actions)
+        line.show_actions((describe_proposed(proposal, len(self._context.book.text)), "", ""), *actions)
         line.refresh(layout=True)  # it may take more rows than the last one
 
     def accept(self) -> bool:
@@ -72,18 +77,19 @@ class StepController:
     def back(self) -> None:
         if (steering := self._steering) is None:
             self._context.warn("No question is being answered.")
-        else:
-            steering.go_back()
+        elif steering.go_back():
             self._context.refresh()
+        else:
+            self._context.warn("There is no step to go back to.")
 
     def switch(self) -> None:
-        """By itself, announced, asked first: the next of these, also for the question that is being answered."""
+        """Change to the next of `Steps`, also for the question that is being answered."""
         order = list(Steps)
         steps = order[(order.index(Steps(self._context.services.config.steps)) + 1) % len(order)]
         self._context.services.settings.set("steps", steps.value)
         if self._steering:
             self._steering.set_steps(steps)
-        self._context.notify(f"The model {_WORDS[steps]}.")
+        self._context.notify(_MEANINGS[steps])
         self._context.refresh()
 
     def other(self) -> None:
@@ -91,9 +97,10 @@ class StepController:
         if (steering := self._steering) is None or self.proposal is None:
             self._context.warn("No page is proposed now.")
             return
+        places = ", 40%" if self.proposal.text_end else ""
         steering.hold()
         self._context.refresh()
-        self._context.prompt.ask(self, "open", "12 instead, 3 5, or +12 to open it too")
+        self._context.prompt.ask(self, "open", f"12 instead, 3 5{places}, or +12 to open it too")
 
     def typed(self, words: str) -> None:
         self._context.prompt.say("")
@@ -101,7 +108,7 @@ class StepController:
     def accepted(self, words: str, choice: int | None) -> None:
         """The pages have been typed."""
         try:
-            decision = parse_decision(words, self.proposal.last_page if self.proposal else 0)
+            decision = parse_decision(words, self.proposal, len(self._context.book.text))
         except ValueError as error:
             self._context.prompt.say(str(error), problem=True)
             return

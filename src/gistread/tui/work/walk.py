@@ -9,7 +9,6 @@ from gistread.readers.events import (
     LookedUp,
     ReaderEvent,
     Refused,
-    SteppedBack,
     Stopped,
     TreeBranch,
     TurnedBack,
@@ -28,7 +27,7 @@ _SUMMARY = 54  # characters of a summary that are shown
 @dataclass(frozen=True, slots=True)
 class Walk:
     # Events that other readers show as steps
-    SHOWS: ClassVar[tuple[type, ...]] = (LookedUp, Unfit, Refused, SteppedBack)
+    SHOWS: ClassVar[tuple[type, ...]] = (LookedUp, Unfit, Refused)
     parts: dict[Node, tuple[TreeBranch, ...]] = field(default_factory=dict)  # The branches of each visited node
     path: tuple[Node, ...] = (_TOP,)  # From the top to the current node
     walked: frozenset[Node] = frozenset()
@@ -50,11 +49,6 @@ class Walk:
                 return replace(self, path=path, left=self.left | {node})
             case Refused(pages=pages):
                 return replace(self, refused=self.refused.union(pages))
-            case SteppedBack(pages=pages):
-                node = self.path[-1]
-                if node[1:] != (pages[0], pages[-1]):
-                    return self
-                return replace(self, path=self.path[:-1], walked=self.walked - {node})
             case Unfit(page=page, shown=shown):
                 return replace(self, unfit={**self.unfit, page: shown})
             case Stopped():

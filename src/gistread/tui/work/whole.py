@@ -1,6 +1,7 @@
 """All steps of any reader for one question. A kind of reader with more than passages is imported on its first event."""
 
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from gistread.readers import events
@@ -81,6 +82,8 @@ class Work:
     def after(self, event: events.ReaderEvent) -> "Work":
         if isinstance(event, events.Shown):
             return replace(self, passages=Passages.of(event))
+        if isinstance(event, events.SteppedBack):
+            return reduce(Work.after, event.kept, Work())
         section = self.section or _begun(event)
         if section is None:
             return self
@@ -97,8 +100,6 @@ class Work:
                 return path > 0 or events.LookedUp in shown
             case events.Refused(path=path):
                 return path > 0 or events.Refused in shown
-            case events.SteppedBack():
-                return events.SteppedBack in shown
             case events.Noted(path=path, start=start, end=end):
                 return path > 0 or (events.Noted in shown and end > start)
             case events.Stopped():
