@@ -1,0 +1,76 @@
+"""No view of a book shows anything from behind the bound (D8): names, cards, the story so far, suggested questions.
+
+Names that stand only behind the bound are everywhere there: as people, in titles of chapters, in gists, summaries and
+facts. The book is made once; its views are looked at for 50 places.
+"""
+
+import random
+
+from gistread.book.model import Book
+from gistread.memory import facts, tree
+from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
+from gistread.people.index import Index
+from gistread.readers.introductions import introduced
+from gistread.readers.recap import recap
+from gistread.readers.suggestions import suggestions
+from gistread.user_data import NameCorrection
+from tests.fake_engine import FakeEngine
+from tests.memory.books import make_book
+
+PLACES = 50
+_CHAPTERS = 7
+_PEOPLE = ("Ada Brennan", "Tomas", "Mr. Penn", "Dr. Ames", "Mrs. Oake")
+
+
+def telling_book() -> Book:
+    """Of each paragraph, the last names say where it stands: `Zed3x2` is first named in the third of chapter 2."""
+    chapters = []
+    for chapter in range(_CHAPTERS):
+        one, other = _PEOPLE[chapter % 5], _PEOPLE[(chapter + 2) % 5]
+        texts = [f"# The Year of {_name(chapter, 0)}"]
+        for number in range(4):
+            new = _name(chapter, number)
+            texts.append(
+                f"{one} was there in March 18{chapter + 10}, and {new} looked at {one}. My cousin, {new}, spoke. "
+                f'"I know {new}," said {other}, and {new} went to the house. {one} was the same as {new}.'
+            )
+        chapters.append(texts)
+    return make_book(*chapters, title="The Book of Zed")
+
+
+def _name(chapter: int, number: int) -> str:
+    return f"Zed{'abcdefghijkl'[chapter]}{'abcd'[number]}"
+
+
+async def read(book: Book) -> GistMemory:
+    memory = GistMemory(book, PageSize(50, 150), "fake")
+    for number, paragraph in enumerate((one for one in book.paragraphs if not one.level), start=1):
+        start = memory.read_until
+        text = " ".join(book.text[paragraph.start : paragraph.end].split()[:24])
+        page = Page(number, start, paragraph.end, 40)
+        memory.entries.append(MemoryEntry(page, Gist(text, 24, GistSource.MODEL)))
+    engine = FakeEngine(says=lambda prompt: " ".join(prompt.partition("\n---")[0].split()[-60:]))
+    async for _ in tree.build(memory, engine, whole=True):
+        pass
+    async for _ in facts.build(memory, engine):
+        pass
+    return memory
+
+
+async def test_no_view_shows_what_stands_behind_the_bound() -> None:
+    book = telling_book()
+    memory, index = await read(book), Index.of(book)
+    firsts = {name: book.text.index(name) for c in range(_CHAPTERS) for n in range(4) if (name := _name(c, n))}
+    corrections = [NameCorrection("merge", ("Tomas",), _name(6, 3)), NameCorrection("split", (_name(5, 0),))]
+    dice = random.Random(7)
+    for bound in (dice.randrange(len(book.text)) for _ in range(PLACES)):
+        view, known = index.upto(bound, corrections), memory.upto(bound)
+        cards = [view.card(entity) for entity in view.entities]
+        quotes = [book.text[start:end] for card in cards for start, end in introduced(card.entity, view.book)]
+        told = recap(known, corrections)
+        shown = repr([view.entities, cards, quotes, told, suggestions(known, corrections), facts.known_facts(known)])
+        assert not [name for name, first in firsts.items() if first + len(name) > bound and name in shown], bound
+        assert not told.stopped or told.stopped[1] <= bound
+        assert all(len(card.chapters) == len(view.book.chapters) for card in cards)
+    whole = index.upto(len(book.text))
+    assert set(firsts) <= {entity.name for entity in whole.entities}
