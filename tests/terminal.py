@@ -73,7 +73,7 @@ class Terminal:
         """Put on the screen what was read from the process by other means."""
         self._stream.feed(data)
 
-    def wait_for(self, *texts: str, seconds: float = 30.0) -> float:
+    def wait_for(self, *texts: str, seconds: float = 60.0) -> float:
         """Look until all these texts are on the screen; seconds since the start. Fails with what is there instead."""
         end = time.monotonic() + seconds
         while not all(text in self.text for text in texts):
@@ -82,7 +82,7 @@ class Terminal:
                 raise AssertionError(f"{texts} did not appear in {seconds} s on:\n{self.text}")
         return time.monotonic() - self.started_at
 
-    def wait_until_gone(self, text: str, seconds: float = 30.0) -> None:
+    def wait_until_gone(self, text: str, seconds: float = 60.0) -> None:
         end = time.monotonic() + seconds
         while text in self.text:
             self.look()
@@ -106,7 +106,7 @@ class Terminal:
         children = self.app.children()
         return children[0] if children else None
 
-    def wait_for_end(self, seconds: float = 10.0) -> int:
+    def wait_for_end(self, seconds: float = 60.0) -> int:
         """Exit status of the program, once it has ended."""
         end = time.monotonic() + seconds
         while self.process.isalive():

@@ -2,7 +2,6 @@
 
 import functools
 import re
-import time
 
 import pytest
 
@@ -113,15 +112,3 @@ def test_signatures_of_letters_keep_their_lines() -> None:
 
 def test_the_same_file_gives_the_same_book() -> None:
     assert open_book(text_book("Siddhartha")) == book_of("Siddhartha")
-
-
-def test_opening_time_grows_linearly() -> None:
-    """Bounds repeated work, with room for a busy machine; benchmarks measure the speed."""
-    path = text_book("War-and-Peace")
-
-    def seconds() -> float:
-        start = time.process_time()
-        open_book(path)
-        return time.process_time() - start
-
-    assert any(seconds() < 2.0 for _ in range(3))

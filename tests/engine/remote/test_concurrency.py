@@ -1,7 +1,6 @@
 """Concurrent requests follow throughput, and interactive ones go first."""
 
 import asyncio
-import time
 from pathlib import Path
 
 import pytest
@@ -215,17 +214,15 @@ async def test_a_place_freed_while_those_who_wait_for_it_are_cancelled_goes_to_t
     await places.acquire()
 
 
-async def index(connect: Connect, server: Server, folder: Path, connections: int, book: object) -> float:
+async def index(connect: Connect, server: Server, folder: Path, connections: int, book: object) -> None:
     engine = connect(server.url, connections=connections)
     info = await engine.start()
-    began = time.monotonic()
     with MemoryStore(folder).open(
         book, MemoryRequest(info.name, info.fingerprint, PageSize(100, 300), ReadingMethod(ReadingMode.SINGLE_PASS))
     ) as kept:  # type: ignore[arg-type]
         async for _ in read_book(kept, engine):
             pass
         assert kept.memory.complete
-    return time.monotonic() - began
 
 
 async def test_chapters_read_in_parallel_give_the_same_memory(connect: Connect, tmp_path: Path) -> None:
