@@ -1,14 +1,29 @@
-"""Exports as Markdown, JSON and text."""
+"""Exports as Markdown, JSON and text, and for Obsidian, Anki and Readwise."""
 
+import csv
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import orjson
 import pytest
+import yaml
 from markdown_it import MarkdownIt
 
-from gistread.exporting import Export, ExportFormat, as_json, as_markdown, export_file_name, render_export
+from gistread.exporting import (
+    Export,
+    ExportFormat,
+    as_json,
+    as_markdown,
+    as_readwise,
+    export_file_name,
+    render_export,
+    write_export,
+)
 from gistread.marking.model import Color, Mark, MarkKind, quote_at
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
+from gistread.people.index import Index
+from gistread.readers.introductions import introduced
 from gistread.user_data import SavedCitation, SavedQuestion
 from tests.tui.books import small_book
 
@@ -125,3 +140,61 @@ def test_text_is_the_books_own_to_the_byte() -> None:
 )
 def test_a_title_becomes_a_name_that_every_system_takes(title: str, name: str) -> None:
     assert export_file_name(title, ExportFormat.MARKDOWN) == name
+
+
+def test_a_note_for_obsidian_grows_and_keeps_what_was_edited(tmp_path: Path) -> None:
+    said = write_export(Export(BOOK, MARKS[:1], QUESTIONS), ExportFormat.OBSIDIAN, tmp_path)
+    (path,) = tmp_path.iterdir()
+    assert path.name == "A Writer — The Lamp at Skerry Point.md"
+    assert "Wrote 3 items" in said
+    first = path.read_text()
+    front = yaml.safe_load(first.split("---")[1])
+    assert (front["title"], front["author"], front["gistread"]) == (BOOK.title, list(BOOK.authors), BOOK.sha256)
+    assert first.index("> She trimmed it") < first.index("Every day?") < first.index("### Who lit the lamp?")
+    assert "everything" in write_export(Export(BOOK, MARKS[:1], QUESTIONS), ExportFormat.OBSIDIAN, path)
+    assert path.read_text() == first
+    edited = first.replace("She trimmed it at dusk", "My own words").removesuffix("\n")
+    path.write_text(edited)
+    later = [replace(MARKS[0], note="Thrice."), *MARKS]
+    assert "Added 5 items" in write_export(Export(BOOK, later, QUESTIONS), ExportFormat.OBSIDIAN, path)
+    grown = path.read_text()
+    assert grown.startswith(edited)
+    added = grown.removeprefix(edited)
+    assert f"On [[#^mark-{MARKS[0].id}]]: Thrice.\n" in added
+    assert "> Finch relit it" in added
+    assert "trimmed" not in added
+    ids = re.findall(r"^\^(.+)$", grown, re.MULTILINE)
+    assert len(ids) == len(set(ids)) == 8
+
+
+def test_cards_for_anki_have_headers_and_one_gap_each() -> None:
+    index = Index.of(BOOK)
+    names = [(entity, introduced(entity, BOOK)[0]) for entity in index.entities[:2]]
+    asked = [replace(QUESTIONS[0], question="# Who:: {{lit}}\nthe <lamp>?"), *QUESTIONS]
+    text = render_export(Export(BOOK, MARKS, asked, names=names), ExportFormat.ANKI)
+    headers = dict(line[1:].split(":", 1) for line in text.splitlines() if line.startswith("#"))
+    assert headers["separator"] == "tab"
+    assert headers["html"] == "true"
+    assert headers["notetype"] == "Cloze"
+    assert headers["deck column"] == "3"
+    columns = headers["columns"].split("\t")
+    rows = list(csv.reader((line for line in text.splitlines() if not line.startswith("#")), delimiter="\t"))
+    assert all(len(row) == len(columns) for row in rows)
+    assert all(len(re.findall(r"\{\{c1::.+?\}\}", row[0])) == 1 for row in rows)
+    assert {row[2] for row in rows} == {"gistread::The Lamp at Skerry Point"}
+    assert [row[3].split()[1] for row in rows] == [*["highlight"] * 3, *["question"] * 2, *["name"] * 2]
+    question = "&#35; Who&#58;&#58; &#123;&#123;lit&#125;&#125;<br>the &lt;lamp&gt;?<br>"
+    assert rows[3][0] == question + "{{c1::Finch did.}}"
+    assert rows[0][1].startswith("Every day?<br><br>Twice.<br>—")
+
+
+def test_readwise_gets_its_columns() -> None:
+    rows = list(csv.DictReader(as_readwise(EVERYTHING).splitlines(keepends=True)))
+    assert list(rows[0]) == ["Highlight", "Title", "Author", "URL", "Note", "Location", "Date"]
+    assert [row["Highlight"] for row in rows] == [
+        "She trimmed it at dusk",
+        "Finch relit it",
+        "Words of another edition",
+    ]
+    assert (rows[0]["Note"], rows[0]["Location"]) == ("Every day?\n\nTwice.", str(MARKS[0].start))
+    assert (rows[0]["Title"], rows[0]["Author"], rows[0]["Date"][:10]) == (BOOK.title, "A. Writer", "2023-11-14")

@@ -91,3 +91,16 @@ def test_exporting_an_unopened_book_creates_no_file(run: Run, book: Path) -> Non
     assert ran.status == ExitStatus.DONE
     assert "No marks, questions or gists" in ran.out
     assert not default_paths().data.exists()
+
+
+def test_other_programs_have_formats_of_their_own(run: Run, marked: Path, tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    for _ in range(2):
+        assert run("export", marked, "--format", "obsidian", "--output", vault).status == ExitStatus.DONE
+    assert [path.name for path in vault.iterdir()] == ["The Lamp.md"]
+    assert (vault / "The Lamp.md").read_text().count("Look.") == 1
+    for name, beginning in (("a.tsv", "#separator:tab"), ("a.csv", "Highlight,Title,Author")):
+        assert run("export", marked, "--output", tmp_path / name).status == ExitStatus.DONE
+        assert (tmp_path / name).read_text().startswith(beginning)
+    assert "{{c1::" in run("export", marked, "--format", "anki").out

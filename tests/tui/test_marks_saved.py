@@ -197,10 +197,20 @@ async def test_export_replaces_a_file_only_after_confirmation(tmp_path: Path, mo
         path = tmp_path / "The Lamp at Skerry Point – notes.md"
         await until(pilot, path.exists)
         assert "The keeper." in path.read_text()
-        await until(pilot, lambda: "Written:" in text_of(app))
+        await until(pilot, lambda: "Wrote" in text_of(app))
         await pilot.press("E")
         await until(pilot, lambda: isinstance(app.focused, Input))
         assert app.focused.value.endswith("notes (2).md")
+        offered = []
+        for _ in range(6):
+            await pilot.press("tab")
+            offered.append(Path(app.focused.value).name)
+        assert offered[2:5] == [
+            "A. Writer — The Lamp at Skerry Point.md".replace(".", " ", 1).replace("  ", " "),
+            "The Lamp at Skerry Point – notes.tsv",
+            "The Lamp at Skerry Point – notes.csv",
+        ]
+        assert offered[5].endswith("notes (2).md")
         app.focused.value = str(path)
         path.write_text("mine")
         await pilot.press("enter")

@@ -187,11 +187,14 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     formats = parser.add_mutually_exclusive_group()
     formats.add_argument(
         "--format",
-        choices=["txt", "md", "json"],
-        help="md: marks, notes, questions and gists (default); json: the same for programs; txt: the book's text",
+        choices=["md", "json", "txt", "obsidian", "anki", "readwise"],
+        help="md: marks, notes, questions and gists (default); json: the same for programs; txt: the book's text; "
+        "obsidian: a note that later exports add to; anki: cards of highlights, answers and names; "
+        "readwise: highlights as CSV",
     )
     formats.add_argument("--json", action="store_true", help="one JSON document on standard output")
-    option("-o", "--output", metavar="FILE", type=Path, help="write to this file; its suffix may give the format")
+    output_help = "write to this file; its suffix may give the format (obsidian: also a folder)"
+    option("-o", "--output", metavar="FILE", type=Path, help=output_help)
     option("-f", "--force", action="store_true", help="overwrite an existing file")
 
 

@@ -1,7 +1,8 @@
-"""`gistread export BOOK`: marks, notes, questions and gists as Markdown or JSON, or the book's text."""
+"""`gistread export BOOK`: marks, notes, questions and gists as documents or for other programs, or the book's text."""
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from gistread.book.cache import file_digest
@@ -10,12 +11,13 @@ from gistread.cli.memories import memory_store, saved_memories
 from gistread.cli.opening import STANDARD_INPUT, open_named
 from gistread.cli.output import say, write, write_bytes, write_json
 from gistread.errors import ExitStatus, GistreadError, StorageError, UsageError
-from gistread.export_files import ExistsError, write_document
-from gistread.exporting import Export, ExportFormat, as_json, format_for, render_export
+from gistread.export_files import ExistsError
+from gistread.exporting import Export, ExportFormat, as_json, format_for, render_export, write_export
 from gistread.marking.store import MarkStore
 from gistread.memory.model import GistMemory
 from gistread.migration import migrate_user_data
 from gistread.paths import default_paths
+from gistread.readers.introductions import names_to_learn
 from gistread.user_data import UserData
 
 
@@ -24,17 +26,19 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     form = _format(ExportFormat.JSON if arguments.json else arguments.format, output)
     book = open_named(arguments.book)
     export = Export(book) if form is ExportFormat.TEXT else _user_data(book, arguments.book)
+    if form is ExportFormat.ANKI:
+        export = replace(export, names=names_to_learn(book, UserData(default_paths().books)))
     if arguments.json and output is None:
         write_json(as_json(export))
         return ExitStatus.DONE
-    text = render_export(export, form)
     if output is not None:
         try:
-            write_document(output, text, replace=arguments.force)
+            say(write_export(export, form, output, force=arguments.force))
         except ExistsError as error:
             raise ExistsError(error.message, "Use another name, or --force to overwrite it.") from None
-        say(f"Wrote {output}.")
-    elif sys.stdout.isatty():
+        return ExitStatus.DONE
+    text = render_export(export, form)
+    if sys.stdout.isatty():
         write(text, end="" if text.endswith("\n") else "\n")
     else:  # A pipe or a file gets the exact bytes.
         write_bytes(text.encode("utf-8"))
@@ -49,7 +53,7 @@ def _format(chosen: str | None, output: Path | None) -> ExportFormat:
         return ExportFormat.MARKDOWN
     form = format_for(output)
     if form is None:
-        raise UsageError(f"Unknown format: {output}", "Use --format md, json or txt.")
+        raise UsageError(f"Unknown format: {output}", f"Use --format {', '.join(ExportFormat)}.")
     return form
 
 

@@ -31,7 +31,7 @@ from gistread.paths import default_paths
 from gistread.people.index import Index
 from gistread.people.mentions import is_covered
 from gistread.readers import events as told
-from gistread.readers.bound import usual_bound
+from gistread.readers.bound import saved_bound
 from gistread.readers.recap import recap
 from gistread.readers.steering import Steps
 from gistread.readers.text import describe
@@ -267,8 +267,7 @@ class LibraryServer:
         sha256 = opened.book.sha256
         if sha256 != entry.sha256 if entry.sha256 else file_digest(entry.path) != entry.digest:
             raise GistreadError(f"The file of {entry.title} has changed.", "Open it once in gistread.")
-        here, whole = self._user_data.reading_place(sha256).furthest, self._user_data.whole_book(sha256)
-        return _View(entry, opened, usual_bound(opened.book, here, whole))
+        return _View(entry, opened, saved_bound(opened.book, self._user_data))
 
 
 def _entries() -> list[LibraryEntry]:

@@ -8,6 +8,7 @@ from gistread.errors import UsageError
 if TYPE_CHECKING:
     from gistread.book.model import Book
     from gistread.memory.model import GistMemory
+    from gistread.user_data import UserData
 
 
 class Bound(NamedTuple):
@@ -74,6 +75,12 @@ def has_plot(book: "Book") -> bool:
     from gistread.presets import FICTION
 
     return detect_preset(book) == FICTION.name
+
+
+def saved_bound(book: "Book", user_data: "UserData") -> int | None:
+    """Where answers about a book end for this reader; None at its end. Raises StorageError."""
+    place = user_data.reading_place(book.sha256)
+    return usual_bound(book, place.furthest, user_data.whole_book(book.sha256))
 
 
 def usual_bound(book: "Book", here: int, whole_book: bool | None) -> int | None:

@@ -14,15 +14,20 @@ from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
 from gistread.memory.sizes import unread_memory
+from gistread.people.index import Index
 from gistread.people.joining import Entity
+from gistread.people.mentions import is_covered
+from gistread.readers.bound import saved_bound
 from gistread.readers.support import sentences_of
 from gistread.search.tokens import stop_words
+from gistread.user_data import UserData
 
 _ASKS_WHO = re.compile(
     r"\W*(?:(?:and|but|so) )?(?:who|what)(?:\s+(?:is|was|are|were)|['’]s)\s+(?P<name>[^?!,;:]+?)\W*", re.IGNORECASE
 )
 _SMALL = frozenset("a an the of to de la le du von van der and".split())  # noqa: SIM905
 _MOST_SENTENCES = 2
+_MOST_NAMES, _LEAST_MENTIONS = 40, 3  # Of `names_to_learn`
 _MOST_MENTIONS = 300  # Mentions of each form of a name that are looked at: people are introduced early
 _AROUND = 60  # Characters of a phrase on each side of the name
 _ROLE = (
@@ -85,6 +90,20 @@ def introduced(entity: Entity, book: Book) -> tuple[Passage, ...]:
     counts = range(len(phrases[mentions[0][1]]))
     explained = next((place for number in counts if (place := said(number))), None)
     return tuple(sorted({sentence_at(entity.first, memory), *filter(None, (explained,))}))
+
+
+def names_to_learn(book: Book, user_data: UserData) -> list[tuple[Entity, Passage]]:
+    """The commonest names up to the reader's bound, each with the first sentence that introduces it.
+
+    Empty if names are not found in the book's language. Searches the whole book. Raises StorageError.
+    """
+    if not is_covered(book):
+        return []
+    bound = saved_bound(book, user_data)
+    corrections = user_data.name_corrections(book.sha256)
+    view = Index.of(book).upto(len(book.text) if bound is None else bound, corrections)
+    common = [entity for entity in view.entities if entity.count >= _LEAST_MENTIONS][:_MOST_NAMES]
+    return [(entity, places[0]) for entity in common if (places := introduced(entity, view.book))]
 
 
 def _first(pattern: str, text: str, start: int, memory: GistMemory) -> Passage | None:

@@ -22,7 +22,7 @@ from gistread.tui.work.lines import short
 from gistread.units import counted
 
 if TYPE_CHECKING:
-    from gistread.exporting import Export
+    from gistread.exporting import Export, ExportFormat
 
 
 _MUCH = 70_000  # characters above which a terminal may refuse to copy (OSC 52 has no limit of its own)
@@ -311,14 +311,18 @@ class MarkController:
         from gistread.tui.marking.export import ExportScreen
 
         marks = self.marks
-        screen = ExportScreen(self._book.title, Path.cwd(), lambda: self._gather(marks))
-        self._context.push(screen, lambda path: self._context.notify(f"Written: {path}"))
+        book = self._book
+        screen = ExportScreen(book.title, Path.cwd(), lambda form: self._gather(marks, form), book.authors)
+        self._context.push(screen, self._context.notify)
 
-    def _gather(self, marks: list[Mark]) -> "Export":
-        from gistread.exporting import Export
+    def _gather(self, marks: list[Mark], form: "ExportFormat") -> "Export":
+        from gistread.exporting import Export, ExportFormat
+        from gistread.readers.introductions import names_to_learn
 
+        user_data = self._context.services.user_data
         try:
-            questions = self._context.services.user_data.questions(self._book.sha256)
+            questions = user_data.questions(self._book.sha256)
+            names = names_to_learn(self._book, user_data) if form is ExportFormat.ANKI else []
         except StorageError:
-            questions = []
-        return Export(self._book, marks, questions, self._context.memory_pane.memory)
+            questions, names = [], []
+        return Export(self._book, marks, questions, self._context.memory_pane.memory, names)

@@ -1,7 +1,7 @@
 """The export panel: choose a file and format, and write it."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import chain, count
 from pathlib import Path
 
@@ -11,18 +11,25 @@ from textual.containers import Vertical
 from textual.widgets import Input, Static
 
 from gistread.errors import GistreadError
-from gistread.export_files import ExistsError, write_document
-from gistread.exporting import Export, ExportFormat, export_file_name, format_for, render_export
+from gistread.export_files import ExistsError
+from gistread.exporting import Export, ExportFormat, export_file_name, format_for, write_export
 from gistread.tui.commands import own_keys
 from gistread.tui.screens.listing import Panel
 from gistread.tui.text import clean
 from gistread.tui.widgets.lines import Actions
 
-_HELP = "Markdown (.md) and JSON (.json) hold marks, notes, questions and gists; .txt is the text of the book."
+_SUMMARIES = {
+    ExportFormat.MARKDOWN: "Markdown: marks, notes, questions and gists.",
+    ExportFormat.JSON: "JSON: marks, notes, questions and gists for programs.",
+    ExportFormat.TEXT: "Text: the book itself.",
+    ExportFormat.OBSIDIAN: "A note for Obsidian. If the file is there, what is new is added at its end.",
+    ExportFormat.ANKI: "Cards for Anki: highlights, answers with sources, names.",
+    ExportFormat.READWISE: "CSV for Readwise: highlights and notes.",
+}
 
 
-class ExportScreen(Panel[Path | None]):
-    """Dismissed with the file that was written, or with None. `gather` is called in a thread."""
+class ExportScreen(Panel[str | None]):
+    """Dismissed with a message about what was written, or with None. `gather` is called in a thread."""
 
     BINDINGS = own_keys(
         ("escape", "dismiss(None)", "Close"),
@@ -33,34 +40,39 @@ class ExportScreen(Panel[Path | None]):
 
     AUTO_FOCUS = "Input"
 
-    def __init__(self, title: str, folder: Path, gather: Callable[[], Export]) -> None:
+    def __init__(
+        self, title: str, folder: Path, gather: Callable[[ExportFormat], Export], authors: Sequence[str] = ()
+    ) -> None:
         super().__init__()
         self._folder = folder
-        self._book_title = title
+        self._book_names = (title, authors)
+        self._form = ExportFormat.MARKDOWN
         self._gather = gather
         self._replace: Path | None = None
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="panel"):
             yield Static("Export", classes="panel-title", markup=False)
-            yield Static(_HELP, classes="panel-note", id="export-note", markup=False)
+            yield Static(_SUMMARIES[self._form], classes="panel-note", id="export-note", markup=False)
             yield Input(str(self._free(ExportFormat.MARKDOWN)), compact=True, id="export-path", select_on_focus=False)
-            yield Actions(("Enter", "write", "write"), ("Tab", "Markdown, JSON or text", "form(1)"))
+            yield Actions(("Enter", "write", "write"), ("Tab", "another format", "form(1)"))
 
     def _free(self, form: ExportFormat) -> Path:
-        first = self._folder / export_file_name(self._book_title, form)
-        numbered = (first.with_name(f"{first.stem} ({number}).{form}") for number in count(2))
-        return next(path for path in chain([first], numbered) if not path.exists())
+        """The path to offer: of no existing file, except for a note that is added to."""
+        title, authors = self._book_names
+        first = self._folder / export_file_name(title, form, authors)
+        numbered = (first.with_name(f"{first.stem} ({number}){form.suffix}") for number in count(2))
+        paths = [first] if form is ExportFormat.OBSIDIAN else chain([first], numbered)
+        return next((path for path in paths if not path.exists()), first)
 
     def action_form(self, step: int) -> None:
         typed = self.query_one("#export-path", Input)
         forms = list(ExportFormat)
-        path = Path(typed.value)
-        form = format_for(path)
-        wanted = forms[(forms.index(form) + step) % len(forms)] if form else forms[0]
-        was_offered = form is not None and path == self._free(form)
-        typed.value = str(self._free(wanted) if was_offered else path.with_suffix(f".{wanted}"))
+        path, was_offered = Path(typed.value), typed.value == str(self._free(self._form))
+        self._form = forms[(forms.index(self._form) + step) % len(forms)]
+        typed.value = str(self._free(self._form) if was_offered else path.with_suffix(self._form.suffix))
         typed.cursor_position = len(typed.value)
+        self._say(_SUMMARIES[self._form])
 
     @on(Input.Changed)
     def _typed(self) -> None:
@@ -74,20 +86,20 @@ class ExportScreen(Panel[Path | None]):
         """Write the file; an existing one only after a second Enter."""
         typed = self.query_one("#export-path", Input).value.strip()
         path = self._folder / Path(typed).expanduser()
-        form = format_for(path)
+        form = self._form if path.suffix.lower() == self._form.suffix or path.is_dir() else format_for(path)
         if not typed or form is None:
-            self._say("Name a file that ends with .md, .json or .txt.")
+            self._say(f"Name a file that ends with {self._form.suffix}.")
             return
         try:
-            replace = self._replace == path
-            await asyncio.to_thread(lambda: write_document(path, render_export(self._gather(), form), replace=replace))
+            force = self._replace == path
+            said = await asyncio.to_thread(lambda: write_export(self._gather(form), form, path, force=force))
         except ExistsError:
             self._replace = path
             self._say(f"{path} is there already: Enter again replaces it.")
         except GistreadError as error:
             self._say(str(error))
         else:
-            self.dismiss(path)
+            self.dismiss(said)
 
     def _say(self, text: str) -> None:
         self.query_one("#export-note", Static).update(clean(text))

@@ -73,8 +73,8 @@ class ThreadController:
         from gistread.tui.marking.export import ExportScreen
 
         context = self._context
-        screen = ExportScreen(thread.name, Path.cwd(), lambda: Export(context.book, questions=thread.questions))
-        context.push(screen, lambda path: context.notify(f"Written: {path}"))
+        screen = ExportScreen(thread.name, Path.cwd(), lambda form: Export(context.book, questions=thread.questions))
+        context.push(screen, context.notify)
 
     async def _delete(self, thread: SavedThread) -> None:
         user_data, sha256 = self._context.services.user_data, self._context.book.sha256

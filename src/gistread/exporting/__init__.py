@@ -1,5 +1,7 @@
-"""Exports a book's marks, questions and gists as Markdown or JSON, or the book's text."""
+"""Exports a book's marks, questions and gists as Markdown or JSON and for other programs, or the book's text."""
 
+import csv
+import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from gistread.book.model import Book
-from gistread.export_files import safe_file_name
+from gistread.export_files import safe_file_name, write_document
 from gistread.marking.model import Mark, MarkKind
 from gistread.memory.model import GistMemory
+from gistread.memory.passages import Passage
+from gistread.people.joining import Entity
 from gistread.user_data import SavedQuestion, mark_unsupported
 
 Json = dict[str, Any]
@@ -19,9 +23,21 @@ JSON_VERSION = 1
 
 
 class ExportFormat(StrEnum):
+    """A format by its name on the command line."""
+
     MARKDOWN = "md"
     JSON = "json"
     TEXT = "txt"
+    OBSIDIAN = "obsidian"  # A note with front matter, to which later exports append
+    ANKI = "anki"
+    READWISE = "readwise"
+
+    @property
+    def suffix(self) -> str:
+        return _SUFFIXES.get(self, f".{self}")
+
+
+_SUFFIXES = {ExportFormat.OBSIDIAN: ".md", ExportFormat.ANKI: ".tsv", ExportFormat.READWISE: ".csv"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +46,7 @@ class Export:
     marks: Sequence[Mark] = ()
     questions: Sequence[SavedQuestion] = ()
     memory: GistMemory | None = None
+    names: Sequence[tuple[Entity, Passage]] = ()  # Who and what to make cards of, with the sentence that introduces it
 
 
 def render_export(export: Export, form: ExportFormat) -> str:
@@ -43,14 +60,60 @@ def render_export(export: Export, form: ExportFormat) -> str:
             return orjson.dumps(as_json(export), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
         case ExportFormat.MARKDOWN:
             return as_markdown(export)
+        case ExportFormat.OBSIDIAN:
+            from gistread.exporting.obsidian import as_note
+
+            return as_note(export)
+        case ExportFormat.ANKI:
+            from gistread.exporting.anki import as_cards
+
+            return as_cards(export)
+        case ExportFormat.READWISE:
+            return as_readwise(export)
 
 
-def export_file_name(title: str, form: ExportFormat) -> str:
-    return f"{safe_file_name(title)}{'' if form is ExportFormat.TEXT else ' – notes'}.{form}"
+def write_export(export: Export, form: ExportFormat, path: Path, *, force: bool = False) -> str:
+    """Write the document, and say what was done; an Obsidian note is appended to. Raises ExistsError, StorageError."""
+    if form is ExportFormat.OBSIDIAN:
+        from gistread.exporting.obsidian import append_to_note
+
+        return append_to_note(export, path)
+    write_document(path, render_export(export, form), replace=force)
+    return f"Wrote {path}."
+
+
+def export_file_name(title: str, form: ExportFormat, authors: Sequence[str] = ()) -> str:
+    """`Title – notes.md`; of a note for Obsidian `Author — Title.md`."""
+    name = safe_file_name(title)
+    if form is ExportFormat.OBSIDIAN:
+        return " — ".join((*map(safe_file_name, authors[:1]), f"{name}{form.suffix}"))
+    return f"{name}{'' if form is ExportFormat.TEXT else ' – notes'}{form.suffix}"
 
 
 def format_for(path: Path) -> ExportFormat | None:
-    return next((form for form in ExportFormat if path.suffix.lower() == f".{form}"), None)
+    """The format of a file name; `.md` is Markdown."""
+    return next((form for form in ExportFormat if path.suffix.lower() == form.suffix), None)
+
+
+_READWISE_COLUMNS = ("Highlight", "Title", "Author", "URL", "Note", "Location", "Date")
+
+
+def as_readwise(export: Export) -> str:
+    """Highlights and notes as the CSV that Readwise imports. `Location` is the offset, which orders them."""
+    text, book = io.StringIO(), export.book
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_READWISE_COLUMNS)
+    for mark in quoted_marks(export.marks):
+        place = "" if mark.lost else mark.start
+        writer.writerow(
+            (mark.place.exact, book.title, ", ".join(book.authors), "", mark.note, place, _iso(mark.made_at))
+        )
+    return text.getvalue()
+
+
+def quoted_marks(marks: Iterable[Mark]) -> list[Mark]:
+    """Highlights and notes: the marks that quote words."""
+    return [mark for mark in marks if mark.kind in (MarkKind.HIGHLIGHT, MarkKind.NOTE)]
 
 
 def as_json(export: Export) -> Json:
@@ -145,14 +208,14 @@ def as_markdown(export: Export) -> str:
         parts.append(_inline(", ".join(book.authors)))
     if placed := [mark for mark in export.marks if not mark.lost]:
         parts.append("## Marks")
-        parts += _by_chapter(book, [(mark.start, _mark_markdown(book, mark)) for mark in placed])
+        parts += _by_chapter(book, [(mark.start, mark_markdown(book, mark)) for mark in placed])
     if lost := [mark for mark in export.marks if mark.lost]:
         parts.append("## Marks that lost their place")
         parts.append("Their words are not in this version of the text.")
-        parts += [part for mark in lost for part in _mark_markdown(book, mark)]
+        parts += [part for mark in lost for part in mark_markdown(book, mark)]
     if export.questions:
         parts.append("## Questions")
-        parts += [part for asked in export.questions for part in _question_markdown(book, asked)]
+        parts += [part for asked in export.questions for part in question_markdown(book, asked)]
     if export.memory is not None and export.memory.entries:
         parts.append("## Gists")
         parts.append(_inline(f"Read by {export.memory.model_name}."))
@@ -176,22 +239,25 @@ def _by_chapter(book: Book, parts: Iterable[tuple[int, Iterable[str]]]) -> Itera
         yield from part
 
 
-def _mark_markdown(book: Book, mark: Mark) -> Iterator[str]:
+def mark_markdown(book: Book, mark: Mark, chapter: str = "") -> Iterator[str]:
+    """The blocks of a mark: its words, its note, what and where it is."""
     yield _quoted(mark.place.exact + (" …" if mark.kind in (MarkKind.BOOKMARK, MarkKind.LETTER) else ""))
     if mark.note:
-        yield _block(mark.note)
+        yield block(mark.note)
     name = {MarkKind.HIGHLIGHT: f"{mark.color or 'yellow'} highlight", MarkKind.LETTER: f"mark {mark.letter}"}.get(
         mark.kind, mark.kind.value
     )
-    where = "" if mark.lost else f" · {_place(book, mark.start)}"
+    place = (_inline(chapter), "" if mark.lost else _place(book, mark.start))
+    where = "".join(f" · {part}" for part in place if part)
     day = f" · {_iso(mark.made_at)[:10]}" if mark.made_at else ""
     yield f"— *{name}{where}{day}*"
 
 
-def _question_markdown(book: Book, asked: SavedQuestion) -> Iterator[str]:
+def question_markdown(book: Book, asked: SavedQuestion) -> Iterator[str]:
+    """The blocks of a question: a heading, the answer, its sources."""
     yield f"### {_inline(asked.question)}"
     yield (
-        _block(mark_unsupported(asked.answer, asked.unsupported)[0]) if asked.answer.strip() else "No answer was given."
+        block(mark_unsupported(asked.answer, asked.unsupported)[0]) if asked.answer.strip() else "No answer was given."
     )
     for one in asked.citations:
         page = f"page {one.page} · " if one.page else ""
@@ -208,10 +274,11 @@ def _place(book: Book, offset: int) -> str:
 
 
 def _quoted(text: str) -> str:
-    return "\n".join(f"> {line}".rstrip() for line in _block(text).split("\n"))
+    return "\n".join(f"> {line}".rstrip() for line in block(text).split("\n"))
 
 
-def _block(text: str) -> str:
+def block(text: str) -> str:
+    """Lines of text as Markdown."""
     lines = [_inline(line.strip()) for line in text.strip().split("\n")]
     ends = ["\\" if line and number + 1 < len(lines) and lines[number + 1] else "" for number, line in enumerate(lines)]
     return "\n".join(line + end for line, end in zip(lines, ends, strict=True))

@@ -1,0 +1,80 @@
+"""Cards for Anki: a text file with the headers that Anki 2.1.55 and later read, each note a cloze deletion.
+
+The format: https://docs.ankiweb.net/importing/text-files.html. A note is known by its first field, so importing again
+updates notes and doubles none.
+"""
+
+import csv
+import html
+import io
+import re
+from collections.abc import Iterator
+
+from gistread.book.model import Book
+from gistread.exporting import Export, quoted_marks
+
+_HEADERS = (
+    *("#separator:tab", "#html:true", "#notetype:Cloze", "#columns:Text\tBack Extra\tDeck\tTags"),
+    *("#deck column:3", "#tags column:4"),
+)
+_SOURCE = re.compile(r"\s?\[\d+\]")  # In an answer
+_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+# What Anki takes for a field, a hint, a comment or a sound.
+_ENTITIES = {
+    "{{": "&#123;&#123;",
+    "}}": "&#125;&#125;",
+    "::": "&#58;&#58;",
+    "\t": " ",
+    "\n": "<br>",
+    "[sound": "&#91;sound",
+}
+_SPECIAL = re.compile("|".join(map(re.escape, _ENTITIES)))
+
+
+def as_cards(export: Export) -> str:
+    """Cards of highlights, of answers with quotes that were found in the book, and of names."""
+    book, text = export.book, io.StringIO()
+    text.writelines(f"{header}\n" for header in _HEADERS)
+    writer = csv.writer(text, delimiter="\t", lineterminator="\n")
+    deck = f"gistread::{' '.join(book.title.replace('::', ' ').split())}"
+    for kind, front, back in _cards(export):
+        field = _escape(front[0]) + "{{c1::" + _escape(front[1]) + "}}" + _escape(front[2])
+        writer.writerow((re.sub("^#", "&#35;", field), _escape(back), deck, f"gistread {kind}"))
+    return text.getvalue()
+
+
+def _cards(export: Export) -> Iterator[tuple[str, tuple[str, str, str], str]]:
+    """The tag of each card, its text as what stands before, in and after the gap, and its back."""
+    book = export.book
+    for mark in quoted_marks(export.marks):
+        quote = " ".join(mark.place.exact.split())
+        if (gap := _gap(quote)) is not None:
+            place = "" if mark.lost else _place(book, mark.start)
+            yield "highlight", gap, "\n".join(filter(None, (mark.note, place)))
+    for asked in export.questions:
+        if asked.found and asked.answer.strip() and asked.citations and not asked.unsupported:
+            quotes = [f"“{' '.join(one.quote.split())}” {_place(book, one.start)}" for one in asked.citations]
+            yield "question", (f"{asked.question}\n", _SOURCE.sub("", asked.answer).strip(), ""), "\n".join(quotes)
+    for entity, (start, end) in export.names:
+        sentence = " ".join(book.text[start:end].split())
+        name = max((form.text for form in entity.forms if form.text in sentence), key=len, default="")
+        if name:
+            before, _, after = sentence.partition(name)
+            others = f"\nAlso: {', '.join(entity.others)}" if entity.others else ""
+            yield "name", (before, name, after), f"{entity.name} ({entity.kind}){others}\n{_place(book, start)}"
+
+
+def _gap(quote: str) -> tuple[str, str, str] | None:
+    """The quote around its first name, or its longest word; None if it has no words."""
+    words = list(_WORD.finditer(quote))
+    names = [word for word in words[1:] if word[0][0].isupper() and quote[word.start() - 2] not in '.!?”"’']
+    hidden = names[0] if names else max(words, key=lambda word: len(word[0]), default=None)
+    return (quote[: hidden.start()], hidden[0], quote[hidden.end() :]) if hidden else None
+
+
+def _place(book: Book, offset: int) -> str:
+    return f"— {' · '.join(filter(None, (book.title, book.chapter_title(offset))))}"
+
+
+def _escape(text: str) -> str:
+    return _SPECIAL.sub(lambda found: _ENTITIES[found[0]], html.escape(text, quote=False))
