@@ -49,6 +49,16 @@ def test_the_place_that_was_reached_bounds_it(run: Run, farm: Path) -> None:
     assert "Clerk" not in shown.out
 
 
+def test_the_timeline_has_chapters_dates_and_people(run: Run, farm: Path) -> None:
+    heading, *rows = run("people", farm, "--timeline").out.rstrip("\n").split("\n")
+    assert heading.split()[0] == "Elizabeth"
+    assert "Mr. Penn" in heading
+    assert [row.split()[:2] for row in rows] == [["Chapter", "1"], ["Chapter", "2"]]
+    (first,) = run("people", farm, "--timeline", "--json", "--upto", "chapter:1").json["chapters"]
+    assert (first["title"], first["date"]) == ("Chapter 1", None)
+    assert first["people"]["Mr. Penn"] == 3
+
+
 def test_names_are_corrected_and_corrections_undone(run: Run, farm: Path) -> None:
     assert "Mr. Penn and Clerk are one." in run("people", farm, "Mr", "Penn", "--merge", "clerk").err
     run("people", farm, "Lizzy", "--rename", "Miss Kerr")

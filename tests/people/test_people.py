@@ -11,8 +11,10 @@ from gistread.book.model import Book
 from gistread.people.index import Index
 from gistread.people.joining import Kind
 from gistread.people.mentions import is_covered
+from gistread.people.timeline import timeline
 from gistread.user_data import NameCorrection
 from tests.benchmarks.names import DATA, MAIN_CHARACTERS, main_people
+from tests.memory.books import make_book
 
 _NOVELS = tomllib.loads(MAIN_CHARACTERS.read_text("utf-8"))
 needs_novels = pytest.mark.skipif(not (DATA / "litbank").is_dir(), reason="needs ../shared/data")
@@ -120,6 +122,22 @@ def test_a_view_knows_nothing_of_what_follows(index: Index, book: Book) -> None:
         for entity in view.entities:
             assert all(start + len(form.text) <= end for form in entity.forms for start in form.starts)
             assert entity.name.removeprefix("the ") in book.text[:end]
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("It was on the 4th of May, 1812, that he came.", "4th of May, 1812"),
+        ("They met in\nJuly, 1805, and never again.", "July, 1805"),
+        ("She was born in 1790.", "1790"),
+        ("November 18. Rain again.", "November 18"),
+        ("They may march in 1200 men, said April.", ""),
+        ("You may leave in March, or not.", ""),
+    ],
+)
+def test_the_first_date_of_a_chapter_is_found(text: str, date: str) -> None:
+    line = timeline(Index.of(make_book(["# I", text], ["# II", "It rained in Tidney."])))
+    assert [one.date for one in line.chapters] == [date, ""]
 
 
 @pytest.mark.parametrize(("name", "covered"), [("en", True), ("de", False)])

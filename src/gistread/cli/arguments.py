@@ -154,6 +154,7 @@ def add_people(parser: argparse.ArgumentParser) -> None:
     option("name", metavar="NAME", nargs="*", help="show this person or place")
     option("--upto", metavar="PLACE", help="leave out the text after this place (see gistread ask)")
     option("--all", action="store_true", help="list rare names too")
+    option("--timeline", action="store_true", help="print the chapters with their dates and people")
     correct = parser.add_mutually_exclusive_group()
     correct.add_argument("--merge", metavar="OTHER", help="NAME and OTHER are the same")
     correct.add_argument("--split", metavar="FORM", help="FORM is not a name of NAME's but of somebody else's")

@@ -1,6 +1,7 @@
 """`gistread people BOOK`: who and what is named in a book up to a place, or a card of one name. Needs no model."""
 
 import argparse
+import shutil
 
 from gistread.book.model import Book
 from gistread.cli.bound import bound_of
@@ -14,12 +15,14 @@ from gistread.people.corrections import said_of
 from gistread.people.index import Card, Index
 from gistread.people.joining import Entity
 from gistread.people.mentions import is_covered
+from gistread.people.timeline import table, timeline
 from gistread.readers.introductions import introduced
 from gistread.units import bars, counted
 from gistread.user_data import NameCorrection, NameVerb, UserData
 
 _LEAST_LISTED = 3  # Mentions of what the list shows without --all
 _MOST_BARS = 64
+_COLUMNS = 100  # Where the output is no terminal
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
@@ -33,6 +36,8 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         return ExitStatus.DONE if undone else ExitStatus.FAILED
     bound = bound_of(arguments.upto, unread_memory(book), "Up to your place; `--upto all` shows the whole book.")
     view = Index.of(book).upto(len(book.text) if bound is None else bound, user_data.name_corrections(book.sha256))
+    if arguments.timeline:
+        return _timeline(view, arguments)
     if not arguments.name:
         return _list(view, book, arguments)
     name = " ".join(arguments.name)
@@ -94,6 +99,25 @@ def _list(index: Index, book: Book, arguments: argparse.Namespace) -> ExitStatus
         say("No names were found.")
     elif hidden := len(index.entities) - len(shown):
         say(f"{counted(hidden, 'rarer name')} not shown; `--all` shows them.")
+    return ExitStatus.DONE
+
+
+def _timeline(view: Index, arguments: argparse.Namespace) -> ExitStatus:
+    line = timeline(view)
+    if arguments.json:
+        chapters = [
+            {
+                "title": one.title,
+                "start": one.start,
+                "date": one.date or None,
+                "people": {name: count for name, count in zip(line.people, one.counts, strict=True) if count},
+            }
+            for one in line.chapters
+        ]
+        write_json({"chapters": chapters})
+    else:
+        heading, rows = table(line, shutil.get_terminal_size((_COLUMNS, 1)).columns)
+        write("\n".join((heading, *rows)))
     return ExitStatus.DONE
 
 

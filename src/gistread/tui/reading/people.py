@@ -10,6 +10,7 @@ from gistread.people.corrections import said_of, with_form
 from gistread.people.index import Index
 from gistread.people.joining import Entity
 from gistread.people.mentions import is_covered
+from gistread.people.timeline import timeline
 from gistread.readers.passage import in_short
 from gistread.tui.layout import Pane
 from gistread.tui.marking.caret import whole_words
@@ -95,8 +96,8 @@ class PeopleController:
 
     def _list(self, view: Index) -> None:
         def chosen(result: str) -> None:
-            if result == "undo":
-                self._context.screen.run_worker(self._undo())
+            if result in ("undo", "timeline"):
+                self._context.screen.run_worker(self._undo() if result == "undo" else self._timeline(view))
             else:
                 self._show_named(result, view)
 
@@ -126,6 +127,18 @@ class PeopleController:
                     {"rename": self._rename, "merge": self._merge, "split": self._split}[verb](entity, view)
 
         self._context.push(CardScreen(view.card(entity), view, len(self._context.book.text)), chosen)
+
+    async def _timeline(self, view: Index) -> None:
+        from gistread.tui.screens.timeline import TimelineScreen
+
+        def chosen(result: str) -> None:
+            if result == "people":
+                self._list(view)
+            else:
+                self._navigation.jump(int(result.removeprefix("at ")))
+
+        line = await asyncio.to_thread(timeline, view)
+        self._context.push(TimelineScreen(line, self._context.place), chosen)
 
     def _show_named(self, form: str, view: Index) -> None:
         if (entity := with_form(view.entities, form)) is not None:

@@ -16,7 +16,6 @@ _ACTIONS = (
     ("s", "split", "dismiss('split')"),
     ("x", "hide", "dismiss('hide')"),
     ("u", "undo", "dismiss('undo')"),
-    ("Esc", "close", "dismiss(None)"),
 )
 
 

@@ -16,10 +16,13 @@ from gistread.units import counted
 
 
 class PeopleScreen(RowsPanel[str | None]):
-    """Dismissed with a form of the chosen name, with `undo`, or with None."""
+    """Dismissed with a form of the chosen name, with `undo` or `timeline`, or with None."""
 
     BINDINGS = own_keys(
-        ("escape", "leave", "Close"), ("ctrl+z", "dismiss('undo')", "Undo the last correction"), priority=True
+        ("escape", "leave", "Close"),
+        ("tab", "dismiss('timeline')", "Timeline"),
+        ("ctrl+z", "dismiss('undo')", "Undo the last correction"),
+        priority=True,
     )
 
     def __init__(self, entities: Sequence[Entity], length: int, note: str) -> None:
@@ -35,7 +38,11 @@ class PeopleScreen(RowsPanel[str | None]):
             yield Input(placeholder="a name", compact=True)
             yield Static("", classes="panel-note", id="note", markup=False)
             yield LongText(cursor=True, side_margin=0, id="rows")
-            yield Actions(("Enter", "card", "choose"), ("Ctrl+Z", "undo", "dismiss('undo')"), ("Esc", "close", "leave"))
+            yield Actions(
+                ("Enter", "card", "choose"),
+                ("Tab", "timeline", "dismiss('timeline')"),
+                ("Ctrl+Z", "undo", "dismiss('undo')"),
+            )
 
     def on_mount(self) -> None:
         super().on_mount()

@@ -1,0 +1,103 @@
+"""The timeline of a book: its chapters with the dates they name, and how often each person is in them."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gistread.book.model import Book
+from gistread.people.index import Index
+from gistread.people.joining import Entity, Kind
+
+_MOST_PEOPLE = 12
+_PARTS = 20  # Of a book without chapters
+_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
+_YEAR = r"(?:1[0-9]{3}|20\d\d)"
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_DATE = re.compile(
+    rf"\b(?:the )?{_DAY} (?:of )?(?:{_MONTHS})\b(?:,? {_YEAR}\b)?"
+    rf"|\b(?:{_MONTHS}) {_DAY}\b(?:,? {_YEAR}\b)?"
+    rf"|\b(?:{_MONTHS}),? (?:of (?:the year )?)?{_YEAR}\b"
+    rf"|(?<=\b[Ii]n )(?:the year )?{_YEAR}\b(?! (?:[a-z]+s|men|people)\b)"
+    rf"|(?<=\byear ){_YEAR}\b"
+)
+_HINT = re.compile(rf"{_MONTHS}|{_YEAR}")  # Found much faster
+_AROUND = 20  # Characters of a date on each side of its month or year
+_TITLE_YEAR = re.compile(rf"\b{_YEAR}\b")
+_TITLE_CELLS, _DATE_CELLS, _NAME_CELLS = 26, 18, 10
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    title: str
+    start: int
+    date: str  # The first that it names, as the book writes it; empty without one
+    date_at: int  # Where; the start of the chapter without a date
+    counts: tuple[int, ...]  # Mentions of each person of the timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    people: tuple[str, ...]  # As they are mostly called, the commonest first
+    chapters: tuple[Chapter, ...]
+
+
+def timeline(view: Index) -> Timeline:
+    """The timeline of what is known; a book without chapters is cut into equal parts."""
+    people = [one for one in view.entities if one.kind is Kind.PERSON][:_MOST_PEOPLE]
+    starts = [one.starts() for one in people]
+    chapters = []
+    for title, start, end in _parts(view.book):
+        date, at = _date(view.book.text, title, start, end)
+        counts = tuple(bisect_left(places, end) - bisect_left(places, start) for places in starts)
+        chapters.append(Chapter(title, start, date, at, counts))
+    return Timeline(tuple(_called(one) for one in people), tuple(chapters))
+
+
+def table(line: Timeline, columns: int) -> tuple[str, list[str]]:
+    """A heading and a row for each chapter, as wide as `columns`: as many people as fit."""
+    dates = _DATE_CELLS if any(one.date for one in line.chapters) else 0
+    count = max(1, (columns - _TITLE_CELLS - dates) // _NAME_CELLS)
+    most = max((number for one in line.chapters for number in one.counts[:count]), default=0)
+    heading = " " * (_TITLE_CELLS + dates) + "".join(_fitted(name, _NAME_CELLS) for name in line.people[:count])
+    rows = [
+        _fitted(one.title, _TITLE_CELLS)
+        + (_fitted(one.date, dates) if dates else "")
+        + "".join(_bar(number, most).ljust(_NAME_CELLS) for number in one.counts[:count])
+        for one in line.chapters
+    ]
+    return heading.rstrip(), [row.rstrip() for row in rows]
+
+
+def _parts(book: Book) -> Sequence[tuple[str, int, int]]:
+    if len(book.chapters) > 1:
+        return [(one.title, one.start, one.end) for one in book.chapters]
+    end = len(book.text)
+    return [
+        (f"Part {part + 1} of {_PARTS}", end * part // _PARTS, end * (part + 1) // _PARTS) for part in range(_PARTS)
+    ]
+
+
+def _date(text: str, title: str, start: int, end: int) -> tuple[str, int]:
+    if found := _DATE.search(title) or _TITLE_YEAR.search(title):
+        return found[0], start
+    for hint in _HINT.finditer(text, start, end):
+        if found := _DATE.search(text, max(start, hint.start() - _AROUND), min(end, hint.end() + _AROUND)):
+            return " ".join(found[0].removeprefix("the ").split()), found.start()
+    return "", start
+
+
+def _called(one: Entity) -> str:
+    """The name that was given, or else the commonest, without titles and first names if it is long."""
+    name = one.name if len(one.others) == len(one.forms) else one.forms[0].text
+    return name if len(name) < _NAME_CELLS else name.split()[-1]
+
+
+def _fitted(text: str, cells: int) -> str:
+    return (text if len(text) < cells else text[: cells - 2] + "…").ljust(cells)
+
+
+def _bar(count: int, most: int) -> str:
+    eighths = max(1, round(8 * (_NAME_CELLS - 1) * count / most)) if count else 0
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
