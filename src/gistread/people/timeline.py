@@ -10,7 +10,8 @@ from gistread.people.index import Index
 from gistread.people.joining import Entity, Kind
 
 _MOST_PEOPLE = 12
-_PARTS = 20  # Of a book without chapters
+_PARTS = 20  # Of a long text without chapters
+_LONG = 20_000  # Characters
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
 _YEAR = r"(?:1[0-9]{3}|20\d\d)"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
@@ -44,7 +45,7 @@ class Timeline:
 
 
 def timeline(view: Index) -> Timeline:
-    """The timeline of what is known; a book without chapters is cut into equal parts."""
+    """The timeline of what is known; a long text without chapters is cut into equal parts."""
     people = [one for one in view.entities if one.kind is Kind.PERSON][:_MOST_PEOPLE]
     starts = [one.starts() for one in people]
     chapters = []
@@ -71,7 +72,7 @@ def table(line: Timeline, columns: int) -> tuple[str, list[str]]:
 
 
 def _parts(book: Book) -> Sequence[tuple[str, int, int]]:
-    if len(book.chapters) > 1:
+    if book.chapters and (len(book.chapters) > 1 or len(book.text) < _LONG):
         return [(one.title, one.start, one.end) for one in book.chapters]
     end = len(book.text)
     return [
