@@ -1,4 +1,4 @@
-"""Sizes, durations, lists and shares as people read them."""
+"""Sizes, durations, lists and shares as people read them, and times as programs do."""
 
 from collections.abc import Iterable, Sequence
 
@@ -22,6 +22,13 @@ def format_duration(seconds: float) -> str:
     if not hours:
         return f"{minutes} min"
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def iso_time(seconds: float) -> str:
+    """Seconds since the epoch as `2026-01-31T18:05:00+01:00`; empty for 0."""
+    from datetime import datetime
+
+    return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds") if seconds else ""
 
 
 def format_share(share: float) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gistread.cli import main
+from gistread.cli.output import SCHEMA
 from tests.fake_engine import FakeEngine
 
 XDG = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")
@@ -58,11 +59,15 @@ class Ran:
         """The only document on standard output."""
         assert self.out.endswith("\n")
         assert self.out.count("\n") == 1
-        return json.loads(self.out)
+        document = json.loads(self.out)
+        assert document.pop("schema") == SCHEMA
+        return document
 
     @property
     def events(self) -> list[Any]:
-        return [json.loads(line) for line in self.out.splitlines()]
+        events = [json.loads(line) for line in self.out.splitlines()]
+        assert all(event.pop("schema") == SCHEMA for event in events)
+        return events
 
 
 Run = Callable[..., Ran]

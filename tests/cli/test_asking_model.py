@@ -85,7 +85,7 @@ def test_the_asking_model_answers_over_the_reading_models_memory(run: Run, book:
     ran = run("ask", book, QUESTION, "--json")
     assert ran.json["answer"].startswith("large says")
     assert ran.json["model"] == {"name": "large", "fingerprint": models.engines["large"].info.fingerprint}
-    assert ran.json["memory"] == {"model": "small", "preset": "fiction", "task": None}
+    assert ran.json["memory"] == {"model": {"name": "small"}, "preset": "fiction", "task": None}
     assert "large answers over the memory of small." in ran.err
     assert (models.open, models.most_open) == ([], 1)
     (kept,) = UserData(default_paths().books).questions(open_book(book).sha256)
@@ -96,7 +96,7 @@ def test_the_asking_model_answers_over_the_reading_models_memory(run: Run, book:
 def test_reading_and_asking_models_are_loaded_one_after_the_other(run: Run, book: Path, models: Models) -> None:
     ran = run("ask", book, QUESTION, "--index", "--asking-model", "large", *SIZE, "--json")
     assert ran.json["answer"].startswith("large says")
-    assert ran.json["memory"]["model"] == "small"
+    assert ran.json["memory"]["model"]["name"] == "small"
     assert (models.open, models.most_open) == ([], 1)
     assert [header["model"]["name"] for header in run("memory", "list", book, "--json").json["memories"]] == ["small"]
 
@@ -129,7 +129,7 @@ def test_both_models_on_the_command_line_are_used(run: Run, book: Path, models: 
     run("index", book, *SIZE, "--model", "large")
     for reads, answers in (("small", "large"), ("large", "small")):
         document = run("ask", book, QUESTION, "--model", reads, "--asking-model", answers, "--json").json
-        assert (document["memory"]["model"], document["model"]["name"]) == (reads, answers)
+        assert (document["memory"]["model"]["name"], document["model"]["name"]) == (reads, answers)
 
 
 def test_no_other_memory_replaces_a_missing_one_of_the_reading_model(run: Run, book: Path, models: Models) -> None:
@@ -143,7 +143,7 @@ def test_of_equal_memories_that_of_the_reading_model_is_used(run: Run, book: Pat
     run("index", book, *SIZE)
     run("index", book, *SIZE, "--model", "large")  # the later of the two
     set_up(model="small", asking_model="large")
-    assert run("ask", book, QUESTION, "--json").json["memory"]["model"] == "small"
+    assert run("ask", book, QUESTION, "--json").json["memory"]["model"]["name"] == "small"
 
 
 @pytest.mark.parametrize("broken", ["it is not there", "it cannot be loaded"])
@@ -183,7 +183,7 @@ def test_models_use_sets_and_clears_every_role(run: Run, models: Models) -> None
     assert load_config(default_paths().config_file).embedding_model == ""
     assert run("models", "use", "none", "--for", "asking", "--json").json == {
         "for": "asking",
-        "model": "",
+        "setting": None,
         "path": None,
     }
     assert load_config(default_paths().config_file).asking_model == ""

@@ -10,11 +10,19 @@ import pytest
 from gistread.cli.completion import script
 from gistread.errors import ExitStatus
 from tests.cli.conftest import Run
+from tests.engine.test_models import gguf
 
 _BASH = """
 source ./completion
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _shtab_gistread
 printf '%s\\n' "${COMPREPLY[@]}"
+"""
+_GISTREAD = """#!/bin/sh
+case "$*" in
+    "completion --names models") echo tiny ;;
+    "completion --names presets") printf 'auto\\nfiction\\n' ;;
+    "completion --names catalogue") echo qwen3-4b-instruct ;;
+esac
 """
 _FISH = "source ./completion; complete -C (string join ' ' -- $argv)"
 
@@ -31,13 +39,17 @@ def folder(tmp_path: Path) -> Path:
 
 def completed(shell: str, folder: Path, *words: str) -> list[str]:
     """What the shell offers for the last word."""
-    program = shutil.which(shell)
-    if program is None:
+    path = shutil.which(shell)
+    if path is None:
         pytest.skip(f"{shell} is not installed")
     (folder / "completion").write_text(script(shell))
     words = ("gistread", *words)
-    run = [program, "--norc", "-c", _BASH, "bash", *words] if shell == "bash" else [program, "-c", _FISH, *words]
-    environment = {**os.environ, "HOME": str(folder)}
+    run = [path, "--norc", "-c", _BASH, "bash", *words] if shell == "bash" else [path, "-c", _FISH, *words]
+    program = folder / "bin" / "gistread"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(_GISTREAD)
+    program.chmod(0o700)
+    environment = {**os.environ, "HOME": str(folder), "PATH": f"{program.parent}:{os.environ['PATH']}"}
     done = subprocess.run(run, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=20)
     assert done.stderr == ""
     (folder / "completion").unlink()
@@ -51,7 +63,12 @@ def completed(shell: str, folder: Path, *words: str) -> list[str]:
         (("bo",), ["books"]),
         (("index", "--rea"), ["--reading"]),
         (("index", "--reading", ""), ["careful", "single-pass"]),
-        (("models", ""), ["catalogue", "check", "convert", "get", "list", "use"]),
+        (("models", ""), ["catalogue", "check", "convert", "get", "list", "rm", "use"]),
+        (("index", "--model", "tin"), ["tiny"]),
+        (("index", "--preset", "fic"), ["fiction"]),
+        (("models", "get", "qwen3-4b"), ["qwen3-4b-instruct"]),
+        (("index", "--for", "memw"), ["memwalker"]),
+        (("cache", "clear", "sn"), ["snapshots"]),
         (("completion", ""), ["bash", "fish", "powershell", "tcsh", "zsh"]),
         (("index", "fra"), ["frankenstein.epub"]),
         (("frankenstein.epub", "--mod"), ["--model"]),
@@ -74,6 +91,16 @@ def test_the_shell_accepts_the_completion_script(shell: str, tmp_path: Path) -> 
     file.write_text(script(shell))
     done = subprocess.run([program, "-n", str(file)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_scripts_ask_for_names(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    gguf(tmp_path / "models" / "tiny.gguf")
+    gguf(tmp_path / "models" / "with a space.gguf")
+    assert "tiny" in run("completion", "--names", "models").out.splitlines()
+    assert "space" not in run("completion", "--names", "models").out
+    assert run("completion", "--names", "presets").out.splitlines()[:2] == ["auto", "fiction"]
+    assert "qwen3-4b-instruct" in run("completion", "--names", "catalogue").out.splitlines()
 
 
 def test_an_unknown_shell_lists_those_there_are(run: Run) -> None:

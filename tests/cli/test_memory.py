@@ -33,7 +33,7 @@ def test_a_memory_is_given_to_somebody_with_the_same_text(
     file = tmp_path / "lamp.gistmemory"
     gists = run("pages", indexed, "--json").json
     exported = run("memory", "export", indexed, "-o", file, "--json").json
-    assert exported["bytes"] == file.stat().st_size
+    assert exported["size"] == file.stat().st_size
     assert run("memory", "export", indexed, "-o", file).status == ExitStatus.FAILED
     assert str(tmp_path).encode() not in gzip.decompress(file.read_bytes())
     assert run("memory", "import", file).status == ExitStatus.FAILED  # it is here already

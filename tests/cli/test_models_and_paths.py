@@ -36,12 +36,12 @@ def test_list_json_has_the_shape_of_the_design(run: Run, tiny: Path) -> None:
                 "parameters": 64,
                 "licence": "mit",
                 "usable": True,
-                "problem": "",
+                "problem": None,
                 "kind": "text",
                 "chat_template": True,
                 "memory": None,
                 "files": 1,
-                "place": "",
+                "place": None,
                 "also": [],
                 "adapter": None,
                 "fits": True,
@@ -168,3 +168,32 @@ def test_in_a_terminal_facts_are_folded_and_paths_are_whole(
     assert str(tiny) in "\n".join(folded)
     assert all(len(line) <= 50 for line in folded if str(tiny) not in line)
     assert " ".join(" ".join(folded).split()) == " ".join(" ".join(apart).split())
+
+
+def test_rm_deletes_a_downloaded_model_and_no_other(run: Run, tiny: Path) -> None:
+    ran = run("models", "rm", "tiny")
+    assert ran.status == ExitStatus.USAGE
+    assert "not a model that gistread has downloaded" in ran.err
+    assert tiny.exists()
+    folder = default_paths().models
+    ours = gguf(folder / "ours.gguf")
+    run("models", "use", "ours")
+    assert run("models", "rm", "ours", "--json").json == {"deleted": [str(ours)]}
+    assert not ours.exists()
+    assert load_config(default_paths().config_file).model == ""
+    (folder / "half.gguf.part").write_bytes(b"GGUF")
+    (folder / "half.gguf.part.json").write_text("{}")
+    assert "half.gguf.part" in run("models", "rm", "half").err
+    assert list(folder.iterdir()) == []
+
+
+def test_cache_shows_its_parts_and_clears_all_but_memories(run: Run, tiny: Path) -> None:
+    paths = default_paths()
+    for folder, name in ((paths.texts, "a.book"), (paths.memories, "a.memory")):
+        folder.mkdir(parents=True)
+        (folder / name).write_bytes(b"12345")
+    sizes = {part["name"]: part["size"] for part in run("cache", "--json").json["parts"]}
+    assert (sizes["texts"], sizes["memories"], sizes["weights"]) == (5, 5, 0)
+    assert run("cache", "clear", "--json").json["size"] == 5
+    assert [path.name for path in paths.cache.rglob("*.*")] == ["a.memory"]
+    assert "none of memories, texts" in run("cache", "clear", "books").err

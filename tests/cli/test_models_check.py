@@ -67,10 +67,11 @@ def test_a_real_model_is_checked_and_the_result_saved(run: Run, tiny: Path) -> N
 
 def test_json_has_the_result_of_the_check(run: Run, tiny: Path, fake: GoodEngine) -> None:
     document = run("models", "check", tiny, "--json").json
-    assert (document["model"], document["worth"], document["verdict"]) == ("good", "reading", "good for reading")
+    assert document["model"]["name"] == "good"
+    assert (document["worth"], document["verdict"]) == ("reading", "good for reading")
     assert (document["right"], document["choices"], document["gists"], document["passages"]) == (12, 12, 2, 2)
     assert set(document) == {
-        *("model", "fingerprint", "worth", "verdict", "choices", "right", "right_by_words", "by_place"),
+        *("model", "worth", "verdict", "choices", "right", "right_by_words", "by_place"),
         *("ends_turns", "questions", "answered_rightly", "passages", "gists", "faults", "seconds"),
     }
 

@@ -46,7 +46,7 @@ def read_series(stream: BinaryIO, source: Path, open_volume: Callable[[Path], Bo
         try:
             volumes.append(open_volume(path))
         except BookError as error:
-            hint = error.hint or f"Fix it or remove it from {source.name}."
+            hint = error.hint or "Correct its path, or leave it out of the series."
             raise BookError(f"Volume {number} of {source.name}: {error.message}", hint) from error
         characters += len(volumes[-1].text)
         if characters > _LIMIT_CHARACTERS:

@@ -1,7 +1,7 @@
 """Parsers for the values of options. They raise ArgumentTypeError."""
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from gistread.readers.bound import parse_bound
 
@@ -50,6 +50,17 @@ def shares(text: str) -> tuple[float, ...]:
     if not all(0 <= percent <= 100 for percent in percents):
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of percentages such as 0,50,100")
     return tuple(sorted(percent / 100 for percent in percents))
+
+
+def one_of(names: Collection[str]) -> Callable[[str], str]:
+    """As `choices`, which argparse also applies to an empty list."""
+
+    def name(text: str) -> str:
+        if text not in names:
+            raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(names)}")
+        return text
+
+    return name
 
 
 def page_numbers(text: str) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from gistread.cli.argument_types import bound, count, numbers, page_numbers, port, readers, shares
+from gistread.cli.argument_types import bound, count, numbers, one_of, page_numbers, port, readers, shares
 from gistread.cli.options import (
     add_adapter,
     add_book,
@@ -178,7 +178,7 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--regex", action="store_true", help="treat WORDS as a regular expression")
     how.add_argument("--ranked", action="store_true", help="rank passages about WORDS, in any inflection")
     how.add_argument("--whole-words", action="store_true", help="match whole words only")
-    option("--limit", type=count(1), metavar="N", help="show at most N hits")
+    option("-n", "--limit", type=count(1), metavar="N", help="show at most N hits")
     add_formats(parser)
 
 
@@ -203,12 +203,14 @@ def add_keys(parser: argparse.ArgumentParser) -> None:
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="one JSON document on standard output")
     shape.add_argument("--toml", action="store_true", help="print as lines for config.toml")
+    add_quiet(parser)
 
 
 def add_completion(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "shell", metavar="SHELL", choices=["bash", "zsh", "fish", "tcsh", "powershell"], help="the shell"
-    )
+    shells = ["bash", "zsh", "fish", "tcsh", "powershell"]
+    parser.add_argument("shell", metavar="SHELL", nargs="?", choices=shells, help=", ".join(shells))
+    kinds = ["models", "presets", "catalogue"]
+    parser.add_argument("--names", choices=kinds, help="print the names that the scripts complete")
 
 
 def add_serve(parser: argparse.ArgumentParser) -> None:
@@ -248,9 +250,10 @@ def add_models(parser: argparse.ArgumentParser) -> None:
         help="a catalogue name, hf:owner/repository:FILE or :Q4_K_M, or an https address "
         "(default: the recommended one)",
     )
-    get.add_argument("--yes", action="store_true", help="accept the licence and the size without asking")
+    get.add_argument("-y", "--yes", action="store_true", help="accept the licence and the size without asking")
     get.add_argument("--use", action="store_true", help="make it the default model")
-    add_quiet(get)
+    remove = action("rm", "delete a downloaded model or an unfinished download, without asking")
+    remove.add_argument("model", metavar="NAME", help="a name from the list, or a path")
     check = action("check", "test whether a model is good enough for reading")
     name = "a name from the list, a path, or `starter`"
     check.add_argument("model", metavar="NAME", nargs="?", help=f"{name} (default: the model in use)")
@@ -341,13 +344,24 @@ def add_eval(parser: argparse.ArgumentParser) -> None:
     option("--split", default="", metavar="NAME", help="data split: train, valid, test …")
     option("--haystack", metavar="FILE", type=Path, help="needle: a book to hide them in")
     add_formats(parser)
-    add_quiet(parser)
 
 
 def add_doctor(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument("--measure", action="store_true", help="measure again")
     add_formats(parser)
+
+
+def add_cache(parser: argparse.ArgumentParser) -> None:
+    from gistread.cli.cache import PARTS
+
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=type(parser))
+    actions.add_parser("list", help="show what is in the cache, and its size (default)", allow_abbrev=False)
+    clear = actions.add_parser("clear", help="delete it, without asking", allow_abbrev=False)
+    which = f"{', '.join(PARTS)} (default: all but memories)"
+    clear.add_argument("parts", metavar="PART", nargs="*", type=one_of(PARTS), default=[], help=which)
+    for each in actions.choices.values():
+        add_formats(each)
 
 
 add_sample = add_last = add_mcp = add_session_models

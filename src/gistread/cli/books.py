@@ -18,7 +18,7 @@ from gistread.memory.focus import DEFAULT_FOCUS
 from gistread.memory.progress import BookProgress, furthest_memories
 from gistread.paths import default_paths
 from gistread.reading_speed import ReadingSpeedFile
-from gistread.units import progress_bar
+from gistread.units import iso_time, progress_bar
 from gistread.user_data import UserData
 
 _BAR_COLUMNS = 12
@@ -148,10 +148,10 @@ def _document(entry: LibraryEntry, read: BookProgress | None) -> Json:
         "length": entry.length or None,
         "position": entry.position,
         "progress": round(entry.share, 4),
-        "opened_at": entry.opened_at or None,
+        "opened_at": iso_time(entry.opened_at) or None,
         "memory": read
         and {
-            "model": read.model_name,
+            "model": {"name": read.model_name},
             "pages": read.pages,
             "read_until": read.read_until,
             "preset": read.focus.preset.name,

@@ -1,36 +1,93 @@
 """`gistread completion SHELL`: a completion script for bash, zsh, fish, tcsh or PowerShell, written by shtab."""
 
 import argparse
+from typing import Any
 
 import shtab
 
+from gistread.cli.cache import PARTS
 from gistread.cli.output import write
 from gistread.cli.parser import whole_parser
-from gistread.errors import ExitStatus
+from gistread.errors import ExitStatus, UsageError
+from gistread.paths import default_paths
+from gistread.readers.registry import METHODS
 
-_FILES = {"BOOK", "PATH", "MODEL", "FILE"}
-_FOLDERS = {"DIR"}
+_PATHS = {"BOOK": shtab.FILE, "PATH": shtab.FILE, "FILE": shtab.FILE, "DIR": shtab.DIRECTORY}
+_MODELS = {"model", "asking_model", "embedding_model", "judge"}
+_Words = dict[str, Any]
+_CHOICES = {"readers": METHODS, "parts": PARTS}
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    write(script(arguments.shell))
+    if arguments.names:
+        for name in names(arguments.names):
+            write(name)
+    elif arguments.shell:
+        write(script(arguments.shell))
+    else:
+        raise UsageError("Name a shell.", "`gistread help completion` lists them.")
     return ExitStatus.DONE
+
+
+def names(kind: str) -> list[str]:
+    """The words that the scripts ask for when they complete: those without spaces."""
+    paths = default_paths()
+    found: list[str]
+    if kind == "presets":
+        from gistread.presets import AUTO, read_presets
+
+        found = [AUTO, *read_presets(paths.presets)[0]]
+    elif kind == "catalogue":
+        from gistread.engine.catalogue import read_catalogue
+
+        found = [entry.name for entry in read_catalogue(paths.own_models).entries]
+    else:
+        from gistread.engine.model_search import found_models, starter_path
+        from gistread.engine.models import STARTER
+
+        found = [STARTER] if starter_path() else []
+        found += [model.name for model in found_models()]
+    return [name for name in found if len(name.split()) == 1]
 
 
 def script(shell: str) -> str:
     parser = whole_parser()
-    _complete_paths(parser)
+    _add_completions(parser)
     text: str = shtab.complete(parser, shell)
     if shell == "bash":  # A first word may also be a book.
         text = text.replace("complete -o filenames", "complete -o default -o filenames")
     return text
 
 
-def _complete_paths(parser: argparse.ArgumentParser) -> None:
+def _add_completions(parser: argparse.ArgumentParser) -> None:
     # argparse has no public list of what a parser takes.
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():
-                _complete_paths(command)
-        elif not action.choices and action.metavar in _FILES | _FOLDERS:
-            action.complete = shtab.DIRECTORY if action.metavar in _FOLDERS else shtab.FILE  # type: ignore[attr-defined]
+                _add_completions(command)
+        elif action.dest in _CHOICES:
+            action.choices = list(_CHOICES[action.dest])
+        elif not action.choices and (words := _completion(action, parser.prog)):
+            action.complete = words  # type: ignore[attr-defined]
+
+
+def _completion(action: argparse.Action, program: str) -> _Words | None:
+    if action.dest == "preset":
+        return _from_command("presets")
+    if action.dest in _MODELS:
+        if program.endswith(" get"):
+            return _from_command("catalogue")
+        # A model is also a file. bash offers files of its own accord if no name matches.
+        models = _from_command("models")
+        return {**models, "fish": f"{models['fish']} {shtab.FILE['fish']}", "tcsh": shtab.FILE["tcsh"]}
+    words: _Words | None = _PATHS.get(str(action.metavar))
+    return words
+
+
+def _from_command(kind: str) -> _Words:
+    command = f"gistread completion --names {kind}"
+    words: _Words = shtab.cmd(command)
+    # shtab's own way would run the command for every option before anything is completed.
+    function, files = f"_gistread_{kind}", "; _files" if kind == "models" else ""
+    preamble = {**words["preamble"], "zsh": f'{function}() {{ compadd -- ${{(f)"$({command})"}}{files} }}'}
+    return {**words, "zsh": function, "preamble": preamble}

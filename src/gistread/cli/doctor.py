@@ -214,7 +214,12 @@ def _document(found: _Findings) -> Json:
     return {
         "gistread": __version__,
         "library": library and {**asdict(library), "gpu_support": library.has_gpu_support},
-        "machine": {"cores": found.cores, "memory_free": found.memory_free, "load": found.load, "gpu": found.gpu},
+        "machine": {
+            "cores": found.cores,
+            "memory_free": found.memory_free,
+            "load": found.load,
+            "gpu": found.gpu or None,
+        },
         "model": header
         and {
             "name": header.name,
@@ -236,5 +241,5 @@ def _document(found: _Findings) -> Json:
             "decode": [{"sequences": sequences, "tokens_per_s": rate} for sequences, rate in rates.decode],
         },
         "advice": [asdict(advice) for advice in found.advice],
-        "problem": str(found.problem or found.no_model or ""),
+        "problem": str(found.problem or found.no_model or "") or None,
     }

@@ -11,6 +11,7 @@ from gistread.memory.model import GistMemory, GistSource, Page
 from gistread.memory.writer import MemoryHeader
 from gistread.readers import events
 from gistread.session.events import PageFound, PageRead, ReadingEvent, ReadingStarted
+from gistread.units import iso_time
 
 Json = dict[str, Any]
 
@@ -51,7 +52,7 @@ def ask_document(
         "upto": len(memory.book.text) if memory.bound_share < 1 else None,
         "reader": reader,
         "model": {"name": model.name, "fingerprint": model.fingerprint},
-        "memory": {"model": memory.model_name, **_focus(memory.focus)} if memory.entries else None,
+        "memory": {"model": {"name": memory.model_name}, **_focus(memory.focus)} if memory.entries else None,
         "usage": usage_document(answered.usage),
     }
 
@@ -94,10 +95,10 @@ def _on(path: int) -> Json:
     return {"path": path} if path else {}
 
 
-def pages_document(memory: GistMemory) -> Json:
+def pages_document(memory: GistMemory, fingerprint: str) -> Json:
     book = memory.book
     return {
-        "model": memory.model_name,
+        "model": {"name": memory.model_name, "fingerprint": fingerprint},
         **_focus(memory.focus),
         "pages": [
             {
@@ -112,7 +113,7 @@ def pages_document(memory: GistMemory) -> Json:
 
 
 def memories_document(headers: Iterable[MemoryHeader]) -> Json:
-    """What `memory list BOOK --json` prints. `used_at` is in seconds since the epoch."""
+    """What `memory list BOOK --json` prints."""
     return {
         "memories": [
             {
@@ -124,7 +125,7 @@ def memories_document(headers: Iterable[MemoryHeader]) -> Json:
                 "pages": header.pages,
                 "read_until": header.read_until,
                 "complete": header.complete,
-                "used_at": header.modified_s,
+                "used_at": iso_time(header.modified_s),
             }
             for header in headers
         ]

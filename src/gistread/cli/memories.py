@@ -4,10 +4,13 @@ import argparse
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from gistread.book.model import Book
 from gistread.cli.output import say
 from gistread.config import Config
+from gistread.engine.model_search import whole_name
+from gistread.engine.models import STARTER, STARTER_BASE, resolve_model
 from gistread.errors import GistreadError
 from gistread.memory.focus import parse_task
 from gistread.memory.store import MemoryStore
@@ -53,7 +56,14 @@ def task_of(arguments: argparse.Namespace) -> str:
 def memory_query(arguments: argparse.Namespace, model: str | None = None) -> MemoryQuery:
     """Raises UsageError for an invalid task."""
     preset = "" if arguments.preset in (None, AUTO) else arguments.preset
-    return MemoryQuery(arguments.book, preset, task_of(arguments), model or "")
+    return MemoryQuery(arguments.book, preset, task_of(arguments), _name_of(model or ""))
+
+
+def _name_of(model: str) -> str:
+    """The name that a memory has for a model given as a path or as the starter; else part of a name."""
+    if model in (STARTER, STARTER_BASE) or Path(model).is_file():
+        return whole_name(resolve_model(model).name)
+    return model
 
 
 def find_memory(headers: Sequence[MemoryHeader], query: MemoryQuery, *, prefer: str = "") -> MemoryHeader:

@@ -15,7 +15,7 @@ from gistread.library.text import describe_memory, relative_time
 from gistread.memory.progress import all_memories
 from gistread.memory.sharing import FILE_SUFFIX, LIMIT_BYTES, SharedMemory, pack, unpack
 from gistread.paths import default_paths
-from gistread.units import counted, format_size
+from gistread.units import counted, format_size, iso_time
 from gistread.user_data import UserData
 
 
@@ -58,8 +58,8 @@ def _list(*, json: bool) -> None:
                         "preset": one.focus.preset.name,
                         "task": one.focus.task or None,
                         "pages": one.pages,
-                        "bytes": one.size_bytes,
-                        "used_at": one.modified_s,
+                        "size": one.size_bytes,
+                        "used_at": iso_time(one.modified_s),
                     }
                     for one in found
                 ]
@@ -101,7 +101,7 @@ def _export(arguments: argparse.Namespace) -> None:
     except ExistsError as error:
         raise ExistsError(error.message, "Use another name (--output), or --force to overwrite it.") from None
     if arguments.json:
-        write_json({"file": str(output), "bytes": len(data), "pages": header.pages, "sha256": book.sha256})
+        write_json({"file": str(output), "size": len(data), "pages": header.pages, "sha256": book.sha256})
         return
     say(f"Wrote {output} ({format_size(len(data))}): {counted(header.pages, 'page')}, read by {header.model_name}.")
     say("It holds gists and facts, which quote the book, and nothing of your marks, notes and questions.")

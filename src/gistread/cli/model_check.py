@@ -90,7 +90,7 @@ def _rows(result: CheckResult, info: EngineInfo | None) -> list[tuple[str, str]]
 
 
 def _document(name: str, fingerprint: str, result: CheckResult) -> Json:
-    return {"model": name, "fingerprint": fingerprint, **result_document(result)}
+    return {"model": {"name": name, "fingerprint": fingerprint or None}, **result_document(result)}
 
 
 def result_document(result: CheckResult) -> Json:

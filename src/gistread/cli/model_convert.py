@@ -35,10 +35,10 @@ def convert(model: ModelSource, config: Config, *, json: bool) -> ExitStatus:
     if json:
         write_json(
             {
-                "model": header.name,
+                "model": {"name": header.name, "fingerprint": header.fingerprint},
                 "weights": info.weights if info else header.quantization,
                 "copy": str(copy) if copy else None,
-                "size": copy.stat().st_size if copy else 0,
+                "size": copy.stat().st_size if copy else None,
             }
         )
     else:

@@ -141,7 +141,7 @@ def _entry_document(entry: CatalogueEntry, machine: Machine, best: Recommendatio
         "window_tokens": fit and fit.context_tokens,
         "needed_bytes": needed_bytes(entry) or None,
         "recommended": recommended,
-        "reason": best.reason if best is not None and recommended else "",
+        "reason": best.reason if best is not None and recommended else None,
     }
 
 
@@ -153,7 +153,7 @@ def _download_document(plan: Plan, got: FetchedModel, *, used: bool) -> Json:
         "sha256": list(got.sha256),
         "checked_against": got.checksum_source or None,
         "from": plan.host,
-        "licence": plan.licence,
+        "licence": plan.licence or None,
         "was_here": got.was_here,
         "used": used,
     }

@@ -1,6 +1,7 @@
-"""`gistread models …`: list the GGUF files on this machine and choose the default models."""
+"""`gistread models …`: lists, chooses and deletes the models of this machine."""
 
 import argparse
+import contextlib
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -9,17 +10,19 @@ from typing import NamedTuple
 
 from gistread.cli.output import one_line, say, wrap, write, write_json
 from gistread.config import load_config, save_setting
-from gistread.engine.fetching.partial_file import unfinished_downloads
+from gistread.engine.fetching.partial_file import discard_download, unfinished_downloads
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.library import installed_version
+from gistread.engine.llama.requantized_copy import remove_copy
 from gistread.engine.model_files import ModelFile, availability_of, memory_fit_of
 from gistread.engine.model_kinds import check_writes_text
-from gistread.engine.model_search import whole_name
+from gistread.engine.model_search import parts_of, whole_name
 from gistread.engine.model_source import ModelSource, find_source, header_of, settings_name
 from gistread.engine.model_text import facts, memory_fit_text, other_facts
 from gistread.engine.models import (
     STARTER,
     STARTER_BASE,
+    find_any_model,
     find_models,
     resolve_embedding_model,
     resolve_model,
@@ -28,7 +31,7 @@ from gistread.engine.models import (
 )
 from gistread.engine.recommendation import free_for_models
 from gistread.engine.remote.address import is_address
-from gistread.errors import ExitStatus, GistreadError, UsageError
+from gistread.errors import EngineError, ExitStatus, GistreadError, StorageError, UsageError
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.paths import default_paths
 from gistread.units import format_size
@@ -42,6 +45,8 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
             _list(arguments.folder, json=arguments.json)
         case "use":
             _use(arguments.model, arguments.role, json=arguments.json)
+        case "rm":
+            _remove(arguments.model, json=arguments.json)
         case "catalogue":
             from gistread.cli.model_download import show_catalogue
 
@@ -120,14 +125,14 @@ def _document(model: ModelFile, free_bytes: int, result: CheckResult | None) -> 
         "architecture": model.architecture,
         "context_length": model.context_length,
         "parameters": model.parameters,
-        "licence": model.licence,
+        "licence": model.licence or None,
         "usable": model.usable,
-        "problem": model.problem,
+        "problem": model.problem or None,
         "kind": model.kind.value,
         "chat_template": model.has_template,
         "memory": model.memory.value if model.memory else None,
         "files": model.parts,
-        "place": model.place,
+        "place": model.place or None,
         "also": list(model.aliases),
         "adapter": str(model.adapter) if model.adapter else None,
         "fits": fit.enough if fit else None,
@@ -182,9 +187,42 @@ def _use(model: str, role_name: str, *, json: bool) -> None:
         message = role.set.format(whole_name(read_header(path, fingerprint=False).name))
     save_setting(default_paths().config_file, role.setting, setting)
     if json:
-        write_json({"for": role_name, "model": setting, "path": str(path) if path else None})
+        write_json({"for": role_name, "setting": setting or None, "path": str(path) if path else None})
     else:
         say(message)
+
+
+def _remove(name: str, *, json: bool) -> None:
+    """Delete a downloaded model with its faster copy, or an unfinished download. Raises GistreadError."""
+    paths = default_paths()
+    if deleted := discard_download(paths.models, name):
+        unset = []
+    else:
+        path = find_any_model(name).absolute()
+        if paths.models not in path.parents:
+            raise UsageError(
+                f"{one_line(path)} is not a model that gistread has downloaded.",
+                "Delete it with the program that it belongs to.",
+            )
+        with contextlib.suppress(EngineError):
+            remove_copy(read_header(path), paths.weights)
+        config = load_config(paths.config_file)
+        unset = [role for role in _ROLES.values() if split_adapter(getattr(config, role.setting))[0] == str(path)]
+        deleted = [part for part in parts_of(path) if part.exists()]
+        try:
+            for part in deleted:
+                part.unlink()
+        except OSError as error:
+            raise StorageError(f"{one_line(path)} cannot be deleted: {error.strerror}.") from error
+        for role in unset:
+            save_setting(paths.config_file, role.setting, "")
+    if json:
+        write_json({"deleted": [str(file) for file in deleted]})
+        return
+    for file in deleted:
+        say(f"Deleted {one_line(file)}.")
+    for role in unset:
+        say(role.unset)
 
 
 def _find_text_model(spec: str) -> Path:

@@ -67,7 +67,7 @@ def add_formats(parser: argparse.ArgumentParser, *, events: bool = False) -> Non
     )
     if events:
         formats.add_argument("--events", action="store_true", help="print each event as a line of JSON")
-        add_quiet(parser)
+    add_quiet(parser)
 
 
 def add_quiet(parser: argparse.ArgumentParser) -> None:

@@ -6,7 +6,7 @@ import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gistread.errors import GistreadError
@@ -16,6 +16,7 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud8
 _LEAST_COLUMNS = 40
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _quiet = False
+SCHEMA = 1  # Version of all JSON on standard output; raised when a field is renamed, removed or means something else
 
 
 class OutputError(GistreadError):
@@ -60,10 +61,11 @@ def write(text: str, end: str = "\n") -> None:
         print(sanitize(text), end=end, flush=True)
 
 
-def write_json(document: Any) -> None:
-    """Print one line of JSON, in UTF-8 whatever the locale. Raises OutputError."""
+def write_json(fields: Mapping[str, Any]) -> None:
+    """Print a JSON object on one line, with the schema's version, in UTF-8 whatever the locale. Raises OutputError."""
     import orjson
 
+    document = {"schema": SCHEMA, **fields}
     try:
         line = orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
     except TypeError:  # A file name may have bytes that are not UTF-8.

@@ -20,7 +20,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     header = find_memory(headers, memory_query(arguments, arguments.model))
     memory = memory_store().load(book, header)
     if arguments.json:
-        write_json(pages_document(memory))
+        write_json(pages_document(memory, header.fingerprint))
     else:
         for entry in memory.entries:
             write(_page(memory, entry))

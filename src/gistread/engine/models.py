@@ -48,6 +48,11 @@ def resolve_model(spec: str) -> Path:
     return _resolve(spec, "model", lambda model: model.usable)
 
 
+def find_any_model(spec: str) -> Path:
+    """Find a model as `resolve_model` does, of any kind and also one that cannot be used. Raises EngineError."""
+    return resolve_model(spec) if spec in (STARTER, STARTER_BASE) else _resolve(spec, "model", lambda _: True)
+
+
 def resolve_adapted(spec: str) -> tuple[Path, Path | None]:
     """The files of `MODEL+ADAPTER`, or of the only model if empty. The starter has an adapter. Raises EngineError."""
     name, adapter = split_adapter(spec)

@@ -5,7 +5,6 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from gistread.marking.model import Mark, MarkKind
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
 from gistread.people.joining import Entity
+from gistread.units import iso_time
 from gistread.user_data import SavedQuestion, mark_unsupported
 
 Json = dict[str, Any]
@@ -106,7 +106,7 @@ def as_readwise(export: Export) -> str:
     for mark in quoted_marks(export.marks):
         place = "" if mark.lost else mark.start
         writer.writerow(
-            (mark.place.exact, book.title, ", ".join(book.authors), "", mark.note, place, _iso(mark.made_at))
+            (mark.place.exact, book.title, ", ".join(book.authors), "", mark.note, place, iso_time(mark.made_at))
         )
     return text.getvalue()
 
@@ -161,8 +161,8 @@ def _mark_json(book: Book, mark: Mark) -> Json:
         "letter": mark.letter,
         "note": mark.note,
         "lost": mark.lost,
-        "made": _iso(mark.made_at),
-        "changed": _iso(mark.changed_at),
+        "made": iso_time(mark.made_at),
+        "changed": iso_time(mark.changed_at),
     }
 
 
@@ -187,17 +187,13 @@ def _question_json(book: Book, asked: SavedQuestion) -> Json:
         "reader": asked.reader,
         "model": asked.model,
         "memory": asked.memory,
-        "asked": _iso(asked.asked_at),
-        "thread": _iso(asked.thread or asked.asked_at),  # When its first question was asked
+        "asked": iso_time(asked.asked_at),
+        "thread": iso_time(asked.thread or asked.asked_at),  # When its first question was asked
     }
 
 
 def percent(book: Book, offset: int) -> float:
     return round(100 * offset / max(1, len(book.text)), 1)
-
-
-def _iso(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds") if seconds else ""
 
 
 def as_markdown(export: Export) -> str:
@@ -249,7 +245,7 @@ def mark_markdown(book: Book, mark: Mark, chapter: str = "") -> Iterator[str]:
     )
     place = (_inline(chapter), "" if mark.lost else _place(book, mark.start))
     where = "".join(f" · {part}" for part in place if part)
-    day = f" · {_iso(mark.made_at)[:10]}" if mark.made_at else ""
+    day = f" · {iso_time(mark.made_at)[:10]}" if mark.made_at else ""
     yield f"— *{name}{where}{day}*"
 
 
@@ -263,7 +259,7 @@ def question_markdown(book: Book, asked: SavedQuestion) -> Iterator[str]:
         page = f"page {one.page} · " if one.page else ""
         yield f"{_quoted(one.quote)}\n>\n> — *{page}{_place(book, one.start)}*"
     over = f", over the memory of {asked.memory}" if asked.memory not in ("", asked.model) else ""
-    said = [f"{asked.reader} with {asked.model}{over}" if asked.model else asked.reader, _iso(asked.asked_at)[:10]]
+    said = [f"{asked.reader} with {asked.model}{over}" if asked.model else asked.reader, iso_time(asked.asked_at)[:10]]
     if said := [part for part in said if part]:
         yield f"*{_inline(' · '.join(said))}*"
 

@@ -224,7 +224,7 @@ class GistreadApp(App[None]):
 
     def _set_first_theme(self) -> None:
         """Before the app runs: a change of theme while it runs parses every style sheet once more."""
-        name = self.settings.config.theme
+        name = "terminal" if self.no_color else self.settings.config.theme  # Textual would make other themes grey.
         if name and name not in self._palettes:
             self._problems.append(f"Unknown theme {name!r}. Themes: {', '.join(self._palettes)}.")
         if name not in self._palettes:

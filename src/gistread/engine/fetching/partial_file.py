@@ -251,3 +251,13 @@ def unfinished_downloads(folder: Path) -> list[UnfinishedDownload]:
         name = whole_name(state.name.removesuffix(_STATE_SUFFIX))
         found[spec] = UnfinishedDownload(spec, name, present, size)
     return list(found.values())
+
+
+def discard_download(folder: Path, name: str) -> list[Path]:
+    """Delete what has come of an unfinished download; return the files. Raises FetchError while another one goes on."""
+    names = [state.name.removesuffix(_STATE_SUFFIX) for state in folder.glob(f"*{_STATE_SUFFIX}")]
+    found = [PartialFile(folder, one) for one in names if whole_name(one) == whole_name(name)]
+    for partial in found:
+        with partial:
+            partial.discard()
+    return [partial.path for partial in found]
