@@ -6,16 +6,22 @@ from pathlib import Path
 
 import pytest
 
+from gistread.book.open import open_book
 from gistread.engine.llama.client import LlamaEngine
+from gistread.engine.llama.token_counter import counter_of
+from gistread.engine.llama.vocabulary import read_vocabulary
+from gistread.memory.sizes import unread_memory
 from gistread.readers.choices import with_options, without_options
 from gistread.readers.events import Answered, ReaderEvent
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
 from gistread.readers.thread import QuestionAnswer, is_follow_up, with_thread, within_bound
+from gistread.sample import story_path
 from gistread.search.ranked import Relevance
 from tests.fake_embedder import FakeEmbedder
 from tests.fake_engine import FakeEngine
+from tests.models import starter_path
 from tests.readers.memories import FACTS, make_memory
 from tests.tiny_gguf import write_tiny_gguf
 
@@ -112,6 +118,23 @@ async def test_a_question_without_search_words_is_found_by_its_thread() -> None:
     events = await events_of("gistread", fake, FOLLOW_UP, options)
     assert FACTS[5] in fake.calls[0].text
     assert isinstance(events[-1], Answered)
+
+
+async def test_a_follow_up_in_the_starters_window_evaluates_little_that_is_new() -> None:
+    if (starter := starter_path()) is None:
+        pytest.skip("the starter is not installed")
+    prize = "What prize did Arthur Setchell win at the skating match?"
+    counter = counter_of(read_vocabulary(starter))
+    assert counter is not None
+    engine = FakeEngine(count=lambda text: counter.count(text) or 0, says=lambda _: "He won a leg of mutton.")
+    memory, options = unread_memory(open_book(story_path())), ReaderOptions(is_reliable=False, knows_absence=True)
+    first = (await events_of("gistread", engine, prize, options, memory))[-1]
+    assert isinstance(first, Answered)
+    thread = (QuestionAnswer(prize, "Arthur Setchell won the skating match. " * 10, seen=first.seen),)
+    second = (await events_of("gistread", engine, FOLLOW_UP, replace(options, thread=thread), memory))[-1]
+    assert isinstance(second, Answered)
+    assert second.seen == first.seen
+    assert second.usage.prefilled <= 0.15 * first.usage.prefilled
 
 
 @pytest.fixture
