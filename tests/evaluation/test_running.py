@@ -205,5 +205,5 @@ async def test_a_memory_that_outgrows_the_window_is_summarised_before_the_first_
     plan = Plan(make_task(*documents), documents, ("gists",), options, RunConfig(size=SIZE))
     events = await follow(plan, FakeEngine(), tmp_path)
     prepared = [event for event in events if isinstance(event, ArtifactBuilt)]
-    assert {event.artifact for event in prepared} == ({"coarser gists"} if made else set())
+    assert {event.artifact for event in prepared} == ({"chapter summaries"} if made else set())
     assert not made or isinstance(events[events.index(prepared[-1]) + 1], QuestionStarted)

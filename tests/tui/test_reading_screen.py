@@ -111,7 +111,10 @@ async def test_the_lines_lead_by_mouse_to_the_palette_the_contents_any_place_and
         assert "quit" not in lines(app)[-1]  # It would be typed.
         await pilot.click("#keys", offset=(lines(app)[-1].index("Esc"), 0))
         await until(pilot, lambda: not screen.prompt.is_open and app.focused is screen.book_pane)
-        await pilot.press("a", *"Why?")
+        row = next(number for number, line in enumerate(lines(app)) if "asks about the book" in line)
+        await pilot.click(offset=(lines(app)[row].index("asks"), row))
+        await until(pilot, lambda: app.focused is screen.question)
+        await pilot.press(*"Why?")
         await until(pilot, lambda: "Enter ask" in text_of(app))
         await pilot.click("#question-chips", offset=(4, 0))
         await until(pilot, lambda: isinstance(app.screen, ModelScreen))  # None has been chosen.

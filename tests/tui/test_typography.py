@@ -100,6 +100,10 @@ async def test_focus_mode_shows_only_the_text_in_two_columns_on_request_and_give
         await pilot.press("z")
         await pilot.pause()
         assert "MEMORY" in "\n".join(lines(app))
+        await pilot.press("z", "space")
+        await pilot.pause()
+        await pilot.click("#book", offset=(1, 5))
+        await until(pilot, lambda: "0%" not in lines(app)[0] and "% " in lines(app)[0] and "F1 help" in lines(app)[-1])
         await pilot.press("z", "tab")
         await pilot.pause()
         assert app.focused is screen.memory_pane

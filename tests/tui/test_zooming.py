@@ -96,7 +96,7 @@ async def test_missing_summaries_are_reported_with_the_key_that_builds_them(tmp_
         assert "from its gists" in text_of(app)
         engine.stop_after = len(engine.calls) + 3
         await pilot.press("c")
-        await until(pilot, lambda: "Making coarser gists: 3 of" in text_of(app))
+        await until(pilot, lambda: "Making chapter summaries: 3 of" in text_of(app))
         await pilot.press("r")
         await until(pilot, lambda: "Paused" in text_of(app))
         engine.gate.set()

@@ -13,7 +13,7 @@ from gistread.memory.estimate import RemainingWork
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import ANSWER_TOKENS, PAGES_OPEN, PROMPT_TOKENS, TOKENS_PER_WORD
 
-ALL_SUMMARIES = "coarser gists"  # Every summary, that of the whole book included: the person zooms through them
+ALL_SUMMARIES = "chapter summaries"  # Every summary, that of the whole book included: the person zooms through them
 
 VECTORS = "vectors"
 

@@ -70,7 +70,7 @@ class View:
     unread_at: int | None = None  # Offset the person is reading at, if the model has not read that far
     begun: Page | None = None  # The page whose gist is being made
     draft: str = ""  # Its text so far
-    guide: tuple[str, ...] = ()  # What an empty memory says: what it is, and what to do next
+    guide: tuple[tuple[str, str], ...] = ()  # What an empty memory says: (text, id of the command that a click runs)
     ahead: tuple[MemoryEntry, ...] = ()  # Pages read ahead of a gap, by place
     reading: bool = False  # Whether the model is reading the book
     zoom: Zoom = Zoom.PAGE
@@ -182,9 +182,12 @@ def guide_blocks(view: View) -> list[Block]:
     """The text of an empty memory."""
     if not view.guide:
         return []
-    about, *following = view.guide
+    (about, _), *following = view.guide
     head = [Block("The memory of this book", style="heading", level=4, indent=1, rule=True), Block(about, indent=1)]
-    return head + [Block(line, style="strong", indent=3, hanging=" ▸") for line in following]
+    return head + [
+        Block(text, style="strong", indent=3, hanging=" ▸", spans=(Span(0, len(text), "strong", command or None),))
+        for text, command in following
+    ]
 
 
 def rest_blocks(memory: GistMemory, view: View) -> list[Block]:

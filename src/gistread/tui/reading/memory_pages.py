@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gistread.tui.commands import BY_ID
 from gistread.tui.layout import Pane
 from gistread.tui.memory_blocks import Zoom, levels_of
 from gistread.tui.reading.context import ReadingContext
@@ -59,7 +60,10 @@ class MemoryPages:
             self._navigation.show(event.page.start)
 
     def clicked(self, event: Clicked) -> bool:
-        pane = self._context.memory_pane
+        pane, app = self._context.memory_pane, self._context.screen.app
+        if isinstance(event.link, str) and (command := BY_ID.get(event.link)):
+            app.call_later(app.run_action, command.action, self._context.screen)
+            return True
         match event.block_key:
             case ("page" | "part" | "ahead" | "begun", int()) if pane.reveal():
                 pass
@@ -86,12 +90,15 @@ class MemoryPages:
         if self._context.panes.current is Pane.MEMORY and (pane.view.zoom.coarse or ahead):
             pane.action_go_to_page()
         elif (number := self._read_page()) is not None:
+            if self._context.panes.narrow:
+                self._context.panes.show(Pane.MEMORY)
             pane.toggle_page(number)
 
     def toggle_ahead(self) -> None:
         """Show or blur what the memory says of the text ahead, until the book is closed."""
         self.shows_ahead = not self.shows_ahead
         self._context.memory_pane.view.revealed.clear()
+        self._context.notify(f"What the memory says of the text ahead is {'shown' if self.shows_ahead else 'shaded'}.")
         self._context.refresh()
 
     def pin(self) -> None:
@@ -102,6 +109,8 @@ class MemoryPages:
         if (number := self._read_page()) is None:
             return
         pane.toggle_pin(number)
+        if self._context.panes.current is not Pane.MEMORY:
+            self._context.notify(f"Page {number} is {'' if number in pane.view.pinned else 'no longer '}pinned.")
         session = self._context.session
         if session is not None and session.answering:
             pinned = session.steering.pinned

@@ -302,9 +302,11 @@ class QuestionController:
 
     def answer_now(self) -> None:
         session = self._context.session
-        if session is not None and session.answering:
-            session.steering.answer_now()
-            self._context.refresh()
+        if session is None or not session.answering:
+            self._context.warn("No question is being answered.")
+            return
+        session.steering.answer_now()
+        self._context.refresh()
 
     def on_asked(self, question: str) -> None:
         self.opened_pages = []

@@ -120,27 +120,27 @@ class StatusLines:
         keys = self._screen.query_one("#keys", KeyLine)
         keys.show_keys(self._panes.current.value, self._services.keymap, leading, count, typing=typing)
 
-    def _guide(self, session: "Session | None") -> tuple[str, ...]:
-        """What the memory is, and what to do next."""
+    def _guide(self, session: "Session | None") -> tuple[tuple[str, str], ...]:
+        """What the memory is, and what to do next: (text, id of the command that a click on it runs)."""
         next_steps = []
         problem = session.activity.problem if session is not None else ""
         state = session.activity.reading if session is not None else None
         if session is not None and not session.has_model:
-            next_steps = ["{choose-model} chooses a model on this machine, or one to download."]
+            next_steps = [("{choose-model} chooses a model on this machine, or one to download.", "choose-model")]
         elif problem:
-            next_steps = [problem, "{choose-model} chooses another model, {resume} tries again."]
+            again = "{choose-model} chooses another model, {resume} tries again."
+            next_steps = [(problem, ""), (again, "choose-model")]
         elif session is not None and state is ReadingState.LOADING:
-            next_steps = [f"{session.activity.model} is being loaded …"]
+            next_steps = [(f"{session.activity.model} is being loaded …", "")]
         elif session is not None and state in (ReadingState.IDLE, ReadingState.PAUSED):
-            next_steps = [f"{{resume}} lets {session.activity.model} read along."]
+            next_steps = [(f"{{resume}} lets {session.activity.model} read along.", "resume")]
         elif state is ReadingState.RUNNING:
-            next_steps = ["The first page is being read …"]
+            next_steps = [("The first page is being read …", "")]
         if session is not None and is_starter(session.reading_model):
-            next_steps.append(
-                f"{TRYING_OUT}: its notes and answers are often wrong. {{choose-model}} offers better ones."
-            )
-        next_steps.append("{ask} asks about the book, also before a page is read.")
-        return tuple(map(self._services.with_keys, (_ABOUT_MEMORY, *next_steps)))
+            better = f"{TRYING_OUT}: its notes and answers are often wrong. {{choose-model}} offers better ones."
+            next_steps.append((better, "choose-model"))
+        next_steps.append(("{ask} asks about the book, also before a page is read.", "ask"))
+        return tuple((self._services.with_keys(text), command) for text, command in ((_ABOUT_MEMORY, ""), *next_steps))
 
     def _show_memory_header(self, controllers: Controllers) -> None:
         context = controllers.context
@@ -164,7 +164,7 @@ class StatusLines:
             steps = ((out, run("zoom.step", -1)), (into, run("zoom.step", 1)))
             self._screen.query_one("#memory-zoom", Choices).show_choices(levels, zooms.index(view.zoom), steps)
         origin = []
-        if context.session is not None and is_starter(context.session.reading_model):
+        if memory is not None and memory.entries and context.session and is_starter(context.session.reading_model):
             origin.append(self._services.with_keys("For trying out · {choose-model}: better models"))
         if context.session is not None and (reader := context.session.read_by):
             origin.append(f"read by {reader}")

@@ -15,6 +15,7 @@ _LEAST_TEXT = 12  # cells that rail and indent leave to the text, if there are a
 _WIDEST_GAP = 2  # maximum average cells added to a space; a row with few words stays ragged instead
 _NARROW = 46  # cells below which words are hyphenated even in ragged text
 _SLACK = 12  # a row may be left empty by one of so many parts before a word is hyphenated
+_UNPARTED: frozenset[int] = frozenset()
 _GAP = re.compile(r"(?<=[^ ]) +(?=[^ ])")
 
 
@@ -155,13 +156,14 @@ def lay_out(block: Block, width: int, options: LayoutOptions = PLAIN) -> Layout:
     width = max(1, width)
     narrow = is_narrow(block.text)
     shown = block.text if narrow else clean(block.text)
-    left = cell_len(block.rail) + block.indent
+    rail = cell_len(block.rail) if block.rail else 0
+    left = rail + block.indent
     if left:
         left = max(0, min(left, width - min(width, _LEAST_TEXT)))
     room = text_cells(block, width, left)
     first = block.first_indent
     if block.hanging:
-        label = cell_len(block.rail) + cell_len(block.hanging)
+        label = rail + cell_len(block.hanging)
         first = max(first, label + 1 - left if label >= left else 0)
     spare = min(room // 2, max(0, room - 2))  # two cells stay free for a wide character
     first, turnover = min(first, spare), min(block.turnover, spare)
@@ -181,7 +183,7 @@ def lay_out(block: Block, width: int, options: LayoutOptions = PLAIN) -> Layout:
         start, end = spans[-1]
         used = left + cell_len(shown[start:end]) + (first if len(spans) == 1 else turnover)
         tail_apart = used + 2 + cell_len(block.tail) > width or block.align == "center" or right_to_left
-    parted = frozenset(hyphens.parted) if hyphens is not None else frozenset[int]()
+    parted = frozenset(hyphens.parted) if hyphens is not None else _UNPARTED
     return Layout(
         block, shown, spans, width, left, first, turnover, tail_apart, options, parted, columns, right_to_left
     )

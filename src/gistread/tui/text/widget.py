@@ -281,6 +281,8 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         if inner < self._index.layout(index).above:
             if block.figure is not None and inner >= block.blank_before:
                 self._report(index, block, 0)
+            elif not self.cursor:
+                self._report(index, block, None)
             return
         offset = character_at(self._index, row, cell)
         if event.chain == 1:

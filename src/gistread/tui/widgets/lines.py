@@ -1,6 +1,7 @@
 """The one-line widgets around the panes: header, memory header, status, keys."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from rich.cells import cell_len, set_cell_size
 from textual import events
@@ -36,6 +37,11 @@ class Line(Static):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__("", id=id, markup=False)
         self._parts: object = None
+        self._fit: Callable[[], None] | None = None  # Shows the same at another width
+
+    def on_resize(self) -> None:
+        if self._fit is not None:
+            self._fit()
 
     def show(self, parts: object, content: Content, *, layout: bool = False) -> None:
         """Draw the content, unless `parts` are unchanged."""
@@ -103,6 +109,7 @@ class HeaderLine(Clickable):
 
         `actions`: what a click on the chapter and on the progress does.
         """
+        self._fit = partial(self.show_place, title, chapter, progress, panes, actions)
         room = self.room
         title, chapter = clean(title), clean(chapter)
         # A title may be one letter; a click needs more.
@@ -126,6 +133,7 @@ class HeaderLine(Clickable):
 class StatusLine(Clickable):
     def show_status(self, status: Status, note: str = "", action: str = "") -> None:
         """`note`: shown at the right end; `action`: what a click on it does."""
+        self._fit = partial(self.show_status, status, note, action)
         room = self.room - (cell_len(note) + 3 if note else 0)
         said, *others = status.said
         if status.tone == "error":  # cut before what helps
@@ -198,6 +206,7 @@ class KeyLine(Clickable):
 
         `typing`: letters go into a line, so that no others are keys.
         """
+        self._fit = partial(self.show_keys, pane, keymap, leading, count, typing=typing)
         state = (pane, tuple(leading), tuple(keymap.items()), self.size, count, typing)
         if self.shows(state):  # after most keys
             return

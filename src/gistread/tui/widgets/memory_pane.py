@@ -159,8 +159,7 @@ class MemoryPane(LongText):
         self._redraw_rest()
         return True
 
-    def set_guide(self, guide: tuple[str, ...]) -> None:
-        """What an empty memory says."""
+    def set_guide(self, guide: tuple[tuple[str, str], ...]) -> None:
         if guide != self.view.guide:
             self.view.guide = guide
             if self.memory is None:
