@@ -82,6 +82,7 @@ class Config:
     speech_command: str = ""
     text_width: Annotated[int, _Range(20, 400)] = 72  # Longest line of a book, in columns
     highlight: Highlight = "yellow"  # Colour of the next highlight
+    mark_names: bool = False  # Whether the names of people and places are underlined in a book
     lookup_command: str = ""  # A dictionary command such as `dict {word}`. Empty: one found on this machine.
     side_margin: Annotated[int, _Range(0, 40)] = 2  # Fewest empty columns on each side of a book's text
     line_spacing: Annotated[int, _Range(0, 2)] = 0  # Empty rows between the lines of a book

@@ -3,6 +3,7 @@
 import time
 from pathlib import Path
 
+from gistread.tui.reading.context import Layer
 from gistread.tui.screens.card import CardScreen
 from gistread.tui.screens.listing import ListScreen
 from gistread.tui.screens.people import PeopleScreen
@@ -22,6 +23,14 @@ async def test_people_are_listed_up_to_the_place_and_lead_to_their_mentions(tmp_
         assert "Tomas" in text_of(app)
         await pilot.press("tab")
         await until(pilot, lambda: isinstance(app.screen, PeopleScreen))
+        await pilot.press("escape", "&")
+        await until(pilot, lambda: screen.controllers.context.layers.of(Layer.NAMES))
+        marked = {screen.book.text[mark.start : mark.end] for mark in screen.controllers.context.layers.of(Layer.NAMES)}
+        assert {"Ada", "Tomas"} <= marked
+        await pilot.press("&")
+        assert not screen.controllers.context.layers.of(Layer.NAMES)
+        await pilot.press("@")
+        await until(pilot, lambda: isinstance(app.screen, PeopleScreen) and "Ada Brennan" in text_of(app))
         await pilot.press(*"tom")
         await until(pilot, lambda: "1 name" in text_of(app))
         await pilot.press("enter")

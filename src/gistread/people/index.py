@@ -69,6 +69,16 @@ class Index:
         ]
         return max(found, key=lambda one: one[0])[1] if found else None
 
+    def places_between(self, start: int, end: int, known: "Index") -> list[tuple[int, int]]:
+        """(start, end) of the names in `text[start:end]` that a view of this index knows."""
+        names = {form.text for entity in known.entities for form in entity.forms}
+        return [
+            (at, at + len(form.text))
+            for form in self.forms
+            if form.text in names
+            for at in form.starts[bisect_left(form.starts, start) : bisect_left(form.starts, end)]
+        ]
+
     def card(self, entity: Entity) -> Card:
         starts = entity.starts()
 

@@ -31,12 +31,13 @@ class Layer(IntEnum):
     """From bottom to top."""
 
     MODEL = 0  # the page that the model reads
-    HIGHLIGHTS = 1  # the person's own marks
-    SPOKEN = 2  # the sentence being read aloud
-    LINKS = 3  # the chosen link
-    CITED = 4  # the source of an answer that was followed
-    HITS = 5
-    CURRENT_HIT = 6
+    NAMES = 1  # people and places
+    HIGHLIGHTS = 2  # the person's own marks
+    SPOKEN = 3  # the sentence being read aloud
+    LINKS = 4  # the chosen link
+    CITED = 5  # the source of an answer that was followed
+    HITS = 6
+    CURRENT_HIT = 7
 
 
 class MarkLayers:

@@ -4,6 +4,7 @@ import asyncio
 import time
 from bisect import bisect_left
 from collections.abc import Callable
+from functools import cached_property
 
 from gistread.errors import StorageError
 from gistread.people.corrections import said_of, with_form
@@ -14,12 +15,14 @@ from gistread.people.timeline import timeline
 from gistread.readers.passage import in_short
 from gistread.tui.layout import Pane
 from gistread.tui.marking.caret import whole_words
-from gistread.tui.reading.context import ReadingContext
+from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.navigation import Navigation
-from gistread.tui.text import Clicked
+from gistread.tui.text import Clicked, Mark
 from gistread.units import counted
 from gistread.user_data import NameCorrection, NameVerb
 
+_AROUND = 1_000  # Characters around the view whose names are marked too
+_STALE = 5_000  # Characters read since the names were looked at last
 _TOP = 0.3  # Where on the screen a mention is shown
 _DOUBLE_CLICK_S = 0.3  # Within this time a second click selects the word
 
@@ -34,6 +37,10 @@ class PeopleController:
         self._view: Index | None = None
         self._making = asyncio.Lock()
 
+    @cached_property
+    def _is_covered(self) -> bool:
+        return is_covered(self._context.book)
+
     def load_corrections(self) -> None:
         """Call it in a thread."""
         try:
@@ -45,7 +52,7 @@ class PeopleController:
         """Show the card of the selected name, or the list of all."""
         context = self._context
         selected = context.book_pane.selected_range
-        if not is_covered(context.book):
+        if not self._is_covered:
             context.warn("Names are found in English books only.")
             return
         view = await self._known()
@@ -59,11 +66,40 @@ class PeopleController:
         else:
             context.warn(f"{in_short(words)} is no name up to here.")
 
+    def toggle_marks(self) -> None:
+        """Mark the names in the text, or no longer."""
+        settings, config = self._context.services.settings, self._context.services.config
+        settings.set("mark_names", not config.mark_names)
+        self.mark_names()
+        said = "Names are marked." if self._context.services.config.mark_names else "Names are not marked."
+        self._context.notify(said if self._is_covered else "Names are found in English books only.")
+
+    def mark_names(self) -> None:
+        """Mark the known names in view, if the person likes it. Names of the last screens may not be known yet."""
+        if not self._context.services.config.mark_names or not self._is_covered:
+            self._context.layers.set(Layer.NAMES)
+            return
+        bound, view = self._bound(), self._view
+        end = len(self._context.book.text) if bound is None else bound
+        if view is None or view.corrections != self._context.corrections or abs(end - len(view.book.text)) > _STALE:
+            self._context.screen.run_worker(self._mark_when_known())
+        else:
+            self._mark(view)
+
+    async def _mark_when_known(self) -> None:
+        self._mark(await self._known())
+
+    def _mark(self, known: Index) -> None:
+        in_view = self._context.book_pane.visible_range
+        if self._index is not None and in_view is not None:
+            places = self._index.places_between(in_view[0] - _AROUND, in_view[1] + _AROUND, known)
+            self._context.layers.set(Layer.NAMES, [Mark(*place, "name") for place in places])
+
     def may_be_name(self, event: Clicked) -> bool:
         """Whether a word that begins with a capital was clicked, and nothing that leads somewhere else."""
         at, key = event.offset_in_block, event.block_key
         leads = event.control.id == Pane.ANSWERS and isinstance(key, tuple) and key[0] != "answer"
-        if at is None or leads or event.link is not None or not is_covered(self._context.book):
+        if at is None or leads or event.link is not None or not self._is_covered:
             return False
         start = max(event.text.rfind(space, 0, at) for space in " \n\t") + 1
         word = event.text[start : at + 1].lstrip("“”\"‘’'([—-")
@@ -193,6 +229,7 @@ class PeopleController:
             self._context.warn(str(error))
             return False
         await asyncio.to_thread(self.load_corrections)
+        self.mark_names()
         return True
 
 

@@ -340,6 +340,7 @@ class ReadingScreen(Screen[None]):
         controllers.pages.book_moved(event.offset)
         controllers.pictures.look()
         controllers.search.mark_hits()
+        controllers.people.mark_names()
 
     @on(MemoryPane.Changed)
     @on(Selecting.CaretMoved)
