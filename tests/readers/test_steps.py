@@ -284,7 +284,7 @@ def test_a_typed_decision() -> None:
         ("maybe", wants, "Enter a page number, no"),
         ("40%", wants, "Enter a page number, no"),
         ("40", ranked, "no page 40"),
-        ("50%", ranked, "ahead of what may be shown"),
+        ("50%", ranked, "ahead of your place"),
     ):
         with pytest.raises(ValueError, match=message):
             parse_decision(text, proposal, 1000)

@@ -170,5 +170,5 @@ def parse_decision(text: str, proposal: Proposed | None, length: int) -> Decisio
         raise ValueError(f"There is no page {beyond[0]}: the last one here is {last}.")
     offsets = tuple(length * int(share) // 100 for share in shares)
     if any(offset >= end for offset in offsets):
-        raise ValueError("That is ahead of what may be shown.")
+        raise ValueError("That is ahead of your place.")
     return Decision(refuses=not words.startswith("+"), pages=tuple(map(int, numbers)), offsets=offsets)

@@ -21,6 +21,7 @@ from gistread.units import progress_bar
 from gistread.user_data import SavedQuestion, mark_unsupported
 
 _PAGE_NUMBER = re.compile(r"\[(\d+)\]")
+_BY_PERSON = "×↶◆"  # Signs of what the person decided
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
 
 _WIDTH = 92  # maximum columns of an answer: a little more than of the book
@@ -115,7 +116,7 @@ def heard(exchange: Exchange, event: events.ReaderEvent) -> Exchange:
             return replace(exchange, choice=event.choice, scope=scope_of(event))
         case events.Shown() if not any("page\u00a0" in step for step in exchange.steps):
             # Without look-ups the reason to stop says nothing.
-            return replace(exchange, steps=())
+            return replace(exchange, steps=tuple(step for step in exchange.steps if step[0] in _BY_PERSON))
         case events.LookedUp(page=page, reason=reason):
             step = f"{circled(event.step)}\u00a0page\u00a0{page}" + (f", {reason}" if reason else "")
         case events.Expanded(page=page, by=events.OpenedBy.PERSON):

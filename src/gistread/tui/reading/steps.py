@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from gistread.readers.steering import Decision, Steps, parse_decision
 from gistread.readers.text import describe_proposed
 from gistread.tui.commands import run
-from gistread.tui.layout import Pane
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.questions import QuestionController
 from gistread.tui.widgets.lines import Actions
@@ -120,7 +119,7 @@ class StepController:
 
     def cancelled(self) -> None:
         self._context.prompt.close()
-        self._context.panes.show(Pane.BOOK)
+        self._context.panes.show(self._context.panes.current)
 
     def switched(self) -> None:
         """Do nothing: page numbers have one meaning."""

@@ -107,7 +107,7 @@ class ThreadController:
 
     def cancelled(self) -> None:
         self._context.prompt.close()
-        self._context.panes.show(Pane.BOOK)
+        self._context.panes.show(self._context.panes.current)
 
     def switched(self) -> None:
         """Do nothing: a name has one meaning."""
