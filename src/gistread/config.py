@@ -75,6 +75,7 @@ class Config:
     follow: bool = True  # Whether book and memory scroll together
     # What the header line shows, separated by spaces.
     progress: Annotated[str, _Words(PROGRESS_PARTS)] = "title chapter chapter-left book-left page percent"
+    reading_goal: Annotated[int, _Range(0, 1440)] = 0  # Minutes of reading a day that you aim at; 0: no goal
     images: Images = "auto"  # How pictures are drawn. `auto`: by the terminal's abilities.
     pictures: bool = True  # Whether covers and pictures are shown among the text
     library_view: LibraryView = "covers"  # How the library shows its books

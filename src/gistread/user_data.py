@@ -1,8 +1,9 @@
 """User data, one journal per book by the SHA-256 of its text: position, last opening, questions."""
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from datetime import date
 from pathlib import Path
 from typing import Literal
 
@@ -47,6 +48,15 @@ class ReadingAlong:
 
     model: str  # Path, name or address; empty for none
     along: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingDay:
+    """What was read of a book on one day, by the calendar of this machine."""
+
+    day: str  # ISO 8601, such as 2026-11-22
+    words: float
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +189,22 @@ class UserData:
     def set_reading_along(self, sha256: str, model: str, along: bool) -> None:
         self._append(sha256, {"kind": "reading", "model": model, "along": along})
 
+    def reading_days(self, sha256: str) -> list[ReadingDay]:
+        """Each day on which the book was read, in the order of the calendar."""
+        last = {record["id"]: record for record in self._read(sha256) if record["kind"] == "day"}
+        return [ReadingDay(day, last[day]["words"], last[day]["seconds"]) for day in sorted(last)]
+
+    def add_reading(self, sha256: str, words: float, seconds: float) -> None:
+        """Add to what was read today."""
+        today = f"{date.today():%Y-%m-%d}"
+
+        def added(known: Sequence[Record]) -> Record:
+            so_far = _last((record for record in known if record.get("id") == today), "day")
+            total = {"words": so_far.get("words", 0) + words, "seconds": so_far.get("seconds", 0) + seconds}
+            return {"kind": "day", "id": today, **total}
+
+        self._append(sha256, added)
+
     def opened_at(self, sha256: str) -> float:
         """When the book was opened last, in seconds since the epoch; 0 if never."""
         return float(_last(self._read(sha256), "opened").get("at", 0))
@@ -271,10 +297,12 @@ class UserData:
         records, _ = read_records(file, independent=True)
         return _valid_records(records, file)
 
-    def _append(self, sha256: str, record: Record) -> None:
+    def _append(self, sha256: str, new: Record | Callable[[Sequence[Record]], Record]) -> None:
+        """Append a record, or the one made of those that are known."""
         file = self._file(sha256)
         with Journal(file, independent=True, wait_s=_WAIT_S) as journal:
             known = _valid_records(journal.records, file)
+            record = new if isinstance(new, dict) else new(known)
             if record == (_last(known, record["kind"]) or {"kind": "position", "offset": 0}):
                 return
             if not any(one["kind"] == "shelf" for one in journal.records):
@@ -299,6 +327,7 @@ _FIELDS = {
     "bound": {"whole"},
     "reading": {"model", "along"},
     "thread": {"id", "name"},
+    "day": {"id", "words", "seconds"},
     "name": {"id", "verb", "forms", "other"},
     "question": {"question", "answer", "found", "citations", "lookups", "reader", "model", "asked_at"},
 }

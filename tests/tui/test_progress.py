@@ -12,7 +12,7 @@ from gistread.reading_speed import ReadingSpeedFile, SpeedSample
 from gistread.tui.layout import Pane
 from gistread.tui.progress import Meter, chapter_words, fitting, page_at, page_count, page_start, place_words
 from tests.tui.books import long_book, small_book
-from tests.tui.scripted import app_on, filled, lines, opened, paths_in, until
+from tests.tui.scripted import app_on, filled, lines, opened, paths_in, text_of, until
 
 ALL = frozenset({"title", "chapter", "chapter-left", "book-left", "page", "percent"})
 
@@ -167,8 +167,17 @@ async def test_the_reading_speed_is_loaded_and_saved(tmp_path: Path) -> None:
             clock.now += 60
             await pilot.press("space")
             await pilot.pause()
-        await pilot.press("q")
+        days, sha256 = app.services.user_data.reading_days, screen.book.sha256
+        await until(pilot, lambda: days(sha256))  # Saved while reading: a kill loses a minute at most.
+        clock.now += 8 * 3600  # A night with the book open
+        await pilot.press("space", "space")
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: "Reading figures" in text_of(app))
+        assert re.search(r"Today: [1-4] min", text_of(app))
+        await pilot.press("escape", "q")
     assert len(user_data.samples("en")) > 20
+    (day,) = days(sha256)
+    assert 60 <= day.seconds <= 300
 
 
 async def test_browsing_the_memory_measures_nothing(tmp_path: Path) -> None:

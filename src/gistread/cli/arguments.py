@@ -365,4 +365,4 @@ def add_cache(parser: argparse.ArgumentParser) -> None:
 
 
 add_sample = add_last = add_mcp = add_session_models
-add_paths = add_formats
+add_paths = add_figures = add_formats

@@ -6,10 +6,11 @@ from datetime import datetime
 
 from gistread.book.model import Book
 from gistread.library.adding import AddResult
+from gistread.library.figures import BookFigures, Figures
 from gistread.library.model import LibraryEntry
 from gistread.memory.progress import BookProgress
 from gistread.memory.writer import MemoryHeader
-from gistread.units import counted
+from gistread.units import bars, counted, format_duration
 
 _MONTHS_AS_DAYS = 60
 _MIN_S, _H_S = 60, 3600
@@ -49,6 +50,32 @@ def describe_added(added: AddResult) -> str:
     if added.removed:
         parts.append(f"{added.removed} left out, since you took them out before")
     return ", ".join(parts) + "." + (f" {added.cut}" if added.cut else "")
+
+
+def describe_figures(figures: Figures, goal_minutes: int) -> tuple[str, str]:
+    """The lines about today and about the last seven days."""
+    goal = f" of {format_duration(60 * goal_minutes)}" if goal_minutes else ""
+    week = sum(figures.week)
+    return (
+        f"Today: {_read_for(figures.today_s)}{goal}",
+        f"Last 7 days: {_read_for(week)}  {bars([round(one) for one in figures.week], len(figures.week))}",
+    )
+
+
+def describe_book_figures(book: BookFigures) -> str:
+    """`2 h 10 min · 240 words a minute · 43% · at this pace finished on 3 December`."""
+    finish = book.finished_on
+    facts = (
+        _read_for(book.seconds),
+        f"{book.words_per_minute:.0f} words a minute",
+        percent(book.share),
+        f"at this pace finished on {finish.day} {finish:%B}" if finish else "",
+    )
+    return " · ".join(filter(None, facts))
+
+
+def _read_for(seconds: float) -> str:
+    return format_duration(seconds) if seconds >= _MIN_S else "less than a minute" if seconds else "nothing yet"
 
 
 def percent(share: float) -> str:

@@ -151,8 +151,7 @@ class GistreadApp(App[None]):
                 about = self.services.with_keys(command.help)
                 yield palette.Entry(command.id, command.title, keys, command.scope, about, run)
         for name, one in self._palettes.items():
-            use = partial(self.use_theme, name)
-            yield palette.Entry(f"theme {name}", f"Theme: {one.title}", "", "Themes", "", use)
+            yield palette.Entry(f"theme {name}", f"Theme: {one.title}", "", "Themes", "", partial(self.use_theme, name))
 
     def _target(self, command: commands.Command, screen: Screen[object]) -> DOMNode | None:
         if command.action.startswith("app."):
@@ -269,9 +268,13 @@ class GistreadApp(App[None]):
         from gistread.tui.screens.library import LibraryScreen
 
         if not isinstance(self.screen, LibraryScreen):
-            self.push_screen(
-                LibraryScreen(Books(self.paths, self.services.drawer), self.services), self._open_from_library
-            )
+            library = LibraryScreen(Books(self.paths, self.services.drawer), self.services)
+            self.push_screen(library, self._open_from_library)
+
+    async def action_figures(self) -> None:
+        from gistread.tui.screens.figures import figures_panel
+
+        self.push_screen(await figures_panel(self.services))
 
     async def _open_from_library(self, path: str | None) -> None:
         current = self.reading
@@ -376,16 +379,14 @@ class GistreadApp(App[None]):
         return lazy_embedder(self.settings.config, self.paths)
 
     def _handle_exception(self, error: Exception) -> None:
-        # Textual would print the traceback over the person's terminal. It shows an error with `__rich__` as that
-        # says, and keeps it for tests; there is no public hook for this.
+        # Textual prints a traceback over the terminal, unless the error has `__rich__`; there is no public hook.
         log.error("A defect ended the app", exc_info=error)
         super()._handle_exception(DefectError(error, self.paths.log_file))
 
 
 def run(book: Opened | None, *, paths: Paths, config: Config, model: str = "", path: Path | None = None) -> int:
     """Run the app and return the exit status. Raises UsageError without a terminal, GistreadError for the book."""
-    in_browser = bool(os.environ.get("TEXTUAL_DRIVER"))
-    if not in_browser and not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not os.environ.get("TEXTUAL_DRIVER") and not (sys.stdin.isatty() and sys.stdout.isatty()):  # set in a browser
         raise UsageError("No terminal to show a book on.", "`gistread index` and `gistread ask` work without one.")
     log_to(paths.log_file)
     if os.environ.get("TERM") in KITTY_TERMS:

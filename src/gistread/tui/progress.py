@@ -8,9 +8,11 @@ from gistread.book.model import Book
 from gistread.errors import StorageError
 from gistread.reading_speed import ReadingSpeedFile, SpeedSample, estimate_speed
 from gistread.units import format_duration
+from gistread.user_data import UserData
 
 _SAMPLE_WORDS = 80  # minimum words of a sample: single rows measure the thumb
 _NUMBER_CHARACTERS = 7  # chapter titles up to this length are hardly more than a number
+_SAVED_EVERY_S = 60.0  # of reading, which is all that a kill can lose
 _AWAY_S = 300.0  # a longer pause is not reading
 
 
@@ -47,8 +49,9 @@ class Meter:
 
 
 class Progress:
-    def __init__(self, book: Book, user_data: ReadingSpeedFile, shown: Iterable[str]) -> None:
+    def __init__(self, book: Book, speed: ReadingSpeedFile, user_data: UserData, shown: Iterable[str]) -> None:
         self._book = book
+        self._speed = speed
         self._user_data = user_data
         self._shown = frozenset(shown)
         self._kept: list[SpeedSample] = []
@@ -57,7 +60,7 @@ class Progress:
     def load(self) -> None:
         """Load the person's pace, if the file can be read; call it in a thread."""
         try:
-            self._kept = self._user_data.samples(self._book.language)
+            self._kept = self._speed.samples(self._book.language)
         except StorageError:
             self._kept = []
 
@@ -66,7 +69,14 @@ class Progress:
         samples, self.meter.samples = self.meter.samples, []
         if samples:
             self._kept += samples
-            self._user_data.add(self._book.language, samples)
+            words, seconds = (sum(getattr(one, name) for one in samples) for name in ("words", "seconds"))
+            self._user_data.add_reading(self._book.sha256, words, seconds)
+            self._speed.add(self._book.language, samples)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether enough was measured to be saved now."""
+        return sum(one.seconds for one in self.meter.samples) >= _SAVED_EVERY_S
 
     @property
     def words_per_minute(self) -> float:

@@ -66,6 +66,10 @@ class UserDataWriter:
     def save_reading_along(self, model: str, along: bool) -> None:
         self._write(lambda: self._user_data.set_reading_along(self._book.sha256, model, along))
 
+    def save_measured(self, keep: Callable[[], None]) -> None:
+        """Save what was measured of the reading, with `keep`, which may raise StorageError."""
+        self._write(keep)
+
     def save_question(self, question: SavedQuestion) -> None:
         self._write(lambda: self._user_data.add_question(self._book.sha256, question))
 

@@ -160,7 +160,12 @@ class ReadingScreen(Screen[None]):
             layers=MarkLayers(self.book_pane, self.memory_pane),
             position=position,
             model_place=ModelPlace(position, book),
-            progress=Progress(book, ReadingSpeedFile(services.paths.reading_speed), services.config.progress.split()),
+            progress=Progress(
+                book,
+                ReadingSpeedFile(services.paths.reading_speed),
+                services.user_data,
+                services.config.progress.split(),
+            ),
             user_data=UserDataWriter(services.user_data, Catalogue(services.paths.library), book, self._path, warn),
             refresh=self.redraw_lines,
         )
@@ -333,6 +338,8 @@ class ReadingScreen(Screen[None]):
             self.lines.show_status(controllers)
         if view is not None and self.panes.current is Pane.BOOK and not controllers.speech.running:
             context.progress.meter.moved(*view)
+            if context.progress.is_due:
+                context.user_data.save_measured(context.progress.keep)
         else:
             context.progress.meter.interrupt()
         self.lines.show_place(controllers)
