@@ -9,7 +9,7 @@ from tests.cli.conftest import Run
 
 
 def test_figures_in_words_and_as_json(run: Run, book: Path, home: Path) -> None:
-    assert "while you read" in run("figures").err
+    assert "while you read on" in run("figures").err
     text, data = open_book(book), UserData(default_paths().books)
     data.record_opening(text.sha256, title=text.title, authors=(), length=len(text.text), path=book)
     data.add_reading(text.sha256, 480, 120)

@@ -156,6 +156,8 @@ def test_a_client_over_stdio_lists_searches_and_asks(novel: Path) -> None:
             tools = (await client.list_tools()).tools
             assert {tool.name for tool in tools} == TOOLS
             assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
+            (pages,) = (await client.list_resource_templates()).resource_templates
+            assert pages.uri_template == "gistread://books/{book}/pages/{page}"
             (book,) = (await call(client, "books"))["books"]
             assert book["title"] == "The Keeper"
             assert (await call(client, "search", book=book["id"], words="lamp"))["hits"]

@@ -80,6 +80,7 @@ def test_a_card_has_places_chapters_and_company(index: Index, book: Book) -> Non
     (penn,) = index.find("penn")[:1]
     assert [one.name for one in index.find("Penn")] == ["Mr. Penn"]
     assert [one.name for one in index.find("mrs penn")] == ["Mrs. Penn"]
+    assert index.find("Pénn") == index.find("Penn")
     assert index.find("Lizzy") == index.find("Elizabeth") != []
     card = index.card(penn)
     assert book.text[card.first :].startswith("Mr. Penn came")

@@ -48,5 +48,5 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     for book in figures.books:
         write(f"\n{one_line(book.title)}\n  {describe_book_figures(book)}")
     if not figures.books:
-        say("Time is counted while you read on the screen.")
+        say("Time is counted while you read on in a book.")
     return ExitStatus.DONE

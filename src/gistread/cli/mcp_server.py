@@ -177,7 +177,8 @@ class LibraryServer:
             raise ToolError("Names are found in English books only.")
         end = len(view.whole.book.text) if view.bound is None else view.bound
         names = view.whole.index.upto(end, self._corrections(view))
-        return {"found": [card_document(names.card(entity), names) for entity in names.find(name)]}
+        found = [card_document(names.card(entity), names) for entity in names.find(name)]
+        return {"found": [{key: fact for key, fact in card.items() if key != "starts"} for card in found]}
 
     @_reported()
     def recap(self, book: str) -> Json:

@@ -10,6 +10,7 @@ from gistread.book.model import Book
 from gistread.people.corrections import corrected
 from gistread.people.joining import Entity, Kind, join
 from gistread.people.mentions import Form, find_names, plain
+from gistread.search.tokens import folded
 from gistread.user_data import NameCorrection
 
 _NEAR = 250  # Characters between mentions of people who appear together
@@ -105,7 +106,8 @@ class Index:
 
 
 def _words(name: str) -> list[str]:
-    return [plain(word) for word in name.split() if plain(word) != "the"]
+    """The words to find a name by, also when typed without its accents."""
+    return [folded(plain(word)) for word in name.split() if plain(word) != "the"]
 
 
 def _stands_at(name: str, text: str, offset: int) -> bool:

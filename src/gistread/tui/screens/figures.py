@@ -19,6 +19,7 @@ async def figures_panel(services: AppServices) -> ListScreen:
         return reading_figures(services.user_data, entries, date.today())
 
     figures = await asyncio.to_thread(read)
-    note = "\n".join(describe_figures(figures, services.config.reading_goal))
+    lines = describe_figures(figures, services.config.reading_goal)
+    note = "\n".join((*lines, *([] if figures.books else ["Time is counted while you read on in a book."])))
     rows = [Row(book.sha256, book.title, describe_book_figures(book)) for book in figures.books]
     return ListScreen("Reading figures", note, rows)
