@@ -322,7 +322,7 @@ async def test_model_output_is_never_read_as_markup(tmp_path: Path, reader: Scri
         await pilot.press("tab")
         screen.panes.unseen_answer = True
         screen.redraw_lines()
-        await until(pilot, lambda: markup in lines(app)[-3])
+        await until(pilot, lambda: markup in lines(app)[-4])
 
 
 async def test_a_question_ahead_of_the_memory_uses_the_text_up_to_the_reading_place(

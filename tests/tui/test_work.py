@@ -259,7 +259,7 @@ def test_the_end_of_lookups_is_explained_only_after_a_lookup() -> None:
 @pytest.mark.parametrize("events", [WALK, PATHS, TEAM])
 def test_on_a_narrow_screen_the_newest_line_stands_in_the_strip(events: tuple[ReaderEvent, ...]) -> None:
     exchange = exchange_after(*events)
-    question, summary, newest = strip_lines(exchange, PLACES, 3)
+    question, summary, newest = strip_lines(exchange, PLACES, 3, 80)
     assert (question, summary) == ("? Who?", exchange.work.summary(PLACES))
     current = next(line for line in exchange.work.lines(PLACES) if line.key == exchange.work.current)
     assert current.text in newest

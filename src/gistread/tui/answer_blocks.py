@@ -1,6 +1,7 @@
 """Questions, the agent's steps and answers as blocks of long text."""
 
 import re
+import textwrap
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -295,9 +296,11 @@ def source_links(
     return linked.text, (*linked.spans, *marks)
 
 
-def strip_lines(exchange: Exchange, places: Places, lines: int = 3) -> list[str]:
-    """The latest lines of an exchange, for a screen with one pane."""
+def strip_lines(exchange: Exchange, places: Places, lines: int, columns: int) -> list[str]:
+    """The beginning of the answer, or the latest steps towards it, for a screen with one pane."""
     said = [f"? {exchange.question}"]
+    if exchange.answer:
+        return said + textwrap.wrap(exchange.answer, max(1, columns), max_lines=lines - 1, placeholder=" …")
     steps = list(exchange.steps)
     if exchange.making:
         what, done, total = exchange.making
@@ -305,10 +308,8 @@ def strip_lines(exchange: Exchange, places: Places, lines: int = 3) -> list[str]
     elif exchange.work:
         steps += _newest(exchange.work, places)
     room = lines - 1 if exchange.work else max(1, lines - 2)
-    said += steps[-room:] if not exchange.answer else steps[-1:]
-    if exchange.answer:
-        said.append(" ".join(exchange.answer.split()))
-    elif exchange.problem:
+    said += steps[-room:]
+    if exchange.problem:
         said.append(exchange.problem)
     elif exchange.scope and len(said) < lines:
         said.append(exchange.scope)

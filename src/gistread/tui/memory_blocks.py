@@ -283,7 +283,9 @@ def _tail(entry: MemoryEntry, view: View) -> str:
 
 def _opened_by(opening: Opening) -> str:
     who = "opened by the agent" if opening.by is OpenedBy.AGENT else "opened by you"
-    return f"{who}: {opening.reason}" if opening.reason else who
+    if not opening.reason:
+        return who
+    return f"{who}{',' if opening.reason.startswith('because') else ':'} {opening.reason}"
 
 
 def _chapter_that_begins(memory: GistMemory, number: int) -> str:

@@ -188,8 +188,9 @@ class StatusLines:
         session = controllers.context.session
         running = session is not None and session.activity.asking is not AskingState.IDLE
         wanted = panes.narrow and panes.current is not Pane.ANSWERS and (running or panes.unseen_answer)
-        lines = strip_lines(answers.exchanges[-1], answers.places, STRIP_ROWS) if wanted and answers.exchanges else []
+        shown = answers.exchanges[-1:] if wanted else []
         room = max(0, self._screen.size.width - 2)
+        lines = [line for one in shown for line in strip_lines(one, answers.places, STRIP_ROWS, room)]
         self._screen.set_class(bool(lines), "-strip")
         text = "\n".join(fitted(clean(line), room) for line in lines)
         self._screen.query_one("#strip", Static).update(text, layout=False)  # its size is fixed
