@@ -97,7 +97,7 @@ class Exchange:
     def offers_note(self) -> bool:
         """Whether the answer can be kept as a note on its passage."""
         says_something = self.answer and (self.found or self.citations)
-        return bool(self.passage and says_something) and not (self.running or self.kept)
+        return bool(self.passage and says_something) and not (self.running or self.kept or self.problem)
 
     @property
     def shows_work(self) -> bool:
@@ -214,8 +214,8 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int 
         drawn.add(_said(f"{display_key(BOUND_KEY)} in the question line lets you ask the whole book.", None, "muted"))
     if exchange.problem:
         drawn.add(_said(exchange.problem, None, "error"))
-    if exchange.record and not (exchange.answer or exchange.running):
-        again = "ask again, with the pages looked up so far"
+    if exchange.record and not (exchange.record.answer or exchange.running):
+        again = "ask again, with the pages looked up so far" if exchange.record.pinned else "ask again"
         drawn.add(_said(again, ("again", number), "link", spans=(Span(0, len(again), "link", AskAgain()),)), AskAgain())
     for index, citation in enumerate(exchange.citations[:_SOURCES]):
         place = places.source(citation.page, citation.start)

@@ -66,7 +66,7 @@ class QuestionController:
         self._reason = ""  # why the agent looks something up
         self._put = events.QuestionStarted("", "")
         self._whole_book = False  # whether text beyond the reading place may be used
-        self._waiting = ""  # entered, but a model must be chosen first
+        self._waiting = ""  # entered before the book was opened or a model chosen
         self._record = SavedQuestion("", "", found=False)  # of the last question
         self.thread = OpenThread()
         self.opened_pages: list[int] = []  # opened by the agent for the last question
@@ -135,7 +135,8 @@ class QuestionController:
             context.question.action_end()
             return
         if session is None:
-            context.warn("The book is still being opened.")
+            self._waiting = event.question
+            context.warn("The book is still being opened; your question is asked then.")
             return
         passage, bound = self._passage.place, self.bound
         if passage and bound is not None and passage[0] >= bound:

@@ -96,10 +96,12 @@ class StepController:
         if (steering := self._steering) is None or self.proposal is None:
             self._context.warn("No page is proposed now.")
             return
-        places = ", 40%" if self.proposal.text_end else ""
+        proposal, length = self.proposal, len(self._context.book.text)
+        examples = [*(["12", "3 5"] if proposal.last_page else ())]
+        examples += [f"{50 * proposal.text_end // length}%"] if proposal.text_end else []
         steering.hold()
         self._context.refresh()
-        self._context.prompt.ask(self, "open", f"12 instead, 3 5{places}, or +12 to open it too")
+        self._context.prompt.ask(self, "open", f"{', '.join(examples)} instead, or +{examples[0]} to open it too")
 
     def typed(self, words: str) -> None:
         self._context.prompt.say("")
