@@ -11,6 +11,7 @@ from gistread.memory import facts, tree
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.people.index import Index
 from gistread.people.timeline import timeline
+from gistread.readers.claims import claims, identities
 from gistread.readers.introductions import introduced
 from gistread.readers.recap import recap
 from gistread.readers.suggestions import suggestions
@@ -19,7 +20,7 @@ from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book
 
 PLACES = 50
-_CHAPTERS = 7
+_CHAPTERS = 6
 _PEOPLE = ("Ada Brennan", "Tomas", "Mr. Penn", "Dr. Ames", "Mrs. Oake")
 
 
@@ -62,15 +63,17 @@ async def test_no_view_shows_what_stands_behind_the_bound() -> None:
     book = telling_book()
     memory, index = await read(book), Index.of(book)
     firsts = {name: book.text.index(name) for c in range(_CHAPTERS) for n in range(4) if (name := _name(c, n))}
-    corrections = [NameCorrection("merge", ("Tomas",), _name(6, 3)), NameCorrection("split", (_name(5, 0),))]
+    corrections = [NameCorrection("merge", ("Tomas",), _name(5, 3)), NameCorrection("split", (_name(5, 0),))]
     dice = random.Random(7)
     for bound in (dice.randrange(len(book.text)) for _ in range(PLACES)):
         view, known = index.upto(bound, corrections), memory.upto(bound)
         cards = [view.card(entity) for entity in view.entities]
-        quotes = [book.text[start:end] for card in cards for start, end in introduced(card.entity, view.book)]
+        said = [claims(entity, known) for entity in view.entities[:2]]
+        same = [list(identities(entity, view)) for entity in view.entities[:2]]
+        quotes = [book.text[start:end] for card in cards[:12] for start, end in introduced(card.entity, view.book)]
         told = recap(known, corrections)
         shown = repr([view.entities, cards, quotes, told, suggestions(known, corrections), facts.known_facts(known)])
-        shown += repr(timeline(view))
+        shown += repr([timeline(view), said, same])
         assert not [name for name, first in firsts.items() if first + len(name) > bound and name in shown], bound
         assert not told.stopped or told.stopped[1] <= bound
         assert all(len(card.chapters) == len(view.book.chapters) for card in cards)

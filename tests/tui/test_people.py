@@ -44,9 +44,12 @@ async def test_people_are_listed_up_to_the_place_and_lead_to_their_mentions(tmp_
 
 
 async def test_a_click_on_a_name_opens_its_card_where_it_is_corrected(tmp_path: Path) -> None:
-    app = app_on(
-        small_book(), tmp_path, SteppedEngine(says=lambda text: "Ada keeps the lamp, and Tomas comes with the boat.")
-    )
+    def says(prompt: str) -> str:
+        if "atomic facts" in prompt:
+            return "- Tomas the boatman never stayed for tea. | Tomas; tea\n"
+        return "Ada keeps the lamp, and Tomas comes with the boat."
+
+    app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=(130, 36)) as pilot:
         screen = await read_whole(pilot)
         titles: list[str] = []
@@ -72,6 +75,10 @@ async def test_a_click_on_a_name_opens_its_card_where_it_is_corrected(tmp_path: 
         await pilot.press("escape")
         await click_on("Tomas", last=True)
         assert titles == ["Tomas"]
+        assert "Tomas the boatman" not in text_of(app)
+        await pilot.press("f")
+        await until(pilot, lambda: "All pages that were read have been looked at." in text_of(app))
+        assert "Tomas the boatman never stayed for tea." in text_of(app)
         await pilot.press("m")
         await until(pilot, lambda: isinstance(app.screen, PeopleScreen))
         await pilot.press(*"keep", "enter")

@@ -2,12 +2,15 @@
 
 import argparse
 import shutil
+from collections.abc import Sequence
 
 from gistread.book.model import Book
 from gistread.cli.bound import bound_of
 from gistread.cli.json_output import Json
+from gistread.cli.memories import saved_memories
 from gistread.cli.opening import open_named
 from gistread.cli.output import say, write, write_json
+from gistread.cli.recap import longest_memory
 from gistread.errors import ExitStatus, UsageError
 from gistread.memory.sizes import unread_memory
 from gistread.paths import default_paths
@@ -16,6 +19,7 @@ from gistread.people.index import Card, Index
 from gistread.people.joining import Entity
 from gistread.people.mentions import is_covered
 from gistread.people.timeline import table, timeline
+from gistread.readers.claims import Claim, claims, identities
 from gistread.readers.introductions import introduced
 from gistread.units import bars, counted
 from gistread.user_data import NameCorrection, NameVerb, UserData
@@ -51,10 +55,13 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         say(f"{said_of(correction)} `gistread people BOOK --undo` takes it back.")
         return ExitStatus.DONE
     cards = [view.card(entity) for entity in found]
+    memory = longest_memory(book, saved_memories(book, arguments.book)).upto(len(view.book.text))
+    told = [claims(entity, memory) for entity in found]
     if arguments.json:
-        write_json({"found": [card_document(card, view) for card in cards]})
+        write_json({"found": [card_document(card, view, one) for card, one in zip(cards, told, strict=True)]})
     else:
-        write("\n\n".join("\n".join(_lines(card, view, book)) for card in cards))
+        shown = (_lines(card, view, book, one) for card, one in zip(cards, told, strict=True))
+        write("\n\n".join(map("\n".join, shown)))
     return ExitStatus.DONE
 
 
@@ -121,13 +128,16 @@ def _timeline(view: Index, arguments: argparse.Namespace) -> ExitStatus:
     return ExitStatus.DONE
 
 
-def _lines(card: Card, view: Index, book: Book) -> list[str]:
+def _lines(card: Card, view: Index, book: Book, told: Sequence[Claim]) -> list[str]:
     """`book`: the whole book, of which shares are given."""
     entity = card.entity
     lines = [f"{entity.name}  ({entity.kind})"]
     if entity.others:
         lines.append(f"  also      {', '.join(entity.others)}")
     lines += [f"  {_percent(start, book):>4}      {quote}" for start, quote in _quotes(card, view)]
+    lines += [f"  {_percent(one.quote[0], book):>4}      {one.text}" for one in told if one.checked]
+    same = identities(entity, view, told)
+    lines += [f"  {_percent(one.quote[0], book):>4}      is said to be the same as {one.other.name}" for one in same]
     chapters = sum(1 for count in card.chapters if count)
     in_chapters = f" in {chapters} of {counted(len(card.chapters), 'chapter')}" if len(card.chapters) > 1 else ""
     lines.append(f"  mentioned {counted(entity.count, 'time')}{in_chapters}")
@@ -157,7 +167,7 @@ def _document(entity: Entity) -> Json:
     }
 
 
-def card_document(card: Card, view: Index) -> Json:
+def card_document(card: Card, view: Index, told: Sequence[Claim] = ()) -> Json:
     """What `people NAME --json` prints for each entity found."""
     return {
         **_document(card.entity),
@@ -165,5 +175,16 @@ def card_document(card: Card, view: Index) -> Json:
         "chapters": list(card.chapters),
         "together": {other.name: count for other, count in card.together},
         "introduced": [{"start": start, "quote": quote} for start, quote in _quotes(card, view)],
+        "told": [
+            {
+                "claim": one.text,
+                "start": start,
+                "quote": " ".join(view.book.text[start:end].split()),
+                "checked": one.checked,
+            }
+            for one in told
+            for start, end in (one.quote,)
+        ],
+        "same": [{"name": one.other.name, "start": one.quote[0]} for one in identities(card.entity, view, told)],
         "starts": card.entity.starts(),
     }

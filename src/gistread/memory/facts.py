@@ -87,9 +87,14 @@ def known_facts(memory: GistMemory) -> tuple[Fact, ...]:
     return tuple(fact for entry in memory.entries for fact in _known(memory, entry) or ())
 
 
+def without_facts(memory: GistMemory) -> list[MemoryEntry]:
+    """The pages read so far from which none have been extracted. Hashes the whole text: run it in a thread."""
+    return [entry for entry in memory.entries if _known(memory, entry) is None]
+
+
 def remaining(memory: GistMemory) -> RemainingWork:
     """What is left to extract, unread pages included. Hashes the whole text: run it in a thread."""
-    wanted = [entry.page.words for entry in memory.entries if _known(memory, entry) is None]
+    wanted = [entry.page.words for entry in without_facts(memory)]
     done = len(memory.entries) - len(wanted)
     wanted += unread(memory)
     task = count_words(prompts.load("extract").own_words)

@@ -147,22 +147,26 @@ class PeopleController:
         self._context.push(PeopleScreen(entities, len(self._context.book.text), note), chosen)
 
     def _show(self, entity: Entity, view: Index) -> None:
+        from gistread.tui.reading.facts_of import told_of
         from gistread.tui.screens.card import CardScreen
 
         def chosen(result: str) -> None:
-            match result.partition(" "):
-                case ["at", _, offset]:
+            match result.split():
+                case ["at", offset, *_]:
                     self._navigation.jump(int(offset), _TOP)
-                case ["who", _, form]:
-                    self._show_named(form, view)
-                case ["undo", _, _]:
+                case ["who", *form]:
+                    self._show_named(" ".join(form), view)
+                case ["undo"]:
                     self._context.screen.run_worker(self._undo())
-                case ["hide", _, _]:
+                case ["hide"]:
                     self._save("hide", entity)
-                case [verb, _, _]:
+                case [verb]:
                     {"rename": self._rename, "merge": self._merge, "split": self._split}[verb](entity, view)
 
-        self._context.push(CardScreen(view.card(entity), view, len(self._context.book.text)), chosen)
+        memory, session = self._context.memory_pane.memory, self._context.session
+        card, length = view.card(entity), len(self._context.book.text)
+        screen = CardScreen(card, view, length, lambda more: told_of(entity, view, memory, session if more else None))
+        self._context.push(screen, chosen)
 
     async def _timeline(self, view: Index) -> None:
         from gistread.tui.screens.timeline import TimelineScreen
@@ -171,7 +175,7 @@ class PeopleController:
             if result == "people":
                 self._list(view)
             else:
-                self._navigation.jump(int(result.removeprefix("at ")))
+                self._navigation.jump(int(result.split()[1]))
 
         line = await asyncio.to_thread(timeline, view)
         self._context.push(TimelineScreen(line, self._context.place), chosen)

@@ -1,16 +1,23 @@
 """The card of a person or place: what the book says of it up to a place, and the corrections of its name."""
 
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import aclosing
+from typing import NamedTuple
+
+from textual.widgets import Static
 
 from gistread.people.index import Card, Index
+from gistread.readers.claims import Claim, Identity
 from gistread.readers.introductions import introduced
 from gistread.tui.commands import own_keys
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.units import bars, counted
 
 _MOST_BARS = 56
+_MOST_CLAIMS = 12
 _ACTIONS = (
     ("Enter", "go there", "choose"),
+    ("f", "facts", "tell"),
     ("e", "rename", "dismiss('rename')"),
     ("m", "same as …", "dismiss('merge')"),
     ("s", "split", "dismiss('split')"),
@@ -19,10 +26,22 @@ _ACTIONS = (
 )
 
 
+class Told(NamedTuple):
+    """What the book tells of it, and how far the model has got."""
+
+    claims: tuple[Claim, ...]
+    identities: tuple[Identity, ...]
+    note: str = ""
+
+
+NOTHING_TOLD = Told((), ())
+
+
 class CardScreen(ListScreen):
-    """Dismissed with `at OFFSET`, with `who NAME` of another, with a correction or `undo`, or with None."""
+    """Dismissed with `at OFFSET …`, with `who NAME` of another, with a correction or `undo`, or with None."""
 
     BINDINGS = own_keys(
+        ("f", "tell", "Facts"),
         ("e", "dismiss('rename')", "Rename"),
         ("m", "dismiss('merge')", "The same as another"),
         ("s", "dismiss('split')", "One of the names is another's"),
@@ -30,25 +49,57 @@ class CardScreen(ListScreen):
         ("u", "dismiss('undo')", "Undo the last correction"),
     )
 
-    def __init__(self, card: Card, view: Index, length: int) -> None:
-        """`length` of the whole book in characters."""
+    def __init__(
+        self, card: Card, view: Index, length: int, tell: Callable[[bool], AsyncGenerator[Told, None]]
+    ) -> None:
+        """`length` of the whole book in characters. `tell`: what is told; with True, the model looks for more."""
         entity = card.entity
         also = f"also {', '.join(entity.others)}\n" if entity.others else ""
         chapters = sum(1 for count in card.chapters if count)
         in_chapters = f" in {chapters} of {counted(len(card.chapters), 'chapter')}" if len(card.chapters) > 1 else ""
         note = f"{also}{counted(entity.count, 'mention')}{in_chapters}\n{bars(card.strip, _MOST_BARS)}"
+        self._parts = card, view, length
+        self._tell = tell
         super().__init__(entity.name, note, list(card_rows(card, view, length)), actions=_ACTIONS)
 
+    def on_mount(self) -> None:
+        self.run_worker(self._follow(self._tell(False)))
 
-def card_rows(card: Card, view: Index, length: int) -> Iterator[Row]:
-    """The sentences that introduce it, the last mention, and who is near. `length` of the whole book in characters."""
+    def action_tell(self) -> None:
+        self.run_worker(self._follow(self._tell(True)), exclusive=True)
+
+    async def _follow(self, telling: AsyncGenerator[Told, None]) -> None:
+        async with aclosing(telling) as steps:
+            async for told in steps:
+                self.query_one("#note", Static).update("\n".join(filter(None, (self._note, told.note))))
+                rows = list(card_rows(*self._parts, told))
+                if len(rows) > len(self.options.options):
+                    self.show_rows(rows, self.chosen)
+
+
+def card_rows(card: Card, view: Index, length: int, told: Told = NOTHING_TOLD) -> Iterator[Row]:
+    """Who it is, the same as whom, what is told, the last mention, who is near. `length` of the book in characters."""
     book = view.book
 
     def place(offset: int) -> str:
         return " · ".join(filter(None, (f"{offset / max(1, length):.0%}", book.chapter_title(offset))))
 
+    def quoted(start: int, end: int) -> str:
+        return " ".join(book.text[start:end].split())
+
     for start, end in introduced(card.entity, book):
-        yield Row(f"at {start}", " ".join(book.text[start:end].split()), place(start))
-    yield Row(f"at {card.last}", f"Last seen at {place(card.last)}")
+        yield Row(f"at {start}", quoted(start, end), place(start))
+    for number, one in enumerate(told.identities):
+        start = one.quote[0]
+        about = f"“{quoted(*one.quote)}”"
+        yield Row(
+            f"at {start} same {number}", f"From {place(start)}: is said to be the same as {one.other.name}", about
+        )
+    checked = [claim for claim in told.claims if claim.checked][-_MOST_CLAIMS:]
+    for number, claim in enumerate(checked):
+        yield Row(
+            f"at {claim.quote[0]} claim {number}", claim.text, f"“{quoted(*claim.quote)}” {place(claim.quote[0])}"
+        )
+    yield Row(f"at {card.last} last", f"Last seen at {place(card.last)}")
     for other, count in card.together:
         yield Row(f"who {other.forms[0].text}", f"With {other.name}, {counted(count, 'time')}")

@@ -12,7 +12,7 @@ _AROUND_CELLS = 9  # Border, padding and scroll bar
 
 
 class TimelineScreen(ListScreen):
-    """Dismissed with `at OFFSET`, with `people` to go back to the list, or with None."""
+    """Dismissed with `at OFFSET NUMBER`, with `people` to go back to the list, or with None."""
 
     BINDINGS = own_keys(("tab", "dismiss('people')", "People and places"))
 
@@ -31,5 +31,8 @@ class TimelineScreen(ListScreen):
         self.query_one("#note", Static).update(heading)
         chapters = self._line.chapters
         here = max((at for at, one in enumerate(chapters) if one.start <= self._place), default=0)
-        self._rows = [Row(f"at {one.date_at}", Content(row)) for one, row in zip(chapters, rows, strict=True)]
+        self._rows = [
+            Row(f"at {one.date_at} {number}", Content(row))
+            for number, (one, row) in enumerate(zip(chapters, rows, strict=True))
+        ]
         self._at = self._rows[here].id if self._rows else ""

@@ -1,0 +1,94 @@
+"""What the book tells of a person or place: facts that a model found, each with its quote, and who is the same as whom.
+
+The facts are those of GraphReader (`memory/facts.py`), a log that only grows; what is known up to a place is what its
+pages tell. A fact counts if a sentence of its page names the same person and shares words with it.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gistread.memory import facts
+from gistread.memory.extractive import shared_terms
+from gistread.memory.facts import Fact
+from gistread.memory.model import GistMemory, MemoryEntry
+from gistread.memory.passages import Passage
+from gistread.memory.sizes import unread_memory
+from gistread.people.index import Index
+from gistread.people.joining import Entity
+from gistread.readers.introductions import sentence_at
+from gistread.readers.support import check, sentences_of
+
+_LEAST_SHARED = 2  # Terms beside the name that a fact shares with its quote
+_SAME = re.compile(
+    r"(?:,? (?:who )?(?:is|was) (?:really |in truth |in fact |actually )?"
+    r"(?:none other than|no other than|the same (?:person|man|woman) as|the same as|really|in reality|in truth)"
+    r"|,? (?:alias|otherwise called|also known as|known to all as)|[’']s real name (?:is|was)) (?:the )?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    entity: str
+    text: str
+    quote: Passage  # The sentence of the book that names the entity and has most of the claim's words
+    checked: bool  # Whether the paragraph of the quote bears the claim out
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """From this place on, two are said to be the same."""
+
+    other: Entity
+    quote: Passage
+
+
+def claims(entity: Entity, memory: GistMemory) -> list[Claim]:
+    """What the facts of the pages of a memory (`GistMemory.upto`) tell of the entity, by place. Run it in a thread."""
+    names = _names(entity)
+    told = [fact for fact in facts.known_facts(memory) if names.search(fact.text)]
+    found = (_claim(entity, fact, names, memory) for fact in told)
+    return sorted(dict.fromkeys(filter(None, found)), key=lambda claim: claim.quote)
+
+
+def untold(entity: Entity, memory: GistMemory) -> list[MemoryEntry]:
+    """The pages that name the entity and whose facts are not known, those with most mentions first. Hashes them all."""
+    names = _names(entity)
+    counts = [(len(names.findall(memory.text_of(entry.page))), entry) for entry in facts.without_facts(memory)]
+    return [entry for count, entry in sorted(counts, key=lambda one: -one[0]) if count]
+
+
+def identities(entity: Entity, view: Index, told: Sequence[Claim] = ()) -> Iterator[Identity]:
+    """Where the text, or a claim, says that the entity is the same as another one."""
+    text, memory = view.book.text, unread_memory(view.book)
+    places = [(text, match, sentence_at(match.start(), memory)) for match in _SAME.finditer(text)]
+    places += [(one.text, match, one.quote) for one in told for match in _SAME.finditer(one.text)]
+    seen = {entity}
+    for said, match, quote in places:
+        pair = [view.named_at(said, match.start() - 1), view.named_at(said, match.end())]
+        other = pair[pair[0] is entity]
+        if entity in pair and other is not None and other not in seen:
+            seen.add(other)
+            yield Identity(other, quote)
+
+
+def _names(entity: Entity) -> re.Pattern[str]:
+    forms = sorted((form.text for form in entity.forms), key=len, reverse=True)
+    return re.compile(rf"\b(?:{'|'.join(map(re.escape, forms))})\b")
+
+
+def _claim(entity: Entity, fact: Fact, names: re.Pattern[str], memory: GistMemory) -> Claim | None:
+    page, book = memory.entry(fact.page).page, memory.book
+    said = set(shared_terms(names.sub("", fact.text)))
+
+    def shared(place: Passage) -> int:
+        return len(said.intersection(shared_terms(book.text[slice(*place)])))
+
+    places = [place for place in sentences_of(memory, page.start, page.end) if names.search(book.text[slice(*place)])]
+    quote = max(places, key=shared, default=None)
+    if quote is None or shared(quote) < min(_LEAST_SHARED, len(said)):
+        return None
+    paragraph = book.paragraphs[book.paragraph_index(quote[0])]
+    around = max(page.start, paragraph.start), min(page.end, paragraph.end)
+    statements = check(fact.text, "", memory, [around])
+    return Claim(entity.name, fact.text, quote, all(one.supported for one in statements))

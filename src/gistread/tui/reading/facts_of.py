@@ -1,0 +1,64 @@
+"""What is told of a person so far: facts that are there, and on request those that the model finds in more pages."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gistread.engine.protocol import Priority
+from gistread.errors import GistreadError
+from gistread.memory import facts
+from gistread.memory.model import GistMemory
+from gistread.people.index import Index
+from gistread.people.joining import Entity
+from gistread.readers.claims import claims, identities, untold
+from gistread.tui.screens.card import Told
+
+if TYPE_CHECKING:
+    from gistread.session.session import Session
+
+_AT_ONCE = 8  # Pages; asking again goes on
+
+
+async def told_of(
+    entity: Entity, view: Index, memory: GistMemory | None, session: "Session | None" = None
+) -> AsyncGenerator[Told, None]:
+    """What is told up to the end of the view. With a session its model looks at more pages, a few at a time."""
+    known = memory.upto(len(view.book.text)) if memory is not None else None
+
+    def told(note: str = "") -> Told:
+        found = tuple(claims(entity, known)) if known is not None else ()
+        return Told(found, tuple(identities(entity, view, found)), note)
+
+    yield await asyncio.to_thread(told)
+    if session is None:
+        return
+    if memory is None or known is None or not memory.entries:
+        yield await asyncio.to_thread(told, "Facts come from pages that a model has read: none so far.")
+        return
+    check = await session.check_result()
+    if session.engine is None or session.info is None:
+        yield await asyncio.to_thread(told, "No model is loaded to look for facts.")
+        return
+    if check is not None and not check.is_reliable:
+        yield await asyncio.to_thread(told, f"{session.info.name} invents facts; these are the book's own sentences.")
+        return
+    pages = await asyncio.to_thread(untold, entity, known)
+    pages = [one for one in pages if memory.entry(one.page.number).page.end == one.page.end]  # Whole ones
+    wanted = pages[:_AT_ONCE]
+    if not wanted:
+        yield await asyncio.to_thread(told, "All pages that were read have been looked at.")
+        return
+    yield await asyncio.to_thread(told, f"Looking at {len(wanted)} of {len(pages)} pages …")
+    try:
+        looking = facts.build(replace(known, entries=wanted), session.engine, Priority.INTERACTIVE)
+        async with aclosing(looking) as steps:
+            async for step in steps:
+                yield await asyncio.to_thread(told, f"Looked at {step.done} of {len(wanted)} pages …")
+    except GistreadError as error:
+        yield await asyncio.to_thread(told, str(error))
+        return
+    left = len(pages) - len(wanted)
+    note = f"{left} more to look at." if left else "All pages that were read have been looked at."
+    yield await asyncio.to_thread(told, note)
