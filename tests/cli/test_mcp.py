@@ -3,6 +3,8 @@
 import asyncio
 import json
 import os
+import signal
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from importlib import resources
@@ -19,6 +21,7 @@ from mcp.shared.exceptions import MCPError
 from gistread.book.open import open_book
 from gistread.cli.mcp_server import LibraryServer, make_server
 from gistread.config import Config, load_config
+from gistread.errors import ExitStatus
 from gistread.paths import default_paths
 from gistread.user_data import UserData
 from tests.cli.conftest import XDG, Run
@@ -166,6 +169,20 @@ def test_a_client_over_stdio_lists_searches_and_asks(novel: Path) -> None:
             assert answer["upto"] > 0
 
     asyncio.run(talk())
+
+
+@pytest.mark.slow
+def test_a_signal_ends_the_server_while_it_waits_for_its_client() -> None:
+    command = [sys.executable, "-m", "gistread", "mcp"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        request = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "books", "arguments": {}}}
+        server.stdin.write(json.dumps(request).encode() + b"\n")
+        server.stdin.flush()
+        assert json.loads(server.stdout.readline())["id"] == 1
+        server.send_signal(signal.SIGTERM)
+        assert server.wait(30) == ExitStatus.INTERRUPTED
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """A read-only server of the Model Context Protocol: the books of the library, each up to the person's bound."""
 
 import asyncio
+import os
 from collections.abc import Iterator
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from gistread.cli.people import card_document
 from gistread.cli.recap import longest_memory, recap_document
 from gistread.cli.search import hit_document
 from gistread.config import Config
-from gistread.errors import BookError, GistreadError, StorageError
+from gistread.errors import BookError, ExitStatus, GistreadError, StorageError
 from gistread.library.catalogue import Catalogue
 from gistread.library.entries import list_entries, matching
 from gistread.library.model import LibraryEntry
@@ -289,9 +290,13 @@ def make_server(library: LibraryServer) -> MCPServer:
 
 
 async def serve(config: Config, model: str) -> None:
-    """Serve until the client closes standard input."""
+    """Serve until the client closes standard input; ends the process when cancelled by a signal."""
     library = LibraryServer(config, model)
+    serving = asyncio.create_task(make_server(library).run_stdio_async())
     try:
-        await make_server(library).run_stdio_async()
+        await asyncio.shield(serving)
+    except asyncio.CancelledError:
+        await library.close()
+        os._exit(ExitStatus.INTERRUPTED)  # The SDK's thread waits for standard input and cannot be stopped.
     finally:
         await library.close()
