@@ -13,9 +13,15 @@ from gistread.exporting import render_export as render_export
 from gistread.memory.model import GistMemory as GistMemory
 from gistread.paths import Paths as Paths
 from gistread.readers.events import Citation as Citation
+from gistread.readers.events import Proposed as Proposed
+from gistread.readers.steering import Decision as Decision
+from gistread.readers.steering import Steps as Steps
+from gistread.readers.suggestions import suggestions as suggestions
+from gistread.readers.thread import QuestionAnswer as QuestionAnswer
 from gistread.search.book_search import BookSearch as BookSearch
 from gistread.search.book_search import SearchMode as SearchMode
 from gistread.session.answer import Answer as Answer
+from gistread.session.estimate import seconds_to_answer as seconds_to_answer
 from gistread.session.session import Session as Session
 from gistread.session.sync import SyncSession as SyncSession
 

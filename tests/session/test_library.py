@@ -33,11 +33,16 @@ async def test_a_book_is_read_and_a_question_answered(tmp_path: Path) -> None:
         assert memory.complete
         assert await session.read() is memory
         answer = await session.ask("Who kept the lamp?", pinned=[1])
+        second = await session.ask("And why?", passage=(0, 2), thread=answer.thread)
     assert answer.text.startswith("Ada kept the lamp")
     assert (answer.reader, answer.model.name) == ("gistread", "fake")
     assert answer.lookups == tuple(step.page for step in answer.steps if isinstance(step, LookedUp))
     assert all(book.text[one.start : one.end] == one.quote for one in answer.citations)
     assert answer.usage.generated
+    (exchange,) = answer.thread
+    assert (exchange.question, exchange.answer) == ("Who kept the lamp?", answer.text)
+    assert exchange.seen
+    assert [one.question for one in second.thread] == ["Who kept the lamp?", f"“{book.text[:2]}”: And why?"]
 
 
 async def test_nothing_is_loaded_or_read_before_it_is_needed(tmp_path: Path) -> None:

@@ -4,10 +4,12 @@ from collections.abc import AsyncGenerator, Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
+from gistread.book.model import Book
 from gistread.engine.protocol import Engine, EngineInfo, Usage
 from gistread.memory.model import GistMemory
 from gistread.readers import events as steps
 from gistread.readers.events import AnswerDelta, Answered, Citation, ReaderEvent, Started, Statement
+from gistread.readers.passage import question_about
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering, Steps
@@ -25,7 +27,7 @@ class AskOptions(TypedDict, total=False):
     # End of the text that the model may see, an offset or as `--upto` takes it; None or left out: the whole book
     upto: int | str | None
     choices: tuple[str, ...]  # The answers to choose from
-    thread: Iterable[QuestionAnswer]  # What it goes on from
+    thread: Iterable[QuestionAnswer]  # What it goes on from; see `Answer.thread`
     passage: tuple[int, int]  # Start and end of the text of the book that it is about
     steps: Steps  # Who decides which pages are looked up; left out: by the settings
     reader: str  # Name of the reader, if another one than the session's
@@ -42,6 +44,7 @@ class Answer:
     # The sentences of the text, each `supported` by what the model read or not, with the best `quote`.
     statements: tuple[Statement, ...]
     quoted: bool  # The citations are the answer, in the book's own words
+    thread: Thread  # This question and answer, after those it went on from: the `thread` of a follow-up
     lookups: tuple[int, ...]  # Pages that the reader opened, in that order
     choice: int | None  # Index of the option chosen, of a question with `choices`
     compression_rate: float  # 100 · (1 − words in context ÷ words in book)
@@ -50,7 +53,10 @@ class Answer:
     model: EngineInfo  # The model that answered
 
 
-def answer_of(answered: Answered, events: list[ReaderEvent], model: EngineInfo) -> Answer:
+def answer_of(
+    answered: Answered, events: list[ReaderEvent], model: EngineInfo, asked: "Question", book: Book
+) -> Answer:
+    exchange = QuestionAnswer(asked.shown(book), answered.answer, asked.upto, answered.seen)
     return Answer(
         text=answered.answer,
         found=answered.found,
@@ -58,6 +64,7 @@ def answer_of(answered: Answered, events: list[ReaderEvent], model: EngineInfo) 
         steps=tuple(event for event in events if not isinstance(event, AnswerDelta | Answered)),
         statements=answered.statements,
         quoted=answered.quoted,
+        thread=(*asked.thread, exchange),
         lookups=answered.lookups,
         choice=answered.choice,
         compression_rate=answered.compression_rate,
@@ -104,6 +111,10 @@ class Question:
     @property
     def needs_memory(self) -> bool:
         return METHODS[self.reader].needs_memory and self.passage is None
+
+    def shown(self, book: Book) -> str:
+        """The question as it is shown and saved, with its passage."""
+        return question_about(self.passage, self.text, book) if self.passage else self.text
 
     def enter(self, state: AskingState, tell: Callable[[SessionEvent], None]) -> None:
         if state is not self.state:

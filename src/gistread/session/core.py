@@ -21,10 +21,8 @@ from gistread.memory.store import MemoryStore
 from gistread.memory.writer import MemoryHeader, MemoryWriter
 from gistread.paths import Paths
 from gistread.readers.lookups import prepare
-from gistread.readers.passage import question_about
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
-from gistread.readers.steering import Steering
 from gistread.session import events as told
 from gistread.session.actor import Actor
 from gistread.session.answer import Question
@@ -63,7 +61,7 @@ class Core:
         self.state = ReadingState.NO_MODEL
         self.failure: GistreadError | None = None
         self.question: Question | None = None
-        self.steering = Steering()
+        self.asked = Question("", reader)  # The running or last question
         self.progress = BookReading(self._on_reading, place)
         self.artifacts = Artifacts(self.tell)
         self._place, self._alone = place, False  # The model begins with this chapter, or reads it alone
@@ -173,10 +171,8 @@ class Core:
 
     def ask(self, question: Question) -> None:
         if self.question is None:
-            self.question, self.steering = question, question.steering
-            passage = question.passage
-            shown = question_about(passage, question.text, self.book) if passage else question.text
-            self.tell(told.QuestionAsked(shown))
+            self.question = self.asked = question
+            self.tell(told.QuestionAsked(question.shown(self.book)))
             self.tell(told.ActivityChanged())
 
     async def cancel_question(self) -> None:

@@ -140,7 +140,7 @@ class Session:
         answered, info = steps[-1], self.asking_info
         assert isinstance(answered, Answered), "a reader ends with Answered"
         assert info is not None
-        return answer_of(answered, steps, info)
+        return answer_of(answered, steps, info, self._core.asked, self.book)
 
     async def stream_answer(self, question: str, **options: Unpack[AskOptions]) -> AsyncGenerator[ReaderEvent, None]:
         """Yield the reader's events; the last is `Answered`. Leaving the stream cancels. Raises GistreadError."""
@@ -184,7 +184,7 @@ class Session:
     @property
     def steering(self) -> Steering:
         """Steering of the running or last question: change it to pin or refuse pages, to stop or decide look-ups."""
-        return self._core.steering
+        return self._core.asked.steering
 
     @property
     def has_model(self) -> bool:

@@ -7,6 +7,7 @@ from typing import Any, Self, TypeVar, Unpack
 from gistread.book.model import Book
 from gistread.memory.model import GistMemory
 from gistread.readers.events import ReaderEvent
+from gistread.readers.steering import Steering
 from gistread.session.answer import Answer, AskOptions
 from gistread.session.events import ReadingEvent
 from gistread.session.session import Session
@@ -38,6 +39,11 @@ class SyncSession:
     @property
     def memory(self) -> GistMemory | None:
         return self._session.memory
+
+    @property
+    def steering(self) -> Steering:
+        """Steering of the running or last question."""
+        return self._session.steering
 
     def read(self) -> GistMemory:
         """Read the book to its end and return its memory. Raises GistreadError."""
