@@ -58,12 +58,14 @@ def timeline(view: Index) -> Timeline:
 
 def table(line: Timeline, columns: int) -> tuple[str, list[str]]:
     """A heading and a row for each chapter, as wide as `columns`: as many people as fit."""
-    dates = _DATE_CELLS if any(one.date for one in line.chapters) else 0
-    count = max(1, (columns - _TITLE_CELLS - dates) // _NAME_CELLS)
+    titles = min(_TITLE_CELLS, 2 + max((len(one.title) for one in line.chapters), default=0))
+    longest = max((len(one.date) for one in line.chapters), default=0)
+    dates = min(_DATE_CELLS, longest + 2) if longest else 0
+    count = max(1, (columns - titles - dates) // _NAME_CELLS)
     most = max((number for one in line.chapters for number in one.counts[:count]), default=0)
-    heading = " " * (_TITLE_CELLS + dates) + "".join(_fitted(name, _NAME_CELLS) for name in line.people[:count])
+    heading = " " * (titles + dates) + "".join(_fitted(name, _NAME_CELLS) for name in line.people[:count])
     rows = [
-        _fitted(one.title, _TITLE_CELLS)
+        _fitted(one.title, titles)
         + (_fitted(one.date, dates) if dates else "")
         + "".join(_bar(number, most).ljust(_NAME_CELLS) for number in one.counts[:count])
         for one in line.chapters

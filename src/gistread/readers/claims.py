@@ -44,11 +44,11 @@ class Identity:
 
 
 def claims(entity: Entity, memory: GistMemory) -> list[Claim]:
-    """What the facts of the pages of a memory (`GistMemory.upto`) tell of the entity, by place. Run it in a thread."""
+    """What the pages of a memory (`GistMemory.upto`) tell of the entity, each once, by place. Run it in a thread."""
     names = _names(entity)
     told = [fact for fact in facts.known_facts(memory) if names.search(fact.text)]
-    found = (_claim(entity, fact, names, memory) for fact in told)
-    return sorted(dict.fromkeys(filter(None, found)), key=lambda claim: claim.quote)
+    found = filter(None, (_claim(entity, fact, names, memory) for fact in reversed(told)))
+    return sorted({claim.text: claim for claim in found}.values(), key=lambda claim: claim.quote)
 
 
 def untold(entity: Entity, memory: GistMemory) -> list[MemoryEntry]:

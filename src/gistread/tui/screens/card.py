@@ -87,7 +87,8 @@ def card_rows(card: Card, view: Index, length: int, told: Told = NOTHING_TOLD) -
     def quoted(start: int, end: int) -> str:
         return " ".join(book.text[start:end].split())
 
-    for start, end in introduced(card.entity, book):
+    introductions = introduced(card.entity, book)
+    for start, end in introductions:
         yield Row(f"at {start}", quoted(start, end), place(start))
     for number, one in enumerate(told.identities):
         start = one.quote[0]
@@ -97,9 +98,11 @@ def card_rows(card: Card, view: Index, length: int, told: Told = NOTHING_TOLD) -
         )
     checked = [claim for claim in told.claims if claim.checked][-_MOST_CLAIMS:]
     for number, claim in enumerate(checked):
-        yield Row(
-            f"at {claim.quote[0]} claim {number}", claim.text, f"“{quoted(*claim.quote)}” {place(claim.quote[0])}"
-        )
+        quote, where = quoted(*claim.quote), place(claim.quote[0])
+        if claim.text != quote:
+            yield Row(f"at {claim.quote[0]} claim {number}", claim.text, f"“{quote}” {where}")
+        elif claim.quote not in introductions:  # A page's own sentence, in place of facts
+            yield Row(f"at {claim.quote[0]} claim {number}", quote, where)
     yield Row(f"at {card.last} last", f"Last seen at {place(card.last)}")
     for other, count in card.together:
         yield Row(f"who {other.forms[0].text}", f"With {other.name}, {counted(count, 'time')}")
