@@ -7,7 +7,7 @@ from gistread.evaluation.tasks.fairytaleqa import load_fairytaleqa
 from gistread.evaluation.tasks.registry import TaskOptions
 from training import written
 from training.packing import Example
-from training.pages import SHARED, read_pages
+from training.pages import SHARED, as_documents, read_pages
 from training.retrieved import Retrieved
 from training.tales import Choices, FairyTales, Mentions, TaleLookups
 
@@ -22,7 +22,7 @@ TALES = SHARED / "fairytaleqa" / "fairytaleqa_train.jsonl"
 SOURCES: dict[str, Callable[[int], Source]] = {
     "tales": lambda seed: FairyTales(TALES, seed),
     "retrieved": lambda seed: Retrieved(load_fairytaleqa(TALES, TaskOptions()), seed),
-    "novels": lambda seed: Retrieved(written.as_documents(read_pages()), seed),
+    "novels": lambda seed: Retrieved(as_documents(read_pages()), seed),
     "choices": lambda seed: Choices(TALES, seed),
     "mentions": lambda seed: Mentions(TALES, seed),
     "lookups": lambda seed: TaleLookups(TALES, seed),

@@ -7,13 +7,18 @@ the file, `paragraphs` the words of each paragraph. Lines of one source that fol
 
 import json
 import os
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
+from gistread.book.builder import BookBuilder
+from gistread.book.model import Book
 from gistread.book.open import open_book
+from gistread.evaluation.model import Document, Question
 
 SHARED = Path(os.environ.get("GISTREAD_DATA", Path(__file__).parents[2] / "shared" / "data"))
 WRITTEN = Path(__file__).parent / "data"
@@ -30,6 +35,7 @@ class WrittenQuestion:
 @dataclass(frozen=True, slots=True)
 class WrittenPage:
     source: str
+    file: str  # In `SHARED`, whole books alone; empty if the text is a part of a file or our own
     text: str
     gist: str
     questions: tuple[WrittenQuestion, ...]
@@ -42,11 +48,44 @@ def read_pages(folder: Path = WRITTEN) -> list[list[WrittenPage]]:
     return [list(group) for _, group in groupby(pages, key=lambda page: page.source)]
 
 
+def as_documents(pages: list[list[WrittenPage]]) -> Iterator[Document]:
+    """The pages of each source as a book, with the questions about them."""
+    for run in pages:
+        builder = BookBuilder()
+        for page in run:
+            for paragraph in page.text.split("\n\n"):
+                builder.add(paragraph)
+        yield from _with_questions(builder.build(title=run[0].source, source_format="txt", language="en"), run)
+
+
+def whole_books(pages: list[list[WrittenPage]]) -> Iterator[Document]:
+    """The books that pages are taken from, with the questions about those pages."""
+    by_file: dict[str, list[WrittenPage]] = {}
+    for page in chain.from_iterable(pages):
+        by_file.setdefault(page.file, []).append(page)
+    for file, own in by_file.items():
+        if file:
+            yield from _with_questions(open_book(SHARED / file), own)
+
+
+def _with_questions(book: Book, pages: Sequence[WrittenPage]) -> Iterator[Document]:
+    """The book with those questions whose quotes stand in it once; nothing if there are none."""
+    asked = []
+    for one in chain.from_iterable(page.questions for page in pages):
+        words = one.quote.replace("_", "").split()
+        places = [found.span() for found in re.finditer(r"[\s_*]+".join(map(re.escape, words)), book.text)]
+        if len(places) == 1:
+            asked.append(Question(one.text, one.text, (one.answer,), gold_places=(places[0],)))
+    if asked:
+        yield Document(book.title, book, tuple(asked))
+
+
 def _page(kept: dict[str, Any]) -> WrittenPage:
     text = kept["page"] if "page" in kept else _text(kept["file"], kept["at"], kept["paragraphs"])
     asked = [kept] if kept.get("question") else []
     questions = tuple(_question(one) for one in [*asked, *kept.get("more", [])])
-    return WrittenPage(kept["source"], text, " ".join(kept["gist"].split()), questions)
+    file = kept.get("file", "")
+    return WrittenPage(kept["source"], "" if ":" in file else file, text, " ".join(kept["gist"].split()), questions)
 
 
 def _question(kept: dict[str, Any]) -> WrittenQuestion:

@@ -2,14 +2,11 @@
 
 import asyncio
 import random
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from gistread.book.builder import BookBuilder
 from gistread.book.normalise import count_words
 from gistread.engine.protocol import NO_USAGE, Choice, Priority, Prompt
-from gistread.evaluation.model import Document
-from gistread.evaluation.model import Question as Asked
 from gistread.memory.extractive import extract
 from gistread.memory.gisting import wanted_words
 from gistread.memory.model import PageSize
@@ -174,21 +171,3 @@ class Answers(Written):
             question = self.foreign(run, chance)
             made.append(Example(fill("answer_passages", "task_answer", text=text, question=question), NOT_SAID))
         return made
-
-
-def as_documents(pages: list[list[WrittenPage]]) -> Iterator[Document]:
-    """The pages of each source as a book, with the questions about them and the places of their quotes."""
-    for run in pages:
-        builder = BookBuilder()
-        for page in run:
-            for paragraph in page.text.split("\n\n"):
-                builder.add(paragraph)
-        book = builder.build(title=run[0].source, source_format="txt", language="en")
-        asked = [
-            Asked(one.text, one.text, (one.answer,), gold_places=((found.start(), found.end()),))
-            for page in run
-            for one in page.questions
-            if (found := re.search(r"\s+".join(map(re.escape, one.quote.split())), book.text))
-        ]
-        if asked:
-            yield Document(run[0].source, book, tuple(asked))

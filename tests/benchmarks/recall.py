@@ -8,7 +8,7 @@ import asyncio
 import itertools
 import random
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gistread.book.normalise import count_words
@@ -30,6 +30,10 @@ FILES = {
     "musique": "multihop/musique_dev_60.jsonl",
     "squad": "multihop/squad_v2_dev_first5articles.json",
 }
+NOVELS = "whole novels"
+"""The questions of `training/data`: nothing of the order is trained, but its parameters were chosen on them too."""
+_MOST_QUESTIONS = 60
+"""Of one novel."""
 AIMED = ("fairytaleqa", "qmsum")
 """Whose gold places are long enough to make pages of."""
 _PAGE_WORDS = 440
@@ -47,17 +51,17 @@ Values = dict[Key, float]
 class _Found:
     """Of one question: what each way of looking finds, the best first."""
 
-    pages: Mapping[str, Sequence[int]]
+    pages: Callable[[], Mapping[str, Sequence[int]]]
     passages: Mapping[str, Sequence[Passage]]
 
 
 async def measure(setting: Setting) -> AsyncIterator[Finding]:
-    for task, name in FILES.items():
-        if not (DATA / name).exists():
-            yield Skipped(f"gold places of {task}", f"{DATA / name} is not there")
+    for task in (*FILES, NOVELS):
+        if not (DATA / FILES.get(task, "")).exists():
+            yield Skipped(f"gold places of {task}", f"{DATA / FILES.get(task, '')} is not there")
             continue
-        documents = list(itertools.islice(TASKS[task].load(DATA / name), 2 if setting.quick else None))
-        recalls, coverage = await asyncio.to_thread(_measured, documents)
+        documents = list(itertools.islice(_documents(task), 2 if setting.quick else None))
+        recalls, coverage = await asyncio.to_thread(_measured, documents, with_pages=task in AIMED)
         if task in AIMED:
             yield table_of(f"gold pages among the first pages, {task}", "pages", "bm25", recalls, documents)
             better = difference(recalls["gistread", 3], recalls["bm25", 3])
@@ -68,7 +72,20 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         yield table_of(f"gold text shown at an equal budget, {task}", "words", "dos", coverage, documents)
 
 
-def _measured(documents: Sequence[Document]) -> tuple[dict[tuple[str, int], Values], dict[tuple[str, int], Values]]:
+def _documents(task: str) -> Iterator[Document]:
+    if task in FILES:
+        yield from TASKS[task].load(DATA / FILES[task])
+        return
+    from training.pages import read_pages, whole_books
+
+    for document in whole_books(read_pages()):
+        asked = random.Random(document.id).sample(document.questions, min(_MOST_QUESTIONS, len(document.questions)))
+        yield replace(document, questions=tuple(asked))
+
+
+def _measured(
+    documents: Sequence[Document], *, with_pages: bool
+) -> tuple[dict[tuple[str, int], Values], dict[tuple[str, int], Values]]:
     recalls: dict[tuple[str, int], Values] = {}
     coverage: dict[tuple[str, int], Values] = {}
     for document in documents:
@@ -78,9 +95,10 @@ def _measured(documents: Sequence[Document]) -> tuple[dict[tuple[str, int], Valu
                 continue
             key = (document.id, question.id)
             found = look(question)
-            gold = pages_with(question.gold_places, even_pages(document))
-            for (way, pages), most in itertools.product(found.pages.items(), _AT):
-                recalls.setdefault((way, most), {})[key] = len(gold & set(pages[:most])) / len(gold)
+            if with_pages:
+                gold = pages_with(question.gold_places, even_pages(document))
+                for (way, pages), most in itertools.product(found.pages().items(), _AT):
+                    recalls.setdefault((way, most), {})[key] = len(gold & set(pages[:most])) / len(gold)
             for (way, passages), words in itertools.product(found.passages.items(), _BUDGETS):
                 if words <= _MOST_SHOWN * document.book.words:
                     seen = filled(passages, document, words)
@@ -100,16 +118,16 @@ def _looking(document: Document) -> Callable[[Question], _Found]:
         nearest = by_passage.scores(question.text)
         alone = [passages[index] for index in sorted(range(len(passages)), key=lambda index: -nearest[index])]
         ranked = rank(question.text, memory)
-        chance = random.Random(question.text).sample(range(1, len(pages) + 1), len(pages))
-        return _Found(
-            {
-                "chance": chance,
+
+        def found_pages() -> Mapping[str, Sequence[int]]:
+            return {
+                "chance": random.Random(question.text).sample(range(1, len(pages) + 1), len(pages)),
                 "bm25": [index + 1 for index in by_page.top(question.text, len(pages))],
                 "dos": _pages_of(alone, pages),
                 "gistread": ranked.pages,
-            },
-            {"dos": alone, "gistread": ranked.passages},
-        )
+            }
+
+        return _Found(found_pages, {"dos": alone, "gistread": ranked.passages})
 
     return look
 

@@ -101,7 +101,8 @@ async def test_if_the_answer_is_not_found_twice_as_much_text_is_read() -> None:
     engine = says_once(NOTHING, ANSWER)
     events = await ask(engine)
     first, second = texts(engine)
-    assert {fact for fact in FACTS if fact in first} < {fact for fact in FACTS if fact in second}
+    assert {fact for fact in FACTS if fact in first} <= {fact for fact in FACTS if fact in second}
+    assert len(second) > 1.5 * len(first)
     assert SMALL_TOKENS < answered(events).context_tokens <= 2 * SMALL_TOKENS
     assert answered(events).answer == ANSWER
     assert "".join(event.text for event in events if isinstance(event, AnswerDelta)) == ANSWER

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.search.ranked import NEAR_WORDS, Relevance, spread
+from gistread.search.ranked import NEAR_WORDS, Positions, Relevance, spread
 
 FILLING = "the wind went round and the clock struck the hours " * 10
 KEEPER = f"Martha kept the lighthouse at Saltness. {FILLING}"
@@ -60,6 +60,14 @@ def test_passages_without_shared_words_come_last_in_order() -> None:
     nothing = [index for index in range(41) if not scores.around[index]]
     assert scores.order[-len(nothing) :] == nothing
     assert sorted(scores.order) == list(range(41))
+
+
+def test_words_count_less_the_farther_away_they_stand() -> None:
+    words = ["lamp", *["wind"] * 30, "keeper", *["wind"] * 30, "reef"]
+    near = Positions([words[:20], words[20:40], words[40:]]).nearness(["keeper", "lamp", "absent"])
+    assert near[0] > near[1] > near[2] > 0
+    together = Positions([["the", "brass", "key"], ["the", "key", *["wind"] * 9, "brass"]])
+    assert together.nearness(["brass", "key"])[0] > together.nearness(["brass", "key"])[1]
 
 
 def test_help_from_neighbours_is_symmetric_and_fades_with_distance() -> None:

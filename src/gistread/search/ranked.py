@@ -1,14 +1,17 @@
-"""Ranks texts by relevance to a query: BM25 over stems, with the package rank-bm25, and the help of their neighbours.
+"""Ranks texts by relevance to a query: BM25 over stems, with the package rank-bm25, and the nearness of its words.
 
-A passage gains from its neighbours, since a topic continues for pages while its subject is named once. Isolated facts
-rank higher without that gain, so two rankings are interleaved. Measured in `tests/benchmarks/recall.py`.
+The passages of a book are ranked by two scores: by how near each word of the question stands to the passage, since the
+subject of an answer is often named a little before it; and by BM25 with the help of neighbouring passages, since a
+topic continues for pages. Measured in `tests/benchmarks/recall.py`.
 """
 
 import math
+from array import array
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import accumulate, chain, zip_longest
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
 from gistread.book.normalise import count_words
@@ -30,16 +33,22 @@ class Ranker:
         self._terms = Terms(language)
         self._stem = cache(self._terms.stem)
         self._size = len(documents)
-        self._index = _index([self._words(document) for document in documents])
+        stems = [self.stems(document) for document in documents]
+        self._index = _index(stems)
+        self._positions = Positions(stems)
 
     def scores(self, query: str) -> list[float]:
         """The score of each document, 0.0 without a word of the query."""
-        words = [word for word in self._words(query) if self._index and word in self._index.idf]
+        words = [word for word in self.stems(query) if self._index and word in self._index.idf]
         if not words:
             return [0.0] * self._size
         # BM25+ adds a floor to every document, matching or not; subtract it so that documents without a word score 0.
         floor = sum(self._index.delta * self._index.idf[word] for word in words)
         return [max(0.0, score) for score in (self._index.get_scores(words) - floor).round(9).tolist()]
+
+    def nearness(self, query: str) -> list[float]:
+        """How near the words of the query stand to each document; see `Positions.nearness`."""
+        return self._positions.nearness(self.stems(query))
 
     def top(self, query: str, n: int) -> list[int]:
         """Indices of up to `n` matching documents, the best first, of equals the earlier first."""
@@ -49,11 +58,12 @@ class Ranker:
 
     def places(self, text: str, query: str) -> list[tuple[int, int, str]]:
         """(start, end, stem) of each word of `text` that the query contains, in order."""
-        wanted = set(self._words(query))
+        wanted = set(self.stems(query))
         stemmed = ((start, end, self._stem(word)) for start, end, word in self._terms.places(text))
         return [(start, end, stem) for start, end, stem in stemmed if stem in wanted]
 
-    def _words(self, text: str) -> list[str]:
+    def stems(self, text: str) -> list[str]:
+        """The stem of each word, in order."""
         return [self._stem(word) for word in self._terms.words(text)]
 
 
@@ -66,18 +76,66 @@ def _index(documents: list[list[str]]) -> Any:
     return BM25Plus(documents)
 
 
+class Positions:
+    """Where each word stands in consecutive documents."""
+
+    def __init__(self, documents: Sequence[Sequence[str]]) -> None:
+        """`documents`: the words of each, in order."""
+        self._starts = [0, *accumulate(len(words) for words in documents)]
+        self._at: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
+        for at, word in enumerate(chain.from_iterable(documents)):
+            self._at[word].append(at)
+
+    def nearness(self, words: Sequence[str]) -> list[float]:
+        """By document: the weights of these words, rare ones more, each less the farther away it stands.
+
+        Two words that follow one another in the question and stand together in a document count once more.
+        """
+        import numpy as np  # imported here: only a ranked search needs it
+
+        starts, ends = np.array(self._starts[:-1]), np.array(self._starts[1:])
+        total = np.zeros(len(ends))
+        weights: dict[str, float] = {}
+        places = {word: np.frombuffer(self._at[word], np.int64) for word in words if word in self._at}
+        for word, at in places.items():
+            following = np.searchsorted(at, starts)
+            after = np.append(at, _NOWHERE)[following]
+            before = np.insert(at, 0, -_NOWHERE)[following]
+            inside = after < ends
+            away = np.minimum(after - ends + 1, starts - before)
+            weights[word] = math.log((len(ends) + 1) / inside.sum())
+            total += weights[word] * np.where(inside, 1.0, _OUTSIDE * np.exp(-away / _FADING_WORDS))
+        for first, second in pairwise(words):
+            if first != second and first in places and second in places:
+                one, other = places[first], places[second]
+                following = np.searchsorted(other, one)
+                away = np.minimum(
+                    np.append(other, _NOWHERE)[following] - one, one - np.insert(other, 0, -_NOWHERE)[following]
+                )
+                together = np.unique(np.searchsorted(starts, one[away <= _TOGETHER_WORDS], side="right") - 1)
+                total[together] += _TOGETHER * min(weights[first], weights[second])
+        return [float(score) for score in total]
+
+
 NEAR_WORDS = 300  # Standard deviation, in words, of the weight of neighbouring passages
 CONTEXT_WEIGHT = 0.5  # Weight of the words of earlier questions and answers (`tests/benchmarks/follow_ups.py`)
 CHOICE_WEIGHT = 0.25  # Weight of words of answer choices: one is right, the others mislead
 _REACH = 3.0  # Standard deviations after which neighbours no longer count
+_AROUND_WEIGHT = 0.65  # Weight of BM25 with neighbours against nearness, each as a share of the best
+_OUTSIDE = 0.7  # Weight of a word just outside a passage against one in it
+_FADING_WORDS = 120.0  # Distance after which that weight has fallen to a third
+_TOGETHER = 0.3  # Weight of two words of the question that stand together
+_TOGETHER_WORDS = 3  # Distance up to which they do
+_NOWHERE = 2**40  # Stands for the distance to a word that does not come
 
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """By passage, in text order; 0.0 without a word of the question."""
+    """By passage, in text order."""
 
-    alone: tuple[float, ...]  # By its own words
-    around: tuple[float, ...]  # Including neighbours
+    alone: tuple[float, ...]  # BM25 of its own words; 0.0 without a word of the question
+    around: tuple[float, ...]  # BM25 including neighbours; 0.0 without a word of the question in reach
+    near: tuple[float, ...]  # Nearness of the words of the question
 
     @property
     def has_matches(self) -> bool:
@@ -86,9 +144,13 @@ class Scores:
 
     @property
     def order(self) -> list[int]:
-        """All passages by relevance: the best with and without neighbours in turn, unrelated ones last."""
-        by_turns = chain.from_iterable(zip_longest(_best(self.around), _best(self.alone)))
-        return list(dict.fromkeys(index for index in chain(by_turns, range(len(self.alone))) if index is not None))
+        """All passages by relevance, unrelated ones last; ties in the order of the text."""
+        most_near, most_around = max(self.near, default=0.0) or 1.0, max(self.around, default=0.0) or 1.0
+        both = [
+            bool(around) * (near / most_near + _AROUND_WEIGHT * around / most_around)
+            for near, around in zip(self.near, self.around, strict=True)
+        ]
+        return sorted(range(len(both)), key=lambda index: -both[index])
 
 
 class Relevance:
@@ -105,14 +167,16 @@ class Relevance:
 
     def scores(self, question: str, choices: Sequence[str] = (), context: str = "") -> Scores:
         """Scores for a question and, with less weight, the `choices` of answers and what was said before."""
-        alone = [0.0] * len(self._middles)
+        alone, near = ([0.0] * len(self._middles) for _ in range(2))
         for words, weight in ((question, 1.0), (" ".join(choices), CHOICE_WEIGHT), (context, CONTEXT_WEIGHT)):
-            if words:
-                alone = [score + weight * more for score, more in zip(alone, self._ranked(words), strict=True)]
-        return Scores(tuple(alone), tuple(spread(alone, self._middles)))
+            if wanted := " ".join(word for word in self._terms.words(words) if word not in self._asking):
+                alone = _added(alone, weight, self._ranker.scores(wanted))
+                near = _added(near, weight, self._ranker.nearness(wanted))
+        return Scores(tuple(alone), tuple(spread(alone, self._middles)), tuple(near))
 
-    def _ranked(self, words: str) -> list[float]:
-        return self._ranker.scores(" ".join(word for word in self._terms.words(words) if word not in self._asking))
+
+def _added(scores: Sequence[float], weight: float, more: Sequence[float]) -> list[float]:
+    return [score + weight * other for score, other in zip(scores, more, strict=True)]
 
 
 @lru_cache(1)
@@ -135,8 +199,3 @@ def spread(scores: Sequence[float], middles: Sequence[float]) -> list[float]:
                 at += step
         found[index] += score
     return found
-
-
-def _best(scores: Sequence[float]) -> list[int]:
-    """Indices with a score, best first; ties in the order of the text."""
-    return sorted((index for index, score in enumerate(scores) if score), key=lambda index: -scores[index])
