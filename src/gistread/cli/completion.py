@@ -40,7 +40,8 @@ def names(kind: str) -> list[str]:
     elif kind == "catalogue":
         from gistread.engine.catalogue import read_catalogue
 
-        found = [entry.name for entry in read_catalogue(paths.own_models).entries]
+        catalogue = read_catalogue(paths.own_models)
+        found = [entry.name for entry in (*catalogue.entries, catalogue.starter)]
     else:
         from gistread.engine.model_search import found_models, starter_path
         from gistread.engine.models import STARTER

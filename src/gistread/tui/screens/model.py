@@ -202,7 +202,7 @@ class ModelScreen(Panel[ModelChoice | None]):
         else:
             note = (
                 "No language model on this machine yet. Choose one below to download it.\n"
-                "Or install the small starter: python3 -m pip install 'gistread[starter]'"
+                "Or download the small starter: gistread models get starter"
             )
         self.query_one("#model-note", Static).update(note)
 
