@@ -42,12 +42,12 @@ def test_days_add_up_and_stay_private(user_data: UserData, tmp_path: Path, monke
         ("2026-11-22", 150, 90),
         ("2026-11-29", 70, 60),
     ]
-    for _ in range(120):
+    for _ in range(60):
         user_data.add_reading(BOOK, 1, 1)
     (file,) = (tmp_path / "books").glob("a*.jsonl")
-    assert len(file.read_bytes().splitlines()) < 80
+    assert len(file.read_bytes().splitlines()) < 60
     assert file.stat().st_mode & 0o077 == 0
-    assert user_data.reading_days(BOOK)[0].words == 270
+    assert user_data.reading_days(BOOK)[0].words == 210
 
 
 def test_today_the_week_and_each_book(user_data: UserData, monkeypatch: pytest.MonkeyPatch) -> None:
