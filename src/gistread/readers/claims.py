@@ -47,8 +47,11 @@ def claims(entity: Entity, memory: GistMemory) -> list[Claim]:
     """What the pages of a memory (`GistMemory.upto`) tell of the entity, each once, by place. Run it in a thread."""
     names = _names(entity)
     told = [fact for fact in facts.known_facts(memory) if names.search(fact.text)]
-    found = filter(None, (_claim(entity, fact, names, memory) for fact in reversed(told)))
-    return sorted({claim.text: claim for claim in found}.values(), key=lambda claim: claim.quote)
+    found: dict[str, Claim] = {}
+    for fact in told:
+        if claim := _claim(entity, fact, names, memory):
+            found.setdefault(claim.text, claim)
+    return sorted(found.values(), key=lambda claim: claim.quote)
 
 
 def untold(entity: Entity, memory: GistMemory) -> list[MemoryEntry]:
