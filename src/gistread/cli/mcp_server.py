@@ -48,6 +48,7 @@ _PAGE_URI = "gistread://books/{book}/pages/{page}"
 _ID_LENGTH = 16
 _MOST_CHARACTERS = 16_000  # In one reply of `read`
 _MOST_HITS = 50
+_IDLE_S = 600.0  # Seconds after an answer until the model is unloaded
 
 
 class _OpenBook:
@@ -110,6 +111,7 @@ class LibraryServer:
         self._open = lru_cache(maxsize=4)(lambda path, modified_ns: _OpenBook(path))
         self._session: Session | None = None
         self._asking = asyncio.Lock()
+        self._unloading: asyncio.Task[None] | None = None
 
     @_reported()
     def books(self) -> Json:
@@ -217,6 +219,14 @@ class LibraryServer:
                 return await task
         finally:
             task.cancel()
+            if self._unloading is not None:
+                self._unloading.cancel()
+            self._unloading = asyncio.create_task(self._unload_later())
+
+    async def _unload_later(self) -> None:
+        await asyncio.sleep(_IDLE_S)
+        async with self._asking:
+            await self.close()
 
     async def _ask(self, name: str, question: str, context: Context) -> Json:
         async with self._asking:
@@ -224,8 +234,7 @@ class LibraryServer:
             session = await self._session_of(view.whole.book)
             steps: list[Json] = []
             reader, answered = session.reader, None
-            options = session.stream_answer(question, upto=view.bound, steps=Steps.ALONE)
-            async with aclosing(options) as events:
+            async with aclosing(session.stream_answer(question, upto=view.bound, steps=Steps.ALONE)) as events:
                 async for event in events:
                     steps += filter(None, [step_document(event)])
                     if text := describe(event):
@@ -252,6 +261,7 @@ class LibraryServer:
         return self._user_data.name_corrections(view.whole.book.sha256)
 
     async def close(self) -> None:
+        """Unload the models. Idempotent."""
         session, self._session = self._session, None
         if session is not None:
             await session.close()
