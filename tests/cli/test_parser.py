@@ -78,6 +78,9 @@ def test_expand_takes_page_numbers() -> None:
         (["models", "--folder", "/no/such/folder"], "/no/such/folder is not a folder"),
         (["models", "fetch"], "invalid choice: 'fetch'"),
         (["indx", "b"], "Did you mean `gistread index`?"),
+        (["help", "indx"], "Did you mean index?"),
+        (["help", "nothing"], "nothing is not a command."),
+        (["book.txt", "--limit"], "See `gistread --help`."),
         (["a.txt", "b.txt"], "Unrecognized arguments: b.txt"),
     ],
 )

@@ -14,6 +14,7 @@ from gistread.cli.output import write
 from gistread.errors import UsageError
 
 _VERSION = f"gistread {__version__}"
+_SEE_HELP = "`gistread help` lists the commands."
 
 
 class _Parser(argparse.ArgumentParser):
@@ -24,7 +25,7 @@ class _Parser(argparse.ArgumentParser):
 
         hint = f"See `{self.prog} --help`."
         if unknown := re.match(r"unrecognized arguments: (?:[^-]\S* )*(-[^\s=]+)", message):
-            near = get_close_matches(unknown[1], _options(self), n=1)
+            near = get_close_matches(unknown[1], _options(self), n=1, cutoff=0.7)
             hint = f"Did you mean {near[0]}?" if near else f"{hint} Put -- before a name that begins with a dash."
         raise UsageError(f"{message[:1].upper()}{message[1:]}.", hint)
 
@@ -99,6 +100,9 @@ def _add_arguments(command: str, parser: argparse.ArgumentParser) -> None:
 def _command_first(argv: Sequence[str]) -> Sequence[str]:
     """Normalise a command line: options follow the command, and `help` becomes an option."""
     if argv[:1] == ["help"]:
+        if (names := [word for word in argv[1:2] if not word.startswith("-")]) and names[0] not in _commands():
+            near = _misspelt(names)
+            raise UsageError(f"{names[0]} is not a command.", f"Did you mean {near}?" if near else _SEE_HELP)
         return [*argv[1:], "--help"]
     with_value = {
         name for action in _main_parser("")._actions if action.nargs is None for name in action.option_strings
