@@ -59,6 +59,7 @@ def test_filtering_keeps_ancestors_and_ignores_diacritics() -> None:
     tree.fold_everything(fold=True)
     assert shown(tree, "elan") == ["Part One", "-The Élan"]
     assert shown(tree, "the o") == ["Part One", "-The Storm"]
+    assert shown(tree, "part 2") == ["Part Two"]
     assert shown(tree, "zebra") == []
 
 

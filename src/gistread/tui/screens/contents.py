@@ -9,6 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Input, Static
 
+from gistread.book.formats.numerals import parse_number
 from gistread.book.model import Book
 from gistread.book.normalise import count_words
 from gistread.search.tokens import folded as without_diacritics
@@ -102,8 +103,10 @@ class ContentsTree:
         ]
 
     def matches(self, index: int, wanted: str) -> bool:
+        """Whether the title has all words; `4` also finds `IV` and `Four`."""
         title = _plain(self.book.chapters[index].title)
-        return all(word in title for word in _plain(wanted).split())
+        numbers = {parse_number(word.strip(".:")) for word in title.split()}
+        return all(word in title or (word.isdecimal() and int(word) in numbers) for word in _plain(wanted).split())
 
     def words(self, index: int) -> int:
         return sum(self._words[index : self._ends[index]])

@@ -171,9 +171,17 @@ class LibraryScreen(Screen[str | None]):
         empty.update(note)
         empty.display = bool(note)
         self._show_about()
-        leading = [("library-close", "stop")] if self._adding.progress else []
-        leading += [("library-undo", "undo")] if self._removed else []
-        self.query_one("#keys", KeyLine).show_keys("library", self._keymap, leading)
+        self._show_keys()
+
+    @on(events.DescendantFocus)
+    def _show_keys(self) -> None:
+        typing = isinstance(self.focused, Input)
+        if typing:
+            leading = [("library-close", "back")]
+        else:
+            leading = [("library-close", "stop")] if self._adding.progress else []
+            leading += [("library-undo", "undo")] if self._removed else []
+        self.query_one("#keys", KeyLine).show_keys("library", self._keymap, leading, typing=typing)
 
     @on(BookList.Moved)
     def _show_about(self) -> None:
