@@ -46,7 +46,8 @@ def novel(run: Run, engine: FakeEngine, tmp_path: Path) -> Path:
     path = tmp_path / "The Keeper.txt"
     path.write_text("\n\n\n".join(chapters) + "\n")
     engine._says = lambda text: f"Martha asks for the {SENTINEL if SENTINEL in text else 'lamp'}."
-    assert run("index", path, "--min-words", "60", "--max-words", "200").status == 0
+    size, derived = ("--min-words", "60", "--max-words", "200"), ("--for", "memwalker,graphreader")
+    assert run("index", path, *size, *derived).status == 0
     assert run("books", "--add", path).status == 0
     return path
 
@@ -115,6 +116,7 @@ def test_nothing_behind_the_bound_reaches_the_client_or_the_model(
         assert (toc["readable"], toc["bounded"], len(toc["chapters"])) == (bound, True, 1)
         assert (read["end"], read["next"]) == (bound, None)
         assert replies[5]["found"][0]["name"].startswith("Martha")
+        assert replies[5]["found"][0]["told"]
         for page in range(1, toc["pages"] + 1):
             resource = await client.read_resource(f"gistread://books/{book['id']}/pages/{page}")
             replies.append(resource.contents[0].text)  # type: ignore[union-attr]

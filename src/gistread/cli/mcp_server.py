@@ -33,6 +33,7 @@ from gistread.people.index import Index
 from gistread.people.mentions import is_covered
 from gistread.readers import events as told
 from gistread.readers.bound import saved_bound
+from gistread.readers.claims import claims
 from gistread.readers.recap import recap
 from gistread.readers.steering import Steps
 from gistread.readers.text import describe
@@ -174,13 +175,14 @@ class LibraryServer:
 
     @_reported()
     def who_is(self, book: str, name: str) -> Json:
-        """Say who or what a name of an English book is: its other forms, places, company and introducing sentences."""
+        """Say who or what a name of an English book is: its forms, company, introductions, and claims with quotes."""
         view = self._view(book)
         if not is_covered(view.whole.book):
             raise ToolError("Names are found in English books only.")
         end = len(view.whole.book.text) if view.bound is None else view.bound
         names = view.whole.index.upto(end, self._corrections(view))
-        found = [card_document(names.card(entity), names) for entity in names.find(name)]
+        memory = view.memory()
+        found = [card_document(names.card(one), names, claims(one, memory)) for one in names.find(name)]
         return {"found": [{key: fact for key, fact in card.items() if key != "starts"} for card in found]}
 
     @_reported()
