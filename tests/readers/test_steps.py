@@ -189,6 +189,16 @@ async def test_where_no_page_has_been_read_places_of_the_text_are_proposed(reade
     assert sum(end - start for start, end in more.seen) > last - start
 
 
+async def test_nothing_but_what_was_proposed_and_named_is_shown() -> None:
+    weak = ReaderOptions(is_reliable=False, knows_absence=True)
+    events = await ask("gistread", Decision(pages=(20,)), memory=make_memory(24, 24), options=weak)
+    (wanted,) = proposed(events)[:1]
+    assert 20 not in wanted
+    looked_up = {event.page for event in events if isinstance(event, LookedUp)}
+    assert looked_up <= {*wanted}
+    assert (20, OpenedBy.PERSON) in opened(events)
+
+
 @pytest.mark.parametrize("reader", ["readagent-s", "readagent-p", "memwalker", "gistread", "bm25", "dos"])
 async def test_answering_now_ends_the_search(reader: str) -> None:
     events = await ask(reader, "answer_now")

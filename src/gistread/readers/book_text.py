@@ -99,7 +99,8 @@ class BookText:
             decision = steering.decision
             if steering.stop or not (decision.refuses or decision.names_any):
                 return
-            first, agreed = (), decision.names_any
+            agreed = decision.names_any
+            first = () if decision.refuses else [place for place in wanted if overlaps(self.shown, place)]
             steering.pinned.update(decision.pages)
             steering.only = steering.only or (decision.refuses and decision.names_any)
 
