@@ -55,6 +55,7 @@ SLOW_PARTS = {
     "exactness": ["all at once", "gists of the same page"],
 }
 DATA_PARTS = {
+    "recaps": ["gists, of the pages' sentences"],
     "names": ["Names of people in LitBank", "main people of 2 novels"],
     "recall": ["gold pages among the first pages, qmsum", "gold text shown at an equal budget, musique"],
     "aims": ["by what they are made for", "meeting, for the question"],

@@ -13,7 +13,7 @@ from gistread.marking.model import Color, MarkKind, new_mark, quote_at, with_cha
 from gistread.marking.store import MarkStore
 from gistread.migration import migrate_user_data
 from gistread.sample import story_path
-from gistread.user_data import SavedCitation, SavedQuestion, UserData
+from gistread.user_data import NameCorrection, SavedCitation, SavedQuestion, UserData
 
 FILE = "f" * 64
 PATH = Path("/books/story.epub")
@@ -44,6 +44,7 @@ def kept(user_data: UserData, marks: MarkStore) -> list[str]:
     user_data.record_opening(OLD.sha256, title=OLD.title, authors=OLD.authors, length=len(text), path=PATH, file=FILE)
     user_data.set_position(OLD.sha256, 7000, quote_at(text, 7000))
     quote = text[3000:3050]
+    user_data.correct_name(OLD.sha256, NameCorrection("rename", ("He",), "Him"))
     user_data.add_question(OLD.sha256, SavedQuestion("Who?", "He.", True, (SavedCitation(2, 3000, 3050, quote),)))
     starts = [match.start() for match in re.finditer(r"\b[A-Z][a-z]+ [a-z]+ [a-z]+ ", text)][::17]
     for start in starts:
@@ -88,6 +89,9 @@ def test_doing_it_again_adds_nothing_and_brings_nothing_back(
 ) -> None:
     migrate_user_data(NEW, user_data, marks, file=FILE, path=PATH)
     first, second, *_ = marks.marks(NEW.sha256)
+    undone = user_data.undo_name_correction(NEW.sha256)
+    assert undone is not None
+    assert undone.other == "Him"
     marks.remove(NEW.sha256, first)
     marks.put(NEW.sha256, with_changes(second, note="mine"), second)
     user_data.set_position(NEW.sha256, 11)
@@ -98,6 +102,7 @@ def test_doing_it_again_adds_nothing_and_brings_nothing_back(
     assert "mine" in {mark.note for mark in after}
     assert len(user_data.questions(NEW.sha256)) == 1
     assert user_data.position(NEW.sha256) == 11
+    assert not user_data.name_corrections(NEW.sha256)
 
 
 def test_what_cannot_be_placed_is_kept_and_called_lost(user_data: UserData, marks: MarkStore, kept: list[str]) -> None:

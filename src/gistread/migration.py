@@ -73,9 +73,7 @@ def _migrate_from(
     ]
     new = store.put_new(book.sha256, marks) if marks else []
     asked = user_data.add_questions(book.sha256, questions) if questions else 0
-    known = user_data.name_corrections(book.sha256)
-    for correction in user_data.name_corrections(old.sha256) if not known else ():
-        user_data.correct_name(book.sha256, correction)
+    user_data.add_name_corrections(book.sha256, user_data.name_corrections(old.sha256))
     if old.position and not user_data.position(book.sha256):
         offset = here[0] if here else min(_proportional(old.position, text, old.length), len(book.text))
         user_data.set_position(book.sha256, offset, quote_at(book.text, offset))

@@ -260,6 +260,13 @@ class UserData:
         record = {"kind": "name", "id": one.made_at or time.time(), **facts}
         self._append(sha256, record | ({"undone": True} if undone else {}))
 
+    def add_name_corrections(self, sha256: str, corrections: Iterable[NameCorrection]) -> None:
+        """Record those that were never recorded, not even undone."""
+        known = {record["id"] for record in self._read(sha256) if record["kind"] == "name"}
+        for one in corrections:
+            if one.made_at not in known:
+                self.correct_name(sha256, one)
+
     def undo_name_correction(self, sha256: str) -> NameCorrection | None:
         """Take the last correction back and return it; None if there is none."""
         last = next(iter(self.name_corrections(sha256)[::-1]), None)

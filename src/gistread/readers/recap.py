@@ -92,7 +92,8 @@ def _told(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[Told, 
 def _own_sentences(memory: GistMemory, start: int, end: int) -> tuple[Told, ...]:
     own = [Told(" ".join(memory.book.text[a:b].split()), a) for a, b in sentences_of(memory, start, end)]
     own = [told for told in own if told.text[0] not in _QUOTES] or own
-    return tuple(own[at] for at in _chosen([told.text for told in own], _CHAPTER_WORDS))
+    words = _CHAPTER_WORDS if len(memory.book.chapters) > 1 else _BEFORE_WORDS + _CHAPTER_WORDS
+    return tuple(own[at] for at in _chosen([told.text for told in own], words))
 
 
 def _chosen(sentences: Sequence[str], words: int) -> Sequence[int]:
