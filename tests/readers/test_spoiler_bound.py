@@ -19,10 +19,10 @@ from gistread.memory.reading import read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.presets import built_in_presets
 from gistread.readers import graph_path
-from gistread.readers.events import Answered, ReaderEvent, Started
+from gistread.readers.events import Answered, Proposed, ReaderEvent, Started
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
-from gistread.readers.steering import Steering
+from gistread.readers.steering import Decision, Steering, Steps
 from tests.fake_embedder import FakeEmbedder
 from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book, prose
@@ -75,12 +75,19 @@ async def memory_of(book: Book, store: MemoryStore, focus: GistFocus, mode: Read
 
 
 async def asked(
-    name: str, memory: GistMemory, *, context_tokens: int, options: ReaderOptions
+    name: str, memory: GistMemory, *, context_tokens: int, options: ReaderOptions, steps: Steps = Steps.ALONE
 ) -> tuple[list[ReaderEvent], FakeEngine]:
+    """The events, with a decision for each of the first look-ups that is proposed; the others are accepted."""
     engine = FakeEngine(says=telling, chooses=lambda _, offered: 0, context_tokens=context_tokens)
-    steering = Steering(pinned=set(range(1, 40, 3)), here=len(memory.book.text) - 1)
+    end, after = len(memory.book.text), len(memory.entries) + 1
+    steering = Steering(pinned=set(range(1, 40, 3)), here=end - 1, steps=steps)
+    decisions = [Decision(refuses=True), Decision(pages=(after,), offsets=(end, end + 99)), Decision(goes_back=True)]
+    events: list[ReaderEvent] = []
     try:
-        events = [one async for one in METHODS[name].reader()(QUESTION, memory, engine, steering, options)]
+        async for event in METHODS[name].reader()(QUESTION, memory, engine, steering, options):
+            events.append(event)
+            if isinstance(event, Proposed):
+                steering.decide(decisions.pop(0) if decisions else Decision())
     except PromptTooLongError:
         events = []
     return events, engine
@@ -108,7 +115,8 @@ async def test_no_reader_shows_what_stands_behind_the_bound(
             embedder = FakeEmbedder()
             options = ReaderOptions(max_pages=2, answer_tokens=24, is_reliable=bool(place % 4), embedder=embedder)
             window = chance.choice((400, 700, 8192))
-            events, engine = await asked(name, known, context_tokens=window, options=options)
+            steps = Steps.ASK if place % 2 else Steps.ALONE
+            events, engine = await asked(name, known, context_tokens=window, options=options, steps=steps)
             assert not any(SECRET in call.text or SECRET in "".join(call.options) for call in engine.calls), name
             assert SECRET not in repr(embedder.asked), name
             assert SECRET not in repr(events), name
