@@ -87,13 +87,15 @@ def test_python_runs(snippet: Snippet, place: Path, capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out
 
 
-def test_the_commands_of_the_library_page_run(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    lines = [line for where, line in command_lines() if where.startswith("library.md:")]
-    assert main(["index", "frankenstein.epub"]) == 0
-    capsys.readouterr()
-    for line in lines:
-        assert main(shlex.split(line)[1:]) == 0
-        assert json.loads(capsys.readouterr().out)
+def test_the_table_of_json_fields_is_true(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = re.findall(
+        r"^\| `gistread (.* --json)` \| (.*) \|$", (ROOT / "docs" / "around.md").read_text(), re.MULTILINE
+    )
+    lines = [shlex.split(line)[1:] for where, line in command_lines() if where.startswith("library.md:")]
+    assert [line for line in lines if line not in [shlex.split(row) for row, _ in rows]] == []
+    for line, fields in rows:
+        assert main(shlex.split(line)) == 0, line
+        assert list(json.loads(capsys.readouterr().out)) == ["schema", *re.findall(r"`(\w+)`", fields)], line
 
 
 def test_command_lines_parse() -> None:

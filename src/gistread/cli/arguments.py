@@ -197,6 +197,7 @@ def add_export(parser: argparse.ArgumentParser) -> None:
     output_help = "write to this file; its suffix may give the format (obsidian: also a folder)"
     option("-o", "--output", metavar="FILE", type=Path, help=output_help)
     option("-f", "--force", action="store_true", help="overwrite an existing file")
+    add_quiet(parser)
 
 
 def add_keys(parser: argparse.ArgumentParser) -> None:
