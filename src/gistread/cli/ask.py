@@ -30,14 +30,14 @@ from gistread.memory.writer import MemoryHeader
 from gistread.paths import default_paths
 from gistread.readers import events as told
 from gistread.readers.choices import with_options
-from gistread.readers.cost import LONG_S, QUICK
+from gistread.readers.cost import LONG_S
 from gistread.readers.passage import in_short, question_about, question_alone
 from gistread.readers.registry import DEFAULT_READER, METHODS
 from gistread.readers.steering import Steps
 from gistread.readers.text import describe, in_quotes, unsupported
 from gistread.search.exact import FoldedText
 from gistread.session.answer import AskOptions, thread_of, with_answer
-from gistread.session.estimate import seconds_to_answer
+from gistread.session.estimate import cheaper, seconds_to_answer
 from gistread.session.session import Session
 from gistread.units import format_duration
 from gistread.user_data import SavedQuestion, SavedThread, UserData, mark_unsupported
@@ -223,9 +223,8 @@ async def _with_estimate(
         seconds = await seconds_to_answer(session, upto=upto) if is_first else None
         is_first = False
         if seconds is not None and seconds >= LONG_S:
-            quick = await seconds_to_answer(session, QUICK, upto)
-            cheaper = quick is not None and quick < seconds / 2
-            other = f" `--reader {QUICK}` takes about {format_duration(quick)}." if quick and cheaper else ""
+            quick = await cheaper(session, seconds, upto)
+            other = f" `--reader {quick[0]}` takes about {format_duration(quick[1])}." if quick else ""
             say(f"{session.reader} takes about {format_duration(seconds)}.{other}")
         yield event
 

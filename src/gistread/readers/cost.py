@@ -10,7 +10,10 @@ from gistread.readers.protocol import ReaderOptions
 from gistread.readers.text_readers import DOS_TOKENS
 
 LONG_S = 60.0  # An answer that takes longer is announced
-QUICK = "dos"  # The reader that is offered instead
+QUICK = (
+    "dos",
+    "gistread",
+)  # The readers that are offered instead: an unreliable model is shown less text by the second
 BUILT_FIRST = frozenset(("summaries", "facts", "vectors"))  # Artifacts that a reader waits for
 WHOLE_BOOK = frozenset(("notes", "longagent"))  # Readers that evaluate all of the text
 _ANSWER, _CHUNK, _NOTE = 128, 2_000, 64  # Tokens of an answer, of a chunk of the book, and of a note on it

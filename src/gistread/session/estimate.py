@@ -1,7 +1,7 @@
 """Estimates how long an answer takes."""
 
 from gistread.memory.sizes import unread_memory
-from gistread.readers.cost import BUILT_FIRST, WHOLE_BOOK, answer_work
+from gistread.readers.cost import BUILT_FIRST, QUICK, WHOLE_BOOK, answer_work
 from gistread.readers.registry import METHODS
 from gistread.session.session import Session
 
@@ -17,3 +17,10 @@ async def seconds_to_answer(session: Session, reader: str = "", upto: int | None
     check = await session.check_result()
     own = answer_work(reader, memory, info, upto, is_reliable=check is None or check.is_reliable)
     return sum(work.seconds(info) or 0.0 for work in (*left, own))
+
+
+async def cheaper(session: Session, seconds: float, upto: int | None = None) -> tuple[str, float] | None:
+    """The quickest reader and its estimated time, if that is less than half of `seconds`."""
+    times = {name: await seconds_to_answer(session, name, upto) for name in QUICK}
+    known = [(name, time) for name, time in times.items() if time is not None and time < seconds / 2]
+    return min(known, key=lambda one: one[1], default=None)

@@ -12,7 +12,7 @@ from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import unread_memory
 from gistread.readers.bound import has_plot
-from gistread.readers.cost import LONG_S, QUICK
+from gistread.readers.cost import LONG_S
 from gistread.readers.events import (
     AnswerDelta,
     Answered,
@@ -30,7 +30,7 @@ from gistread.readers.suggestions import suggestions
 from gistread.readers.thread import QuestionAnswer
 from gistread.session import events
 from gistread.session.answer import AskOptions, with_answer
-from gistread.session.estimate import seconds_to_answer
+from gistread.session.estimate import cheaper, seconds_to_answer
 from gistread.session.events import Obstacle
 from gistread.tui.answer_blocks import put_to
 from gistread.tui.commands import BOUND_KEY, display_key, run
@@ -163,9 +163,8 @@ class QuestionController:
         if seconds is None or seconds < LONG_S:
             self._start(session, question)
             return
-        quick = await seconds_to_answer(session, QUICK, self.bound)
         said = cost_words(session.reader, self._known(), seconds)
-        screen = CostScreen(session.reader, said, quick if quick is not None and quick < seconds / 2 else None)
+        screen = CostScreen(session.reader, said, await cheaper(session, seconds, self.bound))
         self._context.push(screen, lambda reader: self._start(session, question, reader))
 
     @property

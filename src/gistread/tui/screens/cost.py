@@ -4,7 +4,6 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Static
 
-from gistread.readers.cost import QUICK
 from gistread.tui.commands import own_keys
 from gistread.tui.screens.listing import Panel
 from gistread.tui.widgets.lines import Actions
@@ -18,17 +17,17 @@ class CostScreen(Panel[str | None]):
         ("enter", "ask", "Ask all the same"), ("q", "quick", "Ask quickly"), ("escape", "dismiss(None)", "Do not ask")
     )
 
-    def __init__(self, reader: str, said: str, quick_s: float | None) -> None:
-        """`said`: what it takes, in words; `quick_s`: seconds of the quick reader, None if that is no faster."""
+    def __init__(self, reader: str, said: str, quick: tuple[str, float] | None) -> None:
+        """`said`: what it takes, in words; `quick`: a quicker reader and its seconds."""
         super().__init__()
         self._reader = reader
         self._said = said
-        self._quick_s = quick_s
+        self._quick = quick
 
     def compose(self) -> ComposeResult:
         quick = []
-        if self._quick_s is not None:
-            quick = [("q", f"Quick: about {format_duration(self._quick_s)}", "quick")]
+        if self._quick is not None:
+            quick = [("q", f"Quick: about {format_duration(self._quick[1])}", "quick")]
         with Vertical(classes="panel"):
             yield Static(self._said, classes="panel-title", markup=False)
             yield Actions(("Enter", "asks", "ask"), *quick)
@@ -37,5 +36,5 @@ class CostScreen(Panel[str | None]):
         self.dismiss(self._reader)
 
     def action_quick(self) -> None:
-        if self._quick_s is not None:
-            self.dismiss(QUICK)
+        if self._quick is not None:
+            self.dismiss(self._quick[0])
