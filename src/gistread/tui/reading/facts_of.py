@@ -25,7 +25,7 @@ async def told_of(
     entity: Entity, view: Index, memory: GistMemory | None, session: "Session | None" = None
 ) -> AsyncGenerator[Told, None]:
     """What is told up to the end of the view. With a session its model looks at more pages, a few at a time."""
-    known = memory.upto(len(view.book.text)) if memory is not None else None
+    known = await asyncio.to_thread(memory.upto, len(view.book.text)) if memory is not None else None
 
     def told(note: str = "") -> Told:
         found = tuple(claims(entity, known)) if known is not None else ()
