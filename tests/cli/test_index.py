@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from gistread.book.open import open_book
+from gistread.config import load_config
 from gistread.engine.protocol import Rates
 from gistread.errors import EngineError, ExitStatus
+from gistread.paths import default_paths
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
 
@@ -120,3 +122,13 @@ def test_index_estimates_its_time_first(run: Run, book: Path, engine: FakeEngine
     first, *_ = run("index", book, *SIZE).err.splitlines()
     assert re.fullmatch(r"The Lamp: about \d+ (s|min) with fake on this machine\.", first)
     assert "about" not in run("index", book, *SIZE).err, "nothing is left to be read"
+
+
+def test_a_model_that_was_not_chosen_is_named(
+    run: Run, book: Path, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "the only one" not in run("index", book).err
+    model = load_config(default_paths().config_file).model
+    default_paths().config_file.write_text("")
+    monkeypatch.setattr("gistread.engine.models.default_model", lambda: Path(model))
+    assert "Model: fake, the only one on this machine." in run("index", book).err

@@ -77,25 +77,26 @@ def add_pages(parser: argparse.ArgumentParser) -> None:
 
 
 def add_memory(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=type(parser))
-
-    def action(name: str, summary: str) -> argparse.ArgumentParser:
-        return actions.add_parser(name, help=summary, allow_abbrev=False)
-
-    add_book(action("list", "list the memories of a book, or all of them (default)"), optional=True)
-    remove = action("rm", "delete a memory, without asking")
-    export = action("export", "write a memory to a file for another copy of the book")
+    actions = _add_actions(parser)
+    action = actions.add_parser
+    add_book(action("list", help="list the memories of a book, or all of them (default)"), optional=True)
+    remove = action("rm", help="delete a memory, without asking")
+    export = action("export", help="write a memory to a file for another copy of the book")
     for each in (remove, export):
         add_book(each)
         _add_memory(each)
     export.add_argument("-o", "--output", metavar="FILE", type=Path, help="the file (TITLE.gistmemory)")
     export.add_argument("-f", "--force", action="store_true", help="overwrite an existing file")
-    given = action("import", "check a memory file and add it to yours")
+    given = action("import", help="check a memory file and add it to yours")
     given.add_argument("file", metavar="FILE", type=Path, help="a file that `gistread memory export` wrote")
     add_book(given, optional=True)
     given.add_argument("-f", "--force", action="store_true", help="replace the same memory if you have it")
     for each in actions.choices.values():
         add_formats(each)
+
+
+def _add_actions(parser: argparse.ArgumentParser) -> "argparse._SubParsersAction[argparse.ArgumentParser]":
+    return parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=type(parser))
 
 
 def _add_memory(parser: argparse.ArgumentParser) -> None:
@@ -223,16 +224,13 @@ def add_serve(parser: argparse.ArgumentParser) -> None:
 
 
 def add_models(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=type(parser))
-
-    def action(name: str, summary: str) -> argparse.ArgumentParser:
-        return actions.add_parser(name, help=summary, allow_abbrev=False)
-
-    listing = action("list", "list the models on this machine (default)")
+    actions = _add_actions(parser)
+    action = actions.add_parser
+    listing = action("list", help="list the models on this machine (default)")
     listing.add_argument(
         "--folder", metavar="DIR", type=Path, action="append", default=[], help="search this folder too"
     )
-    use = action("use", "set the default model")
+    use = action("use", help="set the default model")
     use.add_argument("model", metavar="NAME", help="a name from the list, a path, `starter`, or `none`")
     use.add_argument(
         "--for",
@@ -242,8 +240,8 @@ def add_models(parser: argparse.ArgumentParser) -> None:
         help="what to use it for (reading); the reading model also answers unless an asking model is set",
     )
     add_adapter(use)
-    action("catalogue", "list models to download, and which one suits this machine")
-    get = action("get", "download a model, after asking")
+    action("catalogue", help="list models to download, and which one suits this machine")
+    get = action("get", help="download a model, after asking")
     get.add_argument(
         "model",
         metavar="NAME",
@@ -253,13 +251,13 @@ def add_models(parser: argparse.ArgumentParser) -> None:
     )
     get.add_argument("-y", "--yes", action="store_true", help="accept the licence and the size without asking")
     get.add_argument("--use", action="store_true", help="make it the default model")
-    remove = action("rm", "delete a downloaded model or an unfinished download, without asking")
+    remove = action("rm", help="delete a downloaded model or an unfinished download, without asking")
     remove.add_argument("model", metavar="NAME", help="a name from the list, or a path")
-    check = action("check", "test whether a model is good enough for reading")
+    check = action("check", help="test whether a model is good enough for reading")
     name = "a name from the list, a path, or `starter`"
     check.add_argument("model", metavar="NAME", nargs="?", help=f"{name} (default: the model in use)")
     check.add_argument("--again", action="store_true", help="test again, ignoring earlier results")
-    convert = action("convert", "make a requantised copy of a model, if it is faster")
+    convert = action("convert", help="make a requantised copy of a model, if it is faster")
     convert.add_argument("model", metavar="NAME", help=name)
     for each in actions.choices.values():
         add_formats(each)
@@ -356,9 +354,9 @@ def add_doctor(parser: argparse.ArgumentParser) -> None:
 def add_cache(parser: argparse.ArgumentParser) -> None:
     from gistread.cli.cache import PARTS
 
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=type(parser))
-    actions.add_parser("list", help="show what is in the cache, and its size (default)", allow_abbrev=False)
-    clear = actions.add_parser("clear", help="delete it, without asking", allow_abbrev=False)
+    actions = _add_actions(parser)
+    actions.add_parser("list", help="show what is in the cache, and its size (default)")
+    clear = actions.add_parser("clear", help="delete it, without asking")
     which = f"{', '.join(PARTS)} (default: all but memories)"
     clear.add_argument("parts", metavar="PART", nargs="*", type=one_of(PARTS), default=[], help=which)
     for each in actions.choices.values():

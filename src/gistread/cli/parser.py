@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from gistread import __version__
 from gistread.cli import arguments, options
@@ -19,6 +19,16 @@ _SEE_HELP = "`gistread help` lists the commands."
 
 class _Parser(argparse.ArgumentParser):
     """Reports errors as UsageError, with the closest option for one that does not exist."""
+
+    def __init__(self, prog: str, description: str = "", epilog: str = "", **options: Any) -> None:
+        super().__init__(
+            prog=prog,
+            description=description,
+            epilog=epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+            **options,
+        )
 
     def error(self, message: str) -> NoReturn:
         from difflib import get_close_matches
@@ -57,7 +67,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     name = argv[0] if argv and argv[0] in _commands() else ""
     if name:
         command = _commands()[name]
-        parser = _parser(f"gistread {name}", command.summary, command.examples)
+        parser = _Parser(f"gistread {name}", command.summary, command.examples)
         _add_arguments(name, parser)
         if command.default_action:
             parsed = parser.parse_args(_with_action(argv[1:], command.default_action))
@@ -82,13 +92,7 @@ def whole_parser() -> argparse.ArgumentParser:
     parser.usage = None
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", parser_class=_Parser)
     for name, command in _commands().items():
-        sub = commands.add_parser(
-            name,
-            help=command.summary,
-            description=command.summary,
-            epilog=command.examples,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
+        sub = commands.add_parser(name, help=command.summary, description=command.summary, epilog=command.examples)
         _add_arguments(name, sub)
     return parser
 
@@ -138,7 +142,7 @@ def _misspelt(argv: Sequence[str]) -> str:
 
 
 def _main_parser(epilog: str) -> _Parser:
-    parser = _parser(
+    parser = _Parser(
         "gistread",
         "Read a long book beside a language model on your own machine. The model keeps a gist memory of the book\n"
         "and answers questions from it, with sources.",
@@ -148,16 +152,6 @@ def _main_parser(epilog: str) -> _Parser:
     parser.add_argument("-V", "--version", action="version", version=_VERSION)
     options.add_session_models(parser)
     return parser
-
-
-def _parser(program: str, description: str, epilog: str) -> _Parser:
-    return _Parser(
-        prog=program,
-        description=description,
-        epilog=epilog,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
 
 
 def _command_list() -> str:

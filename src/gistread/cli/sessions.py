@@ -35,6 +35,8 @@ def new_session(
             case told.ActivityChanged():
                 line.show(_activity_line(session))
             case told.ModelLoaded(info=info, state=state):
+                if not (arguments.model or config.model):
+                    line.say(f"Model: {info.name}, the only one on this machine.")
                 for note in loading_notes(info, state, config):
                     line.say(f"Note: {note}")
             case told.Notice(text=text):
