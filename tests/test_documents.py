@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from gistread.book.open import open_bytes
 from gistread.cli import main
+from gistread.cli.docs import documents
 from gistread.cli.parser import parse
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.library import installed_version
@@ -58,6 +60,28 @@ def command_lines() -> Iterator[tuple[str, str]]:
 
 def of(language: str) -> list[object]:
     return [pytest.param(one, id=one.where) for one in snippets() if one.language == language]
+
+
+def test_links_in_the_documents_lead_somewhere() -> None:
+    text = documents()
+    book = open_bytes(text.encode(), "gistread.md")
+    assert len([link for link in book.links if link.target is not None]) == len(re.findall(r"\]\((?!https://)", text))
+    for document in [*ROOT.glob("*.md"), ROOT / "training" / "README.md"]:
+        for link in re.findall(r"\]\(([^):#]+)\)", document.read_text()):
+            assert (document.parent / link).exists(), f"{document.name}: {link}"
+
+
+def test_the_index_names_every_page_and_the_site_has_its_order() -> None:
+    names = re.findall(r"\]\(([a-z-]+\.md)\)", (ROOT / "docs" / "index.md").read_text())
+    assert sorted(["index.md", *names]) == sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+    assert tomllib.loads((ROOT / "zensical.toml").read_text())["project"]["nav"] == ["index.md", *names]
+
+
+def test_docs_prints_a_page_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["docs", "models"]) == 0
+    assert capsys.readouterr().out.startswith("# Models\n")
+    assert main(["docs", "model"]) == 2
+    assert "models" in capsys.readouterr().err
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
         paths.append(path)
         return ExitStatus.DONE
 
-    monkeypatch.setattr(screens, "_open_screen", open_screen)
+    monkeypatch.setattr(screens, "open_screen", open_screen)
     return paths
 
 

@@ -208,6 +208,10 @@ def add_keys(parser: argparse.ArgumentParser) -> None:
     add_quiet(parser)
 
 
+def add_docs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("page", metavar="PAGE", nargs="?", help="only this page, such as models (default: all)")
+
+
 def add_completion(parser: argparse.ArgumentParser) -> None:
     shells = ["bash", "zsh", "fish", "tcsh", "powershell"]
     parser.add_argument("shell", metavar="SHELL", nargs="?", choices=shells, help=", ".join(shells))

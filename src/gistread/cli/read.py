@@ -21,7 +21,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         case "sample":
             return _sample(config, model)
         case "last":
-            return _open_screen(_last_book(), config, model)
+            return open_screen(_last_book(), config, model)
     if arguments.book == STANDARD_INPUT:
         _check_terminal(piped=True)
         book = open_named(STANDARD_INPUT)
@@ -32,11 +32,11 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
             raise _no_terminal("gistread needs a terminal for its screen, and this is none.") from None
         os.dup2(terminal, sys.stdin.fileno())
         os.close(terminal)
-        return _open_screen(book, config, model, piped=True)
-    return _open_screen(Path(arguments.book) if arguments.book else None, config, model)
+        return open_screen(book, config, model, piped=True)
+    return open_screen(Path(arguments.book) if arguments.book else None, config, model)
 
 
-def _open_screen(book: Path | Book | None, config: Config, model: str, *, piped: bool = False) -> ExitStatus:
+def open_screen(book: Path | Book | None, config: Config, model: str, *, piped: bool = False) -> ExitStatus:
     """Run the screen on a book, or on the library if None. Raises UsageError without a terminal, BookError."""
     _check_terminal(piped=piped)
     if isinstance(book, Path):
@@ -52,7 +52,7 @@ def _sample(config: Config, model: str) -> ExitStatus:
     from gistread.sample import story_path
 
     model = model or config.model or (STARTER if starter_path() is not None else "")
-    return _open_screen(story_path(), config, model)  # a named model reads along at once
+    return open_screen(story_path(), config, model)  # a named model reads along at once
 
 
 def _last_book() -> Path:

@@ -68,7 +68,7 @@ def parse_address(spec: str) -> ServerAddress:
     if parts.username is not None or parts.password is not None or parts.query:
         raise EngineError(
             "The server address contains a password or a query, but addresses are displayed and stored.",
-            "Remove it; docs/servers.md explains where to put a key.",
+            "Remove it; `gistread docs models` explains where to put a key.",
         )
     if parts.scheme not in _SCHEMES or not parts.hostname or any(character.isspace() for character in spec.strip()):
         raise EngineError("This is not a valid server address.", _FORM)

@@ -97,7 +97,7 @@ class Chooser:
             task = prompts.load("server_choice_again").fill(said=said, options=listed)
         raise EngineError(
             "The server cannot constrain answers, and the model chose none of the options offered.",
-            "Use a server or a model that can; docs/servers.md names them.",
+            "Use a server or a model that can; `gistread docs models` names them.",
         )
 
 

@@ -18,7 +18,7 @@ _LONGEST_WAIT = 4  # Longest Retry-After that is respected, in multiples of the 
 _WINDOW = re.compile(r"context (?:length|size|window)\D{0,20}(\d{3,8})\b", re.IGNORECASE)
 _LINE_CHARACTERS = 60
 _CHECK_ADDRESS = (
-    "Check that it serves models, and the address (http or https). docs/servers.md shows how to start a server."
+    "Check that it serves models, and the address (http or https). `gistread docs models` shows how to start a server."
 )
 _KEPT = "Finished work is kept: run the same command again to continue, with this server or another."
 
@@ -80,7 +80,7 @@ def _lost_error(address: ServerAddress, lost: ServerLostError, attempts: int = 1
     if isinstance(lost, UnreachableError):
         return EngineError(
             f"No answer from {address.origin} ({lost.reason}).",
-            "Check that the server is running, and its address (http or https). docs/servers.md shows how to start one."
+            "Check that the server is running, and its address (http or https). See `gistread docs models`."
             if attempts == 1
             else _KEPT,
         )
@@ -116,5 +116,5 @@ def _refused_error(address: ServerAddress, refusal: RequestRefusedError, *, with
     status = f" ({refusal.status})" if refusal.status else ""
     return EngineError(
         f"The server at {address.origin} refuses the request{status}" + (f": {said}." if said else "."),
-        "See the server's log. docs/servers.md lists the servers known to work.",
+        "See the server's log. `gistread docs models` lists the servers known to work.",
     )
