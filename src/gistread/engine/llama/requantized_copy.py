@@ -110,10 +110,12 @@ async def make_copy(
         return None
     partial = partial_copy(target, process.pid)
     ending = asyncio.create_task(process.wait(), name="converter")
+    share = 0.0  # Never falls: the finished file is renamed before the process ends
     try:
         while not ending.done():
             await asyncio.wait([ending], timeout=_LOOK_EVERY_S)
-            progress(1.0 if ending.done() else min(1.0, _size(partial) / copy_bytes(header)))
+            share = 1.0 if ending.done() else max(share, min(1.0, _size(partial) / copy_bytes(header)))
+            progress(share)
     finally:
         if not ending.done():
             with contextlib.suppress(ProcessLookupError):

@@ -240,7 +240,7 @@ class QuestionController:
             number = key[1] if isinstance(key, tuple) else len(exchanges) - 1
         record = exchanges[number].record if exchanges else None
         if session is None or record is None or record.answer:
-            context.warn("This question was not interrupted.")
+            context.warn("No interrupted question here.")
         elif obstacle := session.question_obstacle(about_passage=record.passage is not None):
             context.warn_of(obstacle)
         else:

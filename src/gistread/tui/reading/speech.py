@@ -71,9 +71,8 @@ def find_voice(setting: str) -> Voice:
         if shutil.which(voice.argv[0]) is not None:
             return voice
     raise SpeechError(
-        "No command that speaks was found.",
-        "Install espeak-ng with the system's package manager, or name a command in the settings: "
-        'speech_command = "espeak-ng -v {language} --stdin".',
+        "No speech command found.",
+        'Install espeak-ng, or name another in the settings: speech_command = "espeak-ng -v {language} --stdin".',
     )
 
 

@@ -19,7 +19,7 @@ STYLES = (
     *("page", "opened", "gist", "own-words", "answer", "question", "step", "unread", "muted", "error", "warning"),
     *("label", "rail", "tail", "cursor", "sign"),
     *("strong", "emphasis", "underline", "strike", "superscript", "subscript", "small-capitals", "inline-code"),
-    *("link", "note-link", "current-link", "mark", "hit", "current-hit", "cited", "here", "noted", "spoken", "name"),
+    *("link", "note-link", "current-link", "mark", "hit", "current-hit", "cited", "noted", "spoken", "name"),
     *("highlight-yellow", "highlight-green", "highlight-blue", "highlight-red"),
 )
 

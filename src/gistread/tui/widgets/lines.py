@@ -218,7 +218,8 @@ class KeyLine(Clickable):
         used = 0
         if count:
             wanted = [(BY_ID[identifier], word) for identifier, word in _COUNTED]
-            rows[0].append(Content.assemble((f" {count} ", "bold reverse"), (" times, or to …", "$gr-muted")))
+            times = " time, or to …" if count == "1" else " times, or to …"
+            rows[0].append(Content.assemble((f" {count} ", "bold reverse"), (times, "$gr-muted")))
             used = rows[0][0].cell_length + 2
         # The keys of the help, which names all others, and of leaving are always here.
         last = sum(_width(command, word, keymap) for command, word in wanted if command.id in _LAST)
