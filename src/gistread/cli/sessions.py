@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import shlex
 from collections.abc import Awaitable, Callable
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from pathlib import Path
 
 from gistread.book.model import Book
@@ -14,7 +14,8 @@ from gistread.cli.loading import loading_notes, new_embedder
 from gistread.cli.output import write_json
 from gistread.cli.progress import ProgressLine, at_work, engine_line, reading_line
 from gistread.config import Config
-from gistread.errors import StorageError
+from gistread.engine.model_source import find_source
+from gistread.errors import EngineError, StorageError
 from gistread.session import events as told
 from gistread.session.session import Session
 from gistread.units import format_duration
@@ -35,8 +36,6 @@ def new_session(
             case told.ActivityChanged():
                 line.show(_activity_line(session))
             case told.ModelLoaded(info=info, state=state):
-                if not (arguments.model or config.model):
-                    line.say(f"Model: {info.name}, the only one on this machine.")
                 for note in loading_notes(info, state, config):
                     line.say(f"Note: {note}")
             case told.Notice(text=text):
@@ -44,6 +43,9 @@ def new_session(
             case told.QuestionStarted(model=name, memory=memory) if memory not in ("", name):
                 line.say(f"{name} answers over the memory of {memory}.")
 
+    if not (arguments.model or config.model):
+        with suppress(EngineError):  # raised again when the model is needed
+            line.say(f"Model: {find_source('').name}, the only one on this machine.")
     session = Session(
         book,
         arguments.model or "",
