@@ -10,16 +10,11 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 
-from gistread.exporting import (
-    Export,
-    ExportFormat,
-    as_json,
-    as_markdown,
-    as_readwise,
-    export_file_name,
-    render_export,
-    write_export,
-)
+from gistread.exporting.documents import render_export, write_export
+from gistread.exporting.json_document import as_json
+from gistread.exporting.markdown import as_markdown
+from gistread.exporting.model import Export, ExportFormat, export_file_name
+from gistread.exporting.readwise import as_readwise
 from gistread.marking.model import Color, Mark, MarkKind, quote_at
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.people.index import Index

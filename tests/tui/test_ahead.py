@@ -9,7 +9,7 @@ from tests.readers.memories import make_memory
 from tests.tui.books import long_book
 from tests.tui.scripted import SteppedEngine, app_on, read_whole, text_of, until
 
-WIDE = (150, 40)
+WIDE = (150, 60)
 
 
 def test_words_keep_their_length_and_the_label_stays() -> None:

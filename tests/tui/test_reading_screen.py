@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from textual.command import CommandPalette
-from textual.filter import Monochrome
+from textual.filter import NoColor
 
 from gistread.config import Config
 from gistread.tui.defects import DefectError
@@ -152,7 +152,7 @@ async def test_no_color_is_respected_without_losing_information(
         await read_whole(pilot)
         await pilot.press("tab")
         await until(pilot, lambda: "← you" in text_of(app) and filled(app, 0) == "Memory")
-        assert any(isinstance(a_filter, Monochrome) for a_filter in app.get_line_filters())
+        assert any(isinstance(a_filter, NoColor) for a_filter in app.get_line_filters())
 
 
 async def test_an_internal_error_ends_with_one_line(tmp_path: Path) -> None:

@@ -12,7 +12,9 @@ from gistread.cli.opening import STANDARD_INPUT, open_named
 from gistread.cli.output import say, write, write_bytes, write_json
 from gistread.errors import ExitStatus, GistreadError, StorageError, UsageError
 from gistread.export_files import ExistsError
-from gistread.exporting import Export, ExportFormat, as_json, format_for, render_export, write_export
+from gistread.exporting.documents import render_export, write_export
+from gistread.exporting.json_document import as_json
+from gistread.exporting.model import Export, ExportFormat, format_for
 from gistread.marking.store import MarkStore
 from gistread.memory.model import GistMemory
 from gistread.migration import migrate_user_data

@@ -5,7 +5,9 @@ import argparse
 from gistread.cli.opening import open_named
 from gistread.cli.output import say, write, write_json
 from gistread.errors import ExitStatus, UsageError
-from gistread.exporting import Export, as_json, as_markdown
+from gistread.exporting.json_document import as_json
+from gistread.exporting.markdown import as_markdown
+from gistread.exporting.model import Export
 from gistread.paths import default_paths
 from gistread.units import counted
 from gistread.user_data import UserData

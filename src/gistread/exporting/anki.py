@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from gistread.book.model import Book
-from gistread.exporting import Export, quoted_marks
+from gistread.exporting.model import Export, quoted_marks
 
 _HEADERS = (
     *("#separator:tab", "#html:true", "#notetype:Cloze", "#columns:Text\tBack Extra\tDeck\tTags"),

@@ -15,15 +15,8 @@ import yaml
 
 from gistread.book.model import Book
 from gistread.errors import StorageError
-from gistread.exporting import (
-    Export,
-    ExportFormat,
-    block,
-    export_file_name,
-    mark_markdown,
-    question_markdown,
-    quoted_marks,
-)
+from gistread.exporting.markdown import block, mark_markdown, question_markdown
+from gistread.exporting.model import Export, ExportFormat, export_file_name, quoted_marks
 from gistread.journal import append_whole
 from gistread.units import counted
 

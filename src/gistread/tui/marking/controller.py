@@ -22,7 +22,7 @@ from gistread.tui.work.lines import short
 from gistread.units import counted
 
 if TYPE_CHECKING:
-    from gistread.exporting import Export, ExportFormat
+    from gistread.exporting.model import Export, ExportFormat
 
 
 _MUCH = 70_000  # characters above which a terminal may refuse to copy (OSC 52 has no limit of its own)
@@ -316,7 +316,7 @@ class MarkController:
         self._context.push(screen, self._context.notify)
 
     def _gather(self, marks: list[Mark], form: "ExportFormat") -> "Export":
-        from gistread.exporting import Export, ExportFormat
+        from gistread.exporting.model import Export, ExportFormat
         from gistread.readers.introductions import names_to_learn
 
         user_data = self._context.services.user_data

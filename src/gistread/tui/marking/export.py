@@ -12,7 +12,8 @@ from textual.widgets import Input, Static
 
 from gistread.errors import GistreadError
 from gistread.export_files import ExistsError
-from gistread.exporting import Export, ExportFormat, export_file_name, format_for, write_export
+from gistread.exporting.documents import write_export
+from gistread.exporting.model import Export, ExportFormat, export_file_name, format_for
 from gistread.tui.commands import own_keys
 from gistread.tui.screens.listing import Panel
 from gistread.tui.text import clean

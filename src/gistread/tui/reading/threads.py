@@ -5,7 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from gistread.errors import StorageError
-from gistread.exporting import Export, as_markdown
+from gistread.exporting.markdown import as_markdown
+from gistread.exporting.model import Export
 from gistread.tui.layout import Pane
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.open_thread import OpenThread

@@ -1,0 +1,63 @@
+"""What is exported, in which format, and to which file."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from gistread.book.model import Book
+from gistread.export_files import safe_file_name
+from gistread.marking.model import Mark, MarkKind
+from gistread.memory.model import GistMemory
+from gistread.memory.passages import Passage
+from gistread.people.joining import Entity
+from gistread.user_data import SavedQuestion
+
+
+class ExportFormat(StrEnum):
+    """A format by its name on the command line."""
+
+    MARKDOWN = "md"
+    JSON = "json"
+    TEXT = "txt"
+    OBSIDIAN = "obsidian"  # A note with front matter, to which later exports append
+    ANKI = "anki"
+    READWISE = "readwise"
+
+    @property
+    def suffix(self) -> str:
+        return _SUFFIXES.get(self, f".{self}")
+
+
+_SUFFIXES = {ExportFormat.OBSIDIAN: ".md", ExportFormat.ANKI: ".tsv", ExportFormat.READWISE: ".csv"}
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    book: Book
+    marks: Sequence[Mark] = ()
+    questions: Sequence[SavedQuestion] = ()
+    memory: GistMemory | None = None
+    names: Sequence[tuple[Entity, Passage]] = ()  # Who and what to make cards of, with the sentence that introduces it
+
+
+def export_file_name(title: str, form: ExportFormat, authors: Sequence[str] = ()) -> str:
+    """`Title – notes.md`; of a note for Obsidian `Author — Title.md`."""
+    name = safe_file_name(title)
+    if form is ExportFormat.OBSIDIAN:
+        return " — ".join((*map(safe_file_name, authors[:1]), f"{name}{form.suffix}"))
+    return f"{name}{'' if form is ExportFormat.TEXT else ' – notes'}{form.suffix}"
+
+
+def format_for(path: Path) -> ExportFormat | None:
+    """The format of a file name; `.md` is Markdown."""
+    return next((form for form in ExportFormat if path.suffix.lower() == form.suffix), None)
+
+
+def quoted_marks(marks: Iterable[Mark]) -> list[Mark]:
+    """Highlights and notes: the marks that quote words."""
+    return [mark for mark in marks if mark.kind in (MarkKind.HIGHLIGHT, MarkKind.NOTE)]
+
+
+def percent(book: Book, offset: int) -> float:
+    return round(100 * offset / max(1, len(book.text)), 1)
