@@ -7,9 +7,9 @@ from gistread.errors import GistreadError as GistreadError
 from gistread.errors import NotReadyError as NotReadyError
 from gistread.errors import StorageError as StorageError
 from gistread.errors import UsageError as UsageError
+from gistread.exporting.documents import render_export as render_export
 from gistread.exporting.model import Export as Export
 from gistread.exporting.model import ExportFormat as ExportFormat
-from gistread.exporting.documents import render_export as render_export
 from gistread.memory.model import GistMemory as GistMemory
 from gistread.paths import Paths as Paths
 from gistread.readers.events import Citation as Citation
