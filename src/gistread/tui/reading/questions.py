@@ -22,6 +22,7 @@ from gistread.readers.events import (
     Proposed,
     ReaderEvent,
     Refused,
+    Started,
     SteppedBack,
 )
 from gistread.readers.passage import question_alone
@@ -66,6 +67,7 @@ class QuestionController:
         self._reason = ""  # why the agent looks something up
         self._put = events.QuestionStarted("", "")
         self._whole_book = False  # whether text beyond the reading place may be used
+        self._opens_pages = False  # whether the reader opens pages one by one; passages are ranked again at once
         self._waiting = ""  # entered before the book was opened or a model chosen
         self._record = SavedQuestion("", "", found=False)  # of the last question
         self.thread = OpenThread()
@@ -345,6 +347,8 @@ class QuestionController:
         self._context.panes.fit_answers()
         memory = self._context.memory_pane
         match event:
+            case Started(share_shown=share):
+                self._opens_pages = share is None
             case Proposed(pages=(page, *_)):
                 memory.bring_into_view(page)
             case Refused(pages=pages):
@@ -358,8 +362,9 @@ class QuestionController:
             case Expanded(page=page, by=by):
                 if by is OpenedBy.AGENT:
                     self.opened_pages.append(page)
-                    self._save(replace(self._record, pinned=tuple(sorted({*self._record.pinned, page}))))
-                    self._context.answers_pane.set_record(self._record)
+                    if self._opens_pages:
+                        self._save(replace(self._record, pinned=tuple(sorted({*self._record.pinned, page}))))
+                        self._context.answers_pane.set_record(self._record)
                     memory.open_page(page, OpenedBy.AGENT, self._reason)
                 elif page not in memory.view.opened:
                     memory.open_page(page, OpenedBy.PERSON, "pinned for the question")
