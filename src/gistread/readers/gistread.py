@@ -1,7 +1,7 @@
 """Our own reader: retrieval in the order of the book, with context-aware ranking and a second look.
 
 It begins like DOS RAG (arXiv 2506.03989), the strongest baseline at equal tokens: passages until the budget is full, in
-the order of the book. The differences come from measurements (docs/readers.md, `tests/benchmarks/recall.py`): passages
+the order of the book. The differences come from measurements (docs/methods.md, `tests/benchmarks/recall.py`): passages
 are ranked with the help of their neighbours (`search/ranked.py`). If the answer is "not found", twice as much text
 is read, unless a budget was set. An unreliable model is shown fewer passages, and asked again: over the next ones if
 its "not found" can be believed, else over the same ones without that way out. An answer with only names that the book
@@ -45,7 +45,7 @@ from gistread.readers.thread import Thread, retrieval_context
 from gistread.search.ranked import Relevance
 
 NAME = "gistread"
-# Budget of an unreliable model: the starter finds the answer more often in less text (docs/readers.md).
+# Budget of an unreliable model: the starter finds the answer more often in less text (docs/methods.md).
 UNRELIABLE_TOKENS = 600
 _NEAREST = 3  # Nearest passages that the last prompt must show to be used again (`tests/benchmarks/follow_ups.py`)
 _DECISIVE_CHARACTERS = 80  # An answer that means "not found" says so within this length

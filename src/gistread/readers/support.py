@@ -1,6 +1,6 @@
 """Checks each statement of an answer against the text that stood before the model.
 
-The check is lexical and lenient; docs/readers.md has its error rates. A statement is unsupported if it has a name, a
+The check is lexical and lenient; docs/methods.md has its error rates. A statement is unsupported if it has a name, a
 number or a quotation that neither the text nor the question has, or if no three consecutive sentences of the text hold
 more than a third of its content words. Content words are stems; stop words and words of the question do not count. A
 name or a number alone must stand near words of the question.
