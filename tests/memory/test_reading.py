@@ -9,6 +9,7 @@ import pytest
 
 from gistread.engine.protocol import Priority
 from gistread.errors import EngineError
+from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory, GistSource, PageSize, Pauses, ReadingMethod, ReadingMode
 from gistread.memory.reading import PageAhead, PageFound, PageRead, ReadingPlan, characters_left, read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
@@ -212,6 +213,13 @@ async def test_a_chapter_can_be_read_alone(store: MemoryStore) -> None:
         read = [entry.page for entry in kept.all_entries()]
         assert (read[0].start, read[-1].end) == (second.start, second.end)
         assert characters_left(kept, plan) == 0
+
+
+@pytest.mark.parametrize(("opening", "skipped"), [("I  Who will be the Bishop?", True), (prose(60), False)])
+def test_contents_under_the_title_of_the_book_are_front_matter(opening: str, *, skipped: bool) -> None:
+    book = make_book(["# The Book", opening], ["# One", prose(60)], title="The Book")
+    book = replace(book, chapters=(replace(book.chapters[0], title="The Book"), *book.chapters[1:]))
+    assert front_matter_end(book) == (book.chapters[1].start if skipped else 0)
 
 
 async def test_no_model_reads_the_front_matter(store: MemoryStore) -> None:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from gistread.book.model import Book
+from gistread.book.model import Book, Chapter, ParagraphKind
 from gistread.book.normalise import count_words
 from gistread.memory.extractive import extract
 from gistread.memory.model import Gist, GistSource, MemoryEntry, Page
@@ -29,6 +29,7 @@ _TITLES = frozenset(
     )
 )
 _GIST_WORDS = 40
+_PROSE_WORDS = 40  # A paragraph of so many words is not of a title page or a table of contents
 
 
 def front_matter_end(book: Book) -> int:
@@ -36,9 +37,23 @@ def front_matter_end(book: Book) -> int:
     if book.volumes:
         return 0
     for chapter in book.chapters:
-        if re.sub(r"[\W_]+", "", chapter.title.casefold()) not in _TITLES:
+        title = _plain(chapter.title)
+        if title not in _TITLES and not (title == _plain(book.title) and not _has_prose(book, chapter)):
             return chapter.start
     return 0
+
+
+def _plain(title: str) -> str:
+    return re.sub(r"[\W_]+", "", title.casefold())
+
+
+def _has_prose(book: Book, chapter: Chapter) -> bool:
+    """Whether the chapter has more than the title page and contents that stand before the first one of a plain text."""
+    return any(
+        paragraph.kind is ParagraphKind.TEXT and count_words(book.text[paragraph.start : paragraph.end]) >= _PROSE_WORDS
+        for paragraph in book.paragraphs
+        if chapter.start <= paragraph.start < chapter.end
+    )
 
 
 def front_matter_entries(book: Book, start: int, end: int, max_words: int) -> Iterator[MemoryEntry]:
