@@ -75,7 +75,8 @@ class StatusLines:
             return
         context = controllers.context
         words = context.progress.place(context.place, context.book_pane.share_read(context.book))
-        header.show_place(words.title, words.chapter, words.progress, self._panes.tabs, _HEADER_ACTIONS)
+        chapter = "" if words.title.startswith(words.chapter) else words.chapter  # a paper's first is its title
+        header.show_place(words.title, chapter, words.progress, self._panes.tabs, _HEADER_ACTIONS)
         context.memory_pane.set_bound(None if controllers.pages.shows_ahead else controllers.questions.bound)
         self._show_bar(controllers)
         self.show_question(controllers)

@@ -74,7 +74,7 @@ class ModelScreen(Panel[ModelChoice | None]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="panel", id="model-panel"):
-            yield Static("Choose a model", classes="panel-title", markup=False)
+            yield Static("Choose a model for", classes="panel-title", markup=False)
             yield Choices(id="model-role")
             yield Static("", classes="panel-note", id="model-note", markup=False)
             yield Input(
@@ -282,7 +282,7 @@ class ModelScreen(Panel[ModelChoice | None]):
 
     def _show_role(self) -> None:
         roles = list(Role)
-        words = [(f"for {role}" if role is roles[0] else role.value, f"role('{role}')") for role in roles]
+        words = [(role.value, f"role('{role}')") for role in roles]
         steps = (("⇧Tab", "step_role(-1)"), ("Tab", "step_role(1)"))
         self.query_one("#model-role", Choices).show_choices(words, roles.index(self._role), steps)
 
