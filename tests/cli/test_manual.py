@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[2] / "docs"
-PAGE = DOCS / "gistread.1"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "man" / "gistread.1"
 ARGUMENTS = [
     *("--module", "gistread.cli.parser", "--function", "whole_parser", "--prog", "gistread"),
     *("--project-name", "gistread", "--manual-title", "User Commands"),
     *("--description", "read long books in the terminal beside a local language model"),
-    *("--include", "docs/gistread.1.inc"),
+    *("--include", "man/gistread.1.inc"),
 ]
 
 
@@ -23,7 +23,7 @@ def manual() -> str:
     """The page as argparse-manpage writes it, with lines and a date as mandoc wants them."""
     program = str(Path(sys.executable).with_name("argparse-manpage"))
     environment = {"COLUMNS": "80"}
-    made = subprocess.run([program, *ARGUMENTS], cwd=DOCS.parent, check=True, env=environment, capture_output=True)
+    made = subprocess.run([program, *ARGUMENTS], cwd=ROOT, check=True, env=environment, capture_output=True)
     lines, fills = [], True
     for line in made.stdout.decode().splitlines():
         fills = line == ".fi" or (fills and line != ".nf")
