@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import gistread
-from gistread import NotReadyError, Session, SyncSession
+from gistread import Decision, NotReadyError, Proposed, Session, Steps, SyncSession
 from gistread.errors import EngineError, UsageError
-from gistread.readers.events import Answered, LookedUp
+from gistread.readers.events import Answered, LookedUp, SteppedBack
 from gistread.session import events
 from tests.session.told import CONFIG
 from tests.tui.books import small_book
@@ -127,7 +127,16 @@ def test_the_synchronous_session_gives_the_same(tmp_path: Path) -> None:
         pages = [event for event in session.stream_reading() if isinstance(event, events.PageRead)]
         assert len(pages) == len(session.read().entries)
         assert session.ask("Who kept the lamp?").text.startswith("Ada kept the lamp")
-        assert isinstance(list(session.stream_answer("Who kept the lamp?"))[-1], Answered)
+        decisions = [Decision(refuses=True), Decision(goes_back=True), Decision()]
+        told = []
+        for event in session.stream_answer("Who kept the lamp?", steps=Steps.ASK, reader="readagent-s"):
+            told.append(event)
+            if isinstance(event, Proposed):
+                session.steering.decide(decisions.pop(0) if decisions else Decision())
+        proposed = [event.pages for event in told if isinstance(event, Proposed)]
+        assert proposed[0] == proposed[2] != proposed[1]
+        assert SteppedBack(proposed[0]) in told
+        assert isinstance(told[-1], Answered)
 
 
 def test_the_public_names_are_typed_and_imported_lazily() -> None:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any
 
 from gistread.memory.passages import Passage
 from gistread.readers.events import Proposed, Refused
@@ -52,7 +53,7 @@ class Steering:
     hidden: list[Passage] = field(default_factory=list)  # Places refused
     offsets: list[int] = field(default_factory=list)  # Places that the person named
     only: bool = False  # Show only what the person named
-    scope: asyncio.Timeout | None = None  # Ends the wait for the next event, to go back
+    waiting: "asyncio.Task[Any] | None" = None  # Awaits the reader's next event; cancelled to go back
     undone: tuple[Proposed, Decision] | None = None  # The step that is to be decided again
     _decided: "asyncio.Future[Decision] | None" = None
     _taken: list[tuple[Proposed, Decision]] = field(default_factory=list)  # Steps in the order of their decisions
@@ -132,8 +133,8 @@ class Steering:
                 self.refused.difference_update(proposal.pages)
         self._repeated, self._taken = self._taken[:-1], []
         self.hidden, self.offsets, self.only, self.stop, self._waits = [], [], False, False, True
-        if self.scope is not None:
-            self.scope.reschedule(0)
+        if self.waiting is not None:
+            self.waiting.cancel()
         return True
 
     def set_steps(self, steps: Steps) -> None:

@@ -52,15 +52,15 @@ async def with_steps_back(
         is_back = undone is None  # Where the step is to be decided
         async with aclosing(reader(question, memory, remembering, steering, options)) as events:
             while steering.undone is None:
+                steering.waiting = asyncio.current_task()
                 try:
-                    async with asyncio.timeout(None) as steering.scope:
-                        event = await anext(events)
-                except TimeoutError:
-                    if steering.undone is None:
+                    event = await anext(events)
+                except asyncio.CancelledError:
+                    if steering.undone is None or steering.waiting is None or steering.waiting.uncancel():
                         raise
                     break
                 finally:
-                    steering.scope = None
+                    steering.waiting = None
                 other_path = undone is not None and getattr(event, "path", 0) not in (0, undone[0].path)
                 repeated = event in before and (not is_back or other_path)
                 if repeated:
