@@ -1,4 +1,4 @@
-"""gistread: read long books in the terminal with a local language model, or from Python: see docs/library.md.
+"""gistread: read long books in the terminal with a local language model, or from Python: see docs/scripting.md.
 
 Names are imported when they are first used, so that `import gistread` is cheap. `__init__.pyi` has their types.
 """
