@@ -15,7 +15,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     config = settings(arguments)
     check_models(arguments)
     if sys.stdin.isatty():
-        say("Waiting for a client on standard input. It usually starts this command itself. See `gistread docs scripting`.")
+        say("Waiting for a client on standard input. It starts this command itself: see `gistread docs scripting`.")
     from gistread.cli.interrupt import run_until_interrupted
     from gistread.cli.mcp_server import serve  # imports the SDK: a second and a half
 
