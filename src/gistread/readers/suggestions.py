@@ -49,8 +49,9 @@ def _questions(memory: GistMemory, near: list[Entity]) -> Iterator[str]:
         f"Who is {one.name}?" if one.kind is Kind.PERSON else f"What do we learn about {one.name}?"
         for one in people[:1]
     )
-    if len(people) > 1:
-        yield f"What do {people[0].name} and {people[1].name} have to do with each other?"
+    persons = [entity for entity in people if entity.kind is Kind.PERSON]
+    if len(persons) > 1:
+        yield f"What do {persons[0].name} and {persons[1].name} have to do with each other?"
     yield "What has happened so far?"
     yield from (f"What happens in {one.name}?" for one in places[:1])
     yield "Who are the people in this story?"
