@@ -9,8 +9,8 @@ from gistread.config import Config
 from gistread.engine.llama.fit import DEFAULT_CONTEXT_TOKENS, batch_tokens_of, needed_bytes, sizes_of
 from gistread.engine.llama.gguf import GgufHeader, read_adapted_header, read_header
 from gistread.engine.llama.machine import available_bytes
-from gistread.engine.model_search import found_models
-from gistread.engine.models import resolve_adapted
+from gistread.engine.model_search import found_models, starter_path
+from gistread.engine.models import STARTER, resolve_adapted
 from gistread.engine.remote.address import ServerAddress, is_address, parse_address
 from gistread.errors import EngineError
 from gistread.paths import Paths
@@ -38,7 +38,9 @@ def find_source(spec: str) -> ModelSource:
 
 def settings_name(spec: str) -> str:
     """The form of a specification to store in settings. Raises EngineError for an address with a secret."""
-    return str(parse_address(spec)) if is_address(spec) else spec
+    if is_address(spec):
+        return str(parse_address(spec))
+    return STARTER if spec == str(starter_path()) else spec  # its folder changes with the environment
 
 
 def same_model(one: str, other: str) -> bool:

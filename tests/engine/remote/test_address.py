@@ -2,6 +2,7 @@
 
 import pytest
 
+from gistread.engine.model_search import starter_path
 from gistread.engine.model_source import find_source, same_model, settings_name
 from gistread.engine.remote.address import is_address, named_fingerprint, parse_address, short_name
 from gistread.errors import EngineError
@@ -56,7 +57,7 @@ def test_loopback_addresses_are_recognised(origin: str, loopback: bool) -> None:
 
 def test_an_address_is_stored_in_its_shortest_form() -> None:
     assert settings_name("HTTP://Localhost:8080/v1/#m") == "http://localhost:8080/v1#m"
-    assert settings_name("starter") == "starter"
+    assert settings_name("starter") == settings_name(str(starter_path())) == "starter"
     assert same_model("http://localhost/v1#m", "http://LOCALHOST:80/v1#m")
 
 
