@@ -1,11 +1,14 @@
 """The documents: their Python runs, their command lines parse, their settings are TOML."""
 
+import argparse
+import ast
 import json
 import re
 import shlex
+import sys
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import pytest
@@ -13,12 +16,15 @@ import pytest
 from gistread.book.open import open_bytes
 from gistread.cli import main
 from gistread.cli.docs import documents
-from gistread.cli.parser import parse
+from gistread.cli.parser import parse, whole_parser
+from gistread.config import Config, load_config
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.library import installed_version
 from gistread.errors import GistreadError
 from gistread.memory.check_results import CheckResult, CheckResults, Worth
 from gistread.paths import default_paths
+from gistread.session.answer import Answer, AskOptions
+from gistread.tui.commands import COMMANDS
 from tests.book.make_epub import epub, page
 from tests.tiny_gguf import write_tiny_gguf
 
@@ -112,12 +118,9 @@ def test_python_runs(snippet: Snippet, place: Path, capsys: pytest.CaptureFixtur
 
 
 def test_the_table_of_json_fields_is_true(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = re.findall(
-        r"^\| `gistread (.* --json)` \| (.*) \|$", (ROOT / "docs" / "scripting.md").read_text(), re.MULTILINE
-    )
-    for line, fields in rows:
-        assert main(shlex.split(line)) == 0, line
-        assert list(json.loads(capsys.readouterr().out)) == ["schema", *re.findall(r"`(\w+)`", fields)], line
+    for cell, named in table("scripting", "command"):
+        assert main(shlex.split(cell.strip("`"))[1:]) == 0, cell
+        assert list(json.loads(capsys.readouterr().out)) == ["schema", *re.findall(r"`(\w+)`", named)], cell
 
 
 def test_command_lines_parse() -> None:
@@ -130,6 +133,80 @@ def test_command_lines_parse() -> None:
         except SystemExit:  # --help, --version
             continue
     assert not wrong, "\n".join(wrong)
+
+
+def text_of(document: str) -> str:
+    return (ROOT / "docs" / f"{document}.md").read_text()
+
+
+def table(document: str, header: str) -> list[list[str]]:
+    """The cells of every table of a page whose first header cell is this."""
+    tables = re.findall(rf"^\| {header} \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", text_of(document), re.MULTILINE)
+    return [[cell.strip() for cell in line[1:-1].split("|")] for table in tables for line in table.splitlines()]
+
+
+def test_options_exist() -> None:
+    def options(parser: argparse.ArgumentParser) -> set[str]:
+        names = {name for action in parser._actions for name in action.option_strings}
+        below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+        return names.union(*(options(sub) for action in below for sub in action.choices.values()))
+
+    known = options(whole_parser())
+    for document in DOCUMENTS:
+        unknown = set(re.findall(r"`(--[a-z-]+)", document.read_text())) - known
+        assert not unknown, document.name
+
+
+def test_keys_exist() -> None:
+    """Those in the first column of tables, and single characters elsewhere; panels have keys of their own."""
+    panels = "".join(path.read_text() for path in (ROOT / "src" / "gistread" / "tui").rglob("*.py"))
+    own = re.findall(r'\("([a-z0-9_+,?A-Z]+)", "[a-z_]+(?:\(.*?\))?"', panels)
+    known = {key for keys in [*own, *(command.keys for command in COMMANDS)] for key in keys.split(",")}
+    known |= {"ctrl+t", "%"} | set("12345")
+    names = {"PgDn": "pagedown", "PgUp": "pageup", "?": "question_mark", ".": "full_stop", ",": "comma", "''": "'"}
+    for document in ("getting-started", "reading", "asking"):
+        first = " ".join(cells[0] for header in ("key", "on a card") for cells in table(document, header))
+        named = re.findall(r"\b(?:Ctrl|Alt|Shift)\+\w+|\b(?:Space|PgDn|PgUp|Home|End|Enter|Tab|Backspace)\b", first)
+        for key in {*named, *re.findall(r"`([^\s`])`", _BLOCK.sub("", text_of(document)))}:
+            assert names.get(key, key if len(key) == 1 else key.lower()) in known, f"{document}: {key}"
+
+
+def test_settings_exist_with_these_defaults(tmp_path: Path) -> None:
+    defaults = {field.name: field.default for field in fields(Config) if field.name != "keys"}
+    settings = table("settings", "setting")
+    assert {name for cells in settings for name in re.findall(r"`(\w+)`", cells[0])} == set(defaults)
+    for name, default, *_ in settings:
+        if defaults.get(name.strip("`")) not in ("", None) and default.startswith("`"):
+            value = tomllib.loads(f"default = {default.strip('`')}")["default"]
+            assert (tuple(value) if isinstance(value, list) else value) == defaults[name.strip("`")], name
+    for document in DOCUMENTS:
+        for number, line in enumerate(re.findall(r"`([a-z_]+ = [^`]+)`", document.read_text())):
+            (tmp_path / f"{number}.toml").write_text(line)
+            load_config(tmp_path / f"{number}.toml")
+
+
+def test_fields_options_and_tools_are_those_of_the_program() -> None:
+    answer = {name for cells in table("scripting", "field") for name in re.findall(r"`(\w+)`", cells[0])}
+    assert answer == {field.name for field in fields(Answer)}
+    options = {name for cells in table("scripting", "option") for name in re.findall(r"`(\w+)`", cells[0])}
+    assert options <= set(AskOptions.__annotations__)
+    tree = ast.parse((ROOT / "src" / "gistread" / "cli" / "mcp_server.py").read_text())
+    server = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "LibraryServer")
+    tools = {node.name: node.args for node in server.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
+    for tool, arguments, _ in table("scripting", "tool"):
+        assert re.findall(r"`(\w+)`", arguments) == [
+            one.arg for one in tools[tool.strip("`")].args if one.arg not in ("self", "context")
+        ], tool
+
+
+def test_folders_of_your_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    if sys.platform != "linux":
+        pytest.skip("the table is that of Linux")
+    for _, _, variable in (folders := table("your-data", "folder")):
+        monkeypatch.delenv(variable.strip("`"), raising=False)
+    paths = default_paths()
+    there = [Path(folder.strip("`")).expanduser() for folder, *_ in folders]
+    assert there == [paths.config, paths.data, paths.cache, paths.state]
 
 
 @pytest.mark.parametrize("snippet", of("toml"))
