@@ -77,10 +77,12 @@ def test_links_in_the_documents_lead_somewhere() -> None:
             assert (document.parent / link).exists(), f"{document.name}: {link}"
 
 
-def test_the_index_names_every_page_and_the_site_has_its_order() -> None:
+def test_the_index_names_every_page_and_site_and_package_have_them_all() -> None:
     names = re.findall(r"\]\(([a-z-]+\.md)\)", (ROOT / "docs" / "index.md").read_text())
     assert sorted(["index.md", *names]) == sorted(path.name for path in (ROOT / "docs").glob("*.md"))
     assert tomllib.loads((ROOT / "zensical.toml").read_text())["project"]["nav"] == ["index.md", *names]
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert {f"docs/{name}" for name in ["index.md", *names]} <= set(wheel["force-include"])
 
 
 def test_docs_prints_a_page_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
