@@ -6,6 +6,8 @@ Summaries of parts come first, then gists of pages; where nothing has been read,
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gistread.book.model import Book, ParagraphKind
+from gistread.book.normalise import count_words
 from gistread.book.sentences import sentence_spans
 from gistread.memory.extractive import choose, shared_terms
 from gistread.memory.model import GistMemory
@@ -26,6 +28,8 @@ _NEAR = 4_000  # Characters in front of the place whose people are on stage
 _MOST_PEOPLE = 6
 _FEW = 2  # Sentences, where none represents the others
 _QUOTES = "“”\"‘'«„—–"  # What somebody says tells little by itself
+_PAIRS = (("“", "”"), ("«", "»"))
+_LEAST_WORDS = 9  # Of the book's own sentences; shorter ones tell little out of their place
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +61,12 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
     nodes = summarised(memory, begins)
     now = [Node(0, entry.page.number, entry.page.number, entry.gist) for entry in memory.entries[begins:]]
     start = book.chapters[last].start if book.chapters else 0
+    people = _on_stage(memory, end, corrections)
     return Recap(
         _told(nodes, _BEFORE_WORDS, memory),
         book.chapters[last].title if book.chapters else "",
-        _told(now, _CHAPTER_WORDS, memory) if now else _own_sentences(memory, start, end),
-        _on_stage(memory, end, corrections),
+        _told(now, _CHAPTER_WORDS, memory) if now else _own_sentences(memory, start, end, " ".join(people)),
+        people,
         sentence_at(end - 1, memory) if end else None,
         len(memory.entries),
         sum(bool(node.children) for node in nodes),
@@ -89,15 +94,28 @@ def _told(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[Told, 
     return tuple(Told(text, _place(text, node, memory)) for text, node in (sentences[at] for at in chosen))
 
 
-def _own_sentences(memory: GistMemory, start: int, end: int) -> tuple[Told, ...]:
-    own = [Told(" ".join(memory.book.text[a:b].split()), a) for a, b in sentences_of(memory, start, end)]
-    own = [told for told in own if told.text[0] not in _QUOTES] or own
-    words = _CHAPTER_WORDS if len(memory.book.chapters) > 1 else _BEFORE_WORDS + _CHAPTER_WORDS
-    return tuple(own[at] for at in _chosen([told.text for told in own], words))
+def _own_sentences(memory: GistMemory, start: int, end: int, names: str) -> tuple[Told, ...]:
+    """Sentences of the book itself, rather those that name somebody."""
+    book = memory.book
+    words = _CHAPTER_WORDS if len(book.chapters) > 1 else _BEFORE_WORDS + _CHAPTER_WORDS
+    headings = {one.start for one in book.paragraphs if one.kind is ParagraphKind.HEADING}
+    places = ((a, b) for a, b in sentences_of(memory, start, end) if a not in headings)
+    every = [Told(" ".join(book.text[a:b].split()), a) for a, b in places]
+    told = [one for one in every if count_words(one.text) >= _LEAST_WORDS and not _is_said(one, book)]
+    if sum(count_words(one.text) for one in told) < words:  # somebody tells the whole chapter
+        told = every
+    return tuple(told[at] for at in _chosen([one.text for one in told], words, names))
 
 
-def _chosen(sentences: Sequence[str], words: int) -> Sequence[int]:
-    return choose(sentences, words) or range(len(sentences))[-_FEW:]
+def _is_said(told: Told, book: Book) -> bool:
+    """Whether somebody says the sentence: a quotation begins with it, or before it in its paragraph."""
+    before = book.text[book.text.rfind("\n\n", 0, told.start) + 1 : told.start]
+    is_open = before.count('"') % 2 or any(before.count(opens) > before.count(closes) for opens, closes in _PAIRS)
+    return bool(is_open) or told.text[0] in _QUOTES
+
+
+def _chosen(sentences: Sequence[str], words: int, names: str = "") -> Sequence[int]:
+    return choose(sentences, words, names) or range(len(sentences))[-_FEW:]
 
 
 def _place(sentence: str, node: Node, memory: GistMemory) -> int:
