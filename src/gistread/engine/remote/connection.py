@@ -150,6 +150,8 @@ class Connection:
         said = self._without_key(_message(content))
         if status < 400:
             return RequestRefusedError(status, f"it redirects to {headers.get('location', 'another address')}")
+        if status == 500 and "validation error" in said:  # llama_cpp.server says so of a field that it does not know
+            return RequestRefusedError(422, said)
         if status in _TRANSIENT:
             reason = f"failed ({status}" + (f": {said})" if said else ")")
             return ServerLostError(reason, True, status in _BUSY, said, retry_after_s(headers))
