@@ -73,7 +73,7 @@ def test_links_in_the_documents_lead_somewhere() -> None:
     book = open_bytes(text.encode(), "gistread.md")
     assert len([link for link in book.links if link.target is not None]) == len(re.findall(r"\]\((?!https://)", text))
     for document in [*ROOT.glob("*.md"), ROOT / "training" / "README.md"]:
-        for link in re.findall(r"\]\(([^):#]+)\)", document.read_text()):
+        for link in re.findall(r"\]\(([^):#]+)(?:#[^)]*)?\)", document.read_text()):
             assert (document.parent / link).exists(), f"{document.name}: {link}"
 
 
@@ -96,7 +96,8 @@ def test_docs_prints_a_page_where_there_is_no_terminal(capsys: pytest.CaptureFix
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A folder with a book, and the tiny model as the starter. All snippets share one home, and its memories."""
     folder = tmp_path_factory.mktemp("library")
-    tiny = write_tiny_gguf(folder / "tiny.gguf", brief=True)
+    (models := folder / "DATA" / "gistread" / "models").mkdir(parents=True)
+    tiny = write_tiny_gguf(models / "tiny.gguf", brief=True)
     line = "Justine stood before the door and counted the stairs, one by one, as the sea went on below. "
     pages = {f"c{number}.xhtml": page(f"<h1>Part {number}</h1><p>{line * 4}</p>") for number in (1, 2)}
     (folder / "frankenstein.epub").write_bytes(epub(pages))
@@ -120,9 +121,13 @@ def test_python_runs(snippet: Snippet, place: Path, capsys: pytest.CaptureFixtur
 
 
 def test_the_table_of_json_fields_is_true(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = {}
     for cell, named in table("scripting", "command"):
         assert main(shlex.split(cell.strip("`"))[1:]) == 0, cell
-        assert list(json.loads(capsys.readouterr().out)) == ["schema", *re.findall(r"`(\w+)`", named)], cell
+        shown[cell] = json.loads(capsys.readouterr().out)
+        assert list(shown[cell]) == ["schema", *re.findall(r"`(\w+)`", named)], cell
+    fields_of_a_model = re.findall(r"`(\w+)`", " ".join(cells[0] for cells in table("models", "model field")))
+    assert set(fields_of_a_model) <= set(shown["`gistread models list --json`"]["models"][0])
 
 
 def test_command_lines_parse() -> None:
