@@ -52,6 +52,19 @@ class Recorder:
         return [one for one in psutil.process_iter(["cmdline"]) if str(self.script) in (one.info["cmdline"] or [])]
 
 
+async def test_speech_can_be_cancelled_while_its_command_starts(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path)
+    speaker = Speaker(find_voice(recorder.command), "en")
+    for turns in range(1, 6):  # of the event loop, before the command has begun
+        task = asyncio.create_task(speaker.speak("Nobody hears this."))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(task, 60)
+    assert not recorder.processes
+
+
 def config(recorder: Recorder) -> Config:
     return Config(speech_command=recorder.command, min_words=40, max_words=90)
 
@@ -144,7 +157,7 @@ async def test_sentences_are_spoken_marked_and_followed(tmp_path: Path) -> None:
         assert "stop reading" in text_of(app)
         assert screen.book_pane.scroll_offset.y == top
         await pilot.press("escape")
-        await until(pilot, lambda: not screen.controllers.speech.running)
+        await until(pilot, lambda: not screen.controllers.speech.running and "stop reading" not in text_of(app))
         assert not screen.controllers.context.layers.of(Layer.SPOKEN)
         assert not recorder.processes
         said = len(recorder.spoken)

@@ -20,6 +20,7 @@ _SIGNS = 0.03
 novels up to 0.003."""
 _SOME_SIGNS = 0.01  # Least share in preformatted text, which may also be verse, or a whole novel
 _STEPS = 0.3
+_TABLES = 0.3  # Of a reference; novels have none but their contents
 
 _SPEAKER = re.compile(
     r"""^\W{0,3}(?:\d[\d:.,]{3,11}\W{1,3})?                      # a time
@@ -71,7 +72,8 @@ def detect_preset(book: Book) -> str:
         paragraph.kind is ParagraphKind.LIST or bool(_STEP.match(text))
         for paragraph, text in zip(body, texts, strict=True)
     )
-    if code_share >= _SOME_CODE or steps >= _STEPS * len(body):
+    tables = sum(p.end - p.start for p in body if p.kind is ParagraphKind.TABLE)
+    if code_share >= _SOME_CODE or steps >= _STEPS * len(body) or tables >= _TABLES * length:
         return "manual"
     return "fiction"
 

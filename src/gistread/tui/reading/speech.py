@@ -116,14 +116,21 @@ class Speaker:
             raise SpeechError(f"{self._voice.name} ends at once without speaking.", "Is there a sound device?")
 
     async def _run(self, argv: list[str], given: bytes | None) -> tuple[int, str]:
-        try:
-            process = await asyncio.create_subprocess_exec(
+        starting = asyncio.ensure_future(
+            asyncio.create_subprocess_exec(
                 *argv,
                 stdin=asyncio.subprocess.DEVNULL if given is None else asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.PIPE,
                 start_new_session=True,  # a group of its own, so that what it starts ends with it
             )
+        )
+        try:
+            process = await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            # asyncio ends only the command itself if it is cancelled here, and waits for what that has started.
+            await self._end(await starting)
+            raise
         except (OSError, ValueError) as error:
             raise SpeechError(f"{self._voice.name} cannot be run: {error}.") from error
         try:
