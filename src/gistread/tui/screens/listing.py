@@ -159,6 +159,8 @@ class ListScreen(ListPanel):
                 yield Actions(*self._actions)
 
     def on_mount(self) -> None:
+        if not self.query("#rows"):  # closed before it was shown
+            return
         self.show_rows(self._rows, self._at)
         if self._prompt and not self._rows:
             self.set_focus(self.query_one("#typed"))
