@@ -28,7 +28,7 @@ def reuse_memory() -> None:
 class LoraShape:
     """Which layers an adapter changes, and how."""
 
-    first_layer: int = 12
+    first_layer: int = 0
     rank: int = 16
     alpha: float = 32.0
 

@@ -204,7 +204,7 @@ def main() -> None:
     parser.add_argument("--warmup", type=int, default=20)
     parser.add_argument("--packs", type=int, default=2, help="packs a step")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--first-layer", type=int, default=12)
+    parser.add_argument("--first-layer", type=int, default=0)
     parser.add_argument("--rank", type=int, default=16)
     parser.add_argument("--alpha", type=float, default=32.0)
     parser.add_argument("--seed", type=int, default=0)
