@@ -1,5 +1,7 @@
 """The story so far: whole sentences with their places, nothing from behind the place."""
 
+from dataclasses import replace
+
 from gistread.memory import tree
 from gistread.memory.model import GistMemory, PageSize
 from gistread.readers.recap import drawn_from, recap
@@ -26,6 +28,15 @@ def test_it_is_told_from_the_gists_up_to_the_place() -> None:
     assert all(one.start < end for one in (*bounded.before, *bounded.chapter))
     assert bounded.stopped is not None
     assert bounded.stopped[1] <= end
+
+
+def test_the_front_matter_is_not_told() -> None:
+    memory = make_memory()
+    first, *others = memory.book.chapters
+    book = replace(memory.book, chapters=(replace(first, title="Imprint"), *others))
+    story = recap(replace(memory, book=book))
+    assert story.pages == 7
+    assert all(one.start >= first.end for one in (*story.before, *story.chapter))
 
 
 async def test_summaries_that_are_there_tell_the_story_before() -> None:

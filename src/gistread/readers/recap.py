@@ -10,6 +10,7 @@ from gistread.book.model import Book, ParagraphKind
 from gistread.book.normalise import count_words
 from gistread.book.sentences import sentence_spans
 from gistread.memory.extractive import choose, shared_terms
+from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
 from gistread.memory.tree import Node, summarised
@@ -58,8 +59,10 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
     chapters = [book.chapter_index(entry.page.start) if book.chapters else 0 for entry in memory.entries]
     last = max(chapters, default=here)
     begins = max(len(memory.entries) - _CHAPTER_PAGES, sum(chapter < last for chapter in chapters))
-    nodes = summarised(memory, begins)
-    now = [Node(0, entry.page.number, entry.page.number, entry.gist) for entry in memory.entries[begins:]]
+    front = front_matter_end(book)
+    nodes = [node for node in summarised(memory, begins) if memory.entry(node.last).page.end > front]
+    told = [entry for entry in memory.entries[begins:] if entry.page.end > front]
+    now = [Node(0, entry.page.number, entry.page.number, entry.gist) for entry in told]
     start = book.chapters[last].start if book.chapters else 0
     people = _on_stage(memory, end, corrections)
     return Recap(
@@ -68,7 +71,7 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
         _told(now, _CHAPTER_WORDS, memory) if now else _own_sentences(memory, start, end, " ".join(people)),
         people,
         sentence_at(end - 1, memory) if end else None,
-        len(memory.entries),
+        sum(entry.page.end > front for entry in memory.entries),
         sum(bool(node.children) for node in nodes),
     )
 
