@@ -173,9 +173,7 @@ class QuestionController:
     def bound(self) -> int | None:
         """End of the text that a question may use: all that the person has read and sees. None: the whole book."""
         position, view = self._context.position, self._context.book_pane.visible_range
-        # Who looks ahead does not see what lies between; but the screen on which one has read the first row is seen.
-        sees = view is not None and (not position.looking or view[0] <= position.furthest)
-        end = max(position.furthest, view[1] if view is not None and sees else 0)
+        end = max(position.furthest, view[1] if view is not None and not position.looking else 0)
         return None if self._whole_book or end >= len(self._context.book.text) else end
 
     @property
