@@ -1,4 +1,4 @@
-"""The starter in PyTorch on the CPU: weights as its GGUF holds them, LoRA on the upper layers, packed attention."""
+"""The starter in PyTorch on the CPU: weights as its GGUF holds them, LoRA, packed attention."""
 
 import ctypes
 import math

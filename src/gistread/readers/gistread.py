@@ -2,11 +2,12 @@
 
 It begins like DOS RAG (arXiv 2506.03989), the strongest baseline at equal tokens: passages until the budget is full, in
 the order of the book. The differences come from measurements (docs/methods.md, `tests/benchmarks/recall.py`): passages
-are ranked with the help of their neighbours (`search/ranked.py`). If the answer is "not found", twice as much text
-is read, unless a budget was set. An unreliable model is shown fewer passages, and asked again: over the next ones if
-its "not found" can be believed, else over the same ones without that way out. An answer with only names that the book
-lacks counts as not found. A question without search terms ("Summarise it.") is answered from the gists. For "Who is Mr.
-Bingley?", the passages that introduce the name come first; an unreliable model is not asked, and they are quoted.
+are ranked by how near the words of the question stand, and with the help of their neighbours (`search/ranked.py`). If
+the answer is "not found", twice as much text is read, unless a budget was set. An unreliable model is shown fewer
+passages, and asked again: over the next ones if its "not found" can be believed, else over the same ones without that
+way out. An answer with only names that the book lacks counts as not found. A question without search terms ("Summarise
+it.") is answered from the gists. For "Who is Mr. Bingley?", the passages that introduce the name come first; an
+unreliable model is not asked, and they are quoted.
 
 It needs no memory, and searches the unread part of a book too.
 """

@@ -98,9 +98,7 @@ class Positions:
         weights: dict[str, float] = {}
         places = {word: np.frombuffer(self._at[word], np.int64) for word in words if word in self._at}
         for word, at in places.items():
-            following = np.searchsorted(at, starts)
-            after = np.append(at, _NOWHERE)[following]
-            before = np.insert(at, 0, -_NOWHERE)[following]
+            before, after = _around(at, starts)
             inside = after < ends
             away = np.minimum(after - ends + 1, starts - before)
             weights[word] = math.log((len(ends) + 1) / inside.sum())
@@ -108,13 +106,19 @@ class Positions:
         for first, second in pairwise(words):
             if first != second and first in places and second in places:
                 one, other = places[first], places[second]
-                following = np.searchsorted(other, one)
-                away = np.minimum(
-                    np.append(other, _NOWHERE)[following] - one, one - np.insert(other, 0, -_NOWHERE)[following]
-                )
+                before, after = _around(other, one)
+                away = np.minimum(after - one, one - before)
                 together = np.unique(np.searchsorted(starts, one[away <= _TOGETHER_WORDS], side="right") - 1)
                 total[together] += _TOGETHER * min(weights[first], weights[second])
         return [float(score) for score in total]
+
+
+def _around(at: Any, places: Any) -> tuple[Any, Any]:
+    """For each of `places` the last position before it and the first from it on, both arrays ascending."""
+    import numpy as np
+
+    following = np.searchsorted(at, places)
+    return np.insert(at, 0, -_NOWHERE)[following], np.append(at, _NOWHERE)[following]
 
 
 NEAR_WORDS = 300  # Standard deviation, in words, of the weight of neighbouring passages
@@ -126,7 +130,7 @@ _OUTSIDE = 0.7  # Weight of a word just outside a passage against one in it
 _FADING_WORDS = 120.0  # Distance after which that weight has fallen to a third
 _TOGETHER = 0.3  # Weight of two words of the question that stand together
 _TOGETHER_WORDS = 3  # Distance up to which they do
-_NOWHERE = 2**40  # Stands for the distance to a word that does not come
+_NOWHERE = 2**40  # Position of a word that does not come
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,33 +32,38 @@ async def told_of(
         return Told(found, tuple(identities(entity, view, found)), note)
 
     yield await asyncio.to_thread(told)
-    if session is None:
-        return
+    if session is not None:
+        async with aclosing(_looked_for(entity, known, memory, session)) as notes:
+            async for note in notes:
+                yield await asyncio.to_thread(told, note)
+
+
+async def _looked_for(
+    entity: Entity, known: GistMemory | None, memory: GistMemory | None, session: "Session"
+) -> AsyncGenerator[str, None]:
+    """Let the model look for facts in a few more pages; says how far it has got. `known`: the memory up to a place."""
     if memory is None or known is None or not memory.entries:
-        yield await asyncio.to_thread(told, "Facts come from pages that a model has read: none so far.")
+        yield "Facts come from pages that a model has read: none so far."
         return
     check = await session.check_result()
     if session.engine is None or session.info is None:
-        yield await asyncio.to_thread(told, "No model is loaded to look for facts.")
+        yield "No model is loaded to look for facts."
         return
     if check is not None and not check.is_reliable:
-        yield await asyncio.to_thread(told, f"{session.info.name} invents facts; these are the book's own sentences.")
+        yield f"{session.info.name} invents facts; these are the book's own sentences."
         return
     pages = await asyncio.to_thread(untold, entity, known)
     pages = [one for one in pages if memory.entry(one.page.number).page.end == one.page.end]  # Whole ones
     wanted = pages[:_AT_ONCE]
-    if not wanted:
-        yield await asyncio.to_thread(told, "All pages that were read have been looked at.")
-        return
-    yield await asyncio.to_thread(told, f"Looking at {len(wanted)} of {len(pages)} pages …")
-    try:
-        looking = facts.build(replace(known, entries=wanted), session.engine, Priority.INTERACTIVE)
-        async with aclosing(looking) as steps:
-            async for step in steps:
-                yield await asyncio.to_thread(told, f"Looked at {step.done} of {len(wanted)} pages …")
-    except GistreadError as error:
-        yield await asyncio.to_thread(told, str(error))
-        return
+    if wanted:
+        yield f"Looking at {len(wanted)} of {len(pages)} pages …"
+        try:
+            looking = facts.build(replace(known, entries=wanted), session.engine, Priority.INTERACTIVE)
+            async with aclosing(looking) as steps:
+                async for step in steps:
+                    yield f"Looked at {step.done} of {len(wanted)} pages …"
+        except GistreadError as error:
+            yield str(error)
+            return
     left = len(pages) - len(wanted)
-    note = f"{left} more to look at." if left else "All pages that were read have been looked at."
-    yield await asyncio.to_thread(told, note)
+    yield f"{left} more to look at." if left else "All pages that were read have been looked at."

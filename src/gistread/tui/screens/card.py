@@ -10,7 +10,7 @@ from gistread.people.index import Card, Index
 from gistread.readers.claims import Claim, Identity
 from gistread.readers.introductions import introduced
 from gistread.tui.commands import own_keys
-from gistread.tui.screens.listing import ListScreen, Row
+from gistread.tui.screens.listing import ListScreen, Row, place_in
 from gistread.units import bars, counted
 
 _MOST_BARS = 56
@@ -82,7 +82,7 @@ def card_rows(card: Card, view: Index, length: int, told: Told = NOTHING_TOLD) -
     book = view.book
 
     def place(offset: int) -> str:
-        return " · ".join(filter(None, (f"{offset / max(1, length):.0%}", book.chapter_title(offset))))
+        return place_in(book, offset, length)
 
     def quoted(start: int, end: int) -> str:
         return " ".join(book.text[start:end].split())

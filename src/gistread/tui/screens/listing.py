@@ -27,9 +27,9 @@ def indented(text: str, cells: int) -> str:
     return textwrap.fill(clean(text), max(_LEAST_CELLS, cells), initial_indent="  ", subsequent_indent="  ")
 
 
-def place_in(book: Book, offset: int) -> str:
-    """`34% · Chapter 2`."""
-    return " · ".join(filter(None, (f"{offset / max(1, len(book.text)):.0%}", book.chapter_title(offset))))
+def place_in(book: Book, offset: int, length: int = 0) -> str:
+    """`34% · Chapter 2`. `length` in characters where `book` is only the beginning of the whole."""
+    return " · ".join(filter(None, (f"{offset / max(1, length or len(book.text)):.0%}", book.chapter_title(offset))))
 
 
 class Panel(ModalScreen[ScreenResultType]):
@@ -46,6 +46,16 @@ class Panel(ModalScreen[ScreenResultType]):
 
     def action_close_panel(self) -> None:
         self.dismiss(None)
+
+    async def action_dismiss(self, result: ScreenResultType | None = None) -> None:
+        """Close it, but not before it is mounted: a key may come while its parts are still being made."""
+        if self.is_mounted:
+            await super().action_dismiss(result)
+        else:
+            self.call_later(self._close, result)
+
+    def _close(self, result: ScreenResultType | None) -> None:
+        self.dismiss(result)
 
     def action_leave(self) -> None:
         """Clear the filter first, then close."""
@@ -159,8 +169,6 @@ class ListScreen(ListPanel):
                 yield Actions(*self._actions)
 
     def on_mount(self) -> None:
-        if not self.query("#rows"):  # closed before it was shown
-            return
         self.show_rows(self._rows, self._at)
         if self._prompt and not self._rows:
             self.set_focus(self.query_one("#typed"))

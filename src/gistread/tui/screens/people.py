@@ -45,7 +45,6 @@ class PeopleScreen(RowsPanel[str | None]):
             )
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._show()
 
     @on(Input.Changed)
