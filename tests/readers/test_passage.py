@@ -3,14 +3,11 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import Engine
-from gistread.errors import UsageError
 from gistread.memory.model import GistMemory
 from gistread.readers.events import AnswerDelta, Answered
-from gistread.readers.passage import CHOICES, around, in_short, question_about
+from gistread.readers.passage import CHOICES, around, in_short, question_about, reach
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
@@ -71,14 +68,24 @@ async def test_a_name_is_explained_by_what_introduces_it() -> None:
     assert FACTS[2] in engine.calls[0].text
 
 
-async def test_nothing_behind_the_bound_is_shown_and_words_behind_it_are_refused() -> None:
+async def test_nothing_behind_the_bound_is_shown() -> None:
     engine = FakeEngine(says=["A key."])
     memory = make_memory()
-    bound = memory.entry(2).page.end
-    await ask(engine, "brass key hung", memory=memory.upto(bound))
+    await ask(engine, "brass key hung", memory=memory.upto(memory.entry(2).page.end))
     assert "Ferrand" not in engine.calls[0].text
-    with pytest.raises(UsageError, match="ahead of your place"):
-        await ask(engine, "Ferrand", memory=memory.upto(bound))
+
+
+def test_the_bound_includes_the_sentence_that_is_asked_about() -> None:
+    book = make_book(["He came. He saw it, and left. Nobody knew.", "Then it rained."])
+    saw, left = book.text.index("saw"), book.text.index(" Nobody")
+    for passage, bound, reached in (
+        ((saw, saw + 3), 4, left),
+        ((saw, saw + 3), None, None),
+        ((saw, saw + 3), 20, 20),
+        (None, 4, 4),
+        ((0, saw), 2, left),
+    ):
+        assert reach(passage, bound, book) == reached
 
 
 async def test_a_translation_is_of_the_passage_alone_and_is_not_checked() -> None:

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-from textual.widgets import Input
 
 from gistread.config import Config
 from gistread.readers.events import Started
@@ -111,13 +110,22 @@ async def test_the_model_is_asked_about_a_word_that_the_dictionary_lacks(tmp_pat
         assert screen.book.text[slice(*about.options.passage)] == "Ada"
 
 
-async def test_words_ahead_of_the_place_are_not_asked_about(tmp_path: Path, about: ScriptedReader) -> None:
+async def test_words_ahead_of_the_place_are_asked_about_with_the_text_up_to_them(
+    tmp_path: Path, about: ScriptedReader
+) -> None:
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=(80, 12), notifications=True) as pilot:
         screen = await opened(pilot)
         bound = screen.controllers.questions.bound
-        screen.book_pane.select_range(bound + 10, bound + 20)
-        await pilot.press("a", "1")
-        await until(pilot, lambda: "ahead of your place" in text_of(app))
-        assert isinstance(app.focused, Input)
-        assert not about.questions
+        words = bound + 10, bound + 20
+        screen.book_pane.select_range(*words)
+        await pilot.press("a")
+        await until(pilot, lambda: "1 Explain" in text_of(app))
+        said = text_of(app)
+        await pilot.press("1")
+        await until(pilot, lambda: about.questions == [EXPLAIN])
+        end = screen.answers_pane.exchanges[-1].record.upto
+        assert words[1] <= end < len(screen.book.text)
+        assert f"up to {end / len(screen.book.text):.0%}" in said
+        assert f"up to {bound / len(screen.book.text):.0%}" not in said
+        assert screen.controllers.questions.bound == bound

@@ -31,7 +31,7 @@ from gistread.paths import default_paths
 from gistread.readers import events as told
 from gistread.readers.choices import with_options
 from gistread.readers.cost import LONG_S
-from gistread.readers.passage import in_short, question_about, question_alone
+from gistread.readers.passage import in_short, question_about, question_alone, reach
 from gistread.readers.registry import DEFAULT_READER, METHODS
 from gistread.readers.steering import Steps
 from gistread.readers.text import describe, in_quotes, unsupported
@@ -120,6 +120,7 @@ async def _ask(
             upto = bound_of(
                 arguments.upto, memory, "Asked over the book up to your place; `--upto all` asks the whole book."
             )
+            upto = reach(passage, upto, book)
             options: AskOptions = {"pinned": pinned, "upto": upto, "choices": tuple(arguments.choice)}
             options["thread"] = thread_of(before.questions) if before else ()
             shown = arguments.question

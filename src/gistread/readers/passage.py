@@ -6,8 +6,9 @@ from contextlib import aclosing
 from dataclasses import replace
 
 from gistread.book.model import Book
+from gistread.book.sentences import sentence_spans
 from gistread.engine.protocol import Engine
-from gistread.errors import PromptTooLongError, UsageError
+from gistread.errors import PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, split_into_passages
 from gistread.readers.answering import AnswerContext, answer_from, user_prompt
@@ -55,6 +56,15 @@ def question_alone(passage: Passage | None, shown: str, book: Book) -> str:
     return shown.removeprefix(question_about(passage, "", book)) if passage else shown
 
 
+def reach(passage: Passage | None, bound: int | None, book: Book) -> int | None:
+    """The bound of a question about a passage: at least the end of its last sentence, which the person sees."""
+    if passage is None or bound is None or passage[1] <= bound:
+        return bound
+    paragraph = book.paragraphs[book.paragraph_index(passage[1] - 1)]
+    ends = (paragraph.start + end for _, end in sentence_spans(book.text[paragraph.start : paragraph.end]))
+    return next((end for end in ends if end >= passage[1]), passage[1])
+
+
 def is_translation(question: str) -> bool:
     return bool(_ASKS_FOR_TRANSLATION.match(question))
 
@@ -62,11 +72,9 @@ def is_translation(question: str) -> bool:
 async def about_passage(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
-    """Answer a question about `options.passage`. See `registry.Reader`. Raises UsageError for one behind the bound."""
+    """Answer a question about `options.passage`, which the bound has to include (`reach`). See `registry.Reader`."""
     assert options.passage is not None
     start, end = options.passage
-    if start >= len(memory.book.text):
-        raise UsageError("These words are ahead of your place.", "`ask --upto all` asks the whole book.")
     words = " ".join(memory.book.text[start:end].split())
     before, mark, own = question.rpartition("\nQuestion: ")
     text = BookText(NAME, f"{before}{mark}About {in_short(words, _MOST_WORDS)}: {own}", memory, engine, options)

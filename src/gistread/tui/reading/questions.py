@@ -25,7 +25,7 @@ from gistread.readers.events import (
     Started,
     SteppedBack,
 )
-from gistread.readers.passage import question_alone
+from gistread.readers.passage import question_alone, reach
 from gistread.readers.steering import Steps
 from gistread.readers.suggestions import suggestions
 from gistread.readers.thread import QuestionAnswer
@@ -140,11 +140,7 @@ class QuestionController:
             self._waiting = event.question
             context.warn("The book is still being opened; your question is asked then.")
             return
-        passage, bound = self._passage.place, self.bound
-        if passage and bound is not None and passage[0] >= bound:
-            whole = display_key(BOUND_KEY)
-            context.warn(f"These words are ahead of your place. {whole} in the question line asks the whole book.")
-            return
+        passage = self._passage.place
         obstacle = session.question_obstacle(about_passage=passage is not None)
         self._waiting = event.question if obstacle in _NO_MODEL else ""
         if self._waiting:
@@ -178,8 +174,8 @@ class QuestionController:
 
     @property
     def bound_words(self) -> str:
-        """`up to 12%`, `the whole book`."""
-        if (bound := self.bound) is None:
+        """`up to 12%`, `the whole book`: for the question that is being typed."""
+        if (bound := reach(self._passage.place, self.bound, self._context.book)) is None:
             return "the whole book"
         share = bound / len(self._context.book.text)
         return f"up to {share:.0%}" if share >= 0.01 else "up to here"
@@ -260,8 +256,8 @@ class QuestionController:
         context.question.taken(question)
         self._suggest()
         pinned = tuple(sorted({*context.memory_pane.view.pinned, *(again.pinned if again else ())}))
-        bound = again.upto if again else self.bound
         passage = again.passage if again else self._passage.place
+        bound = again.upto if again else reach(passage, self.bound, context.book)
         if passage:  # "Who is this?" reads like a follow-up, but goes on from nothing.
             self.thread.follows = bool(self.thread.follows)
         reader, asked_at = reader or session.reader, again.asked_at if again else time.time()
