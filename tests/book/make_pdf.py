@@ -32,6 +32,8 @@ class Put:
     """Horizontal scale."""
     tracking: float = 0
     """Points after each character."""
+    actual: str = ""
+    """What the characters stand for, as /ActualText."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,9 @@ def pdf(
     outline: Sequence[tuple[str, int, float]] = (),
     metadata: Mapping[str, str] | None = None,
     language: str = "",
+    half_size: Sequence[Put] = (),
 ) -> bytes:
-    """A PDF of these pages. `outline`: (title, page from 0, height)."""
+    """A PDF of these pages. `outline`: (title, page from 0, height). `half_size`: in a form on each page."""
     objects = _Objects()
     encoding = objects.add("<< /Type /Encoding /BaseEncoding /WinAnsiEncoding /Differences [1 /fi /fl] >>")
     resources = " ".join(
@@ -100,19 +103,25 @@ def pdf(
         b"<< /Type /XObject /Subtype /Image /Width 1 /Height 1 /BitsPerComponent 8 /ColorSpace /DeviceGray"
         b" /Length 1 >>\nstream\n\x80\nendstream"
     )
+    form = "\n".join(map(_text, half_size))
+    form_number = objects.add(
+        f"<< /Type /XObject /Subtype /Form /BBox [0 0 {WIDTH} {HEIGHT}] /Resources << /Font << {resources} >> >>"
+        f" /Length {len(form)} >>\nstream\n{form}\nendstream"
+    )
     first = len(objects.bodies) + 1
     each = [2 + len(sheet.links) + 2 * len(sheet.fields) for sheet in sheets]
     numbers = [first + sum(each[:index]) for index in range(len(sheets))]
     tree = first + sum(each)
     for sheet in sheets:
         drawn = "q 300 0 0 400 50 100 cm /Picture Do Q\n" if sheet.picture else ""
+        drawn += "q 0.5 0 0 0.5 0 0 cm /Form Do Q\n" if half_size else ""
         content = (drawn + "\n".join(map(_text, sheet.puts))).encode("cp1252")
         after = len(objects.bodies) + 3 + len(sheet.links)
         annotated = [*range(after - len(sheet.links), after), *range(after, after + 2 * len(sheet.fields), 2)]
         annotations = " ".join(f"{number} 0 R" for number in annotated)
         objects.add(
             f"<< /Type /Page /Parent {tree} 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] /Rotate {sheet.rotate}"
-            f" /Resources << /Font << {resources} >> /XObject << /Picture {picture} 0 R >> >>"
+            f" /Resources << /Font << {resources} >> /XObject << /Picture {picture} 0 R /Form {form_number} 0 R >> >>"
             f" /Contents {len(objects.bodies) + 2} 0 R /Annots [{annotations}] >>"
         )
         objects.add(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(content), content))
@@ -160,7 +169,8 @@ def _outline(objects: _Objects, entries: Sequence[tuple[str, int, float]], pages
 
 def _text(put: Put) -> str:
     matrix = f"0 1 -1 0 {put.x} {put.y}" if put.turned else f"{put.stretch} 0 0 1 {put.x} {put.y}"
-    return f"BT {put.tracking} Tc /{put.font} {put.size} Tf {matrix} Tm ({_escaped(put.text)}) Tj ET"
+    shown = f"BT {put.tracking} Tc /{put.font} {put.size} Tf {matrix} Tm ({_escaped(put.text)}) Tj ET"
+    return f"/Span << /ActualText ({put.actual}) >> BDC {shown} EMC" if put.actual else shown
 
 
 def _escaped(text: str) -> str:

@@ -41,6 +41,21 @@ def test_horizontally_scaled_fonts_gain_no_letters() -> None:
     assert book.text.split() == words.split() * 4
 
 
+def named_ligatures(size: float) -> list[Put]:
+    """As Chromium prints them: each with its letters as /ActualText, which share out its width."""
+    of = Put(20, 500, "of ", size)
+    first = Put(20 + 1.2 * size, 500, "\x01", size, actual="fi")
+    return [of, first, Put(20 + 1.756 * size, 500, "rst for", size)]
+
+
+def test_ligatures_with_letters_of_their_own_do_not_make_a_plain_f_wide() -> None:
+    assert read(Sheet(named_ligatures(10))).text == "of first for"
+
+
+def test_ligatures_in_a_page_placed_on_another_stand_in_their_words() -> None:
+    assert read(Sheet(), half_size=named_ligatures(20)).text == "of first for"
+
+
 @pytest.mark.parametrize(
     ("codes", "text"),
     [

@@ -134,7 +134,7 @@ def _with_drop_caps(found: list[list[_Segment]]) -> list[list[_Segment]]:
                 if other is not row
                 and letter.size >= _DROP_CAP_RATIO * other[0].size
                 and letter.baseline - 1 <= other[0].baseline < letter.baseline + letter.size
-                and 0 <= other[0].left - letter.right < 2 * other[0].size
+                and letter.left <= other[0].left < letter.right + 2 * other[0].size
             ]
             rest = row[1:]
             first = max((*adjacent, *([rest] if rest else [])), key=lambda other: other[0].baseline, default=None)

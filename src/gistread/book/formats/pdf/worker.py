@@ -9,10 +9,9 @@ run may end with `HYPHEN`, or with a space if white space follows.
 
 import ctypes
 import io
-import math
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import groupby, islice, pairwise
 from statistics import median
 from typing import Any, BinaryIO
@@ -21,27 +20,27 @@ import orjson
 import pypdfium2
 import pypdfium2.raw as pdfium
 
+from gistread.book.formats.pdf.characters import PageCharacters
 from gistread.book.formats.pdf.pages import HYPHEN, rotate_box
-from gistread.book.formats.pdf.word_repair import LIGATURE_WIDTH_RATIO, composed, lost_letter, name_tex_ligatures
+from gistread.book.formats.pdf.word_repair import LIGATURE_WIDTH_RATIO, composed, lost_letter
 from gistread.system import limit_memory
 
 _LINE = re.compile(r"[^\r\n\ufffe\x02]+[\ufffe\x02]?")
 _WORD = re.compile(r"\S+")
 _F = re.compile("f")
+_LAST_HYPHEN = re.compile("\x02|[\u00ad\u2010]$")
 _ACCENT = re.compile("[`´¨ˆ˜¯˘˙ˇ¸˚˝]")
 _DROPPED = "\0"  # Stands for a character that belongs to another one, so that indices stay
 _MOST_ACCENTS = 2_000  # Per page
 _NEAR_CHARACTERS = 120  # An accent on a capital may follow its line
 _LEAST_SPACE_EMS = 0.1
 _LINES_TO_TRY = 12
-_MOST_CHARACTERS = 400_000  # Per page
 _MOST_LINKS = 2_000
 _MOST_ENTRIES = 20_000
 _FARTHEST_POINTS = 20_000  # From the corner; PDF allows 14,400
 _WIDE_GAP_EMS = 1.3
 _CLOSE_EMS = 0.55  # Average advance of running text, spaces included, is less
 _METADATA = ("Title", "Author", "Subject", "Keywords", "Creator")
-_TEXT_FLAGS_BYTES = 512
 _COVER_PIXELS = 480  # The longer side
 _COVER_STEP = 7  # One in so many pixels is looked at
 _WHITE, _MOST_WHITE = 240, 0.7  # Least channel of a white pixel; share of them from which a page is no cover
@@ -78,7 +77,7 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
             yield {"page": number, "error": "damaged"}
             continue
         text = page.get_textpage()
-        runs = list(_runs(text.raw, fonts, narrow_f))
+        runs = list(_runs(PageCharacters(page.raw, text.raw), fonts, narrow_f))
         pictures = page.get_objects(filter=(pdfium.FPDF_PAGEOBJ_IMAGE,), max_depth=2) if len(runs) < 3 else ()
         yield {
             "page": number,
@@ -103,91 +102,10 @@ def _has_fields(page: Any) -> bool:
     return False
 
 
-class _Reader:
-    """One page's text in PDFium, with buffers for its answers."""
-
-    def __init__(self, text: Any) -> None:
-        self.text = text
-        self.count = min(pdfium.FPDFText_CountChars(text), _MOST_CHARACTERS)
-        self.characters = self._characters()
-        self.inserted: dict[int, str] = {}  # By index of the character before
-        self._box = tuple(ctypes.c_double() for _ in range(4))
-        self._origin = (ctypes.c_double(), ctypes.c_double())
-        self._area = pdfium.FS_RECTF()
-        self._matrix = pdfium.FS_MATRIX()
-        self._name = ctypes.create_string_buffer(_TEXT_FLAGS_BYTES)
-        self._flags = ctypes.c_int()
-
-    def _characters(self) -> str:
-        """One character for each of PDFium's, so that indices agree."""
-        if self.count <= 0:
-            return ""
-        buffer = (ctypes.c_ushort * (self.count + 1))()
-        written = pdfium.FPDFText_GetText(self.text, 0, self.count, buffer)
-        units = bytes(buffer)[: 2 * max(0, written - 1)]
-        text = units.decode("utf-16-le", "surrogatepass")
-        if len(text) == self.count:
-            return name_tex_ligatures(text)
-        codes = (pdfium.FPDFText_GetUnicode(self.text, index) for index in range(self.count))
-        return "".join(chr(code) if 0 < code < 0x110000 else " " for code in codes)
-
-    def text_object(self, index: int) -> int:
-        return _address(pdfium.FPDFText_GetTextObject(self.text, index))
-
-    def font_object(self, index: int) -> int:
-        return _address(pdfium.FPDFTextObj_GetFont(pdfium.FPDFText_GetTextObject(self.text, index)))
-
-    def box(self, index: int) -> tuple[float, float, float, float]:
-        """Left, bottom, right, top."""
-        left, right, bottom, top = self._box
-        pdfium.FPDFText_GetCharBox(self.text, index, left, right, bottom, top)
-        return left.value, bottom.value, right.value, top.value
-
-    def advance(self, index: int, turn: int) -> tuple[float, float]:
-        """Where a character and the next one start along the line."""
-        area = self._area
-        pdfium.FPDFText_GetLooseCharBox(self.text, index, area)
-        return rotate_box((area.left, area.bottom, area.right, area.top), turn)[0::2]
-
-    def replace(self, changed: Mapping[int, str]) -> None:
-        """Replace characters by their indices."""
-        characters = list(self.characters)
-        for index, character in changed.items():
-            characters[index] = character
-        self.characters = "".join(characters)
-
-    def origin(self, index: int) -> tuple[float, float]:
-        pdfium.FPDFText_GetCharOrigin(self.text, index, *self._origin)
-        return self._origin[0].value, self._origin[1].value
-
-    def size_and_turn(self, index: int) -> tuple[float, int]:
-        matrix = self._matrix
-        pdfium.FPDFText_GetMatrix(self.text, index, matrix)
-        size = pdfium.FPDFText_GetFontSize(self.text, index) * math.hypot(matrix.c, matrix.d)
-        angle = math.degrees(math.atan2(matrix.b, matrix.a))
-        quarters = round(angle / 90)
-        return abs(size), quarters % 4 if abs(angle - quarters * 90) < 3 else -1
-
-    def scale_and_turn(self, index: int) -> tuple[float, int]:
-        """Points per em along the line, and the turn."""
-        size, turn = self.size_and_turn(index)
-        stretch = math.hypot(self._matrix.a, self._matrix.b) / (math.hypot(self._matrix.c, self._matrix.d) or 1)
-        return size * stretch, turn
-
-    def font(self, index: int) -> tuple[bytes, int, int]:
-        """Name, descriptor flags, weight."""
-        written = pdfium.FPDFText_GetFontInfo(self.text, index, self._name, _TEXT_FLAGS_BYTES, self._flags)
-        name = self._name.raw[: max(0, min(written, _TEXT_FLAGS_BYTES) - 1)]
-        return name, self._flags.value, pdfium.FPDFText_GetFontWeight(self.text, index)
-
-
-def _address(pointer: Any) -> int:
-    return ctypes.cast(pointer, ctypes.c_void_p).value or 0
-
-
-def _runs(text: Any, fonts: dict[tuple[bytes, int, int], int], narrow_f: dict[int, float]) -> Iterator[RunRecord]:
+def _runs(
+    page: PageCharacters, fonts: dict[tuple[bytes, int, int], int], narrow_f: dict[int, float]
+) -> Iterator[RunRecord]:
     """The runs of a page. `narrow_f`: width of the narrowest f of each font so far, in ems."""
-    page = _Reader(text)
     _compose_accents(page)
     _measure_spaces(page)
     _find_lost_letters(page, narrow_f)
@@ -201,22 +119,22 @@ def _runs(text: Any, fonts: dict[tuple[bytes, int, int], int], narrow_f: dict[in
                     yield run
 
 
-def _find_lost_letters(page: _Reader, narrowest: dict[int, float]) -> None:
-    """Find each f that is much wider than others of its font; letters of a ligature that PDFium knows share a box."""
+def _find_lost_letters(page: PageCharacters, narrowest: dict[int, float]) -> None:
+    """Find each f much wider than others of its font; letters of a ligature that the file names share an origin."""
     for match in _F.finditer(page.characters):
         index = match.start()
-        box, (scale, turn) = page.box(index), page.scale_and_turn(index)
-        shared = any(page.box(other) == box for other in (index - 1, index + 1) if 0 <= other < page.count)
-        if turn < 0 or scale <= 0 or shared:
+        near = (other for other in (index - 1, index + 1) if 0 <= other < page.count)
+        scale, turn = page.scale_and_turn(index)
+        if turn < 0 or scale <= 0 or any(page.origin(other) == page.origin(index) for other in near):
             continue
-        left, _, right, _ = rotate_box(box, turn)
+        left, _, right, _ = rotate_box(page.box(index), turn)
         font, width = page.font_object(index), (right - left) / scale
         narrowest[font] = min(width, narrowest.get(font, width))
         if width >= LIGATURE_WIDTH_RATIO * narrowest[font]:
             page.inserted[index] = lost_letter(page.characters, index)
 
 
-def _compose_accents(page: _Reader) -> None:
+def _compose_accents(page: PageCharacters) -> None:
     """Join each accent to the letter it stands over, as old TeX fonts write them apart."""
     changed: dict[int, str] = {}
     for index in [match.start() for match in islice(_ACCENT.finditer(page.characters), _MOST_ACCENTS)]:
@@ -235,7 +153,7 @@ def _compose_accents(page: _Reader) -> None:
     page.replace(changed)
 
 
-def _measure_spaces(page: _Reader) -> None:
+def _measure_spaces(page: PageCharacters) -> None:
     """Find spaces by distances where PDFium guesses wrongly, as in files without space characters."""
     dropped: dict[int, str] = {}
     for number, line in enumerate(_LINE.finditer(page.characters)):
@@ -254,7 +172,7 @@ def _measure_spaces(page: _Reader) -> None:
     page.replace(dropped)
 
 
-def _split_by_object(page: _Reader, start: int, stop: int) -> Iterator[tuple[int, int]]:
+def _split_by_object(page: PageCharacters, start: int, stop: int) -> Iterator[tuple[int, int]]:
     """Split a line where another text object starts, by bisection: asking PDFium is slow."""
     text = page.characters[start:stop]
     start, stop = start + len(text) - len(text.lstrip()), stop - len(text) + len(text.rstrip())
@@ -270,7 +188,7 @@ def _split_by_object(page: _Reader, start: int, stop: int) -> Iterator[tuple[int
         yield together[0][0], together[-1][1]
 
 
-def _split_at_gaps(page: _Reader, start: int, stop: int, size: float, turn: int) -> Iterator[tuple[int, int]]:
+def _split_at_gaps(page: PageCharacters, start: int, stop: int, size: float, turn: int) -> Iterator[tuple[int, int]]:
     left, right, end = rotate_box(page.box(start), turn)[0], rotate_box(page.box(stop - 1), turn)[2], stop
     if right - left <= (stop - start) * size * _CLOSE_EMS:
         yield start, stop
@@ -285,7 +203,7 @@ def _split_at_gaps(page: _Reader, start: int, stop: int, size: float, turn: int)
     yield start, stop
 
 
-def _run(page: _Reader, start: int, stop: int, size: float, font: int, turn: int) -> RunRecord:
+def _run(page: PageCharacters, start: int, stop: int, size: float, font: int, turn: int) -> RunRecord:
     first = rotate_box(page.box(start), turn)
     last = rotate_box(page.box(stop - 1), turn)
     x, y = page.origin(start)
@@ -293,7 +211,7 @@ def _run(page: _Reader, start: int, stop: int, size: float, font: int, turn: int
     text = page.characters[start:stop]
     if page.inserted:
         text = "".join(letter + page.inserted.get(index, "") for index, letter in enumerate(text, start))
-    text = " ".join(text.replace("\x02", HYPHEN).replace(_DROPPED, "").split())
+    text = _LAST_HYPHEN.sub(HYPHEN, " ".join(text.replace(_DROPPED, "").split()))
     if page.characters[stop : stop + 1].isspace():
         text += " "
     right = max(first[2], last[2])
