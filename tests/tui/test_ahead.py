@@ -21,9 +21,13 @@ def test_words_keep_their_length_and_the_label_stays() -> None:
     assert [len(word) for word in after.text.split()] == [len(word) for word in gist.split()]
     assert set(after.text) == {"░", " "}
     assert after.hanging.strip() == "3"
-    assert AHEAD in after.tail
+    assert after.tail == AHEAD
     assert AHEAD not in before.tail
-    view.bound = memory.entry(1).page.end
+    view.here = 3
+    assert entry_blocks(memory, memory.entry(3), view)[-1].tail == AHEAD  # looked at from afar
+    view.bound = memory.entry(3).page.end - 1
+    assert entry_blocks(memory, memory.entry(3), view)[-1].tail == f"partly {AHEAD} · ← you"
+    view.here, view.bound = None, memory.entry(1).page.end
     assert "░" in entry_blocks(memory, memory.entry(2), view)[-1].text
     view.revealed.add((memory.entry(2).page.start, memory.entry(2).page.end))
     assert entry_blocks(memory, memory.entry(2), view)[-1] == before
@@ -42,6 +46,7 @@ def test_summaries_across_the_bound_pages_ahead_and_the_page_under_way_are_shade
     ahead = MemoryEntry(page, Gist("Ferrand confessed.", 2, GistSource.MODEL))
     view = View(bound=10, ahead=(ahead,), reading=True, begun=page, draft="Ferrand confessed all")
     assert not any("Ferrand" in block.text for block in rest_blocks(some, view))
+    assert any(block.tail == AHEAD for block in rest_blocks(some, view))
     assert "░░░░░░░ ░░░░░░░░░ …" in begun_block(some, view).text
     view.bound = None
     assert any("Ferrand confessed." in block.text for block in rest_blocks(some, view))

@@ -50,6 +50,9 @@ def test_a_look_elsewhere_keeps_the_reading_place() -> None:
     position.moved(900, 1900)  # near enough to see the place again
     assert (position.place, position.looking) == (1000, False)
     position.jump(look=True)
+    position.moved(5000, 5000)  # The book is not on the screen
+    assert (position.place, position.looking) == (1000, True)
+    position.jump(look=True)
     position.moved(5000, 6000)
     for start in (5500, 6000, 6500):
         position.moved(start, start + 1000)

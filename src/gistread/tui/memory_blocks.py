@@ -53,6 +53,9 @@ def levels_of(book: Book) -> list[Zoom]:
     return [zoom for zoom in Zoom if book.volumes or zoom is not Zoom.VOLUME]
 
 
+AHEAD = "ahead of you"
+
+
 @dataclass(frozen=True, slots=True)
 class Opening:
     by: OpenedBy
@@ -86,8 +89,11 @@ class View:
         words = " ".join(text.split())
         return re.sub(r"\S", "░", words) if self.blurs(start, end) else words
 
-
-AHEAD = "ahead of you"
+    def place_words(self, start: int, end: int, *, here: bool) -> list[str]:
+        """Words on where what is told of `[start, end)` lies; `here`: the book shows it."""
+        if self.bound is None or not self.blurs(start, end):
+            return ["← you"] if here else []
+        return [AHEAD] if start >= self.bound else [f"partly {AHEAD}", *(["← you"] if here else [])]
 
 
 def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View) -> list[Block]:
@@ -167,14 +173,12 @@ def offer_blocks(offer: str) -> list[Block]:
 
 def _part_tail(memory: GistMemory, part: "Node", view: View) -> str:
     words = [f"p. {part.first}" if part.first == part.last else f"p. {part.first}–{part.last}"]
-    if view.blurs(memory.entry(part.first).page.start, memory.entry(part.last).page.end):
-        words.append(AHEAD)
     if not part.made:
         words.append("from its gists")
     elif part.summary.source is not GistSource.MODEL:
         words.append(_SOURCES[part.summary.source])
-    if view.here is not None and part.first <= view.here <= part.last:
-        words.append("← you")
+    start, end = memory.entry(part.first).page.start, memory.entry(part.last).page.end
+    words += view.place_words(start, end, here=view.here is not None and part.first <= view.here <= part.last)
     return " · ".join(words)
 
 
@@ -228,7 +232,7 @@ def _ahead_blocks(memory: GistMemory, view: View) -> list[Block]:
         gist, style = view.shown(entry.gist.text, entry.page.start, entry.page.end), "gist"
         if entry.gist.source is not GistSource.MODEL:
             style = "own-words"
-        tail = "← you" if here else ""
+        tail = " · ".join(view.place_words(entry.page.start, entry.page.end, here=here))
         key = ("ahead", entry.page.start)
         blocks.append(Block(gist, key=key, style=style, indent=_gutter(memory), hanging="  ·", tail=tail))
     if view.reading and view.begun is not None and not view.begun.number:
@@ -270,13 +274,14 @@ def _tail(entry: MemoryEntry, view: View) -> str:
     gist_shown = view.zoom is not Zoom.TEXT or number in view.opened
     if gist_shown and entry.gist.source is not GistSource.MODEL:
         words.append(_SOURCES[entry.gist.source])
-    if gist_shown and number not in view.opened and view.blurs(entry.page.start, entry.page.end):
-        words.append(AHEAD)
     if number in view.pinned:
         words.append("◆ pinned")
     if number in view.refused:
         words.append("refused")
-    if number == view.here:
+    here = number == view.here
+    if gist_shown and number not in view.opened:
+        words += view.place_words(entry.page.start, entry.page.end, here=here)
+    elif here:
         words.append("← you")
     return " · ".join(words)
 

@@ -66,7 +66,7 @@ class ReadingPosition:
             if start <= self.place < end:
                 self._looking_from = None
                 return
-            if start - self._looking_from >= end - start:
+            if start - self._looking_from >= end - start > 0:  # A book that is not on the screen shows nothing
                 self._looking_from = None
         if self._looking_from is None:
             self.place, self.end = start, end
