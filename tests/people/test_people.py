@@ -34,6 +34,7 @@ Chapter 2
 The Clerk was a tall man. "I'll ask the Clerk," said George. Will they ask? They will. So the Clerk wrote to
 Dr. Ames and to Penn, and Mr. Penn told Lizzy. Penn was glad, he said, that it was over and that nobody had been hurt.
 In the end Elizabeth became Mrs. Penn's guest in Tidney, and that was the end of the long and foolish quarrel.
+Hollow Farm was sold in the Clerk's house, where nobody saw Hollow Farm again.
 """
 
 
@@ -69,7 +70,8 @@ def test_two_who_stand_side_by_side_are_not_one(index: Index) -> None:
 
 def test_places_are_told_from_people_and_words_from_names(index: Index) -> None:
     kinds = {entity.name: entity.kind for entity in index.entities}
-    assert kinds["Tidney"] is Kind.PLACE
+    assert kinds["Tidney"] is kinds["Hollow Farm"] is Kind.PLACE
+    assert kinds["the Clerk"] is Kind.PERSON
     assert {kinds[name] for name in ("Mr. Penn", "Elizabeth Kerr", "George Emery")} == {Kind.PERSON}
     assert not {"March", "But", "Then", "I'll", "Will", "Chapter", "Kerrs"} & {
         form for each in forms(index).values() for form in each

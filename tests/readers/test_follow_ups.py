@@ -42,6 +42,9 @@ FOLLOW_UP = "And why did he do that?"
         ("Why did Victor leave his family?", False),
         ("What does the stranger want when he comes ashore?", False),
         ("What is that book about?", False),
+        ("Are there women in this story?", False),
+        ("Was there nobody to help him?", True),
+        ("Who was there?", True),
         ("", False),
     ],
 )

@@ -42,3 +42,4 @@ def test_without_names_there_are_general_ones_and_none_in_another_language() -> 
     assert len(suggestions(known(make_book(["it rained, and nobody came."])))) == 3
     assert suggestions(known(make_book(["Es regnete."], language="de"))) == ()
     assert suggestions(known(make_book(STORY), 0)) == ()
+    assert "What is this part about?" in suggestions(known(make_book(STORY)), plot=False)

@@ -6,6 +6,7 @@ import pytest
 from textual.widgets import Input, OptionList
 
 from gistread.readers.events import Expanded, LookedUp, OpenedBy
+from gistread.tui.reading.questions import QuestionController
 from gistread.user_data import SavedQuestion, UserData
 from tests.tui.books import small_book
 from tests.tui.scripted import (
@@ -43,6 +44,9 @@ async def test_a_follow_up_is_shown_as_one_and_backspace_drops_it(tmp_path: Path
         await until(pilot, lambda: CHIP not in text_of(app))
         await pilot.press("backspace")
         await until(pilot, lambda: CHIP in text_of(app))
+        with pytest.MonkeyPatch.context() as patch:  # The answer drew on more of the book than may be used now.
+            patch.setattr(QuestionController, "bound", 10)
+            assert not screen.controllers.questions.follows
         await pilot.press("escape")
         await ask(pilot, FOLLOW_UP)
         await until(pilot, lambda: reader.options.thread)

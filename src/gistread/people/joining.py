@@ -303,10 +303,17 @@ def _commonest(found: Iterable[_Group], times: int = _OFTENER) -> _Group | None:
 def _kind(group: _Group) -> Kind:
     if group.kind:
         return Kind.PERSON
+    if group.is_full and group.rest[-1] in _place_words() and group.rest[0] not in _first_names()[0]:
+        return Kind.PLACE
     acts, places = group.of(Context.PERSON), group.of(Context.PLACE)
     if places > acts and places >= 0.15 * group.count:
         return Kind.PLACE
     return Kind.PERSON if acts else Kind.OTHER
+
+
+@cache
+def _place_words() -> frozenset[str]:
+    return frozenset(words()["places"]["words"].split())
 
 
 def entity_of(forms: Iterable[Form], kind: Kind) -> Entity:

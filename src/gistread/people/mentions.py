@@ -174,7 +174,7 @@ def _context(text: str, start: int, end: int, titled: bool) -> Context:
     is_called = _CALLED.search(before) and _CALLED_AFTER.match(after)
     if titled or is_called or _SPEAKS_BEFORE.search(before) or _SPEAKS_AFTER.match(after) or _ACTS.match(after):
         found |= Context.PERSON
-    elif _AT.search(before):
+    elif _AT.search(before) and not after.startswith(("'s", "’s")):  # Not "in the Dragon's house"
         found |= Context.PLACE
     if pronoun := _HE_OR_SHE.match(after):
         found |= Context.HE if pronoun[1] else Context.SHE

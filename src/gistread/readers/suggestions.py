@@ -7,7 +7,6 @@ from gistread.memory.model import GistMemory
 from gistread.people.corrections import corrected
 from gistread.people.joining import Entity, Kind, join
 from gistread.people.mentions import find_names, is_covered
-from gistread.readers.bound import has_plot
 from gistread.user_data import NameCorrection
 
 _REACH = 12_000  # Characters in front of the bound whose names are known
@@ -17,8 +16,13 @@ _GIST_WEIGHT = 2
 _LEAST = 2  # Times a name must occur
 
 
-def suggestions(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> tuple[str, ...]:
-    """Three questions that fit the end of this memory's book, cut by `GistMemory.upto`; none if it is not English."""
+def suggestions(
+    memory: GistMemory, corrections: Sequence[NameCorrection] = (), *, plot: bool = True
+) -> tuple[str, ...]:
+    """Three questions that fit the end of this memory's book, cut by `GistMemory.upto`; none if it is not English.
+
+    `plot`: whether the whole book `has_plot`, which the beginning of one may not show.
+    """
     book = memory.book
     if not book.text.strip() or not is_covered(book):
         return ()
@@ -27,7 +31,7 @@ def suggestions(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) 
     named = corrected(join(find_names(book, max(0, end - _REACH))), corrections)
     counts = {entity: _near(entity, end, gists) for entity in named}
     near = sorted((entity for entity in counts if counts[entity] >= _LEAST), key=lambda entity: -counts[entity])
-    return tuple(_questions(memory, near))[:3]
+    return tuple(_questions(near, plot=plot))[:3]
 
 
 def _near(entity: Entity, end: int, gists: str) -> int:
@@ -36,10 +40,10 @@ def _near(entity: Entity, end: int, gists: str) -> int:
     return mentions + _GIST_WEIGHT * sum(gists.count(form.text) for form in entity.forms if mentions)
 
 
-def _questions(memory: GistMemory, near: list[Entity]) -> Iterator[str]:
+def _questions(near: list[Entity], *, plot: bool) -> Iterator[str]:
     people = [entity for entity in near if entity.kind is not Kind.PLACE]
     places = [entity for entity in near if entity.kind is Kind.PLACE]
-    if not has_plot(memory.book):
+    if not plot:
         yield from (f"What does {one.name} mean here?" for one in people[:1])
         yield "What is this part about?"
         yield "What are the main points so far?"

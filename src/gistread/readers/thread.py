@@ -25,6 +25,7 @@ _PRONOUN = re.compile(
     r"|(?:this|that|these|those)(?=\W*$|\s(?:mean|happen|matter|true|why|so)\b))\b",
     re.IGNORECASE,
 )
+_THERE_IS = re.compile(r"\W*(?:is|are|was|were) there\b", re.IGNORECASE)  # Points to no place
 # A name, or a thing that the question introduces itself.
 _ANTECEDENT = re.compile(
     r"(?<=\w\s)[A-Z]\w|\b(?:the|a|an|der|das|den|dem|ein\w*|une?|los|las|un\w?)\s+[^\W\d_]{2,}", re.U
@@ -48,7 +49,8 @@ def is_follow_up(question: str) -> bool:
     words = question.split()
     if _CONNECTIVE.match(question) or 0 < len(words) <= _BARE_WORDS:
         return True
-    pronoun = _PRONOUN.search(question)
+    there_is = _THERE_IS.match(question)
+    pronoun = _PRONOUN.search(question, there_is.end() if there_is else 0)
     return pronoun is not None and not _ANTECEDENT.search(question[: pronoun.start()])
 
 

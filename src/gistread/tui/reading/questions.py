@@ -28,7 +28,7 @@ from gistread.readers.events import (
 from gistread.readers.passage import question_alone, reach
 from gistread.readers.steering import Steps
 from gistread.readers.suggestions import suggestions
-from gistread.readers.thread import QuestionAnswer
+from gistread.readers.thread import QuestionAnswer, within_bound
 from gistread.session import events
 from gistread.session.answer import AskOptions, with_answer
 from gistread.session.estimate import cheaper, seconds_to_answer
@@ -81,14 +81,10 @@ class QuestionController:
             self._suggest(*self._passage.choices)
             return
         asked = bool(self._context.answers_pane.exchanges)
-        self._suggest(
-            *(
-                (one, one)
-                for one in (
-                    () if asked else await asyncio.to_thread(suggestions, self._known(), self._context.corrections)
-                )
-            )
-        )
+        self._suggest(*((one, one) for one in (() if asked else await asyncio.to_thread(self._suggestions))))
+
+    def _suggestions(self) -> tuple[str, ...]:
+        return suggestions(self._known(), self._context.corrections, plot=has_plot(self._context.book))
 
     def _known(self) -> GistMemory:
         """What of the book a question may use."""
@@ -211,7 +207,7 @@ class QuestionController:
         """Whether the question being typed continues the one before it; about a passage, only if that was chosen."""
         if self._passage.place:
             return bool(self.thread.follows)
-        return self.thread.takes(self._context.question.value)
+        return self.thread.takes(self._context.question.value) and bool(within_bound(self.thread.exchanges, self.bound))
 
     def drop_or_switch(self) -> None:
         """Drop the passage; without one, toggle whether the next question continues the last one."""
@@ -258,6 +254,8 @@ class QuestionController:
         pinned = tuple(sorted({*context.memory_pane.view.pinned, *(again.pinned if again else ())}))
         passage = again.passage if again else self._passage.place
         bound = again.upto if again else reach(passage, self.bound, context.book)
+        if not again and not within_bound(self.thread.exchanges, bound):
+            self.thread = OpenThread()
         if passage:  # "Who is this?" reads like a follow-up, but goes on from nothing.
             self.thread.follows = bool(self.thread.follows)
         reader, asked_at = reader or session.reader, again.asked_at if again else time.time()
