@@ -340,6 +340,10 @@ class Session:
         """Show the furthest memory of this book if none is shown."""
         await self._do(self._core.show_saved_memory)
 
+    async def load_model(self) -> Engine:
+        """Load the reading model, if it is not loaded. Raises GistreadError."""
+        return await self._core.models.load_reading()
+
     async def unload_model(self) -> None:
         """Unload the reading model until it is needed again."""
         await self._do(self._core.models.reading.unload)

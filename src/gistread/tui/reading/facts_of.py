@@ -45,25 +45,28 @@ async def _looked_for(
     if memory is None or known is None or not memory.entries:
         yield "Facts come from pages that a model has read: none so far."
         return
-    check = await session.check_result()
-    if session.engine is None or session.info is None:
-        yield "No model is loaded to look for facts."
+    if not session.has_model:
+        yield "No model is chosen to look for facts."
         return
-    if check is not None and not check.is_reliable:
-        yield f"{session.info.name} invents facts; these are the book's own sentences."
-        return
-    pages = await asyncio.to_thread(untold, entity, known)
-    pages = [one for one in pages if memory.entry(one.page.number).page.end == one.page.end]  # Whole ones
-    wanted = pages[:_AT_ONCE]
-    if wanted:
-        yield f"Looking at {len(wanted)} of {len(pages)} pages …"
-        try:
-            looking = facts.build(replace(known, entries=wanted), session.engine, Priority.INTERACTIVE)
+    try:
+        if session.info is None:
+            yield "Loading the model …"
+        engine = await session.load_model()
+        check = await session.check_result()
+        if check is not None and not check.is_reliable:
+            yield f"{engine.info.name} invents facts; these are the book's own sentences."
+            return
+        pages = await asyncio.to_thread(untold, entity, known)
+        pages = [one for one in pages if memory.entry(one.page.number).page.end == one.page.end]  # Whole ones
+        wanted = pages[:_AT_ONCE]
+        if wanted:
+            yield f"Looking at {len(wanted)} of {len(pages)} pages …"
+            looking = facts.build(replace(known, entries=wanted), engine, Priority.INTERACTIVE)
             async with aclosing(looking) as steps:
                 async for step in steps:
                     yield f"Looked at {step.done} of {len(wanted)} pages …"
-        except GistreadError as error:
-            yield str(error)
-            return
+    except GistreadError as error:
+        yield str(error)
+        return
     left = len(pages) - len(wanted)
     yield f"{left} more to look at." if left else "All pages that were read have been looked at."
