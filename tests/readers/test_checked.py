@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from gistread.engine.protocol import NO_USAGE
-from gistread.readers.checked import NO_ANSWER, QUOTED, checked_answer, closest_sentences
+from gistread.memory.model import GistMemory
+from gistread.readers.checked import NO_ANSWER, QUOTED, checked_answer, closest_sentences, unnamed
 from gistread.readers.events import Answered, Citation, ReaderEvent, Started
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
@@ -22,9 +23,17 @@ LOOKING_UP = Started("readagent-s", 8, 8, complete=True)
 WEAK = ReaderOptions(is_reliable=False)
 
 
-def after_check(answer: str, options: ReaderOptions = WEAK, started: Started = STARTED, **values: object) -> Answered:
+def after_check(
+    answer: str,
+    options: ReaderOptions = WEAK,
+    started: Started = STARTED,
+    *,
+    question: str = QUESTION,
+    memory: GistMemory = MEMORY,
+    **values: object,
+) -> Answered:
     answered = replace(Answered(answer, bool(answer), (), (), (), 0.0, NO_USAGE, seen=ALL), **values)  # type: ignore[arg-type]
-    return checked_answer(answered, QUESTION, MEMORY, started, options)
+    return checked_answer(answered, question, memory, started, options)
 
 
 async def ask(engine: FakeEngine, reader: str, options: ReaderOptions, pages: int = 8) -> list[ReaderEvent]:
@@ -100,6 +109,22 @@ def test_a_citation_that_is_not_verbatim_is_dropped() -> None:
 def test_not_found_names_what_was_looked_at(started: Started, values: dict[str, object], text: str) -> None:
     said = after_check("The book does not say.", started=started, **values)
     assert (said.answer, said.found, said.citations) == (text, False, ())
+
+
+def test_a_weak_model_is_not_believed_about_a_name_that_the_text_lacks() -> None:
+    asked = {"question": "What did the King of Norway, or Ferand, steal?"}
+    said = after_check("The brass key.", **asked)
+    assert (said.answer, said.found) == ("The book does not name Norway.", False)
+    assert after_check("The brass key.", ReaderOptions(is_reliable=True), **asked).found
+    known = MEMORY.upto(TEXT.index("Ferrand") - 1)
+    bounded = replace(STARTED, bound_share=known.bound_share)
+    said = after_check("A key.", started=bounded, memory=known, question="What did Mr Ferrand steal?", seen=())
+    assert said.answer == f"The text up to {known.bound_share:.0%} of the book does not name Ferrand."
+    assert unnamed("Why did Ferrand meet Sir Robert Walpole, the Duke of Wellington?", MEMORY.book) == [
+        "Sir Robert Walpole",
+        "Wellington",
+    ]
+    assert unnamed("Wann kam Napoleon?", replace(MEMORY.book, language="de")) == []
 
 
 def test_with_nothing_to_quote_there_is_no_answer() -> None:

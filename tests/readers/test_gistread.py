@@ -351,7 +351,7 @@ async def test_an_unreliable_model_is_not_asked_about_a_name_that_the_text_lacks
     end = answered(await ask(engine, question="Who is Napoleon?", options=GUESSING))
     assert engine.calls == []
     assert (end.found, end.quoted, end.citations) == (False, False, ())
-    assert end.answer == "Not found in the text that was looked at."
+    assert end.answer == "The book does not name Napoleon."
 
 
 async def test_a_model_is_shown_first_what_introduces_a_name() -> None:
