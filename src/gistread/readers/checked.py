@@ -26,7 +26,7 @@ from gistread.search.ranked import Relevance
 
 QUOTED = "The model gave no usable answer. The passages closest to the question:"
 NO_ANSWER = "The model gave no usable answer."
-_NAME = r"[A-Z][^\W\d_]{2,}(?! of\b)"  # "Norway" alone of "the King of Norway"
+_NAME = r"[A-Z][^\W\d_]{2,}\b(?! of\b)"  # "Norway" alone of "the King of Norway"
 _NAMED = re.compile(rf"(?<=[a-z,;] ){_NAME}(?: {_NAME})*")  # Not a first word, which is always capitalised
 _LIKE = 0.7  # Likeness (`difflib`) of two spellings of a name
 _SHORT_WORDS = 3  # As in "Yes, he did."; it needs no word that the question lacks
