@@ -145,10 +145,16 @@ def test_lines_without_words_are_no_statements() -> None:
         ("How many times did the lamp go out?", "Once.", True),
         ("How many lamps went out?", "The lamp.", False),
         ("How many ships were wrecked?", "One ship.", True),
+        ("How much did the lamp cost?", "The lamp.", False),
+        ("Where did the keeper go?", "Two feet.", False),
+        ("Who went out?", "A second.", False),
     ],
 )
 def test_a_short_answer_must_fit_the_kind_of_question(question: str, answer: str, is_fit: bool) -> None:
-    text = MEMORY.book.text + "\n\nIn twenty-two years, and in three days, F. had one ship and none of them."
+    text = (
+        MEMORY.book.text
+        + "\n\nIn twenty-two years, and in three days, F. had one ship, two feet, a second and none of them."
+    )
     memory = make_memory()
     memory = replace(memory, book=replace(memory.book, text=text))
     (statement,) = check(answer, question, memory, [(0, len(text))])

@@ -27,15 +27,26 @@ _NUMBER_WORDS = (
     "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million dozen"
 )
 _NUMBER = rf"\d|\b(?:{'|'.join(_NUMBER_WORDS.split())}|no|none|nobody|several|many|few|all|both|half)"
-_TIME = rf"(?:{_NUMBER})[\w-]*\W+(?:second|minute|hour|day|night|week|month|year)s?\W*"
+_COUNT = rf"(?:{_NUMBER}|\ba\b)[\w-]*\W+"
+_TIME = rf"{_COUNT}(?:second|minute|hour|day|night|week|month|year)s?\W*"
+_LENGTH = rf"{_COUNT}(?:inch|inches|foot|feet|yards?|pounds?|shillings?|pence)\W*"
+_MONEY = (
+    "free|nothing|pence|penny|pounds?|shillings?|dollars?|cents?|francs?|crowns?|guineas?|gold|silver|worth|price|share"
+)
 # In English: what a short answer must have, or must not be, by the question's first words.
-_MUST_HAVE = (
-    re.compile(r"\W*how (?:many(?! times)|old)\b", re.IGNORECASE),
-    re.compile(rf"(?:{_NUMBER})(?:s?\b|\d)", re.IGNORECASE),
+_MUST_HAVE = tuple(
+    (re.compile(rf"\W*how {asks}", re.IGNORECASE), re.compile(rf"(?:{has})(?:s?\b|\d)", re.IGNORECASE))
+    for asks, has in (
+        (r"(?:many(?! times)|old)\b", _NUMBER),
+        (
+            r"much\b.*\b(?:cost|pay|paid|earn\w*|worth|price|owed?|charged?|sell|sold|rent|wages?)\b",
+            rf"{_NUMBER}|\b(?:{_MONEY})",
+        ),
+    )
 )
 _MUST_NOT_BE = tuple(
     (re.compile(rf"\W*(?:{asks})\b", re.IGNORECASE), re.compile(rf"\W*{answer}", re.IGNORECASE))
-    for asks, answer in (("when", _TIME), ("who|whom|whose|where", rf"(?:\w+\W+)?{_TIME}"))
+    for asks, answer in (("when", _TIME), ("who|whom|whose|where", rf"(?:\w+\W+)?(?:{_TIME}|{_LENGTH})"))
 )
 _SHORT_WORDS = 5
 # A question that its own words do not answer, unless it names alternatives.
@@ -72,12 +83,11 @@ def statement_spans(answer: str) -> list[tuple[int, int]]:
 
 def _fits(statement: str, question: str, words: int) -> bool:
     """Whether a statement can be an answer at all: not a single letter, nor a time where a place or person is asked."""
-    if not re.search(r"\w{2}|\d", statement) and statement.isascii():
+    if not re.search(r"\w\W*\w|\d", statement) and statement.isascii():
         return False
     if words > _SHORT_WORDS:
         return True
-    asks, has = _MUST_HAVE
-    if asks.match(question) and not has.search(statement):
+    if any(asks.match(question) and not has.search(statement) for asks, has in _MUST_HAVE):
         return False
     return not any(asks.match(question) and answer.fullmatch(statement) for asks, answer in _MUST_NOT_BE)
 
