@@ -84,7 +84,7 @@ def test_cut_at_every_byte_it_holds_exactly_the_whole_records(file: Path, tmp_pa
         assert not torn.with_name("torn.memory.damaged").exists(), "a torn line is no damage worth keeping"
 
 
-def test_every_flipped_bit_costs_the_records_from_there_on_and_no_other(file: Path, tmp_path: Path) -> None:
+def test_every_flipped_bit_costs_its_record_and_no_other(file: Path, tmp_path: Path) -> None:
     data = file.read_bytes()
     ends = line_ends(data)
     flipped = tmp_path / "flipped.memory"
@@ -93,27 +93,17 @@ def test_every_flipped_bit_costs_the_records_from_there_on_and_no_other(file: Pa
             changed = bytearray(data)
             changed[at] ^= 1 << bit
             flipped.write_bytes(changed)
-            before = sum(end <= at for end in ends)
-            assert journal.read_records(flipped)[0] == RECORDS[:before], (at, bit)
+            damaged = sum(end <= at for end in ends)
+            assert journal.read_records(flipped)[0] == RECORDS[:damaged] + RECORDS[damaged + 1 :], (at, bit)
+            assert journal.is_damaged(flipped) == (at < len(data) - 1), "without its end the last line is torn"
 
 
-def test_what_is_cut_behind_damage_is_kept_beside_the_file(file: Path) -> None:
-    data = file.read_bytes()
-    ends = line_ends(data)
-    file.write_bytes(data[: ends[0]] + b"XX" + data[ends[0] + 2 :])
-    with Journal(file) as opened:
-        assert opened.records == RECORDS[:1]
-        assert opened.cut_bytes == len(data) - ends[0]
-    assert file.with_name(file.name + ".damaged").read_bytes() == b"XX" + data[ends[0] + 2 :]
-    assert file.read_bytes() == data[: ends[0]]
-
-
-def test_of_independent_records_only_the_damaged_ones_are_lost(file: Path) -> None:
+def test_damaged_lines_are_kept_beside_the_file(file: Path) -> None:
     lines = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(lines[0] + b"garbage\n" + lines[2] + lines[3] + b"torn")
     kept = [RECORDS[0], *RECORDS[2:]]
-    assert journal.read_records(file, independent=True)[0] == kept
-    with Journal(file, independent=True) as opened:
+    assert journal.read_records(file)[0] == kept
+    with Journal(file) as opened:
         assert opened.records == kept
         opened.append({"page": 4})
     assert journal.read_records(file) == ([*kept, {"page": 4}], file.stat().st_size)

@@ -56,7 +56,7 @@ def test_the_file_does_not_grow_for_ever(tmp_path: Path) -> None:
 
 def test_a_file_of_a_later_version_is_left_as_it_is(tmp_path: Path) -> None:
     file = tmp_path / "pace.jsonl"
-    with Journal(file, independent=True) as journal:
+    with Journal(file) as journal:
         journal.append({"kind": "pace", "version": 2, "language": "en", "words": 1, "seconds": 1})
     before = file.read_bytes()
     with pytest.raises(StorageError):

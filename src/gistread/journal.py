@@ -1,7 +1,7 @@
 """Append-only files of JSON records that survive a kill at any byte.
 
-One record a line, preceded by its CRC-32. Damaged lines, and if records depend on each other all after them, are
-removed; anything beyond one torn line is kept in `NAME.damaged`.
+One record a line, preceded by its CRC-32. Damaged lines are removed; anything beyond one torn line is kept in
+`NAME.damaged`.
 """
 
 import contextlib
@@ -62,8 +62,8 @@ def check_version(records: Iterable[Record], kind: str, version: int, path: Path
         raise StorageError(message, f"Update gistread to {advice}.")
 
 
-def read_records(path: Path, *, independent: bool = False) -> tuple[list[Record], int]:
-    """The whole records and their length in bytes; `independent`: also those after damage. Raises StorageError."""
+def read_records(path: Path) -> tuple[list[Record], int]:
+    """The whole records, also those after damage, and the bytes in front of the first damage. Raises StorageError."""
     records: list[Record] = []
     length = 0
     whole = True
@@ -74,13 +74,11 @@ def read_records(path: Path, *, independent: bool = False) -> tuple[list[Record]
                 if record is not None:
                     records.append(record)
                     length += len(line) if whole else 0
-                elif independent:
+                else:
                     whole = False
                     # The damage may be in the line feed before another record.
                     inner = (decode_line(line[start.start() :]) for start in _LINE_START.finditer(line, 1))
                     records += filter(None, inner)
-                else:
-                    break
     except FileNotFoundError:
         pass
     except OSError as error:
@@ -88,8 +86,19 @@ def read_records(path: Path, *, independent: bool = False) -> tuple[list[Record]
     return records, length
 
 
-def append_independent(path: Path, record: Record, *, wait_s: float) -> None:
-    """Append to a file of independent records without reading them, creating it. Raises StorageError."""
+def is_damaged(path: Path) -> bool:
+    """Whether a whole line is no record; a line torn at the end is no damage. Raises StorageError."""
+    _, length = read_records(path)
+    try:
+        with path.open("rb") as file:
+            file.seek(length)
+            return b"\n" in file.read()
+    except OSError as error:
+        raise _storage_error(path, error) from error
+
+
+def append_record(path: Path, record: Record, *, wait_s: float) -> None:
+    """Append to a file without reading it, creating it. Raises StorageError."""
     try:
         make_folder(path.parent)
         with _open_locked(path, time.monotonic() + wait_s) as file:
@@ -114,12 +123,8 @@ class InUseError(StorageError):
 class Journal:
     """A file open for appending, by one process at a time. `records` are those found on opening."""
 
-    def __init__(self, path: Path, *, independent: bool = False, wait_s: float = 0.0) -> None:
-        """Open, creating file and folder, and remove damage.
-
-        Records after a damaged line are kept if `independent`. Waits up to `wait_s` for another process. Raises
-        StorageError.
-        """
+    def __init__(self, path: Path, *, wait_s: float = 0.0) -> None:
+        """Open, creating file and folder, and remove damage; wait `wait_s` for another process. Raises StorageError."""
         self.path = path
         try:
             make_folder(path.parent)
@@ -127,10 +132,10 @@ class Journal:
         except OSError as error:
             raise _storage_error(path, error) from error
         try:
-            self.records, self._length = read_records(path, independent=independent)
+            self.records, self._length = read_records(path)
             self.cut_bytes = path.stat().st_size - self._length
             if self.cut_bytes:
-                self._remove_damage(independent)
+                self._remove_damage()
         except OSError as error:
             self._file.close()
             raise _storage_error(path, error) from error
@@ -178,15 +183,13 @@ class Journal:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def _remove_damage(self, independent: bool) -> None:
+    def _remove_damage(self) -> None:
         """Remove everything that is not a whole record. Raises OSError or StorageError."""
         with self.path.open("rb") as file:
             file.seek(self._length)
-            tail = file.readlines()
-        damaged = b"".join(line for line in tail if not independent or decode_line(line) is None)
+            damaged = b"".join(line for line in file if decode_line(line) is None)
         if b"\n" in damaged:
             replace_file(self.path.with_name(self.path.name + ".damaged"), damaged)
-        if len(damaged) < sum(map(len, tail)) or (independent and b"\n" in damaged):
             self.rewrite(self.records)
         else:
             os.ftruncate(self._file.fileno(), self._length)

@@ -51,7 +51,7 @@ class ReadingSpeedFile:
 
     def samples(self, language: str) -> list[SpeedSample]:
         """In chronological order. Raises StorageError."""
-        records, _ = read_records(self._file, independent=True)
+        records, _ = read_records(self._file)
         return [
             SpeedSample(float(record["words"]), float(record["seconds"]))
             for record in _known(records, self._file)
@@ -69,7 +69,7 @@ class ReadingSpeedFile:
         """Raises StorageError."""
         header = {"kind": "pace", "version": _VERSION, "language": _primary(language)}
         new = [header | asdict(one) for one in samples]
-        with Journal(self._file, independent=True, wait_s=_WAIT_S) as journal:
+        with Journal(self._file, wait_s=_WAIT_S) as journal:
             known = _known(journal.records, self._file)
             if len(known) + len(new) > _COMPACT_AT:
                 journal.rewrite([*_last_of_each(known), *new])

@@ -243,7 +243,7 @@ class UserData:
 
     def delete_thread(self, sha256: str, thread: float) -> None:
         file = self._file(sha256)
-        with Journal(file, independent=True, wait_s=_WAIT_S) as journal:
+        with Journal(file, wait_s=_WAIT_S) as journal:
             journal.rewrite(record for record in journal.records if thread not in _threads_in(record))
 
     def name_corrections(self, sha256: str) -> tuple[NameCorrection, ...]:
@@ -301,13 +301,13 @@ class UserData:
 
     def _read(self, sha256: str) -> list[Record]:
         file = self._file(sha256)
-        records, _ = read_records(file, independent=True)
+        records, _ = read_records(file)
         return _valid_records(records, file)
 
     def _append(self, sha256: str, new: Record | Callable[[Sequence[Record]], Record]) -> None:
         """Append a record, or the one made of those that are known."""
         file = self._file(sha256)
-        with Journal(file, independent=True, wait_s=_WAIT_S) as journal:
+        with Journal(file, wait_s=_WAIT_S) as journal:
             known = _valid_records(journal.records, file)
             record = new if isinstance(new, dict) else new(known)
             if record == (_last(known, record["kind"]) or {"kind": "position", "offset": 0}):

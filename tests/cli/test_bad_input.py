@@ -178,6 +178,26 @@ def test_damage_in_a_memory_costs_only_its_page(run: Run, book: Path, engine: Fa
     assert run("pages", book, "--json").json == pages
 
 
+def test_a_damaged_first_page_hides_no_memory_and_keeps_its_task(run: Run, book: Path, engine: FakeEngine) -> None:
+    task = ("--task", "who came")
+    first = run("index", book, *SIZE, *task, "--json").json
+    path = memory_file()
+    whole = path.read_bytes()
+    at = whole.index(b"\n") + 20
+    path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+    for words in (["pages", book], ["memory", "export", book], ["ask", book, "Who?", *task]):
+        assert "A memory of this book is damaged." in run(*words).err
+    assert f"with {first['pages'] - 1} pages saved" in run("pages", book).err
+    (listed,) = run("memory", "list", book, "--json").json["memories"]
+    assert (listed["pages"], listed["read_until"]) == (first["pages"] - 1, 0)
+    (listed,) = run("memory", "list", "--json").json["memories"]
+    assert (listed["pages"], listed["damaged"]) == (first["pages"] - 1, True)
+    assert "damaged ·" in run("memory", "list").out
+    assert run("index", book, *task, *SIZE, "--json").json["resumed_pages"] == first["pages"] - 1
+    path.write_bytes(b"x" + whole[1:])
+    assert "Unknown book" in run("memory", "list").out
+
+
 def test_a_cache_of_junk_is_read_again(run: Run, book: Path, engine: FakeEngine) -> None:
     run("index", book, *SIZE)
     pages = run("pages", book, "--json").json

@@ -36,7 +36,7 @@ def start(book: Path, model: Path) -> "subprocess.Popen[str]":
 
 def facts(home: Path) -> Counter[str]:
     """The pages whose facts are on disk, by the hash of their text, and how often each is there."""
-    records = [one for path in home.rglob("*.derived") for one in journal.read_records(path, independent=True)[0]]
+    records = [one for path in home.rglob("*.derived") for one in journal.read_records(path)[0]]
     return Counter(record["key"] for record in records if record["kind"] == "facts")
 
 

@@ -87,7 +87,7 @@ def test_storing_a_record_reads_no_earlier_one(path: Path, monkeypatch: pytest.M
 
 def test_a_record_is_kept_in_memory_while_another_process_writes(path: Path) -> None:
     derived = DerivedRecords(path)
-    with journal.Journal(path, independent=True):
+    with journal.Journal(path):
         derived.put("fact", "one", {"number": 1})
     assert derived.get("fact", "one") == {"number": 1}
     assert DerivedRecords(path).get("fact", "one") is None

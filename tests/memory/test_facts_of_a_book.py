@@ -70,7 +70,7 @@ def start(path: Path) -> "subprocess.Popen[str]":
 
 def kept(path: Path) -> Counter[str]:
     """The pages on disk, and how often each is there."""
-    records, _ = journal.read_records(path, independent=True)
+    records, _ = journal.read_records(path)
     return Counter(record["key"] for record in records)
 
 

@@ -50,6 +50,12 @@ def test_a_named_preset_is_used_whatever_the_book_looks_like(store: MemoryStore,
     assert resolve(store, memory).focus.preset.name == "fiction"
 
 
+def test_a_memory_that_lost_its_first_page_is_continued(store: MemoryStore, memory: GistMemory) -> None:
+    with store.open(memory.book, MemoryRequest("fake", "f", SIZE, focus=GistFocus(task="x"))) as writer:
+        writer.add(memory.entries[1])
+    assert resolve(store, memory, chosen=None).focus.task == "x"
+
+
 def test_auto_continues_with_the_preset_of_the_models_own_memory(store: MemoryStore, memory: GistMemory) -> None:
     begin(store, memory, "f", GistFocus(PRESETS["paper"]))
     begin(store, memory, "other", GistFocus(PRESETS["code"]))

@@ -29,6 +29,12 @@ async def test_the_book_is_read_to_its_end_and_stored(tmp_path: Path) -> None:
     again, told_again = session_on(tmp_path, SteppedEngine())
     await again.show_saved_memory()
     assert len(told_again.of(events.MemoryOpened)[0].memory.entries) == len(pages)
+    assert not told_again.of(events.Notice)
+    (file,) = paths_in(tmp_path).memories.glob("*.memory")
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"".join([lines[0], b"x" + lines[1][1:], *lines[2:]]))
+    await again.show_saved_memory()
+    assert "is damaged" in told_again.of(events.Notice)[0].text
 
 
 async def test_before_the_first_page_the_engines_rates_estimate_the_time(tmp_path: Path) -> None:

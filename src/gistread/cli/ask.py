@@ -79,7 +79,7 @@ def _choose_memory(
     """The memory to ask over; None if there is none and the reader needs none. Raises GistreadError."""
     headers = memories.saved_memories(book, arguments.book)
     needs_memory = METHODS[config.reader].needs_memory and passage is None
-    if not needs_memory and not any(header.pages for header in headers):
+    if not needs_memory and not any(header.read_until for header in headers):
         return None
     fingerprint = ""
     if config.asking_model:  # The other model is the one that has read.

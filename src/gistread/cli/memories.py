@@ -17,6 +17,7 @@ from gistread.memory.store import MemoryStore
 from gistread.memory.writer import MemoryHeader
 from gistread.paths import default_paths
 from gistread.presets import AUTO, find_preset
+from gistread.units import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +67,20 @@ def _name_of(model: str) -> str:
     return model
 
 
-def find_memory(headers: Sequence[MemoryHeader], query: MemoryQuery, *, prefer: str = "") -> MemoryHeader:
-    """The furthest of the matching memories; of equals, the one by the model `prefer`. Raises GistreadError."""
-    read = [header for header in headers if header.pages]
+def find_memory(
+    headers: Sequence[MemoryHeader], query: MemoryQuery, *, prefer: str = "", from_start: bool = True
+) -> MemoryHeader:
+    """The furthest of the matching memories; of equals, the one by the model `prefer`. Raises GistreadError.
+
+    `from_start`: only memories that have the first page, so that something can be shown or asked.
+    """
+    read = [header for header in headers if header.pages and (header.read_until or not from_start)]
     book = shlex.quote(query.book)
+    if not read and (pages := sum(header.pages for header in headers)):
+        raise GistreadError(
+            f"The first page of this book is missing, with {counted(pages, 'page')} saved after it.",
+            f"Run `gistread index {book}` to read what is missing.",
+        )
     if not read:
         raise GistreadError(
             "Nothing of this book has been read yet.", f"Run `gistread index {book}` first, or use `ask --index`."

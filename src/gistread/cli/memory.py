@@ -60,6 +60,7 @@ def _list(*, json: bool) -> None:
                         "pages": one.pages,
                         "size": one.size_bytes,
                         "used_at": iso_time(one.modified_s),
+                        "damaged": one.is_damaged,
                     }
                     for one in found
                 ]
@@ -68,14 +69,19 @@ def _list(*, json: bool) -> None:
         return
     for one in found:
         facts = (counted(one.pages, "page"), format_size(one.size_bytes), relative_time(one.modified_s, time.time()))
-        write(f"{one.title}\n  {one.model_name}, {one.focus.description} · {' · '.join(facts)}")
+        damaged = "damaged · " * one.is_damaged
+        model = one.model_name or "Unknown model"
+        write(f"{one.title or 'Unknown book'}\n  {model}, {one.focus.description} · {damaged}{' · '.join(facts)}")
+    if any(one.is_damaged for one in found):
+        say("`gistread index BOOK` reads the lost pages of a damaged memory again.")
     if not found:
         say("No memories yet. `gistread index BOOK` makes one.")
 
 
 def _remove(arguments: argparse.Namespace) -> None:
     book = open_named(arguments.book)
-    header = find_memory(saved_memories(book, arguments.book), memory_query(arguments, arguments.model))
+    headers = saved_memories(book, arguments.book)
+    header = find_memory(headers, memory_query(arguments, arguments.model), from_start=False)
     memory_store().delete(header)
     if arguments.json:
         write_json({"deleted": memories_document([header])["memories"]})
@@ -85,7 +91,7 @@ def _remove(arguments: argparse.Namespace) -> None:
 
 def _export(arguments: argparse.Namespace) -> None:
     book, query = open_named(arguments.book), memory_query(arguments, arguments.model)
-    headers = [header for header in saved_memories(book, arguments.book) if header.pages]
+    headers = [header for header in saved_memories(book, arguments.book) if header.read_until]
     # The task of a memory is the person's own; it is in the file only if they name it.
     shown = [header for header in headers if header.focus.task == query.task]
     if headers and not shown and not query.task:
@@ -95,15 +101,16 @@ def _export(arguments: argparse.Namespace) -> None:
         )
     header = find_memory(shown or headers, query)
     output: Path = arguments.output or Path(safe_file_name(book.title) + FILE_SUFFIX)
-    data = pack(memory_store().share(book, header))
+    shared = memory_store().share(book, header)
+    data, pages = pack(shared), sum(len(one.pages) for one in shared)
     try:
         write_document(output, data, replace=arguments.force)
     except ExistsError as error:
         raise ExistsError(error.message, "Use another name (--output), or --force to overwrite it.") from None
     if arguments.json:
-        write_json({"file": str(output), "size": len(data), "pages": header.pages, "sha256": book.sha256})
+        write_json({"file": str(output), "size": len(data), "pages": pages, "sha256": book.sha256})
         return
-    say(f"Wrote {output} ({format_size(len(data))}): {counted(header.pages, 'page')}, read by {header.model_name}.")
+    say(f"Wrote {output} ({format_size(len(data))}): {counted(pages, 'page')}, read by {header.model_name}.")
     say("It holds gists and facts, which quote the book, and nothing of your marks, notes and questions.")
 
 

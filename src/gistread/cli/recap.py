@@ -46,9 +46,9 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
 
 def longest_memory(book: Book, headers: Sequence[MemoryHeader]) -> GistMemory:
-    """The memory with most pages, or one without pages. Raises StorageError."""
-    longest = max(headers, key=lambda header: header.pages, default=None)
-    return memory_store().load(book, longest) if longest and longest.pages else unread_memory(book)
+    """The memory that got furthest, or one without pages. Raises StorageError."""
+    longest = max(headers, key=lambda header: header.read_until, default=None)
+    return memory_store().load(book, longest) if longest and longest.read_until else unread_memory(book)
 
 
 def recap_document(story: Recap) -> Json:

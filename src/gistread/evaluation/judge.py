@@ -51,7 +51,7 @@ async def rate_all(
     known = _known(_path(folder, engine))
     answers = [one for one in asked if one.question.references]
     yield len(known), len(answers)
-    with Journal(_path(folder, engine), independent=True) as file:
+    with Journal(_path(folder, engine)) as file:
         for one in answers:
             if known.get(one.key, (None, ""))[1] == one.outcome.answer and one.key in known:
                 continue
@@ -78,7 +78,7 @@ def with_ratings(folder: Path, asked: Iterable[AnsweredQuestion]) -> tuple[list[
     if not files:
         return list(asked), ""
     known = _known(files[-1])
-    records, _ = read_records(files[-1], independent=True)
+    records, _ = read_records(files[-1])
     return [_rated(one, known) for one in asked], str(records[-1]["judge"]) if records else ""
 
 
@@ -98,7 +98,7 @@ def _path(folder: Path, engine: Engine) -> Path:
 
 def _known(path: Path) -> dict[Key, tuple[Rating, str]]:
     known = {}
-    for record in read_records(path, independent=True)[0]:
+    for record in read_records(path)[0]:
         match record:
             case {
                 "document": str(document),

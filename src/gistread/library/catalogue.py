@@ -36,7 +36,7 @@ class Catalogue:
 
     def read(self) -> CatalogueContents:
         """Raises StorageError if the file is unreadable or from a later version."""
-        records, _ = read_records(self._path, independent=True)
+        records, _ = read_records(self._path)
         return _contents(records, self._path)
 
     def add(self, files: Iterable[BookFile]) -> None:
@@ -55,7 +55,7 @@ class Catalogue:
     def _append(self, records: list[Record]) -> None:
         if not records:
             return
-        with Journal(self._path, independent=True, wait_s=_WAIT_S) as journal:
+        with Journal(self._path, wait_s=_WAIT_S) as journal:
             before = journal.records
             known = _contents([*before, *records], self._path)  # refuses a later version's file
             if not any(record.get("kind") == "library" for record in before):

@@ -93,7 +93,7 @@ def furthest_reader(entry: LibraryEntry, furthest: Mapping[str, BookProgress]) -
         memory = furthest.get(volume.sha256)
         if first is None or memory is None or (memory.model_name, memory.focus) != (first.model_name, first.focus):
             break
-        if not memory.pages:
+        if not memory.read_until:
             break
         read_until, pages = volume.start + memory.read_until, pages + 1 + memory.pages
         if read_until < volume.end:

@@ -73,10 +73,10 @@ class MarkStore:
 
     def _read(self, sha256: str) -> list[Record]:
         file = self._file(sha256)
-        return _valid_records(read_records(file, independent=True)[0], file)
+        return _valid_records(read_records(file)[0], file)
 
     def _open(self, sha256: str) -> Journal:
-        return Journal(self._file(sha256), independent=True, wait_s=_WAIT_S)
+        return Journal(self._file(sha256), wait_s=_WAIT_S)
 
     def _append(self, journal: Journal, records: list[Record]) -> None:
         header: Record = {"kind": "marks", "version": _VERSION}

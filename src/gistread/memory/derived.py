@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from gistread.engine.protocol import Usage
 from gistread.errors import StorageError
-from gistread.journal import Record, append_independent, read_records
+from gistread.journal import Record, append_record, read_records
 
 T = TypeVar("T")
 
@@ -66,7 +66,7 @@ class DerivedRecords:
         self._records()[kind, key] = record
         if self._path is not None:
             try:
-                append_independent(self._path, {"kind": kind, "key": key, "record": record}, wait_s=1.0)
+                append_record(self._path, {"kind": kind, "key": key, "record": record}, wait_s=1.0)
             except StorageError as error:
                 self._failure = error
 
@@ -75,7 +75,7 @@ class DerivedRecords:
             self._known = {}
             if self._path is not None:
                 with contextlib.suppress(StorageError):
-                    for line in read_records(self._path, independent=True)[0]:
+                    for line in read_records(self._path)[0]:
                         match line:
                             case {"kind": str(kind), "key": str(key), "record": dict(record)}:
                                 self._known[kind, key] = record

@@ -17,33 +17,38 @@ class BookProgress:
     sha256: str  # Hash of the book's text
     model_name: str
     read_until: int  # Offset up to which pages follow without a gap
-    pages: int
+    pages: int  # Also those ahead of a gap
     focus: GistFocus = DEFAULT_FOCUS
     title: str = ""
     size_bytes: int = 0
     modified_s: float = 0.0  # When it was last opened or written, in seconds since the epoch
+    is_damaged: bool = False
 
 
 def furthest_memories(directory: Path) -> dict[str, BookProgress]:
     """The furthest memory by SHA-256 of the text; of equals, one without a task. Skips unreadable files."""
     ranked = sorted(all_memories(directory), key=lambda memory: (memory.read_until, not memory.focus.task))
-    return {memory.sha256: memory for memory in ranked}
+    return {memory.sha256: memory for memory in ranked if memory.sha256}
 
 
 def all_memories(directory: Path) -> Iterator[BookProgress]:
-    """Every memory on disk, without unreadable ones."""
+    """Every memory on disk, without unreadable ones; `sha256` and `title` are empty if its header is damaged."""
     for file in sorted(directory.glob(f"*{_SUFFIX}")):
         try:
             status = file.stat()
-            records, _ = journal.read_records(file)
+            records, whole_bytes = journal.read_records(file)
+            is_damaged = whole_bytes < status.st_size and journal.is_damaged(file)
         except (StorageError, OSError):
             continue
+        facts = (status.st_size, status.st_mtime, is_damaged)
         match records[:1]:
             case [{"book": str(sha256), "model": str(model)}]:
                 ends = {record.get("start"): record.get("end") for record in records[1:]}
-                at = pages = 0
+                at = 0
                 while isinstance(end := ends.get(at), int) and end > at:
-                    at, pages = end, pages + 1
+                    at = end
                 with contextlib.suppress(ValueError):
                     focus, title = focus_from_record(records[0]), str(records[0].get("title", ""))
-                    yield BookProgress(sha256, model, at, pages, focus, title, status.st_size, status.st_mtime)
+                    yield BookProgress(sha256, model, at, len(ends), focus, title, *facts)
+            case _ if is_damaged:
+                yield BookProgress("", "", 0, len(records), DEFAULT_FOCUS, "", *facts)

@@ -59,8 +59,8 @@ def _header(book: Book, parts: Sequence[MemoryHeader | None]) -> MemoryHeader:
         if part is None or not part.pages:
             break
         pages += 1 + part.pages
-        volume = book.volumes[index]
-        read_until = book.volume_end(index) if part.complete else volume.start + part.read_until
+        if part.read_until:
+            read_until = book.volume_end(index) if part.complete else book.volumes[index].start + part.read_until
         if not part.complete:
             break
     return replace(

@@ -74,10 +74,10 @@ class MemoryStore:
         derived = DerivedRecords(path.with_suffix(SUFFIX))
         memory = GistMemory(book, size, request.model_name, [], derived, request.method, request.focus)
         try:
-            file = Journal(path, independent=True)
+            file = Journal(path)
         except StorageError as error:
             with contextlib.suppress(StorageError):
-                records, _ = journal.read_records(path, independent=True)
+                records, _ = journal.read_records(path)
                 if records and _same_key(records[0], header):
                     memory.entries.extend(chain(entries_of(records[1:], book)))
             if isinstance(error, journal.InUseError):
@@ -102,14 +102,12 @@ class MemoryStore:
         return self.open(book, MemoryRequest(header.model_name, header.fingerprint, size, header.method, header.focus))
 
     def is_damaged(self, book: Book) -> bool:
-        """Whether records of a memory of this book cannot be read; a line torn at the end is no damage."""
+        """Whether records of a memory of this book are damaged, or cannot be read."""
         keys = [_book_key(one) for one in book.volume_books or (book,)]
-        with contextlib.suppress(StorageError, OSError):
-            for path in (path for key in keys for path in self.directory.glob(f"{key}-*{_SUFFIX}")):
-                _, whole_bytes = journal.read_records(path)
-                if b"\n" in path.read_bytes()[whole_bytes:]:
-                    return True
-        return False
+        try:
+            return any(journal.is_damaged(path) for key in keys for path in self.directory.glob(f"{key}-*{_SUFFIX}"))
+        except StorageError:
+            return True
 
     def find(self, book: Book) -> list[MemoryHeader]:
         """The memories of this book by any model: furthest first, then those without a task, then the latest."""
@@ -136,20 +134,20 @@ class MemoryStore:
             return [one for volume, part in parts if part and part.pages for one in self.share(volume, part)]
         records = _records(header.path)
         pages = [page_record(replace(entry, usage=NO_USAGE)) for entry in chain(entries_of(records[1:], book))]
-        derived, _ = journal.read_records(header.path.with_suffix(SUFFIX), independent=True)
+        derived, _ = journal.read_records(header.path.with_suffix(SUFFIX))
         return [SharedMemory(records[0], len(book.text), pages, derived)]
 
     def add_shared(self, memory: SharedMemory, *, force: bool = False) -> None:
         """Store a memory from elsewhere, an equal one only by `force`. Raises ExistsError, StorageError."""
         path = self._path(memory.header)
         _refuse_later_version(path)
-        with Journal(path, independent=True) as file:
+        with Journal(path) as file:
             if len(file.records) > 1 and not force:
                 pages, given = (counted(number, "page") for number in (len(file.records) - 1, len(memory.pages)))
                 raise ExistsError(f"This memory of {memory.title} exists: it has {pages}, the file {given}.")
             file.rewrite([memory.header, *memory.pages])
         if memory.derived:
-            with Journal(path.with_suffix(SUFFIX), independent=True, wait_s=1.0) as derived:
+            with Journal(path.with_suffix(SUFFIX), wait_s=1.0) as derived:
                 derived.append(*memory.derived)
         self.trim(_LIMIT_BYTES, keep={memory.book})
 
@@ -159,7 +157,7 @@ class MemoryStore:
             latest = sorted(self.directory.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime, reverse=True)
             for path in latest[:_LATEST]:
                 with contextlib.suppress(StorageError):
-                    header, *pages = journal.read_records(path, independent=True)[0] or [{}]
+                    header, *pages = journal.read_records(path)[0] or [{}]
                     same = (header.get("fingerprint"), header.get("reading")) == (fingerprint, mode.value)
                     if same and (pace := past_pace(pages)) != UNKNOWN_PACE:
                         return pace
@@ -203,7 +201,7 @@ class MemoryStore:
 
 def _records(path: Path) -> list[Record]:
     """The header and pages of a memory. Raises StorageError when it is gone."""
-    records, _ = journal.read_records(path, independent=True)
+    records, _ = journal.read_records(path)
     if not records:
         raise StorageError(f"{path}: the memory is gone.", "Read the book again: gistread index BOOK.")
     return records
@@ -288,14 +286,14 @@ def _refuse_later_version(path: Path) -> None:
 
 def _read_header(path: Path, book: Book) -> MemoryHeader | None:
     try:
-        records, _ = journal.read_records(path, independent=True)
+        records, _ = journal.read_records(path)
         header = records[0]
         if header["format"] != _FORMAT or header["version"] > _VERSION or header["book"] != book.sha256:
             return None
         pauses = Pauses(header.get("pauses", Pauses.CHOSEN))
         method = ReadingMethod(ReadingMode(header["reading"]), pauses, header.get("guarded", True) is not False)
-        entries = chain(entries_of(records[1:], book))
-        read_until = entries[-1].page.end if entries else 0
+        entries = entries_of(records[1:], book)
+        read_until = max((entry.page.end for entry in chain(entries)), default=0)
         return MemoryHeader(
             path=path,
             model_name=str(header["model"]),

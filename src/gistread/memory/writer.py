@@ -21,8 +21,8 @@ class MemoryHeader:
     fingerprint: str
     size: PageSize
     prompts: str  # Version of the prompts that made it
-    pages: int
-    read_until: int  # Offset in the book where the next page begins
+    pages: int  # Also those ahead of a gap
+    read_until: int  # Offset in the book where the first missing page begins
     complete: bool
     modified_s: float  # When it was last opened or written, in seconds since the epoch
     method: ReadingMethod = CAREFUL

@@ -35,6 +35,8 @@ from gistread.session.models import MakeEngine, ModelChecks, ModelPair
 Listener = Callable[[SessionEvent], None]
 log = logging.getLogger("gistread.session")
 
+_DAMAGED = "A memory of this book is damaged. The model reads its lost pages again when it reads along."
+
 
 class Core:
     def __init__(
@@ -142,6 +144,8 @@ class Core:
             memory = await asyncio.to_thread(self.choice.latest)
             if memory is not None and self.memory is None:
                 self._show(memory)
+            if self.background and await asyncio.to_thread(self.choice.is_damaged):
+                self.tell(told.Notice(_DAMAGED, is_problem=True))
         except GistreadError as error:
             self.tell(told.Notice(str(error), is_problem=True))
 

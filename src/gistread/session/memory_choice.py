@@ -50,7 +50,10 @@ class MemoryChoice:
     def latest(self) -> GistMemory | None:
         """The furthest memory, if any. Raises StorageError."""
         headers = self.memories()
-        return self.load(headers[0]) if headers else None
+        return self.load(headers[0]) if headers and headers[0].read_until else None
+
+    def is_damaged(self) -> bool:
+        return self._store.is_damaged(self._book)
 
     def open(self, info: EngineInfo) -> MemoryWriter:
         """Open the memory that this model continues. Raises StorageError, EngineError, UsageError."""
