@@ -124,6 +124,7 @@ def test_a_weak_model_is_not_believed_about_a_name_that_the_text_lacks() -> None
         "Sir Robert Walpole",
         "Wellington",
     ]
+    assert unnamed("Who met Mr Hatch?", MEMORY.book) == ["Hatch"]  # a watch begins otherwise
     assert unnamed("Wann kam Napoleon?", replace(MEMORY.book, language="de")) == []
 
 

@@ -78,16 +78,20 @@ def checked_answer(
 def unnamed(question: str, book: Book) -> list[str]:
     """The names in an English question that the text does not have, nor anything spelt like them.
 
-    Of 12,021 questions about tales and novels, one has such a name.
+    Of 12,021 questions about tales and novels, two have such a name.
     """
     if not is_covered(book):
         return []
     text = book.text.casefold()
     named = [name.split() for name in _NAMED.findall(question)]
     absent = {word for words in named for word in words if word.casefold() not in text}
-    spellings = set(re.findall(r"[^\W\d_]+", text)) if absent else ()
-    absent = {word for word in absent if not get_close_matches(word.casefold(), spellings, 1, _LIKE)}
+    absent = {word for word in absent if not _like(word.casefold(), text)}
     return [" ".join(lacking) for words in named if (lacking := [word for word in words if word in absent])]
+
+
+def _like(name: str, text: str) -> list[str]:
+    """The word of the text that is spelt most like a name and begins like it, if one is like it."""
+    return get_close_matches(name, set(re.findall(rf"\b{name[0]}[^\W\d_]+", text)), 1, _LIKE)
 
 
 def not_found_text(answered: Answered, memory: GistMemory, started: Started) -> str:
