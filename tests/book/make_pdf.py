@@ -19,7 +19,7 @@ WIDTH, HEIGHT = 400, 600
 
 @dataclass(frozen=True)
 class Put:
-    """Text at a position, in points from the lower left corner. Characters 1 and 2 are the ligatures fi and fl."""
+    """Text at a position, in points from the lower left corner. Characters 1, 2 and 3 are fi, fl and a smile."""
 
     x: float
     y: float
@@ -95,8 +95,11 @@ def pdf(
     """A PDF of these pages. `outline`: (title, page from 0, height). `half_size`: in a form on each page."""
     objects = _Objects()
     encoding = objects.add("<< /Type /Encoding /BaseEncoding /WinAnsiEncoding /Differences [1 /fi /fl] >>")
+    map_ = "begincmap 1 begincodespacerange <00> <FF> endcodespacerange 1 beginbfchar <03> <D83DDE00> endbfchar endcmap"
+    meanings = objects.add(f"<< /Length {len(map_)} >>\nstream\n{map_}\nendstream")
+    described = f"/Encoding {encoding} 0 R /ToUnicode {meanings} 0 R"
     resources = " ".join(
-        f"/{name} {objects.add(f'<< /Type /Font /Subtype /Type1 /BaseFont /{font} /Encoding {encoding} 0 R >>')} 0 R"
+        f"/{name} {objects.add(f'<< /Type /Font /Subtype /Type1 /BaseFont /{font} {described} >>')} 0 R"
         for name, font in FONTS.items()
     )
     picture = objects.add(
@@ -170,7 +173,8 @@ def _outline(objects: _Objects, entries: Sequence[tuple[str, int, float]], pages
 def _text(put: Put) -> str:
     matrix = f"0 1 -1 0 {put.x} {put.y}" if put.turned else f"{put.stretch} 0 0 1 {put.x} {put.y}"
     shown = f"BT {put.tracking} Tc /{put.font} {put.size} Tf {matrix} Tm ({_escaped(put.text)}) Tj ET"
-    return f"/Span << /ActualText ({put.actual}) >> BDC {shown} EMC" if put.actual else shown
+    actual = put.actual.encode("utf-16-be").hex()
+    return f"/Span << /ActualText <FEFF{actual}> >> BDC {shown} EMC" if actual else shown
 
 
 def _escaped(text: str) -> str:

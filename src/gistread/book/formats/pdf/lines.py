@@ -10,6 +10,7 @@ from gistread.book.formats.pdf.pages import Page, TextRun
 
 _SAME_ROW_EMS = 0.35
 _RAISED_EMS = 0.15
+_SCRIPT_RATIO = 0.92  # Browsers set exponents in as much as 0.89 of the size
 _SPACE_EMS = 0.12
 _NARROW_GAP_EMS = 1.05  # Gaps within a column are narrower than this
 _CELL_GAP_EMS = 1.8
@@ -100,8 +101,8 @@ def _on_one_row(one: _Segment | TextRun, other: _Segment | TextRun) -> bool:
     if abs(one.baseline - other.baseline) <= _SAME_ROW_EMS * small.size:
         return True
     raised = small.baseline - large.baseline
-    fits = small.size <= 0.85 * large.size and large.size < 2 * small.size + 1
-    return fits and -0.35 * large.size < raised < 0.6 * large.size
+    fits = small.size <= _SCRIPT_RATIO * large.size and large.size < 2 * small.size + 1
+    return fits and -0.5 * large.size < raised < 0.6 * large.size
 
 
 def _by_baseline(segments: list[_Segment]) -> list[list[_Segment]]:
@@ -256,11 +257,11 @@ def _line(page: int, segments: list[_Segment]) -> Line:
 
 
 def is_raised(line: Line, run: TextRun) -> bool:
-    return run.size < 0.85 * line.size and run.baseline > line.baseline + _RAISED_EMS * line.size
+    return run.size < _SCRIPT_RATIO * line.size and run.baseline > line.baseline + _RAISED_EMS * line.size
 
 
 def is_lowered(line: Line, run: TextRun) -> bool:
-    return run.size < 0.85 * line.size and run.baseline < line.baseline - 0.08 * line.size
+    return run.size < _SCRIPT_RATIO * line.size and run.baseline < line.baseline - 0.08 * line.size
 
 
 def _column(lines: list[Line]) -> Column:

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -113,9 +113,16 @@ class PdfDocument:
         return PagePosition(place.page, x, y)
 
 
+# Stands for a number of quarters on pages whose text runs to the left: their frame is mirrored.
+MIRRORED = 4
+RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")  # Hebrew, Arabic and their like
+
+
 def rotate_box(box: tuple[float, float, float, float], turn: int) -> tuple[float, float, float, float]:
     """A box (left, bottom, right, top) in the frame where text turned by `turn` quarters runs to the right."""
     left, bottom, right, top = box
+    if turn == MIRRORED:
+        return -right, bottom, -left, top
     if turn == 1:
         return bottom, -right, top, -left
     if turn == 2:
@@ -137,11 +144,14 @@ def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> Page:
         letters[turn] += len(text)
     main = max(letters, key=lambda turn: letters[turn]) if letters else 0
     keeps_all = letters.total() - letters[main] > _STAMP_SHARE * letters.total()
-    runs = tuple(
+    runs = [
         TextRun(text, left, right, baseline, size, fonts[font])
         for text, left, right, baseline, size, font, turn in raw
         if turn == main or keeps_all
-    )
+    ]
+    if not main and 2 * sum(len(RIGHT_TO_LEFT.findall(run.text)) for run in runs) > letters.total():
+        main = MIRRORED
+        runs = [replace(run, left=-run.right, right=-run.left) for run in runs]
     areas = tuple(
         LinkArea(
             *rotate_box((left, bottom, right, top), main),
@@ -149,4 +159,4 @@ def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> Page:
         )
         for left, bottom, right, top, target in record["links"]
     )
-    return Page(record["page"], runs, areas, max(main, 0), record["has_pictures"])
+    return Page(record["page"], tuple(runs), areas, max(main, 0), record["has_pictures"])

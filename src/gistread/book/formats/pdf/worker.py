@@ -21,6 +21,7 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from gistread.book.formats.pdf.characters import PageCharacters
+from gistread.book.formats.pdf.directions import right_to_left_line, vertical_line
 from gistread.book.formats.pdf.pages import HYPHEN, rotate_box
 from gistread.book.formats.pdf.word_repair import LIGATURE_WIDTH_RATIO, composed, lost_letter
 from gistread.system import limit_memory
@@ -110,7 +111,14 @@ def _runs(
     _measure_spaces(page)
     _find_lost_letters(page, narrow_f)
     for line in _LINE.finditer(page.characters):
-        for start, stop in _split_by_object(page, *line.span()):
+        size, turn = page.size_and_turn(line.start())
+        whole = right_to_left_line(page, line, size, turn) or vertical_line(page, line)
+        parts = [] if whole else _split_by_object(page, *line.span())
+        if whole:
+            text, (left, baseline, right), turn = whole
+            font = fonts.setdefault(page.font(line.start()), len(fonts))
+            yield text, round(left, 2), round(right, 2), round(baseline, 2), round(size, 2), font, turn
+        for start, stop in parts:
             size, turn = page.size_and_turn(start)
             font = fonts.setdefault(page.font(start), len(fonts))
             for first, last in _split_at_gaps(page, start, stop, size, turn):
@@ -211,6 +219,8 @@ def _run(page: PageCharacters, start: int, stop: int, size: float, font: int, tu
     text = page.characters[start:stop]
     if page.inserted:
         text = "".join(letter + page.inserted.get(index, "") for index, letter in enumerate(text, start))
+    if not text.isascii():  # Two of PDFium's characters may be halves of one
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     text = _LAST_HYPHEN.sub(HYPHEN, " ".join(text.replace(_DROPPED, "").split()))
     if page.characters[stop : stop + 1].isspace():
         text += " "

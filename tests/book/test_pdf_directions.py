@@ -1,0 +1,31 @@
+"""PDFs in scripts that do not run from left to right, and letters beyond the first plane of Unicode."""
+
+from tests.book.make_pdf import Put, Sheet, read
+
+
+def line(letters: str, start: float, step: float, *, downward: bool = False) -> list[Put]:
+    """Each letter in its place, as browsers print them."""
+    places = [start + number * step for number, letter in enumerate(letters) if letter != " "]
+    letters = letters.replace(" ", "")
+    xs, ys = ([300] * len(letters), places) if downward else (places, [500] * len(letters))
+    return [Put(x, y, "o", 10, actual=letter) for x, y, letter in zip(xs, ys, letters, strict=True)]
+
+
+def test_hebrew_is_read_from_right_to_left() -> None:
+    words = [*line("שלום (", 300, -5), *line("12", 265, 5), *line(") עולם", 260, -5)]
+    assert read(Sheet(words)).text == "שלום (12) עולם"
+
+
+def test_words_from_left_to_right_inside_keep_their_order() -> None:
+    words = [*line("אבג דהו", 300, -5), *line("London", 230, 5), *line("זחט יכל", 220, -5)]
+    assert read(Sheet(words)).text == "אבג דהו London זחט יכל"
+
+
+def test_vertical_lines_are_read_from_the_top_down_and_from_right_to_left() -> None:
+    first, second = line("吾輩は猫で", 500, -10, downward=True), line("ある。", 500, -10, downward=True)
+    second = [Put(put.x - 14, put.y, put.text, put.size, actual=put.actual) for put in second]
+    assert read(Sheet([*first, *second])).text == "吾輩は猫である。"
+
+
+def test_characters_of_two_units_are_read() -> None:
+    assert read(Sheet([Put(20, 500, "Smile \x03 and go on")])).text == "Smile \U0001f600 and go on"
