@@ -94,6 +94,10 @@ async def test_a_translation_is_of_the_passage_alone_and_is_not_checked() -> Non
     assert FACTS[2] not in engine.calls[0].text
     assert said.answer == "Der Schlüssel aus Messing hing an einem Nagel."
     assert not said.statements
+    said = await ask(
+        FakeEngine(says=["The brass key hung on a nail."]), "The brass key hung on a nail", "Translate this."
+    )
+    assert "cannot translate" in said.answer
 
 
 async def test_an_answer_that_the_text_does_not_have_is_replaced_by_what_stands_near() -> None:

@@ -125,8 +125,8 @@ async def test_a_thread_is_gone_back_to_named_copied_deleted_and_restored(
     tmp_path: Path, reader: ScriptedReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data, book = UserData(paths_in(tmp_path).books), small_book()
-    data.add_question(book.sha256, SavedQuestion("who lit it", "Finch did.", True, asked_at=1.0))
-    data.add_question(book.sha256, SavedQuestion("where", "In the tower.", True, asked_at=2.0))
+    data.add_question(book.sha256, SavedQuestion("who lit it", "Finch did.", True, asked_at=1.0, upto=9))
+    data.add_question(book.sha256, SavedQuestion("where", "In the tower." + "\nHigh." * 20, True, asked_at=2.0))
     copied: list[str] = []
     app = app_on(book, tmp_path, SteppedEngine(says=says))
     monkeypatch.setattr(app, "copy_to_clipboard", copied.append)
@@ -136,8 +136,11 @@ async def test_a_thread_is_gone_back_to_named_copied_deleted_and_restored(
 
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await read_whole(pilot)
-        await pilot.press("Y")
+        await pilot.press("Y", "a")
         assert "In the tower." in copied[-1]
+        pane = screen.answers_pane
+        await until(pilot, lambda: pane.scroll_offset.y == pane.max_scroll_y > 0)
+        await pilot.press("escape")
         await pilot.press("J")
         await until(pilot, lambda: "Past questions" in text_of(app) and "who lit it" in text_of(app))
         await pilot.press("d")
@@ -165,6 +168,10 @@ async def test_a_thread_is_gone_back_to_named_copied_deleted_and_restored(
         await until(pilot, lambda: [len(one.questions) for one in data.threads(book.sha256)] == [1, 2])
         await pilot.press("J", "E")
         await until(pilot, lambda: app.screen.query("#export-path"))
+        await until(pilot, lambda: "Markdown: the questions and answers of this thread." in text_of(app))
+        app.screen.query_one("#export-path", Input).value = str(tmp_path / "thread.txt")
+        await pilot.press("enter")
+        await until(pilot, lambda: "Name a file that ends with .md." in text_of(app))
         app.screen.query_one("#export-path", Input).value = str(tmp_path / "thread.md")
         await pilot.press("enter")
         await until(pilot, lambda: (tmp_path / "thread.md").exists())

@@ -14,7 +14,7 @@ from gistread.memory.passages import Passage, split_into_passages
 from gistread.readers.answering import AnswerContext, answer_from, user_prompt
 from gistread.readers.book_text import BookText, overlaps
 from gistread.readers.choices import without_options
-from gistread.readers.events import ReaderEvent, Shown, Stopped, StopReason
+from gistread.readers.events import Answered, ReaderEvent, Shown, Stopped, StopReason
 from gistread.readers.gistread import UNRELIABLE_TOKENS, quoted_introductions
 from gistread.readers.introductions import introductions
 from gistread.readers.protocol import ReaderOptions
@@ -29,6 +29,7 @@ CHOICES = (
     ("Define here", "What does this word mean here?"),
     ("Translate", "Translate this into "),
 )
+_UNTRANSLATED = "The model repeated the passage: it cannot translate it."
 DEFINE = 3  # Index of the one for a word
 _TOKENS = 1024  # Budget of the passage and the text around it, without a budget for the question
 _REACH = 6_000  # Characters before and after the passage that may be shown
@@ -134,4 +135,11 @@ async def _translation(
     yield Stopped(StopReason.NOTHING_LEFT)
     context = AnswerContext(words, 100.0 * (1 - text.share(seen)), seen=seen)
     async for event in answer_from(context, prompt, question, engine, options):
-        yield event
+        if isinstance(event, Answered) and _plain(event.answer) == _plain(words):
+            yield replace(event, answer=_UNTRANSLATED)
+        else:
+            yield event
+
+
+def _plain(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))

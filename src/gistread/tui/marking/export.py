@@ -19,9 +19,10 @@ from gistread.tui.screens.listing import Panel
 from gistread.tui.text import clean
 from gistread.tui.widgets.lines import Actions
 
+_ALL = "marks, notes, questions and gists"
 _SUMMARIES = {
-    ExportFormat.MARKDOWN: "Markdown: marks, notes, questions and gists.",
-    ExportFormat.JSON: "JSON: marks, notes, questions and gists for programs.",
+    ExportFormat.MARKDOWN: "Markdown: {}.",
+    ExportFormat.JSON: "JSON: {} for programs.",
     ExportFormat.TEXT: "Text: the book itself.",
     ExportFormat.OBSIDIAN: "A note for Obsidian. If the file is there, what is new is added at its end.",
     ExportFormat.ANKI: "Cards for Anki: highlights, answers with sources, names.",
@@ -42,21 +43,35 @@ class ExportScreen(Panel[str | None]):
     AUTO_FOCUS = "Input"
 
     def __init__(
-        self, title: str, folder: Path, gather: Callable[[ExportFormat], Export], authors: Sequence[str] = ()
+        self,
+        title: str,
+        folder: Path,
+        gather: Callable[[ExportFormat], Export],
+        authors: Sequence[str] = (),
+        *,
+        what: str = _ALL,
+        forms: Sequence[ExportFormat] = tuple(ExportFormat),
     ) -> None:
+        """`what` is exported; the first of the `forms` is offered first."""
         super().__init__()
+        self._what = what
+        self._forms = forms
         self._folder = folder
         self._book_names = (title, authors)
-        self._form = ExportFormat.MARKDOWN
+        self._form = forms[0]
         self._gather = gather
         self._replace: Path | None = None
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="panel"):
             yield Static("Export", classes="panel-title", markup=False)
-            yield Static(_SUMMARIES[self._form], classes="panel-note", id="export-note", markup=False)
-            yield Input(str(self._free(ExportFormat.MARKDOWN)), compact=True, id="export-path", select_on_focus=False)
+            yield Static(self._summary, classes="panel-note", id="export-note", markup=False)
+            yield Input(str(self._free(self._form)), compact=True, id="export-path", select_on_focus=False)
             yield Actions(("Enter", "write", "write"), ("Tab", "another format", "form(1)"))
+
+    @property
+    def _summary(self) -> str:
+        return _SUMMARIES[self._form].format(self._what)
 
     def _free(self, form: ExportFormat) -> Path:
         """The path to offer: of no existing file, except for a note that is added to."""
@@ -68,12 +83,11 @@ class ExportScreen(Panel[str | None]):
 
     def action_form(self, step: int) -> None:
         typed = self.query_one("#export-path", Input)
-        forms = list(ExportFormat)
         path, was_offered = Path(typed.value), typed.value == str(self._free(self._form))
-        self._form = forms[(forms.index(self._form) + step) % len(forms)]
+        self._form = self._forms[(self._forms.index(self._form) + step) % len(self._forms)]
         typed.value = str(self._free(self._form) if was_offered else path.with_suffix(self._form.suffix))
         typed.cursor_position = len(typed.value)
-        self._say(_SUMMARIES[self._form])
+        self._say(self._summary)
 
     @on(Input.Changed)
     def _typed(self) -> None:
@@ -88,7 +102,7 @@ class ExportScreen(Panel[str | None]):
         typed = self.query_one("#export-path", Input).value.strip()
         path = self._folder / Path(typed).expanduser()
         form = self._form if path.suffix.lower() == self._form.suffix or path.is_dir() else format_for(path)
-        if not typed or form is None:
+        if not typed or form not in self._forms:
             self._say(f"Name a file that ends with {self._form.suffix}.")
             return
         try:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gistread.errors import StorageError
 from gistread.exporting.markdown import as_markdown
-from gistread.exporting.model import Export
+from gistread.exporting.model import Export, ExportFormat
 from gistread.tui.layout import Pane
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.open_thread import OpenThread
@@ -74,7 +74,13 @@ class ThreadController:
         from gistread.tui.marking.export import ExportScreen
 
         context = self._context
-        screen = ExportScreen(thread.name, Path.cwd(), lambda form: Export(context.book, questions=thread.questions))
+        screen = ExportScreen(
+            thread.name,
+            Path.cwd(),
+            lambda form: Export(context.book, questions=thread.questions),
+            what="the questions and answers of this thread",
+            forms=(ExportFormat.MARKDOWN, ExportFormat.JSON, ExportFormat.OBSIDIAN),
+        )
         context.push(screen, context.notify)
 
     async def _delete(self, thread: SavedThread) -> None:

@@ -39,7 +39,10 @@ class AnswersPane(LongText):
     def on_resize(self) -> None:
         """Sources take one row at any width."""
         if self.exchanges and self.size.width != self._drawn_width:
+            following = self.scroll_offset.y == self._left_at
             self._draw_all()
+            if following:
+                self._scroll_to_newest()
 
     def show_exchanges(self, exchanges: list[Exchange]) -> None:
         self.exchanges = list(exchanges)
