@@ -5,9 +5,12 @@ from pathlib import Path
 
 from gistread.config import Config
 from gistread.engine.protocol import Rates
+from gistread.memory.sizes import unread_memory
+from gistread.session.estimate import is_long
 from gistread.tui.screens.cost import CostScreen
+from gistread.tui.screens.reader import cost_words
 from gistread.user_data import UserData
-from tests.tui.books import long_book
+from tests.tui.books import long_book, small_book
 from tests.tui.scripted import SteppedEngine, app_on, paths_in, read_whole, text_of, until
 from tests.tui.test_asking import NARROW, says
 
@@ -35,3 +38,12 @@ async def test_a_costly_answer_is_announced_and_a_quick_one_offered(tmp_path: Pa
         await until(pilot, lambda: saved.questions(screen.book.sha256))
         assert saved.questions(screen.book.sha256)[0].reader == "dos"
         assert screen.session.reader == "notes"
+
+
+def test_a_long_answer_is_announced_also_where_the_speed_is_unknown() -> None:
+    long, short = unread_memory(long_book(240)), unread_memory(small_book())
+    assert [is_long(reader, None, long) for reader in ("notes", "graphreader", "auto", "dos")] == [True] * 2 + [
+        False
+    ] * 2
+    assert not is_long("notes", None, short)
+    assert cost_words("notes", long, None).endswith("pages. This model's speed is not known yet.")

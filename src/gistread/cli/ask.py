@@ -30,14 +30,14 @@ from gistread.memory.writer import MemoryHeader
 from gistread.paths import default_paths
 from gistread.readers import events as told
 from gistread.readers.choices import with_options
-from gistread.readers.cost import LONG_S
+from gistread.readers.cost import QUICK
 from gistread.readers.passage import in_short, question_about, question_alone, reach
 from gistread.readers.registry import DEFAULT_READER, METHODS
 from gistread.readers.steering import Steps
 from gistread.readers.text import describe, in_quotes, unsupported
 from gistread.search.exact import FoldedText
 from gistread.session.answer import AskOptions, thread_of, with_answer
-from gistread.session.estimate import cheaper, seconds_to_answer
+from gistread.session.estimate import cheaper, is_long, seconds_to_answer
 from gistread.session.session import Session
 from gistread.units import format_duration
 from gistread.user_data import SavedQuestion, SavedThread, UserData, mark_unsupported
@@ -221,13 +221,26 @@ async def _with_estimate(
     """The events; before the first, once the model is loaded, what a long answer takes."""
     is_first = True
     async for event in events:
-        seconds = await seconds_to_answer(session, upto=upto) if is_first else None
-        is_first = False
-        if seconds is not None and seconds >= LONG_S:
-            quick = await cheaper(session, seconds, upto)
-            other = f" `--reader {quick[0]}` takes about {format_duration(quick[1])}." if quick else ""
-            say(f"{session.reader} takes about {format_duration(seconds)}.{other}")
+        if is_first:
+            is_first = False
+            await _say_estimate(session, upto)
         yield event
+
+
+async def _say_estimate(session: Session, upto: int | None) -> None:
+    """Say what a long answer takes, and a quicker reader."""
+    memory = session.memory or unread_memory(session.book)
+    known = memory if upto is None else memory.upto(upto)
+    seconds = await seconds_to_answer(session, upto=upto)
+    if not is_long(session.reader, seconds, known):
+        return
+    if seconds is None:
+        pages = f"{session.reader} reads ~{known.estimated_pages} pages; this model's speed is not known yet."
+        say(f"{pages} `--reader {QUICK[0]}` is quicker.")
+    else:
+        quick = await cheaper(session, seconds, upto)
+        other = f" `--reader {quick[0]}` takes about {format_duration(quick[1])}." if quick and quick[1] else ""
+        say(f"{session.reader} takes about {format_duration(seconds)}.{other}")
 
 
 async def _show_events(

@@ -1,9 +1,20 @@
 """Estimates how long an answer takes."""
 
+from gistread.memory.model import GistMemory
 from gistread.memory.sizes import unread_memory
-from gistread.readers.cost import BUILT_FIRST, QUICK, WHOLE_BOOK, answer_work
+from gistread.readers.cost import BUILT_FIRST, LONG_S, QUICK, WHOLE_BOOK, answer_work
 from gistread.readers.registry import METHODS
 from gistread.session.session import Session
+
+_MANY_PAGES = 10  # Pages of a book that no model on a usual machine reads within `LONG_S`
+
+
+def is_long(reader: str, seconds: float | None, memory: GistMemory) -> bool:
+    """Whether an answer is to be announced. `seconds`: None if unknown; `memory`: what a question may use."""
+    if seconds is not None:
+        return seconds >= LONG_S
+    reads_all = reader in WHOLE_BOOK or "facts" in METHODS[reader].artifacts
+    return reads_all and memory.estimated_pages >= _MANY_PAGES
 
 
 async def seconds_to_answer(session: Session, reader: str = "", upto: int | None = None) -> float | None:
@@ -19,8 +30,10 @@ async def seconds_to_answer(session: Session, reader: str = "", upto: int | None
     return sum(work.seconds(info) or 0.0 for work in (*left, own))
 
 
-async def cheaper(session: Session, seconds: float, upto: int | None = None) -> tuple[str, float] | None:
-    """The quickest reader and its estimated time, if that is less than half of `seconds`."""
+async def cheaper(session: Session, seconds: float | None, upto: int | None = None) -> tuple[str, float | None] | None:
+    """The quickest reader and its estimated time, if that is less than half of `seconds` or both are unknown."""
+    if seconds is None:
+        return QUICK[0], None
     times = {name: await seconds_to_answer(session, name, upto) for name in QUICK}
     known = [(name, time) for name, time in times.items() if time is not None and time < seconds / 2]
     return min(known, key=lambda one: one[1], default=None)

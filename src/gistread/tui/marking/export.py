@@ -102,7 +102,7 @@ class ExportScreen(Panel[str | None]):
         typed = self.query_one("#export-path", Input).value.strip()
         path = self._folder / Path(typed).expanduser()
         form = self._form if path.suffix.lower() == self._form.suffix or path.is_dir() else format_for(path)
-        if not typed or form not in self._forms:
+        if not typed or form is None or form not in self._forms:
             self._say(f"Name a file that ends with {self._form.suffix}.")
             return
         try:

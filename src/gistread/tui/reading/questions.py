@@ -12,7 +12,6 @@ from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import unread_memory
 from gistread.readers.bound import has_plot
-from gistread.readers.cost import LONG_S
 from gistread.readers.events import (
     AnswerDelta,
     Answered,
@@ -31,7 +30,7 @@ from gistread.readers.suggestions import suggestions
 from gistread.readers.thread import QuestionAnswer, within_bound
 from gistread.session import events
 from gistread.session.answer import AskOptions, with_answer
-from gistread.session.estimate import cheaper, seconds_to_answer
+from gistread.session.estimate import cheaper, is_long, seconds_to_answer
 from gistread.session.events import Obstacle
 from gistread.tui.answer_blocks import put_to
 from gistread.tui.commands import BOUND_KEY, display_key, run
@@ -154,10 +153,11 @@ class QuestionController:
     async def _start_or_offer(self, session: "Session", question: str) -> None:
         """Say what a costly answer takes, and offer a cheaper one, before it is asked for."""
         seconds = await seconds_to_answer(session, upto=self.bound)
-        if seconds is None or seconds < LONG_S:
+        known = self._known()
+        if not is_long(session.reader, seconds, known):
             self._start(session, question)
             return
-        said = cost_words(session.reader, self._known(), seconds)
+        said = cost_words(session.reader, known, seconds)
         screen = CostScreen(session.reader, said, await cheaper(session, seconds, self.bound))
         self._context.push(screen, lambda reader: self._start(session, question, reader))
 

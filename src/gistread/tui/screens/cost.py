@@ -17,8 +17,8 @@ class CostScreen(Panel[str | None]):
         ("enter", "ask", "Ask all the same"), ("q", "quick", "Ask quickly"), ("escape", "dismiss(None)", "Do not ask")
     )
 
-    def __init__(self, reader: str, said: str, quick: tuple[str, float] | None) -> None:
-        """`said`: what it takes, in words; `quick`: a quicker reader and its seconds."""
+    def __init__(self, reader: str, said: str, quick: tuple[str, float | None] | None) -> None:
+        """`said`: what it takes, in words; `quick`: a quicker reader and its seconds, None if unknown."""
         super().__init__()
         self._reader = reader
         self._said = said
@@ -27,7 +27,8 @@ class CostScreen(Panel[str | None]):
     def compose(self) -> ComposeResult:
         quick = []
         if self._quick is not None:
-            quick = [("q", f"Quick: about {format_duration(self._quick[1])}", "quick")]
+            seconds = self._quick[1]
+            quick = [("q", f"Quick: about {format_duration(seconds)}" if seconds else "Quick", "quick")]
         with Vertical(classes="panel"):
             yield Static(self._said, classes="panel-title", markup=False)
             yield Actions(("Enter", "asks", "ask"), *quick)

@@ -33,9 +33,11 @@ def need_words(name: str, left: "RemainingWork | None", info: EngineInfo | None)
     return f"needs {name}" + (f": {time}" if time else "")
 
 
-def cost_words(reader: str, memory: GistMemory, seconds: float) -> str:
+def cost_words(reader: str, memory: GistMemory, seconds: float | None) -> str:
     """`Thorough reads ~120 pages: about 14 min`. `memory`: what a question may use."""
     title = USUAL[reader][0] if reader in USUAL else reader
+    if seconds is None:
+        return f"{title} reads ~{memory.estimated_pages} pages. This model's speed is not known yet."
     does = f"reads ~{memory.estimated_pages} pages: " if reader in WHOLE_BOOK else "takes "
     return f"{title} {does}about {format_duration(seconds)}."
 
