@@ -78,6 +78,19 @@ def test_places_are_told_from_people_and_words_from_names(index: Index) -> None:
     }
 
 
+def test_a_dean_is_not_joined_with_his_town_nor_a_daughter_with_her_father() -> None:
+    told = (
+        "They went to Barnsey, and lived in Barnsey. Mr. Harding Dean of Barnsey sat in Barnsey.",
+        "The Dean of Barnsey spoke, and then the Dean of Barnsey was old.",
+        "So Dr Grant took his hat. Dr Grant put on his hat, for he was old." + 2 * " Dr Grant said he was old.",
+        "Griselda Grant was here, and Griselda sat.",
+    )
+    entities = {one.name: one for one in Index.of(make_book(list(told))).entities}
+    assert entities["Barnsey"].kind is Kind.PLACE
+    assert "Barnsey" not in entities["the Dean of Barnsey"].others
+    assert entities["Dr Grant"].others == ()
+
+
 def test_a_card_has_places_chapters_and_company(index: Index, book: Book) -> None:
     (penn,) = index.find("penn")[:1]
     assert [one.name for one in index.find("Penn")] == ["Mr. Penn"]

@@ -93,6 +93,11 @@ class _Group:
     def is_full(self) -> bool:
         return len(self.rest) > 1
 
+    @property
+    def is_of_a_place(self) -> bool:
+        """Whether it is a "Dean of Barchester", so that its last word is no family name."""
+        return all(" of " in form.text for form in self.forms)
+
     def starts(self) -> list[int]:
         return list(merge(*(form.starts for form in self.forms)))
 
@@ -119,7 +124,7 @@ class _Group:
 def join(forms: Iterable[Form]) -> list[Entity]:
     """The people, places and other things with these names, the commonest first."""
     groups = _grouped(form for form in forms if form.starts)
-    titled = {group.rest[-1] for group in groups if group.kind}
+    titled = {group.rest[-1] for group in groups if group.kind and not group.is_of_a_place}
     places = [group for group in groups if _kind(group) is Kind.PLACE and group.rest[-1] not in titled]
     people = _without_plurals([group for group in groups if group not in places])
     known = _Known(_merged([group for group in people if group.is_full]), people)
