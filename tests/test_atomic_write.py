@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.atomic_write import replace_file
+from gistread.atomic_write import make_private, replace_file
 
 
 def test_it_holds_the_new_bytes_and_keeps_its_permissions(tmp_path: Path) -> None:
@@ -22,6 +22,29 @@ def test_it_holds_the_new_bytes_and_keeps_its_permissions(tmp_path: Path) -> Non
 def test_what_is_new_is_nobody_elses_to_read_where_nothing_is_said(tmp_path: Path) -> None:
     replace_file(tmp_path / "file", b"mine")
     assert (tmp_path / "file").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_file_of_another_owner_leaves_no_other_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "folder"
+    (folder / "inner").mkdir(parents=True)
+    for path in (folder / "inner", folder, tmp_path):
+        path.chmod(0o755)
+    others = [folder / "a", folder / "inner" / "theirs", folder / "z"]
+    for path in others:
+        path.touch(0o644)
+    (folder / "link").symlink_to(tmp_path)
+    chmod = Path.chmod
+
+    def refuse(path: Path, mode: int) -> None:
+        if path.name == "theirs":
+            raise PermissionError
+        chmod(path, mode)
+
+    monkeypatch.setattr(Path, "chmod", refuse)
+    make_private(folder)
+    assert {path.name for path in folder.rglob("*") if path.lstat().st_mode & 0o077} == {"theirs", "link"}
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert tmp_path.stat().st_mode & 0o777 == 0o755, "what a link leads to is not ours"
 
 
 @pytest.mark.parametrize("step", ["fsync", "replace"])

@@ -186,7 +186,7 @@ def test_a_read_only_folder_is_said_and_changes_nothing(file: Path) -> None:
     )
     file.parent.chmod(0o755)
     assert "Permission denied" in done.stdout
-    assert "not saved" in done.stdout
+    assert "theme has not been saved" in done.stdout
     assert file.read_text() == WRITTEN
 
 

@@ -22,11 +22,12 @@ def private_opener(path: str, flags: int) -> int:
 def make_private(folder: Path) -> None:
     """Take the rights of others from a folder and all in it, if it exists; what cannot be changed stays."""
     with contextlib.suppress(OSError):
-        if folder.stat().st_mode & 0o077:
-            for path in folder.rglob("*"):
-                if not path.is_symlink():
+        if not folder.stat().st_mode & 0o077:
+            return
+        for path in (*folder.rglob("*"), folder):
+            with contextlib.suppress(OSError):  # of another owner, or gone since
+                if not path.is_symlink() or path is folder:
                     path.chmod(path.stat().st_mode & 0o700)
-            folder.chmod(0o700)
 
 
 def replace_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:

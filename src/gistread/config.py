@@ -182,12 +182,12 @@ def save_setting(path: Path, key: str, value: Value) -> None:
                 keys[command] = value
             else:
                 document[key] = value
-            replace_file(target, tomlkit.dumps(document).encode(), mode=0o644)
+            replace_file(target, tomlkit.dumps(document).encode())
     except TOMLKitError as error:
         hint = f"Correct the file; {key} has not been saved."
         raise UsageError(f"{path} is not valid TOML: {error}.", hint) from None
     except OSError as error:
-        hint = "The setting is not saved; it lasts until gistread is closed."
+        hint = f"{key} has not been saved."
         raise StorageError(f"{path}: {error.strerror or error}.", hint) from error
 
 

@@ -323,6 +323,20 @@ def test_an_internal_error_is_two_lines_and_its_traceback_goes_to_the_log(
     assert "Traceback" in run("pages", book).err
 
 
+@pytest.mark.parametrize("error", [MemoryError(), ImportError("x.so: failed to map segment from shared object")])
+def test_a_lack_of_memory_is_no_internal_error(
+    run: Run, book: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def refuse(store: MemoryStore, book: object) -> None:
+        raise error
+
+    monkeypatch.setattr(MemoryStore, "find", refuse)
+    ran = run("pages", book)
+    assert ran.status == ExitStatus.FAILED
+    assert ran.err.startswith("gistread: There is not enough memory.\n")
+    assert not default_paths().log_file.exists()
+
+
 def test_a_closed_pipe_is_no_error(book: Path, home: Path) -> None:
     assert gistread("index", book, *SIZE).status == ExitStatus.DONE
     process = subprocess.Popen(

@@ -43,6 +43,8 @@ async def test_cancelling_stops_the_load(starter: Path, tmp_path: Path) -> None:
 
 async def test_a_killed_worker_is_started_again_and_the_question_asked_again(tiny: Path, start: StartEngine) -> None:
     engine = await start(tiny)
+    told: list[EngineState] = []
+    engine.watch(told.append)
     sampling = Sampling(max_tokens=300)
     undisturbed = await engine.complete(asked("abc"), sampling)
     events = []
@@ -53,6 +55,7 @@ async def test_a_killed_worker_is_started_again_and_the_question_asked_again(tin
     restarts = [event for event in events if isinstance(event, Restarted)]
     assert len(restarts) == 1
     assert "SIGKILL" in restarts[0].reason
+    assert {state.notice for state in told if state.is_fault} == {restarts[0].reason}
     assert isinstance(events[-1], Completion)
     assert events[-1].text == undisturbed.text
 
@@ -67,8 +70,9 @@ async def test_a_suspended_worker_is_reported_and_resumes_after_a_signal(
     os.kill(engine.worker_pid, signal.SIGSTOP)
     engine.watch(told.put_nowait)
     asking = asyncio.create_task(engine.complete(asked("abc"), Sampling(max_tokens=3)))
-    while (state := await told.get()).phase is not Phase.SUSPENDED:
+    while not (state := await told.get()).is_fault:
         pass
+    assert state.phase is Phase.SUSPENDED
     assert f"kill -CONT {engine.worker_pid}" in state.notice
     os.kill(engine.worker_pid, signal.SIGCONT)
     assert (await asking).usage.generated == 3

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gistread.engine.llama.library import installed_version
-from gistread.engine.protocol import Rates
+from gistread.engine.protocol import EngineState, Phase, Rates
 from gistread.errors import EngineError
 from gistread.memory.artifacts import ALL_SUMMARIES
 from gistread.memory.check_results import CheckResult, CheckResults, Worth
@@ -46,6 +46,9 @@ async def test_before_the_first_page_the_engines_rates_estimate_the_time(tmp_pat
     await engine.stopped.wait()
     assert not told.of(events.PageRead)
     assert session.activity.seconds_left
+    for _ in range(2):
+        engine.be(EngineState(Phase.LOADING, fraction=0.5, notice="The process ended.", is_fault=True))
+    assert [one.text for one in told.of(events.Notice)] == ["The process ended."], "once"
     await session.close()
 
 

@@ -18,6 +18,7 @@ EXTRACTION_VERSION = 8  # Raise this whenever a file would yield another text, o
 
 _MAX_BOOKS = 40
 _SUFFIX = ".book"
+_PAYLOAD_BYTES = 16  # Memory for encoding a book, in bytes a character
 _DIGEST_BYTES = hashlib.sha256().digest_size
 # The fields of a book that are sequences of ranges.
 _RANGES: dict[str, type] = {
@@ -40,7 +41,7 @@ def open_cached(source: Path, directory: Path, cancelled: Cancelled = never) -> 
         book = _load(entry)
         if book is None:
             book = read_book(stream, path.name, cancelled=cancelled)
-            payload = orjson.dumps(_to_record(book))
+            payload = _encode(book)
             with contextlib.suppress(OSError):
                 make_folder(entry.parent)
                 replace_file(entry, hashlib.sha256(payload).digest() + payload)
@@ -84,6 +85,11 @@ def _load(entry: Path) -> Book | None:
     with contextlib.suppress(OSError):
         os.utime(entry)
     return book
+
+
+def _encode(book: Book) -> bytes:
+    bytearray(_PAYLOAD_BYTES * len(book.text))  # raises MemoryError, where orjson ends the process
+    return orjson.dumps(_to_record(book))
 
 
 def _to_record(book: Book) -> dict[str, Any]:

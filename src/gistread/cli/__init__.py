@@ -13,6 +13,8 @@ from gistread.cli.parser import parse
 from gistread.errors import ExitStatus, GistreadError
 from gistread.paths import default_paths
 
+_NOT_MAPPED = "failed to map segment"  # The loader's words where there is no memory for a library
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line (without the program's name) and return its exit status. Never raises."""
@@ -74,6 +76,8 @@ def _report(words: list[str], message: str, hint: str, status: ExitStatus) -> Ex
 
 def _internal_error(error: Exception) -> tuple[str, str]:
     """Message and hint; the traceback goes to the log, or to standard error if GISTREAD_DEBUG=1."""
+    if isinstance(error, MemoryError) or _NOT_MAPPED in str(error):
+        return "There is not enough memory.", "Close other programs, or allow this one more (`ulimit -v`)."
     import traceback
     from datetime import datetime
 

@@ -25,15 +25,19 @@ async def loaded(
 ) -> AsyncIterator[Engine]:
     """An engine with this model loaded, and measured at once if asked for. Raises EngineError."""
     engine = new_engine(model, config, default_paths(), measure=measure)
+    notice = ""
 
-    def show_loading(state: EngineState) -> None:
-        if state.phase is Phase.LOADING:
+    def show(state: EngineState) -> None:
+        nonlocal notice
+        if state.is_fault and state.notice != notice:
+            line.say(f"Note: {state.notice}")
+        elif state.phase is Phase.LOADING:
             line.show(engine_line(state, model.name))
+        notice = state.notice
 
-    unwatch = engine.watch(show_loading)
+    engine.watch(show)
     try:
         info = await engine.start()
-        unwatch()
         for note in loading_notes(info, engine.state, config):
             line.say(f"Note: {note}")
         yield engine

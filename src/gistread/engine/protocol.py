@@ -165,6 +165,7 @@ class EngineState:
     tokens_per_s: float | None = None  # Rate of the current phase, prefill or decode
     priority: Priority | None = None  # Priority of the running request
     notice: str = ""  # One line for the person, such as why it failed
+    is_fault: bool = False  # Whether the notice says that the process was lost or stopped
 
 
 class Engine(Protocol):

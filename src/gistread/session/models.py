@@ -242,8 +242,7 @@ class ModelPair:
         self._tell(Notice(f"{name} cannot be used for questions, {who}: {error.message}"))
 
     def _on_state(self, state: EngineState) -> None:
-        # The worker process died and is being restarted, or was stopped.
-        if state.phase is Phase.SUSPENDED and state.notice and state.notice != self._notice:
+        if state.is_fault and state.notice != self._notice:
             self._tell(Notice(state.notice))
         self._notice = state.notice
         self._tell(ActivityChanged())

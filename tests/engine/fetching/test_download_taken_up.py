@@ -130,6 +130,7 @@ def test_a_full_disk_stops_the_download_and_keeps_the_partial_file(
         downloads.run()
     here = downloads.part.stat().st_size
     assert here
+    assert [path for path in downloads.folder.iterdir() if path.stat().st_mode & 0o077] == []
     left[0] = -1
     assert downloads.run() == gguf
     assert downloads.sent[-1][0] == here

@@ -14,7 +14,7 @@ from typing import Self
 import orjson
 
 from gistread import journal
-from gistread.atomic_write import make_folder, private_opener
+from gistread.atomic_write import make_folder, private_opener, replace_file
 from gistread.engine.llama.machine import free_disk_bytes
 from gistread.engine.model_search import whole_name
 from gistread.errors import FetchError, StorageError
@@ -122,10 +122,8 @@ class PartialFile:
         """Store the identity, before more bytes are written."""
         if identity == self.identity:
             return
-        new = self._state.with_name(self._state.name + ".new")
         with self._storing():
-            new.write_bytes(orjson.dumps({**asdict(identity), "errand": asdict(self._resume)}))
-            new.replace(self._state)
+            replace_file(self._state, orjson.dumps({**asdict(identity), "errand": asdict(self._resume)}))
         self.identity = identity
 
     def check_room(self, size_bytes: int) -> None:

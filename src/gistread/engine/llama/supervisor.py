@@ -115,7 +115,7 @@ class SupervisedWorker(Observable, Generic[Info]):
         notice = f"The model's process ended ({lost}) and is being restarted." if lost else ""
         for pending in self._pending.values():
             pending.replies.put_nowait(Restarted(notice))
-        self.publish(EngineState(Phase.LOADING, fraction=0.0, notice=notice))
+        self.publish(EngineState(Phase.LOADING, fraction=0.0, notice=notice, is_fault=bool(lost)))
         try:
             self._info = await self._load()
             if self.pid is None:
@@ -129,7 +129,7 @@ class SupervisedWorker(Observable, Generic[Info]):
             self._fail(error)
             self.publish(EngineState(Phase.FAILED, notice=error.message))
             raise
-        self.publish(EngineState(Phase.IDLE, notice=notice))
+        self.publish(EngineState(Phase.IDLE, notice=notice, is_fault=bool(lost)))
         for pending in self._pending.values():
             self._submit(pending)
         return self._info
@@ -141,7 +141,7 @@ class SupervisedWorker(Observable, Generic[Info]):
                     self.stats = event.stats
                     self.publish(EngineState(event.phase, event.fraction, event.tokens_per_s, event.priority))
             case messages.LoadProgress():
-                self.publish(EngineState(Phase.LOADING, fraction=event.fraction, notice=self._state.notice))
+                self.publish(replace(self._state, phase=Phase.LOADING, fraction=event.fraction))
             case messages.LoadAttempt():
                 self.publish(EngineState(Phase.LOADING, fraction=0.0, notice=event.notice or self._state.notice))
             case messages.Loaded() | messages.LoadFailed() | messages.RatesMeasured():
@@ -162,9 +162,11 @@ class SupervisedWorker(Observable, Generic[Info]):
     def _on_suspended(self, is_suspended: bool) -> None:
         notice = f"The model's process was stopped by a signal; kill -CONT {self.pid} continues it."
         if self._state.phase is Phase.LOADING:
-            self.publish(replace(self._state, notice=notice if is_suspended else ""))
+            self.publish(replace(self._state, notice=notice if is_suspended else "", is_fault=is_suspended))
+        elif is_suspended:
+            self.publish(EngineState(Phase.SUSPENDED, notice=notice, is_fault=True))
         else:
-            self.publish(EngineState(Phase.SUSPENDED, notice=notice) if is_suspended else EngineState(Phase.IDLE))
+            self.publish(EngineState(Phase.IDLE))
 
     def _fail(self, error: GistreadError, attempts: int = 0) -> None:
         for pending in tuple(self._pending.values()):

@@ -200,4 +200,4 @@ def _reason(status: int) -> str:
         name = signal.Signals(-status).name
     except ValueError:
         name = f"signal {-status}"
-    return f"{name}, possibly out of memory" if name == "SIGKILL" else name
+    return f"{name}, possibly out of memory" if ended_for_memory(status) else name
