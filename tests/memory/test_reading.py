@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gistread.book.model import ParagraphKind
 from gistread.engine.protocol import Priority
 from gistread.errors import EngineError
 from gistread.memory.front_matter import front_matter_end
@@ -220,6 +221,13 @@ def test_contents_under_the_title_of_the_book_are_front_matter(opening: str, *, 
     book = make_book(["# The Book", opening], ["# One", prose(60)], title="The Book")
     book = replace(book, chapters=(replace(book.chapters[0], title="The Book"), *book.chapters[1:]))
     assert front_matter_end(book) == (book.chapters[1].start if skipped else 0)
+
+
+@pytest.mark.parametrize(("opening", "skipped"), [("I. The House,\nII. The Ride,", True), (prose(60), False)])
+def test_a_title_page_without_a_chapter_of_its_own_is_front_matter(opening: str, *, skipped: bool) -> None:
+    book = make_book(["The Ride", "By Nobody", opening, "# I. The House", prose(60)], ["# II. The Ride", prose(60)])
+    heading = next(one.start for one in book.paragraphs if one.kind is ParagraphKind.HEADING)
+    assert front_matter_end(book) == (heading if skipped else 0)
 
 
 async def test_no_model_reads_the_front_matter(store: MemoryStore) -> None:

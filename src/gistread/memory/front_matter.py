@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 from gistread.book.model import Book, Chapter, ParagraphKind
@@ -39,8 +40,15 @@ def front_matter_end(book: Book) -> int:
     for chapter in book.chapters:
         title = _plain(chapter.title)
         if title not in _TITLES and not (title == _plain(book.title) and not _has_prose(book, chapter)):
-            return chapter.start
+            return _heading_after_titles(book, chapter) or chapter.start
     return 0
+
+
+def _heading_after_titles(book: Book, chapter: Chapter) -> int:
+    """The heading in front of which the first chapter of a plain text has a title page and contents; 0 without it."""
+    headings = (one.start for one in book.paragraphs if one.kind is ParagraphKind.HEADING)
+    heading = next((start for start in headings if chapter.start < start < chapter.end), 0)
+    return 0 if chapter.start or _has_prose(book, replace(chapter, end=heading)) else heading
 
 
 def _plain(title: str) -> str:
