@@ -44,13 +44,21 @@ def test_a_page_never_crosses_the_end_of_a_chapter() -> None:
 def test_the_model_still_chooses_if_the_rest_of_a_chapter_fits() -> None:
     book = make_book([prose(50, seed=i) for i in range(6)])
     passage = find_passage(book, 0, PageSize(100, 400))
-    assert [words_between(book, 0, end) for end in passage.pauses] == [100, 150, 200, 250, 300]
+    assert [words_between(book, 0, end) for end in passage.pauses] == [100, 200, 300]
+
+
+def test_labels_in_a_conversation_stand_sixty_words_apart_and_where_a_scene_ends() -> None:
+    lines = [prose(10, seed=i) for i in range(70)]
+    plain = find_passage(make_book(lines), 0, PageSize(280, 600))
+    assert plain.numbers == (28, 34, 40, 46, 56)
+    with_heading = find_passage(make_book([*lines[:42], "# Evening", *lines[42:]]), 0, PageSize(280, 600))
+    assert with_heading.numbers == (28, 34, 42, 49, 57)
 
 
 def test_no_label_leaves_a_very_short_rest_of_the_chapter() -> None:
     book = make_book([prose(50, seed=i) for i in range(5)] + [prose(20, seed=9)])
     within = find_passage(book, 0, PageSize(100, 400))
-    assert [words_between(book, 0, end) for end in within.pauses] == [100, 150, 200, 270]
+    assert [words_between(book, 0, end) for end in within.pauses] == [100, 200, 270]
     cut_by_the_maximum = find_passage(book, 0, PageSize(100, 260))
     assert [words_between(book, 0, end) for end in cut_by_the_maximum.pauses] == [100, 150, 200]
 

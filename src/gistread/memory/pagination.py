@@ -22,6 +22,8 @@ PROMPTS = ("pagination",)  # The prompts that decide where pages end
 
 TOKENS_BESIDE = 48  # Least reserve for a gisting prompt that is longer than the one here
 _MIN_PASSAGE_WORDS = 8  # A window with less room cannot be used
+_APART_WORDS = 60  # Least distance between labels where the page size leaves room: each label costs six tokens
+_LABELS = 6  # As many labels as fit a small page size
 _PAGES_AHEAD = 8  # The last uniform pages of a chapter have equal lengths, so that it does not end with a scrap
 
 
@@ -50,6 +52,15 @@ class _Unit:
     end: int
     words: int
     heading: bool = False  # A page must not end here
+    scene_break: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Label:
+    end: int  # Offset of the pause
+    number: int
+    words: int  # From the start of the passage
+    scene_end: bool = False
 
 
 def find_passage(book: Book, start: int, size: PageSize, pauses: Pauses = Pauses.CHOSEN) -> Passage:
@@ -65,17 +76,31 @@ def find_passage(book: Book, start: int, size: PageSize, pauses: Pauses = Pauses
         total += sum(unit.words for unit in more)
     end = units[-1].end
     left = _words_left(book, end, stop, size.min_words) if end < stop else 0
-    legal: dict[int, int] = {}
-    tidy: dict[int, int] = {}
+    legal: list[_Label] = []
+    tidy: list[_Label] = []
     words = 0
     for number, unit in enumerate(units, start=1):
         words += unit.words
         if words >= size.min_words and not unit.heading:
-            legal[unit.end] = number
+            scene_end = unit.scene_break or any(following.heading for following in units[number : number + 1])
+            legal.append(_Label(unit.end, number, words, scene_end))
             if total - words + left >= size.min_words / 2 or unit.end == stop:
-                tidy[unit.end] = number
-    labels = tidy or legal or {end: len(units)}
-    return Passage(start, tuple(labels), tuple(labels.values()))
+                tidy.append(legal[-1])
+    labels = _spaced(tidy or legal or [_Label(end, len(units), words)], size)
+    return Passage(start, tuple(label.end for label in labels), tuple(label.number for label in labels))
+
+
+def _spaced(labels: list[_Label], size: PageSize) -> list[_Label]:
+    """The last label and those some way apart; one where a scene ends stays instead of one shortly before it."""
+    apart = min(_APART_WORDS, (size.max_words - size.min_words) // (_LABELS - 1))
+    kept: list[_Label] = []
+    for label in labels:
+        close = bool(kept) and label.words - kept[-1].words < apart
+        if close and (label is labels[-1] or (label.scene_end and not kept[-1].scene_end)):
+            kept[-1] = label
+        elif not close:
+            kept.append(label)
+    return kept if kept[-1] is labels[-1] else [*kept, labels[-1]]
 
 
 def _uniform(book: Book, start: int, stop: int, size: PageSize) -> Passage:
@@ -202,7 +227,7 @@ def _divided(
     if paragraph.end - start <= most_characters:
         words = count_words(text[start : paragraph.end])
         if words <= (max_words if heading else whole_words):
-            yield _Unit(start, end, words, heading)
+            yield _Unit(start, end, words, heading, paragraph.kind is ParagraphKind.BREAK)
             return
     for sentence in _sentences(text, start, paragraph.end, end, 2 * most_characters):
         yield from _pieces(text, sentence.start, sentence.end, max_words)

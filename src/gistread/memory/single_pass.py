@@ -22,10 +22,10 @@ from gistread.memory.sizes import TOKENS_PER_WORD
 PROMPTS = ("single_pass_text", "single_pass_pause", "single_pass_gist")  # The prompts that decide pages and gists
 
 WINDOW_TOKENS = 4096  # Longest prompt: text far back costs time and says little about where to pause
-FULL_TOKENS = 800
+FULL_TOKENS = 600
 """From this length on the window restarts as soon as that is cheap: on a CPU, attention over two thousand tokens takes
 as long as the weights."""
-_CHEAP_WORDS = 40  # A restart is cheap when at most this much text after the page must be shown again
+_CHEAP_WORDS = 90  # A restart is cheap when at most this much text after the page must be shown again
 _TASK_TOKENS = 48  # Least reserve for a gisting task that is longer than the pause task
 _OVERLAP_WORDS = 25  # Context before the first page of a window that starts in the middle of a chapter
 
