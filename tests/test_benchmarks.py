@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.benchmarks.figures import Skipped, Spread, Table, Target, as_json, as_text
+from tests.benchmarks.metering import Cost, Purpose, decoded_beside
 from tests.benchmarks.recall import DATA
 
 ROOT = Path(__file__).parents[1]
@@ -37,6 +38,7 @@ PARTS = {
     "raw": ["Prefill on an empty cache", "Decode after"],
     "naive": ["one call after another"],
     "indexing": ["careful", "single-pass", "against the naive loop"],
+    "reading": ["first attempts", "bare decode", "idle", "first gist, against the bare time"],
     "novel": ["Counted, not run"],
     "cancel": ["in the prefill of", "while loading"],
     "memory": ["Resident memory"],
@@ -135,3 +137,8 @@ def test_json_keeps_the_range_of_a_figure_and_the_reason_for_a_gap() -> None:
     table = Table("Speed", ("weights", "rate"), (("F16", Spread.of([1.0, 3.0])),))
     assert as_json(table)["rows"] == [{"weights": "F16", "rate": {"median": 2.0, "low": 1.0, "high": 3.0}}]
     assert as_json(Skipped("a novel", "it is not there")) == {"skipped": "a novel", "reason": "it is not there"}
+
+
+def test_requests_that_decode_at_the_same_time_share_their_steps() -> None:
+    costs = [Cost(Purpose.FIRST, 0.0, *moments) for moments in ((1.0, 5.0), (3.0, 5.0), (4.0, 9.0))]
+    assert [decoded_beside(cost, costs) for cost in costs] == [1.75, 2.5, 1.4]

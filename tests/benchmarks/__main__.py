@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 
+from gistread.engine.models import STARTER, resolve_adapted
+from gistread.errors import EngineError
 from tests.benchmarks import (
     aims,
     batching,
@@ -33,6 +35,7 @@ from tests.benchmarks import (
     pdf,
     raw,
     reaching,
+    reading,
     recall,
     recaps,
     screen,
@@ -42,7 +45,6 @@ from tests.benchmarks import (
 )
 from tests.benchmarks.figures import Finding, Target, aims_table, as_json, as_text
 from tests.benchmarks.setting import Setting, threads
-from tests.models import starter_path
 
 Part = Callable[[Setting], AsyncIterator[Finding]]
 
@@ -51,6 +53,7 @@ PARTS: Mapping[str, Part] = MappingProxyType(
         "raw": raw.measure,
         "naive": naive.measure,
         "indexing": indexing.measure,
+        "reading": reading.measure,
         "novel": novel.measure,
         "first_token": first_token.measure,
         "passage": passage.measure,
@@ -83,12 +86,13 @@ def main() -> int:
     options = parser.parse_args()
     if unknown := [name for name in options.parts if name not in PARTS]:
         parser.error(f"{unknown[0]} is not one of: {', '.join(PARTS)}")
-    model = options.model or starter_path()
-    if model is None or not model.is_file():
-        print("There is no model: install gistread[starter], or name one with --model.", file=sys.stderr)
+    try:
+        model, adapter = resolve_adapted(options.model)
+    except EngineError as error:
+        print(f"{error} Or name a model with --model.", file=sys.stderr)
         return 2
     with tempfile.TemporaryDirectory() as folder:
-        setting = Setting(model, Path(folder), options.quick)
+        setting = Setting(model, Path(folder), options.quick, adapter, options.words, options.gist_tokens)
         document = asyncio.run(_run(options.parts or list(PARTS), setting))
     if options.json is not None:
         options.json.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -99,7 +103,9 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python3 -m tests.benchmarks", description="Figures of this machine.")
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of: {', '.join(PARTS)}; all")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all figures there as one JSON document")
-    parser.add_argument("--model", type=Path, metavar="PATH", help="a GGUF file; the starter model")
+    parser.add_argument("--model", default=STARTER, help="a GGUF file or MODEL+ADAPTER; the starter with its adapter")
+    parser.add_argument("--words", type=int, default=4000, help="words of the story that naive, indexing, reading read")
+    parser.add_argument("--gist-tokens", type=int, default=0, help="make each gist so long, for random weights")
     parser.add_argument("--quick", action="store_true", help="short runs: to see that it works, not for figures")
     return parser
 

@@ -36,17 +36,17 @@ class _Run:
 
 
 async def measure(setting: Setting) -> AsyncIterator[Finding]:
-    book = texts.to_index(naive.WORDS, quick=setting.quick)
+    book = texts.to_index(setting.words, quick=setting.quick)
     if book is None:
         yield Skipped("indexing", f"{texts.HE_WALKED.name} is not there")
         return
     size = naive.size_of(setting)
-    loop = naive.read_naively(setting.model, naive.book_paragraphs(book), size)
+    loop = naive.read_naively(setting, book)
     runs: dict[ReadingMode, _Run] = {}
     for reading in ReadingMode:
         async with engine_over(setting) as engine:
             weights = engine.info.weights
-            runs[reading] = await _read(book, size, reading, engine)
+            runs[reading] = await _read(book, size, ReadingMethod(reading, guarded=not setting.gist_tokens), engine)
     title = f"Indexing {book.words:,} words of {book.title} ({weights}); the naive loop took {loop.seconds:.1f} s"
     yield _table(title, runs, loop.seconds)
     single = runs[ReadingMode.SINGLE_PASS]
@@ -54,13 +54,11 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     yield Target("share of the worker's time inside llama_decode, single-pass", single.in_decode, at_least=0.90)
 
 
-async def _read(book: Book, size: PageSize, reading: ReadingMode, engine: LlamaEngine) -> _Run:
+async def _read(book: Book, size: PageSize, method: ReadingMethod, engine: LlamaEngine) -> _Run:
     info = engine.info
     with (
         tempfile.TemporaryDirectory() as folder,
-        MemoryStore(Path(folder)).open(
-            book, MemoryRequest(info.name, info.fingerprint, size, ReadingMethod(reading))
-        ) as kept,
+        MemoryStore(Path(folder)).open(book, MemoryRequest(info.name, info.fingerprint, size, method)) as kept,
     ):
         book_tokens = await engine.count(book.text)
         usage, first_page_s = NO_USAGE, 0.0

@@ -26,7 +26,6 @@ from tests.benchmarks import texts
 from tests.benchmarks.figures import Finding, Skipped, Table
 from tests.benchmarks.setting import Setting, alone, threads
 
-WORDS = 4000
 _WINDOW_TOKENS = 4096
 _PAUSE_TOKENS = 16
 _GIST_TOKENS = 256
@@ -67,11 +66,11 @@ class NaiveRun:
 
 
 async def measure(setting: Setting) -> AsyncIterator[Finding]:
-    book = texts.to_index(WORDS, quick=setting.quick)
+    book = texts.to_index(setting.words, quick=setting.quick)
     if book is None:
         yield Skipped("the naive loop", f"{texts.HE_WALKED.name} is not there")
         return
-    run = read_naively(setting.model, book_paragraphs(book), size_of(setting))
+    run = read_naively(setting, book)
     yield Table(
         f"The naive loop: {book.words:,} words of {book.title}, one call after another",
         ("figure", "value"),
@@ -93,25 +92,34 @@ def size_of(setting: Setting) -> PageSize:
     return PageSize(60, 120) if setting.quick else PAGE_SIZES["quality"]
 
 
-def book_paragraphs(book: Book) -> tuple[str, ...]:
-    return tuple(book.text[p.start : p.end] for p in book.paragraphs)
+def read_naively(setting: Setting, book: Book) -> NaiveRun:
+    """Read a text so. Once in a run of the benchmarks, whichever parts need it."""
+    paragraphs = tuple(book.text[p.start : p.end] for p in book.paragraphs)
+    return _read_once(setting.model, setting.adapter, paragraphs, size_of(setting), setting.gist_tokens)
 
 
 @cache
-def read_naively(model: Path, paragraphs: tuple[str, ...], size: PageSize) -> NaiveRun:
-    """Read a text so. Once in a run of the benchmarks, whichever parts need it."""
-    return alone(_read, model, paragraphs, size)
+def _read_once(
+    model: Path, adapter: Path | None, paragraphs: tuple[str, ...], size: PageSize, gist_tokens: int
+) -> NaiveRun:
+    return alone(_read, model, adapter, paragraphs, size, gist_tokens)
 
 
-def _read(model: Path, paragraphs: Sequence[str], size: PageSize) -> NaiveRun:
+def _read(model: Path, adapter: Path | None, paragraphs: Sequence[str], size: PageSize, gist_tokens: int) -> NaiveRun:
     from llama_cpp import Llama
 
     cores = threads()
     llama = Llama(
-        str(model), n_ctx=_WINDOW_TOKENS, n_threads=cores, n_threads_batch=cores, n_gpu_layers=-1, verbose=False
+        str(model),
+        n_ctx=_WINDOW_TOKENS,
+        n_threads=cores,
+        n_threads_batch=cores,
+        n_gpu_layers=-1,
+        lora_path=str(adapter) if adapter else None,
+        verbose=False,
     )
     book_tokens = len(llama.tokenize("\n\n".join(paragraphs).encode(), add_bos=False))
-    loop = _Loop(llama.create_chat_completion)
+    loop = _Loop(llama.create_chat_completion, gist_tokens or _GIST_TOKENS)
     started = time.perf_counter()
     at, first_page_s = 0, 0.0
     while at < len(paragraphs):
@@ -126,8 +134,9 @@ def _read(model: Path, paragraphs: Sequence[str], size: PageSize) -> NaiveRun:
 class _Loop:
     """One call after another, and the account of them."""
 
-    def __init__(self, chat: Callable[..., Any]) -> None:
+    def __init__(self, chat: Callable[..., Any], gist_tokens: int) -> None:
         self._chat = chat
+        self._gist_tokens = gist_tokens
         self.prompt_tokens = self.decoded = self.pages = self.asked = self.unparsed = 0
 
     def read_page(self, paragraphs: Sequence[str], start: int, size: PageSize) -> int:
@@ -135,7 +144,7 @@ class _Loop:
         labels, end = _labels(paragraphs, start, size)
         if len(labels) > 1:
             end = self._pause(paragraphs[start:end], start, labels)
-        self._ask(_GIST.format(page="\n\n".join(paragraphs[start:end])), _GIST_TOKENS)
+        self._ask(_GIST.format(page="\n\n".join(paragraphs[start:end])), self._gist_tokens)
         self.pages += 1
         return end
 

@@ -16,8 +16,8 @@ from typing import Literal, ParamSpec, TypeVar
 
 import psutil
 
-from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import Engine, EngineState, Phase
+from tests.benchmarks.metering import MeteredEngine
 
 Form = Literal["Q8_0", "F16"]
 
@@ -34,6 +34,9 @@ class Setting:
     """Temporary; it is removed in the end."""
     quick: bool = False
     """Fewer and shorter runs: enough to see that a part works, not enough to lean on its figures."""
+    adapter: Path | None = None  # LoRA adapter of the model
+    words: int = 4000  # Length of the text that is read
+    gist_tokens: int = 0  # Exact length of each gist, for models that say nothing; 0: as the model ends it
 
     @property
     def cache(self) -> Path:
@@ -56,13 +59,19 @@ class Setting:
 @asynccontextmanager
 async def engine_over(
     setting: Setting, model: Path | None = None, *, measured: bool = True
-) -> AsyncIterator[LlamaEngine]:
+) -> AsyncIterator[MeteredEngine]:
     """A loaded engine as the program has it, over the setting's model or another; closed in the end.
 
     What it measures and converts lies in the setting's folder, so it is done once in a run. Not `measured`: it takes
     the file as it is, and runs eight requests at once whether they pay or not. One at a time.
     """
-    engine = LlamaEngine(model or setting.model, cache=setting.cache if measured else None, snapshots=setting.snapshots)
+    engine = MeteredEngine(
+        model or setting.model,
+        gist_tokens=setting.gist_tokens,
+        adapter=None if model else setting.adapter,
+        cache=setting.cache if measured else None,
+        snapshots=setting.snapshots,
+    )
     try:
         await engine.start()
         yield engine
@@ -70,7 +79,7 @@ async def engine_over(
         await engine.close()
 
 
-async def idle(engine: LlamaEngine) -> None:
+async def idle(engine: Engine) -> None:
     """Wait until the worker has said that it has nothing more to do. Raises TimeoutError when it does not."""
     async with asyncio.timeout(_IDLE_WITHIN_S):
         while engine.state.phase is not Phase.IDLE:

@@ -47,12 +47,12 @@ def test_the_model_still_chooses_if_the_rest_of_a_chapter_fits() -> None:
     assert [words_between(book, 0, end) for end in passage.pauses] == [100, 200, 300]
 
 
-def test_labels_in_a_conversation_stand_sixty_words_apart_and_where_a_scene_ends() -> None:
+def test_labels_in_a_conversation_are_few_and_stand_where_a_scene_ends() -> None:
     lines = [prose(10, seed=i) for i in range(70)]
     plain = find_passage(make_book(lines), 0, PageSize(280, 600))
-    assert plain.numbers == (28, 34, 40, 46, 56)
-    with_heading = find_passage(make_book([*lines[:42], "# Evening", *lines[42:]]), 0, PageSize(280, 600))
-    assert with_heading.numbers == (28, 34, 42, 49, 57)
+    assert plain.numbers == (28, 35, 42, 49, 56)
+    with_heading = find_passage(make_book([*lines[:38], "# Evening", *lines[38:]]), 0, PageSize(280, 600))
+    assert with_heading.numbers == (28, 38, 46, 57)
 
 
 def test_no_label_leaves_a_very_short_rest_of_the_chapter() -> None:

@@ -22,8 +22,8 @@ PROMPTS = ("pagination",)  # The prompts that decide where pages end
 
 TOKENS_BESIDE = 48  # Least reserve for a gisting prompt that is longer than the one here
 _MIN_PASSAGE_WORDS = 8  # A window with less room cannot be used
-_APART_WORDS = 60  # Least distance between labels where the page size leaves room: each label costs six tokens
-_LABELS = 6  # As many labels as fit a small page size
+_APART_WORDS = 80  # Least distance between labels where the page size leaves room: each label costs six tokens
+_LABELS = 6  # Labels for which a smaller range of page sizes leaves room
 _PAGES_AHEAD = 8  # The last uniform pages of a chapter have equal lengths, so that it does not end with a scrap
 
 
