@@ -30,10 +30,11 @@ def after_check(
     *,
     question: str = QUESTION,
     memory: GistMemory = MEMORY,
+    refused: tuple[int, ...] = (),
     **values: object,
 ) -> Answered:
     answered = replace(Answered(answer, bool(answer), (), (), (), 0.0, NO_USAGE, seen=ALL), **values)  # type: ignore[arg-type]
-    return checked_answer(answered, question, memory, started, options)
+    return checked_answer(answered, question, memory, started, options, refused)
 
 
 async def ask(engine: FakeEngine, reader: str, options: ReaderOptions, pages: int = 8) -> list[ReaderEvent]:
@@ -45,6 +46,13 @@ def test_a_supported_answer_is_kept() -> None:
     said = after_check("Ferrand stole it. Napoleon paid Wellington.")
     assert (said.answer, said.found, said.quoted) == ("Ferrand stole it. Napoleon paid Wellington.", True, False)
     assert [one.supported for one in said.statements] == [True, False]
+
+
+def test_refused_pages_are_not_quoted_though_their_gists_were_shown() -> None:
+    gists = tuple(entry.page.number for entry in MEMORY.entries)
+    quoted = {one.page for one in after_check("", seen=(), gists=gists).citations}
+    assert quoted
+    assert not quoted & {one.page for one in after_check("", seen=(), gists=gists, refused=tuple(quoted)).citations}
 
 
 @pytest.mark.parametrize(

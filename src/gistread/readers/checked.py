@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from difflib import get_close_matches
@@ -33,7 +33,11 @@ _SHORT_WORDS = 3  # As in "Yes, he did."; it needs no word that the question lac
 
 
 async def checked(
-    events: AsyncGenerator[ReaderEvent, None], question: str, memory: GistMemory, options: ReaderOptions
+    events: AsyncGenerator[ReaderEvent, None],
+    question: str,
+    memory: GistMemory,
+    steering: Steering,
+    options: ReaderOptions,
 ) -> AsyncGenerator[ReaderEvent, None]:
     """The events of a reader, with its answer checked. `question` is without options."""
     started: Started | None = None
@@ -43,15 +47,22 @@ async def checked(
                 event = started = replace(event, bound_share=memory.bound_share)
             draft = event if isinstance(event, Answered) and event.choice is None and not event.quoted else None
             if draft and started and not _nothing_read(started):
-                yield await asyncio.to_thread(checked_answer, draft, question, memory, started, options)
+                yield await asyncio.to_thread(
+                    checked_answer, draft, question, memory, started, options, steering.refused
+                )
             else:
                 yield event
 
 
 def checked_answer(
-    answered: Answered, question: str, memory: GistMemory, started: Started, options: ReaderOptions
+    answered: Answered,
+    question: str,
+    memory: GistMemory,
+    started: Started,
+    options: ReaderOptions,
+    refused: Collection[int] = (),
 ) -> Answered:
-    """The answer with its statements, or the closest sentences in place of an unsupported one."""
+    """The answer with its statements; in place of an unsupported one the closest sentences, none of refused pages."""
     if options.passage and is_translation(question):
         return answered  # There is nothing to hold a translation against.
     if options.is_reliable is False and not options.passage and (names := unnamed(question, memory.book)):
@@ -65,7 +76,7 @@ def checked_answer(
     places = (
         answered.seen
         or answered.noted
-        or tuple((page.start, page.end) for page in (memory.entry(n).page for n in answered.gists))
+        or tuple((page.start, page.end) for page in (memory.entry(n).page for n in answered.gists if n not in refused))
     )
     if quotes := closest_sentences(question, memory, places, options.passage):
         return replace(answered, answer=QUOTED, found=False, quoted=True, citations=quotes, statements=())

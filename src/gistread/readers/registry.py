@@ -62,7 +62,7 @@ class Method:
             # A passage decides what the model sees, whatever the method.
             reader = about_passage if options.passage else by_method
             events = with_steps_back(reader, asked, memory, engine, steering, options)
-            return checked(events, question, memory, options)
+            return checked(events, question, memory, steering, options)
 
         return ask
 
