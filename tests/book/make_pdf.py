@@ -19,7 +19,7 @@ WIDTH, HEIGHT = 400, 600
 
 @dataclass(frozen=True)
 class Put:
-    """Text at a position, in points from the lower left corner. Characters 1, 2 and 3 are fi, fl and a smile."""
+    """Text at a position, in points from the lower left. Characters 1 to 3: fi, fl, a smile; 4 to 6: no meaning."""
 
     x: float
     y: float
@@ -94,7 +94,9 @@ def pdf(
 ) -> bytes:
     """A PDF of these pages. `outline`: (title, page from 0, height). `half_size`: in a form on each page."""
     objects = _Objects()
-    encoding = objects.add("<< /Type /Encoding /BaseEncoding /WinAnsiEncoding /Differences [1 /fi /fl] >>")
+    encoding = objects.add(
+        "<< /Type /Encoding /BaseEncoding /WinAnsiEncoding /Differences [1 /fi /fl 4 /g4 /g5 /g6] >>"
+    )
     map_ = "begincmap 1 begincodespacerange <00> <FF> endcodespacerange 1 beginbfchar <03> <D83DDE00> endbfchar endcmap"
     meanings = objects.add(f"<< /Length {len(map_)} >>\nstream\n{map_}\nendstream")
     described = f"/Encoding {encoding} 0 R /ToUnicode {meanings} 0 R"
@@ -140,7 +142,7 @@ def pdf(
         for put in sheet.fields:
             box = f"[{put.x} {put.y} {put.x + 200} {put.y + 20}]"
             objects.add(
-                f"<< /Type /Annot /Subtype /Widget /FT /Tx /F 4 /Rect {box}"
+                f"<< /Type /Annot /Subtype /Widget /FT /Tx /F 4 /T (field) /V ({put.text}) /Rect {box}"
                 f" /AP << /N {len(objects.bodies) + 2} 0 R >> >>"
             )
             drawn = _text(put)
@@ -153,7 +155,9 @@ def pdf(
     )
     outlines = _outline(objects, outline, numbers) if outline else ""
     lang = f"/Lang ({language})" if language else ""
-    root = objects.add(f"<< /Type /Catalog /Pages {tree} 0 R {outlines} {lang} >>")
+    fields = f"/AcroForm << /Fields [] /DA (/roman 10 Tf) /DR << /Font << {resources} >> >> >>"
+    form = fields if any(sheet.fields for sheet in sheets) else ""
+    root = objects.add(f"<< /Type /Catalog /Pages {tree} 0 R {outlines} {lang} {form} >>")
     entries = " ".join(f"/{key} ({_escaped(value)})" for key, value in (metadata or {}).items())
     return objects.file(root, objects.add(f"<< {entries} >>"))
 

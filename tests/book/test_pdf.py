@@ -104,7 +104,9 @@ def test_identical_pages_keep_their_words() -> None:
 def test_line_numbers_in_the_margin_are_left_out(x: float, step: int) -> None:
     lines = prose(LONG, OTHER, THIRD, LONG, OTHER, THIRD, LONG, OTHER, THIRD)
     numbers = [Put(x, line.y, str(number), 6) for number, line in enumerate(lines, 1) if number % step == 0]
-    assert texts(read(Sheet([*lines, *numbers]), Sheet([*numbers, *lines]))) == [LONG, OTHER, THIRD] * 6
+    book = read(Sheet([*lines, *numbers]), Sheet([*numbers, *lines]))
+    assert texts(book) == [LONG, OTHER, THIRD] * 6
+    assert book.notices == (f"{2 * len(numbers)} line numbers were left out.",)
 
 
 def test_a_column_of_numbers_in_a_table_stays() -> None:
@@ -144,6 +146,30 @@ def test_the_words_in_a_figure_are_one_paragraph() -> None:
 def test_form_fields_are_read() -> None:
     book = read(Sheet([Put(50, 500, "Name:")], links=[LinkTo(50, 490, 80, 510)], fields=[Put(90, 500, "Ann Lee")]))
     assert book.text == "Name: Ann Lee"
+
+
+def test_form_fields_are_read_before_a_viewer_has_drawn_them() -> None:
+    form = pdf([Sheet([Put(50, 500, "Name:")], fields=[Put(90, 494, "Ann Lee")])]).replace(b"/AP", b"/Undrawn")
+    assert read_pdf(io.BytesIO(form), "form.pdf").text == "Name: Ann Lee"
+
+
+def test_comments_are_counted() -> None:
+    page = pdf([Sheet(prose(LONG), links=[LinkTo(50, 490, 80, 510)])])
+    commented = page.replace(b"/Subtype /Link", b"/Subtype /Text /Contents (Who?)")
+    assert read_pdf(io.BytesIO(commented), "read.pdf").notices == ("1 comment on pages was left out.",)
+
+
+def test_letters_whose_font_does_not_name_them_are_counted_or_refused() -> None:
+    book = read(Sheet([*prose(LONG, OTHER), Put(20, 100, "\x04\x05\x06")]))
+    assert book.notices == ("3 letters may be misread: their fonts do not say which they are.",)
+    with pytest.raises(BookError, match="does not say which characters"):
+        read(Sheet([Put(20, 500, "\x04\x05\x06" * 20), Put(20, 480, "Few words")]))
+
+
+def test_fonts_that_name_the_wrong_letters_are_noticed() -> None:
+    shifted = "".join(chr((ord(c) - 94) % 26 + 97) if c.isalpha() else c for c in f"{LONG} {OTHER} {THIRD}".lower())
+    (notice,) = read(Sheet(prose(shifted, shifted, shifted))).notices
+    assert notice == "Most words look misread: the fonts of the file may name the wrong letters."
 
 
 def test_a_chapter_number_at_the_top_of_a_page_is_kept() -> None:
@@ -206,21 +232,22 @@ def test_two_columns_are_read_one_after_the_other() -> None:
     assert " ".join(words[-8:]) in book.text
 
 
-def test_a_footnote_follows_its_paragraph_and_opens_from_its_reference() -> None:
+@pytest.mark.parametrize("label", ["1", "a"])
+def test_a_footnote_follows_its_paragraph_and_opens_from_its_reference(label: str) -> None:
     first = [
         *prose(OTHER, LONG),
         Put(50, 480, "The keeper had a name"),
-        Put(150, 484, "1", 6),
+        Put(150, 484, label, 6),
         Put(155, 480, "that nobody knew, and"),
     ]
-    foot = [Put(50, 60, "1", 5), Put(54, 57, "His name was Amos, as the parish register says in its margin.", 8)]
+    foot = [Put(50, 60, label, 5), Put(54, 57, "His name was Amos, as the parish register says in its margin.", 8)]
     second = [Put(50, 540, "it was never asked for."), *prose(THIRD, LONG, top=528)]
     book = read(Sheet([*first, *foot]), Sheet(second))
     (note,) = [p for p in book.paragraphs if p.kind is ParagraphKind.NOTE]
     before = book.paragraphs[book.paragraphs.index(note) - 1]
     assert "knew, and it was never asked for." in book.text[before.start : before.end]
     (link,) = book.links
-    assert book.text[link.start : link.end] == "[1]"
+    assert book.text[link.start : link.end] == f"[{label}]"
     assert link.target is not None
     assert book.text[link.target : link.target_end].endswith("margin.")
     assert any(span.style is Style.SUPERSCRIPT for span in book.spans)
@@ -259,6 +286,7 @@ def test_rotated_pages_are_read_and_margin_stamps_left_out() -> None:
     turned = [Put(600 - put.y, put.x, put.text, put.size, turned=True) for put in prose(LONG, OTHER)]
     book = read(Sheet(turned, rotate=90), Sheet([*prose(THIRD, LONG), Put(20, 200, "draft 1234", turned=True)]))
     assert texts(book) == [LONG, OTHER, THIRD, LONG]
+    assert book.notices == ("2 words printed at an angle were left out.",)
 
 
 def test_document_metadata_is_read() -> None:
@@ -267,6 +295,8 @@ def test_document_metadata_is_read() -> None:
     assert (book.title, book.authors, book.language) == ("The Lamp", ("A. Keeper", "B. Keeper"), "en-GB")
     assert book.identifiers == ("isbn:9780140439182",)
     assert book.source_format == "pdf"
+    broken = pdf([Sheet(puts)], metadata={"Title": "The Lamp"}).replace(b"(The Lamp)", b"<FEFFD83D>")
+    assert read_pdf(io.BytesIO(broken), "lamp.pdf").identifiers == book.identifiers
 
 
 def test_a_file_name_is_not_a_title() -> None:

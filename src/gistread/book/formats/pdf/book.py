@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import BinaryIO
 
 from gistread.book.builder import BookBuilder, LinkTarget, by_paragraph
+from gistread.book.formats.notices import left_out_notices
 from gistread.book.formats.pdf.chapters import PositionIndex, by_headings, by_outline
 from gistread.book.formats.pdf.furniture import find_furniture, without_line_numbers
 from gistread.book.formats.pdf.layout import PageLayout, measure_layout
@@ -24,6 +25,9 @@ from gistread.errors import BookError
 _FRESH_COPY = "Get a fresh copy of the file."
 _SCAN_LETTERS_PER_PAGE = 10  # Per page; with fewer, the page is a picture
 _UNREADABLE_SHARE = 0.3
+_LATIN = re.compile("[a-z]")
+_FEWEST_LETTERS = 500
+_LEAST_VOWELS = 0.22  # Languages in Latin letters have at least a third
 _SAME_GUTTER_POINTS = 8
 _FILE_NAME = re.compile(
     r"\.(?:docx?|dvi|tex|indd|qxd|pdf|rtf|odt|txt|fm|p65)\W*$|^(?:untitled|microsoft word\b)", re.IGNORECASE
@@ -60,7 +64,8 @@ def build_book(document: PdfDocument, name: str) -> Book:
     pages = without_line_numbers(pages)
     page_rows = [rows(page) for page in pages]
     lines = [line for rows_of_page in page_rows for line in rows_of_page]
-    if share_of_unreadable(lines) > _UNREADABLE_SHARE:
+    guessed = sum(page.guessed for page in pages)
+    if max(share_of_unreadable(lines), guessed / max(1, letters)) > _UNREADABLE_SHARE:
         raise BookError(
             f"{name} does not say which characters its fonts display, so its text cannot be extracted.",
             "Optical character recognition (OCR) can make a copy whose text can.",
@@ -79,7 +84,18 @@ def build_book(document: PdfDocument, name: str) -> Book:
     layout = measure_layout(found)
     paragraphs = split_into_blocks(found, layout)
     words = WordCounts(line.text for column in found for line in column.lines)
-    return _assemble(document, paragraphs, layout, words, name)
+    notices = [*_notices(document), *left_out_notices(sum((page.left_out for page in pages), Counter()))]
+    if guessed:
+        notices.append(f"{guessed:,} letters may be misread: their fonts do not say which they are.")
+    elif _is_gibberish("".join(line.text for line in lines)):
+        notices.append("Most words look misread: the fonts of the file may name the wrong letters.")
+    return _assemble(document, paragraphs, layout, words, name, tuple(notices))
+
+
+def _is_gibberish(text: str) -> bool:
+    letters = _LATIN.findall(text.lower())
+    vowels = sum(letter in "aeiouy" for letter in letters)
+    return len(letters) > max(_FEWEST_LETTERS, len(text) / 2) and vowels < _LEAST_VOWELS * len(letters)
 
 
 def _no_text_error(document: PdfDocument, name: str) -> BookError:
@@ -93,7 +109,14 @@ def _no_text_error(document: PdfDocument, name: str) -> BookError:
     return BookError(f"{name} contains no text.")
 
 
-def _assemble(document: PdfDocument, paragraphs: list[Block], layout: PageLayout, words: WordCounts, name: str) -> Book:
+def _assemble(
+    document: PdfDocument,
+    paragraphs: list[Block],
+    layout: PageLayout,
+    words: WordCounts,
+    name: str,
+    notices: tuple[str, ...],
+) -> Book:
     texts = [plain_text_of(block, words) for block in paragraphs]
     places = PositionIndex(paragraphs)
     chapters = by_outline(
@@ -134,7 +157,7 @@ def _assemble(document: PdfDocument, paragraphs: list[Block], layout: PageLayout
         authors=tuple(filter(str.strip, _AUTHORS_APART.split(document.metadata.get("Author", "")))),
         language=document.language.strip("\0 "),
         source_format="pdf",
-        notices=tuple(_notices(document)),
+        notices=notices,
         identifiers=_identifiers(paragraphs, texts),
         resolve=resolve,
     )

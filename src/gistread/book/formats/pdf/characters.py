@@ -22,7 +22,10 @@ class PageCharacters:
 
     def __init__(self, page: Any, text: Any) -> None:
         self.text = text
-        self.count = min(pdfium.FPDFText_CountChars(text), _MOST_CHARACTERS)
+        count = pdfium.FPDFText_CountChars(text)
+        self.count = min(count, _MOST_CHARACTERS)
+        self.cut = max(0, count - self.count)  # Characters beyond the limit
+        self.guessed = 0  # Characters whose font does not say which they are
         self.characters = self._characters()
         self.inserted: dict[int, str] = {}  # By index of the character before
         self._box = tuple(ctypes.c_double() for _ in range(4))
@@ -47,6 +50,11 @@ class PageCharacters:
             return name_tex_ligatures(text)
         codes = (pdfium.FPDFText_GetUnicode(self.text, index) for index in range(self.count))
         return "".join(chr(code) if 0 < code < 0x110000 else " " for code in codes)
+
+    def note_guess(self, start: int, stop: int) -> None:
+        """Count characters of one font as guessed if PDFium knows no meaning for the first."""
+        if pdfium.FPDFText_HasUnicodeMapError(self.text, start) == 1:
+            self.guessed += stop - start
 
     def text_object(self, index: int) -> int:
         return _address(pdfium.FPDFText_GetTextObject(self.text, index))

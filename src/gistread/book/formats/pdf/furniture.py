@@ -89,6 +89,7 @@ def _repeats(key: tuple[str, int], row: Line, page: int, places: list[tuple[int,
 
 _FEWEST_LINE_NUMBERS = 4
 _REGULAR_SHARE = 0.8
+_STEPS = (1, 2, 3, 4, 5, 10)
 
 
 def without_line_numbers(pages: Sequence[Page]) -> list[Page]:
@@ -97,7 +98,11 @@ def without_line_numbers(pages: Sequence[Page]) -> list[Page]:
     if 2 * sum(map(bool, found)) <= len(pages):
         return list(pages)
     return [
-        replace(page, runs=tuple(run for run in page.runs if id(run) not in gone))
+        replace(
+            page,
+            runs=tuple(run for run in page.runs if id(run) not in gone),
+            left_out=page.left_out + Counter({"line number(s)": len(gone)}),
+        )
         for page, gone in zip(pages, found, strict=True)
     ]
 
@@ -115,6 +120,6 @@ def _line_numbers(runs: Sequence[TextRun]) -> set[int]:
         side.sort(key=lambda run: -run.baseline)
         steps = Counter(int(below.text) - int(above.text) for above, below in pairwise(side))
         step, count = steps.most_common(1)[0] if steps else (0, 0)
-        if len(side) >= _FEWEST_LINE_NUMBERS and step > 0 and count >= _REGULAR_SHARE * (len(side) - 1):
+        if len(side) >= _FEWEST_LINE_NUMBERS and step in _STEPS and count >= _REGULAR_SHARE * (len(side) - 1):
             found.update(map(id, side))
     return found

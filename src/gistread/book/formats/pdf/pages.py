@@ -92,6 +92,8 @@ class Page:
     areas: tuple[LinkArea, ...] = ()
     turn: int = 0
     has_pictures: bool = False
+    guessed: int = 0  # Characters whose fonts do not say which they are
+    left_out: Counter[str] = field(default_factory=Counter)  # As `left_out_notices` takes them
 
 
 @dataclass
@@ -144,6 +146,9 @@ def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> Page:
         letters[turn] += len(text)
     main = max(letters, key=lambda turn: letters[turn]) if letters else 0
     keeps_all = letters.total() - letters[main] > _STAMP_SHARE * letters.total()
+    stamped = "" if keeps_all else "".join(text for text, *_, turn in raw if turn != main)
+    left_out = {"word(s) printed at an angle": len(stamped.split()), "comment(s) on pages": record["comments"]}
+    left_out["character(s) of an overfull page"] = record["cut"]
     runs = [
         TextRun(text, left, right, baseline, size, fonts[font])
         for text, left, right, baseline, size, font, turn in raw
@@ -159,4 +164,6 @@ def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> Page:
         )
         for left, bottom, right, top, target in record["links"]
     )
-    return Page(record["page"], tuple(runs), areas, max(main, 0), record["has_pictures"])
+    return Page(
+        record["page"], tuple(runs), areas, max(main, 0), record["has_pictures"], record["guessed"], Counter(left_out)
+    )

@@ -20,6 +20,7 @@ _BREAK = re.compile(r"(?:[*•·#~⁂–—-]\s*){1,7}$")
 _SIGNS = "*†‡§¶∗"
 _NOTE_NUMBER = re.compile(r"(\d{1,3})(?=[.)\s]|[^\W\d_])")
 _NOTE_SIGN = re.compile(rf"[{_SIGNS}]{{1,3}}(?=\s?\S)")
+_RAISED_LABEL = re.compile(rf"\d{{1,3}}|[a-z]|[{_SIGNS}]{{1,3}}")
 _LEADERS = re.compile(r"(?:\s?\.){4,}\s*|(?:\s?…){2,}\s*")
 
 _RUNNING = frozenset({ParagraphKind.TEXT, ParagraphKind.QUOTE, ParagraphKind.LIST})
@@ -205,8 +206,8 @@ def _starts_item(line: Line) -> bool:
 
 
 def _is_bold(line: Line) -> bool:
-    return all(run.font.is_bold for run in line.runs if any(map(str.isalpha, run.text))) and any(
-        map(str.isalpha, line.text)
+    return all(run.font.is_bold for run in line.runs if any(map(str.isalnum, run.text))) and any(
+        map(str.isalnum, line.text)
     )
 
 
@@ -369,7 +370,7 @@ def _split_footnotes(column: Column, body_size: float) -> tuple[Sequence[Line], 
 def _note_label(line: Line) -> str:
     first = line.runs[0]
     text = first.text.strip()
-    if len(line.runs) > 1 and is_raised(line, first) and len(text) <= 3 and (text.isdigit() or not text.strip(_SIGNS)):
+    if len(line.runs) > 1 and is_raised(line, first) and _RAISED_LABEL.fullmatch(text):
         return text
     found = _NOTE_SIGN.match(line.text) or _NOTE_NUMBER.match(line.text)
     return found[0] if found else ""

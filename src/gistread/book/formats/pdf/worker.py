@@ -11,7 +11,9 @@ import ctypes
 import io
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from itertools import groupby, islice, pairwise
 from statistics import median
 from typing import Any, BinaryIO
@@ -20,6 +22,14 @@ import orjson
 import pypdfium2
 import pypdfium2.raw as pdfium
 
+from gistread.book.formats.pdf.annotations import (
+    COMMENT_KINDS,
+    DRAWN_KINDS,
+    annotation_kinds,
+    links_of,
+    place_of,
+    utf16_text,
+)
 from gistread.book.formats.pdf.characters import PageCharacters
 from gistread.book.formats.pdf.directions import right_to_left_line, vertical_line
 from gistread.book.formats.pdf.pages import HYPHEN, rotate_box
@@ -36,7 +46,6 @@ _MOST_ACCENTS = 2_000  # Per page
 _NEAR_CHARACTERS = 120  # An accent on a capital may follow its line
 _LEAST_SPACE_EMS = 0.1
 _LINES_TO_TRY = 12
-_MOST_LINKS = 2_000
 _MOST_ENTRIES = 20_000
 _FARTHEST_POINTS = 20_000  # From the corner; PDF allows 14,400
 _WIDE_GAP_EMS = 1.3
@@ -46,6 +55,7 @@ _COVER_PIXELS = 480  # The longer side
 _COVER_STEP = 7  # One in so many pixels is looked at
 _WHITE, _MOST_WHITE = 240, 0.7  # Least channel of a white pixel; share of them from which a page is no cover
 
+_WIDE = ctypes.POINTER(ctypes.c_ushort)
 RunRecord = tuple[str, float, float, float, float, int, int]
 
 
@@ -58,9 +68,11 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
         locked = code in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY)
         yield {"error": "locked" if locked else "damaged"}
         return
+    if document.get_formtype():
+        document.init_forms()  # Draws the values that nothing has drawn yet
     yield {
         "pages": len(document),
-        "metadata": {key: document.get_metadata_value(key) for key in _METADATA},
+        "metadata": {key: _metadata(document, key) for key in _METADATA},
         "language": _language(document),
         "outline": list(_outline(document)),
     }
@@ -70,15 +82,17 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
         known = len(fonts)
         try:
             page = document[number]
-            links = list(_links(document, page))
-            if _has_fields(page) and pdfium.FPDFPage_Flatten(page.raw, pdfium.FLAT_NORMALDISPLAY):
+            links = list(links_of(document, page))
+            kinds = Counter(annotation_kinds(page))
+            if kinds.keys() & DRAWN_KINDS and pdfium.FPDFPage_Flatten(page.raw, pdfium.FLAT_NORMALDISPLAY):
                 page.close()
                 page = document[number]
         except pypdfium2.PdfiumError:
             yield {"page": number, "error": "damaged"}
             continue
         text = page.get_textpage()
-        runs = list(_runs(PageCharacters(page.raw, text.raw), fonts, narrow_f))
+        characters = PageCharacters(page.raw, text.raw)
+        runs = list(_runs(characters, fonts, narrow_f))
         pictures = page.get_objects(filter=(pdfium.FPDF_PAGEOBJ_IMAGE,), max_depth=2) if len(runs) < 3 else ()
         yield {
             "page": number,
@@ -87,20 +101,12 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
             "fonts": [[name.decode("utf-8", "replace"), flags, weight] for name, flags, weight in list(fonts)[known:]],
             "links": links if runs else [],
             "has_pictures": any(True for _ in pictures),
+            "comments": sum(kinds[kind] for kind in COMMENT_KINDS),
+            "guessed": characters.guessed,
+            "cut": characters.cut,
         }
         text.close()
         page.close()
-
-
-def _has_fields(page: Any) -> bool:
-    """Whether a page has form fields or typed annotations, whose text stands beside the page's own."""
-    for index in range(min(_MOST_LINKS, pdfium.FPDFPage_GetAnnotCount(page.raw))):
-        annotation = pdfium.FPDFPage_GetAnnot(page.raw, index)
-        kind = pdfium.FPDFAnnot_GetSubtype(annotation)
-        pdfium.FPDFPage_CloseAnnot(annotation)
-        if kind in (pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT):
-            return True
-    return False
 
 
 def _runs(
@@ -117,10 +123,12 @@ def _runs(
         if whole:
             text, (left, baseline, right), turn = whole
             font = fonts.setdefault(page.font(line.start()), len(fonts))
+            page.note_guess(*line.span())
             yield text, round(left, 2), round(right, 2), round(baseline, 2), round(size, 2), font, turn
         for start, stop in parts:
             size, turn = page.size_and_turn(start)
             font = fonts.setdefault(page.font(start), len(fonts))
+            page.note_guess(start, stop)
             for first, last in _split_at_gaps(page, start, stop, size, turn):
                 run = _run(page, first, last, size, font, turn)
                 if all(abs(number) < _FARTHEST_POINTS for number in run[1:5]):  # nor is NaN
@@ -228,63 +236,23 @@ def _run(page: PageCharacters, start: int, stop: int, size: float, font: int, tu
     return text, round(first[0], 2), round(right, 2), round(baseline, 2), round(size, 2), font, turn
 
 
-def _links(document: Any, page: Any) -> Iterator[list[Any]]:
-    """[left, bottom, right, top, target] of each link; the target is a URL or [page, x, y]."""
-    link = pdfium.FPDF_LINK()
-    position = ctypes.c_int()
-    for _ in range(_MOST_LINKS):
-        if not pdfium.FPDFLink_Enumerate(page.raw, position, link):
-            return
-        box = pdfium.FS_RECTF()
-        if not pdfium.FPDFLink_GetAnnotRect(link, box):
-            continue
-        target = _target(document, link)
-        if target:
-            yield [*(round(side, 2) for side in (box.left, box.bottom, box.right, box.top)), target]
-
-
-def _target(document: Any, link: Any) -> str | list[Any] | None:
-    destination = pdfium.FPDFLink_GetDest(document.raw, link)
-    if not destination:
-        action = pdfium.FPDFLink_GetAction(link)
-        kind = pdfium.FPDFAction_GetType(action) if action else None
-        if kind == pdfium.PDFACTION_URI:
-            buffer = ctypes.create_string_buffer(2048)
-            written = pdfium.FPDFAction_GetURIPath(document.raw, action, buffer, 2048)
-            return buffer.raw[: max(0, min(written, 2048) - 1)].decode("utf-8", "replace")
-        destination = pdfium.FPDFAction_GetDest(document.raw, action) if kind == pdfium.PDFACTION_GOTO else None
-    return _place(document, destination) if destination else None
-
-
-def _place(document: Any, destination: Any) -> list[Any] | None:
-    """[page, x, y] of a destination; None for unset coordinates."""
-    page = pdfium.FPDFDest_GetDestPageIndex(document.raw, destination)
-    if page < 0:
-        return None
-    has_x, has_y, has_zoom = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
-    x, y, zoom = ctypes.c_float(), ctypes.c_float(), ctypes.c_float()
-    known = pdfium.FPDFDest_GetLocationInPage(destination, has_x, has_y, has_zoom, x, y, zoom)
-    if known:
-        return [page, round(x.value, 2) if has_x.value else None, round(y.value, 2) if has_y.value else None]
-    # "Fit width" destinations give their y in the view.
-    count, numbers = ctypes.c_ulong(), (ctypes.c_float * 4)()
-    view = pdfium.FPDFDest_GetView(destination, count, numbers)
-    fits_width = view in (pdfium.PDFDEST_VIEW_FITH, pdfium.PDFDEST_VIEW_FITBH) and count.value >= 1
-    return [page, None, round(numbers[0], 2) if fits_width else None]
-
-
 def _outline(document: Any) -> Iterator[list[Any]]:
     """[title, level from 1, place or None] of each entry."""
     for entry, _ in zip(document.get_toc(max_depth=12), range(_MOST_ENTRIES), strict=False):
         destination = entry.get_dest()
-        place = _place(document, destination.raw) if destination else None
-        yield [entry.get_title(), entry.level + 1, place]
+        place = place_of(document, destination.raw) if destination else None
+        title = utf16_text(partial(pdfium.FPDFBookmark_GetTitle, entry.raw))
+        yield [title, entry.level + 1, place]
+
+
+def _metadata(document: Any, key: str) -> str:
+    return utf16_text(partial(pdfium.FPDF_GetMetaText, document.raw, key.encode()))
 
 
 def _language(document: Any) -> str:
-    buffer = (ctypes.c_ushort * 64)()
-    written = pdfium.FPDFCatalog_GetLanguage(document.raw, buffer, ctypes.sizeof(buffer))
-    return bytes(buffer)[: max(0, min(written, 128) - 2)].decode("utf-16-le", "replace")
+    return utf16_text(
+        lambda buffer, size: pdfium.FPDFCatalog_GetLanguage(document.raw, ctypes.cast(buffer, _WIDE), size)
+    )
 
 
 def cover(stream: BinaryIO) -> bytes:

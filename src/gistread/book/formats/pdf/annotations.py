@@ -1,0 +1,88 @@
+"""Links, form fields and comments of a PDF, and its strings, as PDFium gives them."""
+
+import ctypes
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pypdfium2.raw as pdfium
+
+_MOST_ANNOTATIONS = 2_000  # Per page
+_MOST_STRING_BYTES = 2**16
+
+# Form fields, typed text and stamps: part of the page once they are drawn on it.
+DRAWN_KINDS = frozenset((pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT, pdfium.FPDF_ANNOT_STAMP))
+COMMENT_KINDS = (
+    pdfium.FPDF_ANNOT_TEXT,
+    pdfium.FPDF_ANNOT_HIGHLIGHT,
+    pdfium.FPDF_ANNOT_UNDERLINE,
+    pdfium.FPDF_ANNOT_SQUIGGLY,
+    pdfium.FPDF_ANNOT_STRIKEOUT,
+    pdfium.FPDF_ANNOT_CARET,
+    pdfium.FPDF_ANNOT_INK,
+)
+
+
+def annotation_kinds(page: Any) -> Iterator[int]:
+    """The kinds of a page's annotations, of comments only those that say something."""
+    for index in range(min(_MOST_ANNOTATIONS, pdfium.FPDFPage_GetAnnotCount(page.raw))):
+        annotation = pdfium.FPDFPage_GetAnnot(page.raw, index)
+        kind = pdfium.FPDFAnnot_GetSubtype(annotation)
+        empty = 2  # Bytes of a string without characters
+        if kind not in COMMENT_KINDS or pdfium.FPDFAnnot_GetStringValue(annotation, b"Contents", None, 0) > empty:
+            yield kind
+        pdfium.FPDFPage_CloseAnnot(annotation)
+
+
+def utf16_text(get: Callable[[Any, int], int]) -> str:
+    """A string of PDFium, which `get` writes to a buffer of that many bytes; broken characters become U+FFFD."""
+    size = min(get(None, 0), _MOST_STRING_BYTES)
+    if size <= 2:
+        return ""
+    buffer = ctypes.create_string_buffer(size)
+    get(buffer, size)
+    return buffer.raw[: size - 2].decode("utf-16-le", "replace")
+
+
+def links_of(document: Any, page: Any) -> Iterator[list[Any]]:
+    """[left, bottom, right, top, target] of each link; the target is a URL or [page, x, y]."""
+    link = pdfium.FPDF_LINK()
+    position = ctypes.c_int()
+    for _ in range(_MOST_ANNOTATIONS):
+        if not pdfium.FPDFLink_Enumerate(page.raw, position, link):
+            return
+        box = pdfium.FS_RECTF()
+        if not pdfium.FPDFLink_GetAnnotRect(link, box):
+            continue
+        target = _target(document, link)
+        if target:
+            yield [*(round(side, 2) for side in (box.left, box.bottom, box.right, box.top)), target]
+
+
+def _target(document: Any, link: Any) -> str | list[Any] | None:
+    destination = pdfium.FPDFLink_GetDest(document.raw, link)
+    if not destination:
+        action = pdfium.FPDFLink_GetAction(link)
+        kind = pdfium.FPDFAction_GetType(action) if action else None
+        if kind == pdfium.PDFACTION_URI:
+            buffer = ctypes.create_string_buffer(2048)
+            written = pdfium.FPDFAction_GetURIPath(document.raw, action, buffer, 2048)
+            return buffer.raw[: max(0, min(written, 2048) - 1)].decode("utf-8", "replace")
+        destination = pdfium.FPDFAction_GetDest(document.raw, action) if kind == pdfium.PDFACTION_GOTO else None
+    return place_of(document, destination) if destination else None
+
+
+def place_of(document: Any, destination: Any) -> list[Any] | None:
+    """[page, x, y] of a destination; None for unset coordinates."""
+    page = pdfium.FPDFDest_GetDestPageIndex(document.raw, destination)
+    if page < 0:
+        return None
+    has_x, has_y, has_zoom = ctypes.c_int(), ctypes.c_int(), ctypes.c_int()
+    x, y, zoom = ctypes.c_float(), ctypes.c_float(), ctypes.c_float()
+    known = pdfium.FPDFDest_GetLocationInPage(destination, has_x, has_y, has_zoom, x, y, zoom)
+    if known:
+        return [page, round(x.value, 2) if has_x.value else None, round(y.value, 2) if has_y.value else None]
+    # "Fit width" destinations give their y in the view.
+    count, numbers = ctypes.c_ulong(), (ctypes.c_float * 4)()
+    view = pdfium.FPDFDest_GetView(destination, count, numbers)
+    fits_width = view in (pdfium.PDFDEST_VIEW_FITH, pdfium.PDFDEST_VIEW_FITBH) and count.value >= 1
+    return [page, None, round(numbers[0], 2) if fits_width else None]
