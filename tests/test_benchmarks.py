@@ -9,9 +9,13 @@ from typing import Any
 
 import pytest
 
+from gistread.engine.llama.gguf import read_header
+from gistread.engine.protocol import Message
 from tests.benchmarks.figures import Skipped, Spread, Table, Target, as_json, as_text
 from tests.benchmarks.metering import Cost, Purpose, decoded_beside
 from tests.benchmarks.recall import DATA
+from tests.benchmarks.setting import Setting, engine_over
+from tests.benchmarks.shapes import Quantization, Shape, write_shape
 
 ROOT = Path(__file__).parents[1]
 
@@ -142,3 +146,18 @@ def test_json_keeps_the_range_of_a_figure_and_the_reason_for_a_gap() -> None:
 def test_requests_that_decode_at_the_same_time_share_their_steps() -> None:
     costs = [Cost(Purpose.FIRST, 0.0, *moments) for moments in ((1.0, 5.0), (3.0, 5.0), (4.0, 9.0))]
     assert [decoded_beside(cost, costs) for cost in costs] == [1.75, 2.5, 1.4]
+
+
+@pytest.mark.parametrize("quantization", ["Q8_0", "Q4_K_M"])
+async def test_a_model_of_a_shape_decodes_as_many_tokens_as_asked(
+    quantization: Quantization, tiny: Path, tmp_path: Path
+) -> None:
+    path = write_shape(tmp_path / "model.gguf", Shape(256, 512, 3, 4, 2, 300), quantization, tiny)
+    header = read_header(path)
+    assert (header.quantization, header.layers, header.missing_bytes) == (quantization, 3, 0)
+    async with engine_over(Setting(path, tmp_path, gist_tokens=9), measured=False) as engine:
+        answer = await engine.complete((Message("user", "Hello"),))
+        assert (answer.finish, answer.usage.generated) == ("length", 9)
+        choice = await engine.choose((Message("user", "Hello"),), ["1", "2"])
+    assert 0.5 <= (choice.probability or 0) < 1
+    assert [cost.purpose for cost in engine.costs] == [Purpose.FIRST, Purpose.PAUSE]

@@ -90,14 +90,21 @@ def write_tiny_gguf(path: Path, seed: int = 1, layers: int = LAYERS, *, brief: b
 
 def write_gguf(path: Path, values: Mapping[str, object], tensors: Mapping[str, Tensor]) -> Path:
     """Write a GGUF file (version 3, all tensors F32) of these metadata and tensors and return its path."""
+    data = {name: floats.tobytes() for name, (_, floats) in tensors.items()}
+    head = write_header(values, {name: (shape, 0, len(data[name])) for name, (shape, _) in tensors.items()})
+    path.write_bytes(head + b"".join(map(_aligned, data.values())))
+    return path
+
+
+def write_header(values: Mapping[str, object], tensors: Mapping[str, tuple[tuple[int, ...], int, int]]) -> bytes:
+    """What stands before the data of tensors of these shapes, types and sizes in bytes, which follow aligned."""
     head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(values))
     head += b"".join(_string(key) + _value(value) for key, value in values.items())
-    data = bytearray()
-    for name, (shape, floats) in tensors.items():
-        head += _string(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, 0, len(data))
-        data += _aligned(floats.tobytes())
-    path.write_bytes(_aligned(head) + data)
-    return path
+    offset = 0
+    for name, (shape, kind, size) in tensors.items():
+        head += _string(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape, kind, offset)
+        offset += size + -size % _ALIGNMENT
+    return _aligned(head)
 
 
 def random_matrix(source: random.Random, columns: int, rows: int, scale: float = 3.0) -> Tensor:
