@@ -59,6 +59,10 @@ def test_a_thread_that_is_not_there_is_a_usage_error(run: Run, book: Path, engin
 def test_an_answer_from_behind_the_bound_is_not_shown_again(run: Run, asked: Path, engine: FakeEngine) -> None:
     run("ask", asked, FOLLOW_UP, "--continue", "--upto", "50%", "--reader", "dos")
     assert "Answer: He counted" not in engine.calls[-1].text
+    ran = run("ask", asked, "And then?", "--continue", "--reader", "dos")
+    assert "up to 50%, as the last question" in ran.err
+    assert "Answer: He counted" in engine.calls[-1].text
+    assert "Chapter 3" not in engine.calls[-1].text
 
 
 def test_an_interrupted_question_is_kept_and_asked_again(run: Run, asked: Path, engine: FakeEngine) -> None:

@@ -120,6 +120,9 @@ async def _ask(
             upto = bound_of(
                 arguments.upto, memory, "Asked over the book up to your place; `--upto all` asks the whole book."
             )
+            if before and upto is None and not arguments.upto and (upto := before.questions[-1].upto) is not None:
+                share = f"{upto / len(book.text):.0%}"
+                say(f"Asked over the book up to {share}, as the last question; `--upto all` asks the whole book.")
             upto = reach(passage, upto, book)
             options: AskOptions = {"pinned": pinned, "upto": upto, "choices": tuple(arguments.choice)}
             options["thread"] = thread_of(before.questions) if before else ()
@@ -309,6 +312,6 @@ class _StreamedAnswer:
         if streamed.strip() != answer.strip():
             write(answer)
         for citation in answered.citations:
-            place = (str(citation.page) if citation.page else "", book.volume_title(citation.start))
-            where = " · ".join(filter(None, place))
-            write(f"{f'[{where}] ' if where else ''}{in_quotes(' '.join(citation.quote.split()))}")
+            place = str(citation.page) if citation.page else f"{citation.start / len(book.text):.0%}"
+            where = " · ".join(filter(None, (place, book.volume_title(citation.start))))
+            write(f"[{where}] {in_quotes(' '.join(citation.quote.split()))}")
