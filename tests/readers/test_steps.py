@@ -282,6 +282,8 @@ async def test_paths_of_graphreader_propose_one_page_after_another() -> None:
     looked = [event.page for event in events if isinstance(event, LookedUp)]
     assert 5 in looked
     assert not {refused[0].pages[0]} & {*looked}
+    refused_once = (refused[0].pages, refused[1].pages, (5,))
+    assert all(proposed(events).count(pages) <= 1 for pages in refused_once), "no path asks again for what was decided"
 
 
 def test_a_typed_decision() -> None:

@@ -65,7 +65,9 @@ class Steering:
         """Put a look-up to the person as `steps` says. Then `decision` holds the result."""
         async with self._one_by_one:
             self.decision = Decision()
-            if self.stop:
+            pages = set(proposal.pages)
+            decided = bool(pages) and not proposal.places and (pages <= self.refused or pages <= self.pinned)
+            if self.stop or decided:
                 return
             if known := next((one for one in self._repeated if one[0] == proposal), None):
                 self._repeated.remove(known)
