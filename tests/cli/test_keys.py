@@ -26,6 +26,7 @@ def test_changed_keys_are_shown_and_invalid_ones_reported(run: Run) -> None:
     ran = run("keys", "--json")
     ask = next(one for one in ran.json["keys"] if one["command"] == "ask")
     assert (ask["keys"], ask["default"]) == (["ctrl+t"], ["a"])
+    assert not any("{" in one["help"] for one in ran.json["keys"])
     assert "no-such-thing" in ran.err
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    from gistread.tui.commands import COMMANDS, Scope, check_keys  # Imports Textual: slow.
+    from gistread.tui.commands import COMMANDS, Scope, check_keys, with_keys  # Imports Textual: slow.
 
     keymap, problems = check_keys(load_config(default_paths().config_file).keys)
     for problem in problems:
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
                         "default": [key.strip() for key in command.keys.split(",")],
                         "place": command.scope,
                         "title": command.title,
-                        "help": command.help,
+                        "help": with_keys(command.help, keymap),
                     }
                     for command in commands
                 ]
