@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from gistread import __version__
 from gistread.book.open import open_bytes
 from gistread.cli import main
 from gistread.cli.docs import documents
@@ -83,6 +84,25 @@ def test_the_index_names_every_page_and_site_and_package_have_them_all() -> None
     assert tomllib.loads((ROOT / "zensical.toml").read_text())["project"]["nav"] == ["index.md", *names]
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert {f"docs/{name}" for name in ["index.md", *names]} <= set(wheel["force-include"])
+
+
+def test_links_of_the_package_page_are_addresses() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["metadata"]["hooks"]
+    text = (ROOT / "README.md").read_text()
+    for substitution in project["fancy-pypi-readme"]["substitutions"]:
+        text = re.sub(substitution["pattern"], substitution["replacement"], text)
+    assert re.findall(r"\]\((?!https://)[^)]*", text) == []
+
+
+def test_the_documents_are_short() -> None:
+    counts = {path.name: sum(1 for word in path.read_text().split() if re.search(r"\w", word)) for path in DOCUMENTS}
+    assert counts.pop("README.md") <= 700
+    assert sum(counts.values()) <= 12_000
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    assert re.findall(r"^## \[([0-9.]+)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0] == __version__
 
 
 def test_docs_prints_a_page_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:

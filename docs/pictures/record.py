@@ -1,0 +1,215 @@
+"""Record the pictures of the README from the running program, with the starter: `python docs/pictures/record.py TALE`.
+
+TALE is the text of "Assipattle and the Mester Stoorworm" from The Scottish Fairy Book (Project Gutenberg 37532). Needs
+the extras `starter` and `test`, and the font DejaVu Sans Mono. Before you commit a picture, look whether its answer is
+right.
+"""
+
+import argparse
+import asyncio
+import io
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import resvg_py
+from PIL import Image
+from textual.pilot import Pilot
+
+from gistread.config import Config
+from gistread.paths import Paths
+from gistread.session.events import ReadingState
+from gistread.tui.app import GistreadApp
+from gistread.tui.screens.reading import ReadingScreen
+
+SIZE = (112, 32)  # cells
+WIDTH = 1000  # pixels
+COLOURS = 128
+WAIT_MS = 250  # how long a wait of the program is shown at most, for each change on the screen
+
+
+@dataclass
+class Recording:
+    """What a person does and sees, frame by frame."""
+
+    pilot: Pilot[None]
+    frames: list[tuple[str, int]] = field(default_factory=list)  # SVG and milliseconds
+
+    @property
+    def screen(self) -> ReadingScreen:
+        return next(screen for screen in self.pilot.app.screen_stack if isinstance(screen, ReadingScreen))
+
+    def look(self, ms: int) -> None:
+        shown = self.pilot.app.export_screenshot()
+        if self.frames and self.frames[-1][0] == shown:
+            ms += self.frames.pop()[1]
+        self.frames.append((shown, ms))
+
+    async def press(self, *keys: str, ms: int = 900) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause(0.3)
+        self.look(ms)
+
+    async def type(self, text: str) -> None:
+        for letter in text:
+            await self.pilot.press(letter)
+            self.look(45)
+
+    async def ask(self, question: str) -> None:
+        await self.press("a", ms=500)
+        await self.type(question)
+        await self.press("enter", ms=300)
+
+    async def follow_source(self) -> None:
+        await self.press("1", ms=300)
+        await self.pilot.pause(2)  # no other key follows: it is no count
+        self.look(4000)
+
+    async def watch(self, over: Callable[[], object], *, every_s: float = 0.4) -> None:
+        """Show what changes until this is over."""
+        while not over():
+            await asyncio.sleep(every_s)
+            before = len(self.frames)
+            self.look(WAIT_MS)
+            if len(self.frames) == before:
+                self.frames[-1] = (self.frames[-1][0], self.frames[-1][1] - WAIT_MS)
+
+    def pages_read(self) -> int:
+        return self.screen.session.activity.pages_read if self.screen.session else 0
+
+    def answered(self) -> bool:
+        return self.screen.session is not None and not self.screen.session.answering
+
+    def proposed(self) -> bool:
+        return bool(self.screen.query("#step.-some"))
+
+    def save(self, path: Path) -> None:
+        images = [drawn(svg) for svg, _ in self.frames]
+        if path.suffix == ".png":
+            images[-1].quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+            return
+        palette = stacked(images[:: max(1, len(images) // 8)]).quantize(COLOURS)
+        first, *others = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
+        durations = [ms for _, ms in self.frames]
+        first.save(path, save_all=True, append_images=others, duration=durations, loop=0, optimize=True)
+
+
+def drawn(svg: str) -> Image.Image:
+    named = svg.replace("Fira Code", "DejaVu Sans Mono")
+    return Image.open(io.BytesIO(bytes(resvg_py.svg_to_bytes(svg_string=named, width=WIDTH)))).convert("RGB")
+
+
+def stacked(images: list[Image.Image]) -> Image.Image:
+    width, height = images[0].size
+    whole = Image.new("RGB", (width, height * len(images)))
+    for index, image in enumerate(images):
+        whole.paste(image, (0, index * height))
+    return whole
+
+
+@asynccontextmanager
+async def recording(tale: Path, cache: Path, **settings: Any) -> AsyncIterator[Recording]:
+    """Opens the tale for somebody who has never opened it. `cache` may hold its memory."""
+    with TemporaryDirectory() as home:
+        paths = Paths(Path(home, "config"), Path(home, "data"), cache, Path(home, "state"))
+        app = GistreadApp(tale, paths=paths, config=Config(**settings), model="starter")
+        async with app.run_test(size=SIZE) as pilot:
+            while not (isinstance(app.screen, ReadingScreen) and app.screen.session):
+                await pilot.pause(0.1)
+            yield Recording(pilot)
+
+
+@asynccontextmanager
+async def after_reading(tale: Path, cache: Path, **settings: Any) -> AsyncIterator[Recording]:
+    """The same with the whole memory; reads what is missing."""
+    async with recording(tale, cache, **settings) as show:
+        while not (show.screen.session and show.screen.session.activity.reading is ReadingState.DONE):
+            await show.pilot.pause(0.5)
+        await show.pilot.pause(1)
+        yield show
+
+
+async def reading(tale: Path, cache: Path, path: Path) -> None:
+    """Opening a book, reading along, a question, its source."""
+    with TemporaryDirectory() as empty:
+        async with recording(tale, Path(empty)) as show:
+            show.look(1500)
+            await show.press("space", ms=1500)
+            await show.press("space", ms=1500)
+            await show.watch(lambda: show.pages_read() >= 2)
+            await show.ask("What did Princess Gemdelovely want?")
+            await show.watch(show.answered)
+            show.look(2500)
+            await show.follow_source()
+            show.save(path)
+
+
+async def asking(tale: Path, cache: Path, path: Path) -> None:
+    """Pages that open while a question is answered."""
+    async with after_reading(tale, cache, reader="readagent-s") as show:
+        await show.press("a", "ctrl+t", "escape", ms=800)
+        await show.ask("Which sword did Assipattle kill the Sorcerer with?")
+        await show.watch(show.answered)
+        show.look(2500)
+        await show.follow_source()
+        show.save(path)
+
+
+async def refusing(tale: Path, cache: Path, path: Path) -> None:
+    """A page that is refused, and the one opened instead."""
+    async with after_reading(tale, cache, reader="readagent-s", steps="ask") as show:
+        await show.press("a", "ctrl+t", "escape", ms=800)
+        await show.ask("Which sword did Assipattle kill the Sorcerer with?")
+        decision = "x"
+        while True:
+            await show.watch(lambda: show.answered() or show.proposed())
+            if show.answered():
+                break
+            show.look(2000)
+            await show.press(decision, ms=300)
+            decision = "enter"
+        show.look(4000)
+        show.save(path)
+
+
+async def card(tale: Path, cache: Path, path: Path) -> None:
+    """The card of a person."""
+    async with after_reading(tale, cache) as show:
+        await show.press(":", *"45%", "enter", "space", "@")
+        await show.type("Gemdelovely")
+        await show.press("enter")
+        await show.pilot.pause(2)
+        show.look(1)
+        show.save(path)
+
+
+async def recap(tale: Path, cache: Path, path: Path) -> None:
+    """The story so far, early in the tale: later the starter's gists have more mistakes."""
+    async with after_reading(tale, cache) as show:
+        await show.press(":", *"7%", "enter", "space", "asterisk")
+        await show.pilot.pause(2)
+        show.look(1)
+        show.save(path)
+
+
+SCENES = {"reading.gif": reading, "asking.gif": asking, "refusing.gif": refusing, "card.png": card, "recap.png": recap}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("tale", type=Path, metavar="TALE")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="only these pictures")
+    parser.add_argument(
+        "--cache", type=Path, default=Path("recordings"), help="folder of the tale's memory, kept for the next time"
+    )
+    arguments = parser.parse_args()
+    for name, record in SCENES.items():
+        if not arguments.names or name in arguments.names:
+            asyncio.run(record(arguments.tale, arguments.cache, Path(__file__).with_name(name)))
+
+
+if __name__ == "__main__":
+    main()
