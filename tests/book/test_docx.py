@@ -95,6 +95,10 @@ class TestParagraphs:
     def test_equations_are_typed_out(self) -> None:
         half = "<m:f><m:num><m:r><m:t>1</m:t></m:r></m:num><m:den><m:r><m:t>a+b</m:t></m:r></m:den></m:f>"
         assert texts(p(f"{r('x = ')}<m:oMath>{half}</m:oMath>")) == ["x = 1/(a+b)"]
+        cells = "".join(f"<m:e><m:r><m:t>{cell}</m:t></m:r></m:e>" for cell in "ab")
+        hat = "<m:acc><m:e><m:r><m:t>x</m:t></m:r></m:e></m:acc>"
+        rows = f"<m:m><m:mr>{cells}</m:mr><m:mr>{cells}</m:mr></m:m>{hat}"
+        assert texts(p(f"<m:oMath>{rows}</m:oMath>")) == ["a b; a bx̂"]
 
 
 class TestLists:

@@ -224,12 +224,14 @@ class TestParagraphs:
     def test_preformatted_text_keeps_its_spaces(self) -> None:
         assert read_pages("<pre>a   b\n  c</pre>").text == "a   b\n  c"
 
-    def test_hidden_elements_are_left_out(self) -> None:
+    def test_hidden_elements_and_controls_are_left_out_and_counted(self) -> None:
         book = read_pages(
             "<script>let a = 1;</script><style>p {}</style><p hidden=''>no</p><p style='display: none'>no</p>"
+            "<select><option>One</option></select>"
             "<nav><ol><li>no</li></ol></nav><p>yes<span epub:type='pagebreak'>12</span></p>"
         )
         assert book.text == "yes"
+        assert book.notices == ("1 word of buttons and fields was left out.", "2 hidden words were left out.")
 
     def test_a_table_that_lays_out_prose_is_read_as_prose(self) -> None:
         prose = "It rained and rained. " * 20
@@ -277,6 +279,11 @@ class TestDamage:
         book = open_bytes(epub({"a.xhtml": page("<p>It rained.</p>")}, package(["a.xhtml", "gone.xhtml"])), "x")
         assert book.text == "It rained."
         assert book.notices == ("OEBPS/gone.xhtml is missing; it was left out.",)
+
+    def test_text_outside_the_reading_order_is_counted(self) -> None:
+        listed = package(["a.xhtml"], manifest='<item id="b" href="b.xhtml" media-type="application/xhtml+xml"/>')
+        book = open_bytes(epub({"a.xhtml": page("<p>In</p>"), "b.xhtml": page("<p>Out</p>")}, listed), "x")
+        assert (book.text, book.notices) == ("In", ("1 text file outside the reading order was left out.",))
 
     def test_a_book_without_text_is_refused(self) -> None:
         with pytest.raises(BookError, match="without readable text"):

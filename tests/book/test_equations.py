@@ -24,6 +24,8 @@ _TEX = '<annotation encoding="application/x-tex">x^2</annotation>'
         ("<mi>e</mi><mo>=</mo><mo>−</mo><mn>1</mn>", "e = −1"),
         ("<munderover><mo>∑</mo><mrow><mi>k</mi><mo>=</mo><mn>0</mn></mrow><mi>n</mi></munderover>", "∑_(k = 0)ⁿ"),
         ("<mover><mi>x</mi><mo>¯</mo></mover><msub><mi>a</mi><mn>12</mn></msub>", "x̄a₁₂"),
+        ("<mover><mi>x</mi><mo>\u0302</mo></mover><munder><mi>y</mi><mo>_</mo></munder>", "x̂y̲"),
+        ("<mover><mover><mrow><mi>a</mi><mi>b</mi></mrow><mo>⏞</mo></mover><mi>n</mi></mover>", "ab⏞ⁿ"),
         ("<msup><mrow><mo>(</mo><mi>a</mi><mo>,</mo><mi>b</mi><mo>)</mo></mrow><mi>t</mi></msup>", "(a, b)^t"),
         ("<mi>y</mi><mtext>if</mtext><mi>z</mi><mphantom><mn>9</mn></mphantom>", "y if z"),
         ("<mfenced open='['><mi>a</mi><mi>b</mi></mfenced>", "[a, b)"),

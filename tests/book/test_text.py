@@ -174,6 +174,9 @@ class TestEncodings:
             ("utf-16-be", "Plain words, and many of them. Grüße. " * 9),
             ("utf-32", "Grüße"),
             ("iso2022_jp", "吾輩は猫である。名前はまだ無い。"),
+            ("iso2022_kr", "나는 고양이로소이다. 이름은 아직 없다."),
+            ("hz", "我是猫。名字还没有。"),
+            ("utf-16-be", "吾輩は一匹の猫である。 名前はまだ無い。 一つだけ。"),
             ("cp1252", "« Où êtes-vous allé ? » dit-elle. L’été était déjà passé, hélas… et la forêt brûlée. " * 9),
             ("cp1252", "Er hörte die Glocken läuten und wußte, daß es für ihn zu spät war. " * 9),
             ("cp1252", "El niño soñó con un pingüino. ¿Qué hacía allí? Nadie lo sabía aún. " * 9),
@@ -202,7 +205,7 @@ class TestEncodings:
         book = read(data)
         assert book.text.startswith("Grüße über Grüße.")
         assert book.text.count("\ufffd") == 1
-        assert book.notices == ("1 unreadable characters are shown as \ufffd.",)
+        assert book.notices == ("1 unreadable character is shown as \ufffd (read as utf-8).",)
 
 
 class TestCharacters:

@@ -5,6 +5,7 @@ import contextlib
 import re
 from dataclasses import dataclass
 from itertools import islice
+from unicodedata import category
 
 _MARKS: tuple[tuple[bytes, str], ...] = (
     # UTF-32 little-endian comes first: its mark begins with that of UTF-16.
@@ -22,7 +23,14 @@ _MOST_SAMPLES = 5000
 
 # Broken sequences rarer than one in ten are damage in UTF-8, not another encoding.
 _SOUND_FOR_ONE_BROKEN = 10
+_LEAST_NULS = 0.002  # Share of the bytes
+_MOST_ODD = 0.001  # Share of the characters
+_SPACE = re.compile("[ \n\u3000]")
 _MULTIBYTE = re.compile(rb"[\xc2-\xf4][\x80-\xbf]{1,3}")
+
+# Encodings of East Asian text in ASCII, by a sign that begins their letters.
+_KOREAN = b"\x1b$)C"
+_ASIAN_IN_ASCII = ((_KOREAN, "iso2022_kr"), (b"\x1b$", "iso2022_jp_2"), (b"~{", "hz"))
 
 # Controls that occur in plain text: tab, line ends, form feed, backspace (old typescripts), escape, end of file.
 _TEXT_CONTROLS = b"\t\n\x0b\x0c\r\x08\x1b\x1a"
@@ -62,11 +70,12 @@ def decode(data: bytes) -> Decoded | None:
     if wide:
         return _decode_leniently(data, wide)
     # Single-byte or UTF-8 text has at most one control character in fifty bytes.
-    controls = len(data) - len(data.translate(None, _OTHER_CONTROLS))
+    controls = len(data) - len(data.translate(None, _OTHER_CONTROLS)) if _KOREAN not in data else 0
     if controls > max(2, len(data) * _MOST_CONTROLS):
         return None
-    if b"\x1b$" in data and data.isascii() and _is_encoded(data, "iso2022_jp_2"):
-        return Decoded(data.decode("iso2022_jp_2"), "iso2022_jp_2")
+    for sign, codec in _ASIAN_IN_ASCII if data.isascii() else ():
+        if sign in data and _is_encoded(data, codec):
+            return Decoded(data.decode(codec), codec)
     if _is_encoded(data, "utf-8"):
         return Decoded(data.decode("utf-8"), "utf-8")
     with contextlib.suppress(UnicodeDecodeError):
@@ -110,18 +119,21 @@ def _is_encoded(data: bytes, codec: str) -> bool:
 
 
 def _unmarked_utf16(data: bytes) -> str:
-    """The byte order of UTF-16 without a mark: the NUL bytes of ASCII characters all stand on one side."""
-    even, odd = data[0 : 2 * _SAMPLE_BYTES : 2].count(0), data[1 : 2 * _SAMPLE_BYTES : 2].count(0)
-    pairs = min(len(data), 2 * _SAMPLE_BYTES) // 2
-    if not pairs or len(data) % 2 or max(even, odd) < max(2, pairs * 0.01) or min(even, odd) > max(even, odd) * 0.02:
+    """The byte order of UTF-16 without a mark; its ASCII and some East Asian characters have NUL bytes."""
+    sample = data[: 2 * _SAMPLE_BYTES]
+    if len(data) % 2 or sample.count(0) < max(2, len(sample) * _LEAST_NULS):
         return ""
-    encoding = "utf-16-le" if odd > even else "utf-16-be"
-    if not _is_encoded(data, encoding):
-        return ""
-    text = data.decode(encoding)
-    # In text, controls other than line ends and tabs are almost absent; random bytes have many.
-    controls = sum(text.count(chr(code)) for code in range(32) if chr(code) not in "\t\n\r\f\x1a")
-    return encoding if controls <= len(text) * 0.001 else ""
+    for encoding in ("utf-16-le", "utf-16-be"):
+        if _is_encoded(data, encoding):
+            text = sample.decode(encoding, "ignore")
+            # In text, other controls and unassigned characters are almost absent; in the wrong order, spaces and line
+            # ends become such.
+            odd = sum(
+                category(character) in ("Cc", "Cn", "Co") and character not in "\t\n\r\f\x1a" for character in text
+            )
+            if odd <= len(text) * _MOST_ODD and _SPACE.search(text):
+                return encoding
+    return ""
 
 
 def _is_western(text: str) -> bool:

@@ -79,10 +79,11 @@ def read_page(text: str, name: str, *, notices: tuple[str, ...] = ()) -> Book:
     )
     for number, picture in enumerate(_embedded(root), start=1):
         picture.set("src", f"{_EMBEDDED}{number}")
-    remove_boilerplate(root)
+    removed = remove_boilerplate(root)
     mark_backlinks(root)
     split_at_empty_lines(root)
-    return book_from_tree(root, name, "html", metadata, notices=notices)
+    left_out = {"word(s) of menus and the like": removed}
+    return book_from_tree(root, name, "html", metadata, notices=notices, left_out=left_out)
 
 
 def _tree(text: str) -> etree._Element | None:

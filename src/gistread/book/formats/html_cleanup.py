@@ -39,7 +39,8 @@ _SHARE_OF_LINKS = 1 / 3
 _Measure = Counter[str]
 
 
-def remove_boilerplate(root: etree._Element) -> None:
+def remove_boilerplate(root: etree._Element) -> int:
+    """Remove menus, notices of cookies and the like; the number of words removed."""
     measured = list(_measured(root))
     page_words = measured[-1][1]["words"] if measured else 0
     for element, measure in measured[:-1]:
@@ -48,6 +49,7 @@ def remove_boilerplate(root: etree._Element) -> None:
         elif local_name(element) in ("nav", "noscript", "canvas"):
             # It contains the text, so it is read as a block.
             element.tag = "div"
+    return page_words - sum(count_words(str(text)) for text in root.itertext())
 
 
 def _measured(root: etree._Element) -> Iterator[tuple[etree._Element, _Measure]]:

@@ -4,7 +4,7 @@ import re
 from pathlib import PurePath
 
 from gistread.book.builder import BookBuilder
-from gistread.book.formats.encoding import Decoded, decode
+from gistread.book.formats.encoding import Decoded, decode, encoding_notices
 from gistread.book.formats.gutenberg import GutenbergText, strip_gutenberg
 from gistread.book.formats.headings import heading_candidate, is_short_line, split_heading
 from gistread.book.formats.outline import Outline, outline
@@ -82,8 +82,7 @@ def _notices(decoded: Decoded, unwrapped: GutenbergText) -> list[str]:
     notices = []
     if decoded.encoding not in ("utf-8", "ascii"):
         notices.append(f"The text is not UTF-8; it was read as {decoded.encoding}.")
-    if decoded.replaced:
-        notices.append(f"{decoded.replaced} unreadable characters are shown as \ufffd.")
+    notices += encoding_notices(decoded)
     dropped = len(_CONTROLS.findall(decoded.text)) - decoded.text.count("\x1a") if decoded.text else 0
     if dropped > 0:
         notices.append(f"{dropped} control characters were left out.")

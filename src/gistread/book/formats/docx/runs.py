@@ -8,7 +8,7 @@ from lxml import etree
 
 from gistread.book.formats.docx.package import Relation
 from gistread.book.formats.docx.styles import RunFormat, Styles, attribute, child, run_format_of
-from gistread.book.formats.elements.equations import grouped, lowered, raised
+from gistread.book.formats.elements.equations import accented, grouped, lowered, raised
 from gistread.book.formats.elements.list_markers import format_number
 from gistread.book.formats.elements.markup import append_text, local_name
 from gistread.book.formats.elements.semantics import EPUB_TYPE
@@ -314,7 +314,7 @@ _DEEPEST = 40
 def equation_text(element: etree._Element, depth: int = 0) -> str:
     name = local_name(element)
     if depth > _DEEPEST:
-        return ""
+        return "".join(map(str, element.itertext()))
 
     def part(*path: str) -> str:
         found = child(element, *path)
@@ -323,13 +323,24 @@ def equation_text(element: etree._Element, depth: int = 0) -> str:
     if name == "t":
         return element.text or ""
     if name == "f":
+        if attribute(child(element, "fpr", "type")) == "noBar":
+            return f"{part('num')} choose {part('den')}"
         return f"{grouped(part('num'))}/{grouped(part('den'))}"
     if name in ("ssup", "ssub", "ssubsup"):
         return (
             part("e") + (lowered(part("sub")) if "sub" in name else "") + (raised(part("sup")) if "sup" in name else "")
         )
     if name == "rad":
-        return f"{part('deg')}√{grouped(part('e'))}"
+        return f"{raised(part('deg')).lstrip('^')}√{grouped(part('e'))}"
+    if name in ("m", "eqarr", "mr"):
+        rows = (equation_text(e, depth + 1) for e in element if local_name(e) in ("mr", "e"))
+        return (" " if name == "mr" else "; ").join(rows)
+    if name in ("acc", "bar", "groupchr"):
+        sign = attribute(child(element, f"{name}pr", "chr")) or {"acc": "\u0302", "bar": "‾"}.get(name, "⏟")
+        under = attribute(child(element, f"{name}pr", "pos")) == "bot"
+        return accented(part("e"), "_" if under and name == "bar" else sign, under=under) or part("e")
+    if name in ("limlow", "limupp"):
+        return part("e") + (lowered if name == "limlow" else raised)(part("lim"))
     if name == "nary":
         sign = attribute(child(element, "narypr", "chr")) or "∫"
         return f"{sign}{lowered(part('sub'))}{raised(part('sup'))} {part('e')}"

@@ -10,6 +10,8 @@ _DEEPEST = 60
 _RAISED = str.maketrans("0123456789+-−=()n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ")
 _LOWERED = str.maketrans("0123456789+-−=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎")
 _ACCENTS = dict(zip("¯‾^ˆ~˜˙¨→⃗", "\u0304\u0304\u0302\u0302\u0303\u0303\u0307\u0308\u20d7\u20d7", strict=True))
+_UNDER_ACCENTS = dict.fromkeys("_‗¯‾\u0332", "\u0332")
+_BRACES = "⏞⏟⏜⏝⏠⏡⎴⎵︷︸"
 _INVISIBLE = dict.fromkeys(map(ord, "\u2061\u2062\u2063\u2064"), "")
 _SIGNS = frozenset("+-−±∓×·∗*÷∘:")  # Spaced between two operands, not before one
 _PREFIXES = frozenset("∑∏∫√∂∇|¬")
@@ -41,6 +43,15 @@ def lowered(text: str) -> str:
     return _script(text, "_", _LOWERED)
 
 
+def accented(base: str, sign: str, *, under: bool = False) -> str:
+    """The base with an accent, bar or brace: x̂, ab‾, (a + b)⏞; empty if the sign is none."""
+    is_mark = len(sign) == 1 and unicodedata.combining(sign)
+    mark = sign if is_mark else (_UNDER_ACCENTS if under else _ACCENTS).get(sign)
+    if mark and len(base) == 1:
+        return unicodedata.normalize("NFC", base + mark)
+    return f"{grouped(base)}{sign}" if mark or (sign and sign in _BRACES) else ""
+
+
 def _script(text: str, sign: str, table: dict[int, int]) -> str:
     packed = text.replace(" ", "")
     if all(ord(character) in table for character in packed):
@@ -67,13 +78,14 @@ def _text(element: etree._Element, depth: int) -> str:
             return f"{raised(degree).lstrip('^')}√{grouped(inner)}"
         case "msqrt", _:
             return f"√{grouped(_row(children, parts))}"
-        case "msub" | "munder", [base, low]:
+        case "msub", [base, low]:
             return base + lowered(low)
+        case "munder", [base, low]:
+            return accented(base, low, under=True) or base + lowered(low)
         case "msup", [base, high]:
             return grouped(base) + raised(high)
         case "mover", [base, high]:
-            accent = _ACCENTS.get(high) if len(base) == 1 else None
-            return unicodedata.normalize("NFC", base + accent) if accent else base + raised(high)
+            return accented(base, high) or base + raised(high)
         case "msubsup" | "munderover", [base, low, high]:
             return base + lowered(low) + raised(high)
         case "mmultiscripts", [base, *scripts]:

@@ -13,6 +13,7 @@ _XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
 # Bounds the search for words beside a picture.
 _NEAR_ELEMENTS = 40
 _FILE_NAME = re.compile(r"\S+\.(?:png|jpe?g|gif|svg|webp|bmp|tiff?)", re.IGNORECASE)
+_DRAWN_TEXT = ("text", "foreignobject")
 _DESCRIPTIONS = ("alt", "aria-label", "title")
 
 
@@ -60,7 +61,7 @@ def svg_pictures(element: etree._Element) -> list[Picture]:
 
 
 def drawn_text(element: etree._Element) -> str:
-    return " ".join(filter(None, (plain_text(each) for each in element.iter() if local_name(each) == "text")))
+    return " ".join(filter(None, (plain_text(each) for each in element.iter() if local_name(each) in _DRAWN_TEXT)))
 
 
 def _description(element: etree._Element) -> str:

@@ -20,6 +20,9 @@ SKIPPED = word_set(
     datalist progress meter source track param link meta case"""
 )
 
+# Controls of forms among them, whose words are counted.
+CONTROLS = word_set("textarea select button datalist")
+
 HEADINGS = {f"h{n}": n for n in range(1, 7)}
 
 # `epub:type` and `role` of notes and lists of notes.
@@ -58,10 +61,12 @@ def types_of(element: etree._Element) -> frozenset[str]:
 
 def is_hidden(element: etree._Element) -> bool:
     """Whether the element is invisible or not book text: page and line numbers, licences, an equation drawn twice."""
-    if element.get("hidden") is not None:
-        return True
-    style = element.get("style")
-    return bool(style and _HIDDEN.search(style)) or bool(classes_of(element) & _FURNITURE_CLASSES)
+    return is_invisible(element) or bool(classes_of(element) & _FURNITURE_CLASSES)
+
+
+def is_invisible(element: etree._Element) -> bool:
+    """Whether the element's own attributes hide it."""
+    return element.get("hidden") is not None or bool(_HIDDEN.search(element.get("style") or ""))
 
 
 def is_verse(element: etree._Element, types: frozenset[str]) -> bool:

@@ -1,8 +1,10 @@
 """Builds a book from one XHTML tree, into which every format but EPUB is translated."""
 
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
+from types import MappingProxyType
 
 from lxml import etree
 
@@ -14,6 +16,7 @@ from gistread.book.formats.elements.section_headings import HeadingParagraph, fi
 from gistread.book.formats.elements.semantics import BLOCKS
 from gistread.book.formats.elements.xhtml import XhtmlDocument, read_document
 from gistread.book.formats.gutenberg import find_bounds
+from gistread.book.formats.notices import left_out_notices
 from gistread.book.formats.outline import outline
 from gistread.book.formats.text_blocks import TextBlock
 from gistread.book.model import Book, ParagraphKind
@@ -49,6 +52,7 @@ def book_from_tree(
     *,
     sections: Sequence[Section] = (),
     notices: Sequence[str] = (),
+    left_out: Mapping[str, int] = MappingProxyType({}),
 ) -> Book:
     """Build the book of a tree, which is modified. Chapters start at `sections`, else at headings. Raises BookError."""
     limit_depth(root)
@@ -70,7 +74,7 @@ def book_from_tree(
         authors=framed.authors or metadata.authors,
         language=metadata.language or document.language or framed.language,
         source_format=source_format,
-        notices=tuple(notices),
+        notices=(*notices, *left_out_notices(document.left_out + Counter(left_out))),
         identifiers=metadata.identifiers,
         cover=metadata.cover,
         resolve=resolve,

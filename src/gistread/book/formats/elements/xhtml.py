@@ -1,6 +1,7 @@
 """Turns an XHTML document into paragraphs with their kinds, marks and anchors."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -25,12 +26,14 @@ from gistread.book.formats.elements.pictures import (
 from gistread.book.formats.elements.stylesheets import StyleSheet, merge_sheets, read_sheet
 from gistread.book.inline import InlineMark
 from gistread.book.model import ParagraphKind
+from gistread.book.normalise import count_words
 
 _BREAK_TEXT = "* * *"
 _COLUMN_END = " | "
 _MOST_HIDDEN_ANCHORS = 1000
 _DRAWN_REFERENCE = "*"
 _NO_SHEET: StyleSheet = {}
+_REPLACED = frozenset(("object", "iframe", "canvas", "video", "audio"))
 _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 
 
@@ -42,6 +45,7 @@ class XhtmlDocument:
     notes: tuple[tuple[int, int], ...] = ()  # Ranges of paragraphs of the declared notes
     language: str = ""  # Declared by the document, otherwise the book's
     has_words: bool = True  # Has words other than file names of pictures
+    left_out: Counter[str] = field(default_factory=Counter)  # As `left_out_notices` takes them
 
 
 def read_document(root: etree._Element, language: str = "", sheet: StyleSheet = _NO_SHEET) -> XhtmlDocument:
@@ -65,6 +69,7 @@ def read_document(root: etree._Element, language: str = "", sheet: StyleSheet = 
         notes=tuple(walker.notes),
         language=language,
         has_words=walker.has_words,
+        left_out=walker.left_out,
     )
 
 
@@ -81,6 +86,7 @@ class _Walker:
     ends: dict[str, int] = field(default_factory=dict)
     notes: list[tuple[int, int]] = field(default_factory=list)
     has_words: bool = False
+    left_out: Counter[str] = field(default_factory=Counter)
     _ids: list[str] = field(default_factory=list)  # Keys of `anchors` in order
     _collector: Collector = field(default_factory=Collector)
     _marker: str = ""
@@ -91,6 +97,8 @@ class _Walker:
     def element(self, element: etree._Element, context: Context) -> None:
         name = local_name(element)
         if not name or name in semantics.SKIPPED:
+            if name in semantics.CONTROLS:
+                self.left_out["word(s) of buttons and fields"] += count_words(plain_text(element))
             return
         if self._depth > MOST_NESTED:
             self._collector.text(f" {' '.join(map(str, element.itertext()))} ")
@@ -108,6 +116,8 @@ class _Walker:
             # Links may lead to invisible elements: an index refers to printed page numbers.
             for inner in islice(element.iter(), _MOST_HIDDEN_ANCHORS):
                 self._anchor(inner)
+            if semantics.is_invisible(element) and name not in semantics.SKIPPED:
+                self.left_out["hidden word(s)"] += count_words(plain_text(element))
             return
         marks = (inline_elements.block_styles_of if name in semantics.BLOCKS else inline_elements.styles_of)(
             element, name, self.sheet
@@ -312,12 +322,11 @@ class _Walker:
         else:
             if address := inline_elements.href_of(element, name):
                 marks = (InlineMark(href=address), *marks)
+            opening, closing = ("“", "”") if name == "q" else (" ", " ") if name in _REPLACED else ("", "")
             collector.begin(marks)
-            if name == "q":
-                collector.text("“")
+            collector.text(opening)
             self._children(element, context)
-            if name == "q":
-                collector.text("”")
+            collector.text(closing)
             collector.end(marks)
 
 

@@ -25,6 +25,7 @@ from gistread.book.formats.epub.package import (
     read_package,
     resolve_reference,
 )
+from gistread.book.formats.notices import left_out_notices
 from gistread.book.inline import InlineMark
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.normalise import one_line
@@ -85,6 +86,8 @@ def read_epub(archive: Archive, name: str) -> Book:
         target, _ = resolve_reference(source, posixpath.dirname(path))
         return archive.find(target) or target if target else source
 
+    left_out = sum((each.left_out for each in documents.values()), Counter())
+    left_out["text file(s) outside the reading order"] = sum(_has_words(archive, path) for path in package.unlisted)
     builder = BookBuilder()
     chapters = _chapters(archive, package, documents)
     resolve = assemble(builder, resolve_links(documents, place, picture), chapters)
@@ -95,11 +98,19 @@ def read_epub(archive: Archive, name: str) -> Book:
         authors=package.authors,
         language=package.language or next((each.language for each in documents.values() if each.language), ""),
         source_format="epub",
-        notices=report.notices(package),
+        notices=(*report.notices(package), *left_out_notices(left_out)),
         identifiers=package.identifiers,
         cover=package.cover,
         resolve=resolve,
     )
+
+
+def _has_words(archive: Archive, path: str) -> bool:
+    try:
+        tree = parse(archive.read(path))
+    except ArchiveError:
+        return False
+    return tree is not None and read_document(tree.root).has_words
 
 
 def _sheets(archive: Archive) -> Callable[[str, etree._Element], StyleSheet]:

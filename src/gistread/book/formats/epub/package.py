@@ -60,6 +60,7 @@ class Package:
     cover: str
     spine: tuple[str, ...]  # Paths of the text files in reading order, possibly repeated
     contents: tuple[ContentsEntry, ...]
+    unlisted: tuple[str, ...]  # Paths of XHTML files that are neither in the spine nor a table of contents
     notices: tuple[str, ...]
 
 
@@ -102,6 +103,7 @@ def read_package(archive: Archive) -> Package:
         cover=_cover(archive, root, items, posixpath.dirname(path)),
         spine=spine,
         contents=_contents(archive, root, items),
+        unlisted=_unlisted(items, spine),
         notices=tuple(notices),
     )
 
@@ -172,6 +174,18 @@ def _spine(root: etree._Element, items: dict[str, _Item], notices: list[str]) ->
         if paths:
             notices.append("The book gives no reading order; its files are in the order of its manifest.")
     return tuple(paths)
+
+
+def _unlisted(items: dict[str, _Item], spine: tuple[str, ...]) -> tuple[str, ...]:
+    fallbacks = {item.fallback for item in items.values()}
+    return tuple(
+        item.path
+        for name, item in items.items()
+        if item.media_type == "application/xhtml+xml"
+        and item.path not in spine
+        and name not in fallbacks
+        and "nav" not in item.properties
+    )
 
 
 def _cover(archive: Archive, root: etree._Element, items: dict[str, _Item], folder: str) -> str:
