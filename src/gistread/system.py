@@ -5,8 +5,8 @@ import signal
 import struct
 import sys
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import IO
 
 _LOCKED_BYTE = (1 << 31) - 2  # Windows locks bytes against reading too: this one is behind the end of any journal
@@ -44,6 +44,28 @@ def limit_memory(size_bytes: int) -> None:
 
         with suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_AS, (size_bytes, size_bytes))
+
+
+@contextmanager
+def limited_growth(size_bytes: int) -> Iterator[None]:
+    """Let this process grow by so much: then MemoryError is raised, where the system can (not on Windows)."""
+    if sys.platform == "win32":
+        yield
+        return
+    import resource
+
+    import psutil
+
+    before, most = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = psutil.Process().memory_info().vms + size_bytes
+    with suppress(ValueError, OSError):
+        if before == resource.RLIM_INFINITY or wanted < before:
+            resource.setrlimit(resource.RLIMIT_AS, (wanted, most))
+    try:
+        yield
+    finally:
+        with suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_AS, (before, most))
 
 
 def write_no_core() -> None:

@@ -1,5 +1,8 @@
 """Conversations are rendered by the model's template, with reasoning turned off."""
 
+import subprocess
+import sys
+
 import pytest
 from jinja2 import TemplateError
 
@@ -9,6 +12,8 @@ from gistread.engine.protocol import Message
 _SIMPLE = (
     "{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}{% if add_generation_prompt %}[go]{% endif %}"
 )
+# A list that holds a list twice, which holds a list twice, and so on.
+_ENDLESS = "{% set ns = namespace(x=[]) %}{% for i in range(99) %}{% set ns.x = [ns.x, ns.x] %}{% endfor %}{{ ns.x }}"
 _ASK = (Message("system", "Be brief."), Message("user", "Why?"))
 
 
@@ -93,11 +98,26 @@ def test_a_template_runs_in_a_sandbox() -> None:
         "{% set n = 9 ** 9999999 %}",
         "{{ '%999999999d' % 1 }}",
         "{{ 'x' | center(999999999) }}",
+        "{{ '{:>999999999}'.format(1) }}",
+        "{{ [1] | slice(999999999) | list }}",
+        "{% set ns = namespace(x='x') %}{% for i in range(99) %}{% set ns.x = ns.x ~ ns.x %}{% endfor %}",
     ],
 )
 def test_a_template_that_takes_too_much_time_or_memory_is_refused(greedy: str) -> None:
     with pytest.raises(TemplateError):
         rendered(greedy + _SIMPLE)
+
+
+def test_a_call_that_cannot_be_interrupted_ends_the_process() -> None:
+    script = f"""
+from tests.engine import test_template
+from gistread.engine.llama.worker import template
+template._MOST_S = 0.3
+test_template.rendered({_ENDLESS!r} + test_template._SIMPLE)
+"""
+    ran = subprocess.run([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True, check=False)
+    assert ran.returncode == 1
+    assert ran.stderr.startswith("Timeout")
 
 
 def test_usual_arithmetic_is_allowed() -> None:

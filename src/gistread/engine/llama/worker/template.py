@@ -1,7 +1,9 @@
 """Renders conversations with a model's chat template, or a plain one; without reasoning, which would take too long."""
 
+import faulthandler
 import operator
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,7 +11,7 @@ from datetime import date
 from types import FrameType
 from typing import Any
 
-from jinja2 import TemplateError
+from jinja2 import TemplateError, filters
 from jinja2.exceptions import SecurityError
 from jinja2.ext import Extension
 from jinja2.nodes import Node
@@ -17,6 +19,7 @@ from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from gistread.engine.protocol import Message
+from gistread.system import limited_growth
 
 _OPEN, _CLOSE = "<think>", "</think>"
 _EMPTY_REASONING = f"{_OPEN}\n\n{_CLOSE}\n\n"
@@ -43,35 +46,55 @@ class _Generation(Extension):
 
 # A template comes with a model file, and may loop or grow without end.
 _MOST_CPU_S = 0.5
+_MOST_S = 5.0  # Then the process ends: one call of C code can take any time and cannot be interrupted
+_MOST_BYTES = 512 * 2**20
 _MOST_CHARACTERS = 200_000  # Beyond the messages
 _LARGEST = 10**6  # Factor, power or length of a product
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {"*": operator.mul, "**": operator.pow, "%": operator.mod}
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {"*": operator.mul, "**": operator.pow}
+_TRACED = ("<template>", filters.__file__)  # Line by line; other code call by call
+_rendering = threading.Lock()  # The limits are those of the process
 
 
 class _Environment(ImmutableSandboxedEnvironment):
-    """Also refuses products, powers and formats of enormous size."""
+    """Also refuses products and powers of enormous size."""
 
     intercepted_binops = frozenset(_OPERATORS)
 
     def call_binop(self, context: object, operator: str, left: Any, right: Any) -> Any:
         sizes = [abs(each) if isinstance(each, int | float) else len(each) for each in (left, right)]
-        too_large = (
-            sizes[0] * sizes[1] > _LARGEST if operator == "*" else max(sizes) > (64 if operator == "**" else 1000)
-        )
-        if too_large or (operator == "%" and isinstance(left, str)):
+        if max(sizes) > 64 if operator == "**" else sizes[0] * sizes[1] > _LARGEST:
             raise TemplateError(f"it calculates {operator} with values that are too large")
         return _OPERATORS[operator](left, right)
 
 
+class _TooLongError(BaseException):
+    """No `Exception`, since Jinja catches those while it compiles."""
+
+
+@contextmanager
+def _limits() -> Iterator[None]:
+    """Raises TemplateError for code that takes too long or too much memory."""
+    with _rendering, limited_growth(_MOST_BYTES):
+        faulthandler.dump_traceback_later(_MOST_S, exit=True, file=2)
+        try:
+            with _limited_time():
+                yield
+        except _TooLongError:
+            raise TemplateError("it takes too long") from None
+        except MemoryError:
+            raise TemplateError("it takes too much memory") from None
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+
+
 @contextmanager
 def _limited_time() -> Iterator[None]:
-    """Raises TemplateError inside code that takes too long."""
     until_s = time.thread_time() + _MOST_CPU_S
 
     def check(frame: FrameType, event: str, argument: object) -> Any:
         if time.thread_time() > until_s:
-            raise TemplateError("it takes too long")
-        return check if frame.f_code.co_filename == "<template>" else None
+            raise _TooLongError
+        return check if frame.f_code.co_filename in _TRACED else None
 
     before = sys.gettrace()
     sys.settrace(check)
@@ -89,12 +112,10 @@ class ChatTemplate:
         )
         environment.globals["raise_exception"] = _refuse
         environment.globals["strftime_now"] = lambda form: date.today().strftime(form)
-        environment.filters.pop("center")
-        environment.globals.pop("lipsum")
         self._bos, self._eos = bos, eos
         self._reasons = _CLOSE in source
         try:
-            with _limited_time():
+            with _limits():
                 self._template = environment.from_string(source if source.strip() else _PLAIN)
             text = self.render((Message("user", _TRIAL),))
         except TemplateError:
@@ -125,7 +146,7 @@ class ChatTemplate:
     def _render(self, messages: list[dict[str, str]]) -> str:
         left = _MOST_CHARACTERS + 2 * sum(len(message["content"]) for message in messages)
         parts: list[str] = []
-        with _limited_time():
+        with _limits():
             for part in self._template.generate(
                 messages=messages,
                 add_generation_prompt=True,
