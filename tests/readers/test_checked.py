@@ -100,6 +100,8 @@ def test_a_citation_that_is_not_verbatim_is_dropped() -> None:
     right = Citation(4, TEXT.index(FACTS[3]), TEXT.index(FACTS[3]) + len(FACTS[3]), FACTS[3])
     said = after_check("Ferrand stole it.", citations=(right, replace(right, quote="He never played.")))
     assert said.citations == (right,)
+    short = after_check("On a nail.", question="Where was the key?")
+    assert [one.quote for one in short.citations] == [FACTS[1]]
 
 
 @pytest.mark.parametrize(

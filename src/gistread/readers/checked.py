@@ -72,7 +72,9 @@ def checked_answer(
         return replace(answered, answer=not_found_text(answered, memory, started), found=False, citations=())
     answered = _without_meta(answered, question, memory)
     if answered.found and _holds(answered, options):
-        return replace(answered, citations=tuple(one for one in answered.citations if _is_verbatim(one, memory)))
+        cited = [one for one in answered.citations if _is_verbatim(one, memory)]
+        compared = dict.fromkeys(one.quote for one in answered.statements if one.quote)
+        return replace(answered, citations=tuple(cited or list(compared)[:_MOST]))
     places = (
         answered.seen
         or answered.noted
