@@ -231,7 +231,7 @@ class TestParagraphs:
             "<nav><ol><li>no</li></ol></nav><p>yes<span epub:type='pagebreak'>12</span></p>"
         )
         assert book.text == "yes"
-        assert book.notices == ("1 word of buttons and fields was left out.", "2 hidden words were left out.")
+        assert book.notices == ("2 hidden words were left out.", "1 word of buttons and fields was left out.")
 
     def test_a_table_that_lays_out_prose_is_read_as_prose(self) -> None:
         prose = "It rained and rained. " * 20

@@ -132,7 +132,8 @@ class TestPictures:
 
     def test_words_in_and_about_a_drawing_are_read(self) -> None:
         drawing = "<title>Map</title><desc>Of the sea</desc><text>North <tspan>wind</tspan></text>"
-        assert read(f"<p>See <svg>{drawing}</svg> here.</p>").text == "See [Map. Of the sea] North wind here."
+        drawing += "<foreignObject><p>blows</p></foreignObject>"
+        assert read(f"<p>See <svg>{drawing}</svg> here.</p>").text == "See [Map. Of the sea] North wind blows here."
 
     def test_an_equation_that_is_drawn_beside_its_mathml_is_read_once(self) -> None:
         math = "<math><semantics><msup><mi>x</mi><mn>2</mn></msup><annotation>x^2</annotation></semantics></math>"
