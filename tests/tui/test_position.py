@@ -36,6 +36,11 @@ def test_reading_on_moves_the_place_and_marks_text_as_read() -> None:
         position.moved(start, start + 1000)
     assert (position.place, position.end, position.read) == (1500, 2500, ((0, 1500),))
     assert position.share_read(1000, 2000) == 0.5
+    position.moved(1400, 2400)  # A look at the line above takes nothing back
+    assert (position.place, position.furthest) == (1400, 2500)
+    position.jump(look=False)
+    position.moved(0, 1000)
+    assert position.furthest == 1500
 
 
 def test_a_look_elsewhere_keeps_the_reading_place() -> None:

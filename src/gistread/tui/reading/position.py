@@ -26,7 +26,7 @@ class ReadingPosition:
 
     def __init__(self, saved: ReadingPlace, length: int) -> None:
         self.place = saved.offset
-        self.end = saved.offset  # End of the view there
+        self.end = saved.offset  # End of what was in view there and while scrolling back from there
         self.read: tuple[Range, ...] = saved.read
         self._length = length
         self._view: Range | None = None
@@ -69,7 +69,7 @@ class ReadingPosition:
             if start - self._looking_from >= end - start > 0:  # A book that is not on the screen shows nothing
                 self._looking_from = None
         if self._looking_from is None:
-            self.place, self.end = start, end
+            self.place, self.end = start, end if jumped else max(end, self.end)
 
     def share_read(self, start: int, end: int) -> float:
         """Share (0 to 1) of a part of the book that has been read."""

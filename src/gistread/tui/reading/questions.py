@@ -83,7 +83,10 @@ class QuestionController:
         self._suggest(*((one, one) for one in (() if asked else await asyncio.to_thread(self._suggestions))))
 
     def _suggestions(self) -> tuple[str, ...]:
-        return suggestions(self._known(), self._context.corrections, plot=has_plot(self._context.book))
+        known, view = self._known(), self._context.book_pane.visible_range
+        if view is not None and view[1] < len(known.book.text):
+            known = known.upto(view[1])
+        return suggestions(known, self._context.corrections, plot=has_plot(self._context.book))
 
     def _known(self) -> GistMemory:
         """What of the book a question may use."""
