@@ -245,3 +245,19 @@ async def test_no_model_reads_the_front_matter(store: MemoryStore) -> None:
     assert sources[:2] == [GistSource.VERBATIM, GistSource.EXTRACTIVE]
     assert set(sources[2:]) == {GistSource.MODEL}
     assert not any(imprint[:40] in call.text for call in model.calls)
+
+
+@pytest.mark.parametrize(("passes", "second"), [(False, 6), (True, 15)])
+async def test_second_attempts_end_if_none_of_six_passed(store: MemoryStore, passes: bool, second: int) -> None:
+    book = make_book([prose(70, seed=i) for i in range(15)])
+    tried = 0
+
+    def says(prompt: str) -> str:
+        nonlocal tried
+        tried += "in plain sentences of your own" in prompt
+        return " ".join(prompt.split()[2:20]) if passes and "in plain sentences of your own" in prompt else ""
+
+    with store.open(book, MemoryRequest("fake", "f", PageSize(60, 80))) as kept:
+        events = [event async for event in read_book(kept, FakeEngine(says=says)) if isinstance(event, PageRead)]
+    assert (len(events), tried, sum(event.retries for event in events)) == (15, second, second)
+    assert sum(len(event.faults) for event in events) == 15 + (0 if passes else 6)

@@ -19,7 +19,7 @@ from gistread.memory.derived import key_of
 from gistread.memory.front_matter import front_matter_end, front_matter_entries
 from gistread.memory.gisting import Attempt, careful_attempts, gist_page, is_short, longer_task
 from gistread.memory.guard import Fault
-from gistread.memory.model import MemoryEntry, Page, ReadingMode
+from gistread.memory.model import GistSource, MemoryEntry, Page, ReadingMode
 from gistread.memory.pagination import TOKENS_BESIDE, chapter_end, next_page
 from gistread.memory.single_pass import SinglePass
 from gistread.memory.writer import MemoryWriter
@@ -28,6 +28,7 @@ _REQUESTS_PER_CHAPTER = 8  # Parallel requests that one chapter keeps busy: page
 _REMOTE_REQUESTS_PER_CHAPTER = 2  # On a server, where one page is found while another is gisted
 _PAGES_AT_FIRST = 1
 _PAGES_MORE = 2
+_SECOND_PAYS = 1 / 6  # Least share of second attempts at gists that must pass, after as many as make one expected
 _BOUNDS = "page"  # Kind of the records that say where a page without a gist ends
 _KEY_CHARACTERS = 2_000
 
@@ -49,7 +50,7 @@ class PageRead:
     @property
     def retries(self) -> int:
         """How often the model was asked again."""
-        return min(1, len(self.faults))
+        return max(0, len(self.faults) - (self.entry.gist.source is not GistSource.MODEL))
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +162,7 @@ class _Reading:
         self._chapters = 0  # Chapters being read
         self._start_more: Callable[[], None] = lambda: None
         self._pending = 0  # Pages found where the memory ends, their gists still missing
+        self._second = self._second_passed = 0  # Second attempts made, and those that passed
         # Faults of finished gists by the start of their page, until they are reported.
         self._faults: dict[int, tuple[Fault, ...]] = {}
 
@@ -272,6 +274,8 @@ class _Reading:
 
     async def _gist(self, page: Page, attempts: tuple[Attempt, ...], usage: Usage) -> None:
         memory = self._memory
+        if self._second_passed < int(_SECOND_PAYS * self._second):
+            attempts = attempts[:1]
         try:
             result = await gist_page(
                 memory.text_of(page),
@@ -287,6 +291,9 @@ class _Reading:
             self._pages.maximum = self._pages.capacity + _PAGES_MORE
             self._pages.release()
         self._start_more()
+        if result.faults and len(attempts) > 1:
+            self._second += 1
+            self._second_passed += result.gist.source is GistSource.MODEL
         self._faults[page.start] = result.faults
         self._add(MemoryEntry(page, result.gist, usage + result.usage))
 
