@@ -160,15 +160,18 @@ def load_config(path: Path) -> Config:
     return config
 
 
-def save_setting(path: Path, key: str, value: Value) -> None:
-    """Write one setting or `keys.COMMAND`, keeping every other byte. Raises UsageError, StorageError."""
+def save_setting(path: Path, key: str, value: Value | None) -> None:
+    """Write one setting or `keys.COMMAND`, or remove a setting (None). Raises UsageError, StorageError.
+
+    Every other byte of the file is kept.
+    """
     import tomlkit  # slow to import, and needed only to write
     from tomlkit.exceptions import TOMLKitError
 
     section, _, command = key.partition(".")
     if section == _KEYS and command:
         _check_keys({command: value}, str(path))
-    else:
+    elif value is not None:
         _check(key, value, str(path))
     target = path.resolve()  # A symbolic link, as dotfile managers make, stays one.
     try:
@@ -180,6 +183,8 @@ def save_setting(path: Path, key: str, value: Value) -> None:
                 keys = document.setdefault(_KEYS, tomlkit.table())
                 _check_keys(keys, f"{path}, line {_line_of(text, _KEYS)}")
                 keys[command] = value
+            elif value is None:
+                document.pop(key, None)
             else:
                 document[key] = value
             replace_file(target, tomlkit.dumps(document).encode())

@@ -3,21 +3,23 @@
 import contextlib
 import io
 import shutil
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gistread.cli import main
-from gistread.config import save_setting
+from gistread.config import load_config, save_setting
 from gistread.engine.llama import machine, requantized_copy
 from gistread.engine.llama.fit import Gpu
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.library import Library, build_advice
+from gistread.engine.protocol import Placement
 from gistread.errors import EngineError, ExitStatus
 from gistread.paths import default_paths
 from tests.cli.conftest import XDG, Ran, Run
+from tests.fake_engine import FakeEngine
 from tests.tiny_gguf import write_tiny_gguf
 
 LIBRARY = Library("0.3.36", ("AVX2", "FMA"), ("CPU",), ())
@@ -110,6 +112,30 @@ def test_text_has_a_line_for_each_finding_and_stderr_is_empty(run: Run, measured
     assert "100,000 words in about" in ran.out
     assert "graphics card" not in ran.out, "there is none"
     assert "gistread models check tiny" in ran.out
+
+
+def test_tuned_settings_are_saved_and_undone(run: Run, measured: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    placed = Placement(0, 3, 8192, "f16", 256, 2, flash_attention=False)
+    seconds = iter([4.0, 3.0])
+
+    @contextlib.asynccontextmanager
+    async def loaded(*_: object) -> AsyncIterator[FakeEngine]:
+        engine = FakeEngine()
+        engine._info = replace(engine.info, placement=placed)
+        yield engine
+
+    async def work_seconds(*_: object) -> float:
+        return next(seconds, 4.0)
+
+    monkeypatch.setattr("gistread.cli.tuning.loaded", loaded)
+    monkeypatch.setattr("gistread.cli.tuning.Work.seconds", work_seconds)
+    before = default_paths().config_file.read_bytes()
+    tuned = run("doctor", "--model", measured, "--tune", "--json").json
+    assert tuned["saved"] == {"flash_attention": "on"}
+    assert [trial["kept"] for trial in tuned["trials"][:3]] == [True, True, False]
+    assert load_config(default_paths().config_file).flash_attention == "on"
+    assert "chosen by gistread" in run("doctor", "--untune").out
+    assert default_paths().config_file.read_bytes() == before
 
 
 def test_layers_on_a_graphics_card_are_counted(run: Run, measured: Path, monkeypatch: pytest.MonkeyPatch) -> None:

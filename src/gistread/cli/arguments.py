@@ -351,7 +351,14 @@ def add_eval(parser: argparse.ArgumentParser) -> None:
 
 def add_doctor(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
-    parser.add_argument("--measure", action="store_true", help="measure again")
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument("--measure", action="store_true", help="measure again")
+    instead.add_argument(
+        "--tune",
+        action="store_true",
+        help="try threads, flash attention and batch sizes for a minute; save the fastest",
+    )
+    instead.add_argument("--untune", action="store_true", help="remove these settings")
     add_formats(parser)
 
 

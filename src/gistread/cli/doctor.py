@@ -13,6 +13,7 @@ from gistread.cli.loading import load_info
 from gistread.cli.model_check import check_results, result_document
 from gistread.cli.opening import settings
 from gistread.cli.output import fail, write, write_json
+from gistread.cli.tuning import forget_tuning, tune_settings
 from gistread.config import Config
 from gistread.engine.llama.fit import Gpu
 from gistread.engine.llama.gguf import GgufHeader
@@ -20,6 +21,7 @@ from gistread.engine.llama.library import Advice, Library, ask_library, build_ad
 from gistread.engine.llama.machine import available_bytes, cpu_flags, gpu_maker, physical_cores
 from gistread.engine.llama.measurements import Measurements
 from gistread.engine.llama.requantized_copy import FAST, may_pay, obstacle
+from gistread.engine.llama.tuning import TUNED
 from gistread.engine.model_source import ModelSource, find_source, header_of
 from gistread.engine.protocol import EngineInfo, Placement
 from gistread.errors import EngineError, ExitStatus
@@ -51,6 +53,15 @@ class _Findings:
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
     config = settings(arguments)
+    if arguments.untune:
+        forget_tuning()
+        write(f"{', '.join(TUNED)} are chosen by gistread again.")
+        return ExitStatus.DONE
+    if arguments.tune:
+        tuned = run_until_interrupted(tune_settings(arguments.model or "", config, quiet=arguments.json))
+        if arguments.json:
+            write_json(tuned)
+        return ExitStatus.DONE
     found = run_until_interrupted(_examine(arguments.model or "", config, measure=arguments.measure))
     if arguments.json:
         write_json(_document(found))
