@@ -184,7 +184,8 @@ def save_setting(path: Path, key: str, value: Value | None) -> None:
                 _check_keys(keys, f"{path}, line {_line_of(text, _KEYS)}")
                 keys[command] = value
             elif value is None:
-                document.pop(key, None)
+                if document.pop(key, None) is None:
+                    return
             else:
                 document[key] = value
             replace_file(target, tomlkit.dumps(document).encode())
