@@ -1,5 +1,6 @@
 """A question that goes on from the last: the chip beside it, Backspace, and the thread after a restart."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -104,21 +105,27 @@ async def test_an_interrupted_question_is_asked_again_with_its_pages(tmp_path: P
         await until(pilot, lambda: "page 2" in text_of(app))
         await pilot.press("escape")
         await until(pilot, lambda: "ask again" in text_of(app))
+    saved = UserData(paths_in(tmp_path).books)
+    saved.add_question(small_book().sha256, SavedQuestion("where", "In the tower.", True, asked_at=time.time()))
     app = app_on(small_book(), tmp_path, SteppedEngine(says=says))
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await opened(pilot)
         await until(pilot, lambda: screen.answers_pane.exchanges)
-        assert "Interrupted" in screen.answers_pane.exchanges[0].problem
+        first, last = screen.answers_pane.exchanges
+        assert "Interrupted" in first.problem
+        assert last.answer
         await until(pilot, lambda: screen.session.question_obstacle() is None)
+        await pilot.press("v")
+        await until(pilot, lambda: screen.answers_pane.cursor_key == ("question", 1))
         await pilot.press("O")
         await until(pilot, lambda: len(reader.questions) == 2)
         assert reader.questions == ["who lit it"] * 2
         assert reader.steering.pinned == {2}
         reader.say(STARTED, answered("Finch did."))
         await until(pilot, lambda: screen.answers_pane.exchanges[-1].answer == "Finch did.")
-        assert len(screen.answers_pane.exchanges) == 1
-    (thread,) = UserData(paths_in(tmp_path).books).threads(small_book().sha256)
-    assert [one.answer for one in thread.questions] == ["Finch did."]
+        assert len(screen.answers_pane.exchanges) == 2
+    threads = UserData(paths_in(tmp_path).books).threads(small_book().sha256)
+    assert sorted(one.answer for thread in threads for one in thread.questions) == ["Finch did.", "In the tower."]
 
 
 async def test_a_thread_is_gone_back_to_named_copied_deleted_and_restored(

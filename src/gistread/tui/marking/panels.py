@@ -200,7 +200,7 @@ class LookupScreen(Panel[bool | None]):
         about = self._lookup.program
         self._offers_model = not defines(said)
         if self._offers_model:
-            about = "Not in the dictionary. Enter asks the model."
+            about = "No definition found. Enter asks the model."
             self.query_one(Actions).show_actions(("Enter", "ask the model", "ask_or_close"))
         self.query_one("#lookup-note", Static).update(about)
         lines = [Block(line, style=style, blank_before=0) for line in said.split("\n")]

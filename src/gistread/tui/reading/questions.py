@@ -230,14 +230,16 @@ class QuestionController:
                 self._start(session, question)
 
     async def ask_again(self, number: int | None = None) -> None:
-        """Ask an interrupted question anew: this one, the chosen one, or the last."""
+        """Ask an interrupted question anew: this one, the chosen one, or the last that was interrupted."""
         context, session, exchanges = self._context, self._context.session, self._context.answers_pane.exchanges
-        key = context.answers_pane.cursor_key if context.panes.current is Pane.ANSWERS else None
-        if number is None:
-            number = key[1] if isinstance(key, tuple) else len(exchanges) - 1
-        record = exchanges[number].record if exchanges else None
-        if session is None or record is None or record.answer:
-            context.warn("No interrupted question here.")
+        interrupted = [at for at, one in enumerate(exchanges) if one.record is not None and not one.record.answer]
+        if number is None and interrupted:
+            key = context.answers_pane.cursor_key if context.panes.current is Pane.ANSWERS else None
+            chosen = key[1] if isinstance(key, tuple) else -1
+            number = chosen if chosen in interrupted else interrupted[-1]
+        record = exchanges[number].record if number is not None else None
+        if session is None or record is None or number is None or record.answer:
+            context.warn("No question was interrupted.")
         elif obstacle := session.question_obstacle(about_passage=record.passage is not None):
             context.warn_of(obstacle)
         else:

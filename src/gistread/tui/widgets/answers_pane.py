@@ -47,6 +47,7 @@ class AnswersPane(LongText):
     def show_exchanges(self, exchanges: list[Exchange]) -> None:
         self.exchanges = list(exchanges)
         self._draw_all()
+        self.set_cursor(("question", len(exchanges) - 1), scroll=False)
         self._scroll_to_newest()
 
     def begin(
