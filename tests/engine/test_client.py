@@ -286,3 +286,14 @@ async def test_workers_spin_briefly_unless_the_environment_says_otherwise(
 def environment(engine: LlamaEngine) -> dict[str, str]:
     """The environment of the engine's worker."""
     return psutil.Process(engine.worker_pid).environ()
+
+
+async def test_a_system_library_that_llama_cpp_lacks_is_named(
+    start: StartEngine, tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reason = "libgomp.so.1: cannot open shared object file: No such file or directory"
+    (tmp_path / "llama_cpp.py").write_text(f"raise RuntimeError('Failed to load shared library: {reason}')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with pytest.raises(EngineError, match=r"needs libgomp\.so\.1") as caught:
+        await start(tiny)
+    assert "libgomp1" in caught.value.hint

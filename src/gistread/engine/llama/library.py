@@ -1,6 +1,7 @@
 """Finds out which llama.cpp is installed, what it supports, and what build would be faster on this machine."""
 
 import importlib.util
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -37,6 +38,7 @@ _GPU_BUILDS = {
 }
 _NATIVE_BUILD = "-DGGML_NATIVE=ON"
 _COMPILER = "a C++ compiler"
+_MISSING = re.compile(r"(lib[\w.+-]+): cannot open shared object file: No such file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,11 @@ def ask_library() -> Library:
 
 
 def _unusable(reason: str) -> EngineError:
+    if missing := _MISSING.search(reason):
+        return EngineError(
+            f"llama.cpp needs {missing[1]}, which this system lacks.",
+            "Install the package of it; on Debian and Ubuntu, libgomp.so.1 comes with: sudo apt install libgomp1",
+        )
     return EngineError(
         f"llama-cpp-python cannot be used: {reason.rstrip('.')}.",
         f"Install it again: python3 -m pip install --force-reinstall --no-cache-dir {_wanted()}",

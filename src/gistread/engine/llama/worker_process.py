@@ -13,6 +13,7 @@ import psutil
 
 from gistread.atomic_write import make_folder, private_opener
 from gistread.engine.llama import measurements, messages
+from gistread.engine.llama.library import ask_library
 from gistread.engine.llama.measurements import Measurement
 from gistread.engine.llama.messages import Event, LoadAttempt, Loaded, RatesMeasured
 from gistread.errors import EngineError
@@ -134,7 +135,7 @@ class WorkerProcess:
 
     async def _answer_to(self, message: messages.Command) -> Loaded | RatesMeasured:
         if self._process.returncode is not None:
-            raise LostWhileLoadingError(self._process.returncode, self._attempt)
+            raise await self._lost_while_loading(self._process.returncode)
         self._answer = asyncio.get_running_loop().create_future()
         try:
             self.send(message)
@@ -161,9 +162,17 @@ class WorkerProcess:
                         self._on_event(event)
         status = await self._process.wait()
         if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(LostWhileLoadingError(status, self._attempt))
+            self._answer.set_exception(await self._lost_while_loading(status))
         else:
             self._on_lost(self, _reason(status))
+
+    async def _lost_while_loading(self, status: int) -> EngineError:
+        if status == 1 and self._attempt is None:  # An exception in Python: can llama.cpp be loaded at all?
+            try:
+                await asyncio.to_thread(ask_library)
+            except EngineError as error:
+                return error
+        return LostWhileLoadingError(status, self._attempt)
 
     async def _observe(self, on_suspended: Callable[[bool], None]) -> None:
         was_suspended = False
