@@ -23,11 +23,15 @@ def source_words(path: Path) -> tuple[list[str], frozenset[str]]:
     words: list[str] = []
     beside: set[str] = set()
     with zipfile.ZipFile(path) as archive:
-        package = next(name for name in archive.namelist() if name.endswith(".opf"))
+        container = ElementTree.fromstring(archive.read("META-INF/container.xml"))
+        package = next(each.get("full-path", "") for each in container.iter() if each.tag.endswith("rootfile"))
         root = ElementTree.fromstring(archive.read(package))
-        items = {item.get("id"): item.get("href", "") for item in root.iter(f"{_OPF}item")}
+        items = {item.get("id"): item for item in root.iter(f"{_OPF}item")}
         for reference in root.iter(f"{_OPF}itemref"):
-            name = posixpath.join(posixpath.dirname(package), items[reference.get("idref")])
+            item = items[reference.get("idref")]
+            while item.get("fallback") in items and item.get("media-type") != "application/xhtml+xml":
+                item = items[item.get("fallback")]
+            name = posixpath.join(posixpath.dirname(package), item.get("href", ""))
             page = ElementTree.fromstring(archive.read(name))
             parts: list[str] = []
             _collect(page, parts, beside)

@@ -96,6 +96,29 @@ def test_the_running_head_of_a_single_page_is_left_out() -> None:
     assert not any(head in text for head in heads)
 
 
+def test_running_heads_that_change_with_the_chapters_are_left_out() -> None:
+    heads = ["2 THE CALM", "THE HAND 3", "4 THE CALM", "THE GALE 5", "6 THE STORM", "THE END 7"]
+    leaves = ("one", "two", "three", "four", "five", "six")
+    pages = [prose(f"Leaf {leaf}. {LONG}", f"{OTHER} {leaf} times.") for leaf in leaves]
+    sheets = [Sheet([Put(50, 570, head, 8), *page]) for head, page in zip(heads, pages, strict=True)]
+    text = read(Sheet([*prose(THIRD), Put(195, 30, "1")]), *sheets).text
+    assert "THE" not in text
+    assert "1" not in text
+
+
+def test_titles_with_numbers_stay() -> None:
+    titles = [f"{number} The lamp" for number in range(1, 7)]
+    text = read(
+        *[Sheet([Put(50, 570, title, 18), *prose(f"Of {title}. {LONG}", OTHER + title)]) for title in titles]
+    ).text
+    assert all(text.count(title) == 3 for title in titles)
+
+
+def test_a_raised_number_before_a_word_stands_apart() -> None:
+    puts = [Put(50, 504, "1", 6), Put(53, 500, "North Harbour and "), Put(150, 504, "2", 6), Put(153, 500, "Ely")]
+    assert read(Sheet(puts)).text == "1 North Harbour and 2 Ely"
+
+
 def test_identical_pages_keep_their_words() -> None:
     assert read(*[Sheet(prose(LONG)) for _ in range(4)]).text.count("The lamp had burned") == 4
 

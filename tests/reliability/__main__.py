@@ -31,7 +31,7 @@ def main() -> None:
                 heading = ("PDF", "words", "found", "in order", "words that are in neither source")
                 table(heading, pdf_words.rows(Path(name)))
             elif part == "epub":
-                heading = ("EPUBs", "books", "letters and digits", "not read", "in these books")
+                heading = ("EPUBs", "books", "letters and digits", "not read", "without a notice")
                 table(heading, epub_words.rows(Path(name)))
             else:
                 heading = ("fault", "times", "pages lost", "pages doubled", "pages unlike those of an undisturbed run")

@@ -20,6 +20,7 @@ from gistread.book.formats.elements.markup import (
 )
 from gistread.book.formats.elements.pictures import picture_of
 from gistread.book.formats.elements.semantics import EPUB_TYPE
+from gistread.book.formats.notices import left_out_notices
 from gistread.book.normalise import language_tag
 
 CONTAINER = "META-INF/container.xml"
@@ -74,7 +75,7 @@ class _Item:
 
 def read_package(archive: Archive) -> Package:
     """Read the package that META-INF/container.xml names. Raises PackageError."""
-    path = _package_path(archive)
+    path, others = _package_path(archive)
     try:
         root = parse_recovering(archive.read(path))
     except ArchiveError as error:
@@ -91,7 +92,7 @@ def read_package(archive: Archive) -> Package:
         )
         for item in (elements_named(manifest, "item") if manifest is not None else ())
     }
-    notices: list[str] = []
+    notices = [*left_out_notices({"other edition(s) in the file": others})]
     spine = _spine(root, items, notices)
     if not spine:
         raise PackageError("its package lists no text")
@@ -126,17 +127,18 @@ def _parsed(archive: Archive, path: str) -> etree._Element | None:
         return None
 
 
-def _package_path(archive: Archive) -> str:
+def _package_path(archive: Archive) -> tuple[str, int]:
+    """The path of the first package, and how many others there are."""
     root = _parsed(archive, CONTAINER)
-    for rootfile in elements_named(root, "rootfile") if root is not None else ():
-        path = normalise_path(rootfile.get("full-path", ""))
-        if archive.find(path):
-            return path
+    named = elements_named(root, "rootfile") if root is not None else ()
+    paths = [path for each in named if archive.find(path := normalise_path(each.get("full-path", "")))]
+    if paths:
+        return paths[0], len(set(paths)) - 1
     # Broken archives often still contain the package.
     packages = sorted(name for name in archive.names if name.lower().endswith(".opf"))
     if not packages:
         raise PackageError("it has no package file")
-    return packages[0]
+    return packages[0], 0
 
 
 def resolve_reference(reference: str, folder: str) -> tuple[str, str]:

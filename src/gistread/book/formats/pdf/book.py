@@ -65,7 +65,10 @@ def build_book(document: PdfDocument, name: str) -> Book:
     page_rows = [rows(page) for page in pages]
     lines = [line for rows_of_page in page_rows for line in rows_of_page]
     guessed = sum(page.guessed for page in pages)
-    if max(share_of_unreadable(lines), guessed / max(1, letters)) > _UNREADABLE_SHARE:
+    vowels = _share_of_vowels("".join(line.text for line in lines))
+    # Bitmap fonts of TeX do not name their letters either, but code them as ASCII does.
+    is_code = guessed > _UNREADABLE_SHARE * letters and (vowels or 0) < _LEAST_VOWELS
+    if is_code or share_of_unreadable(lines) > _UNREADABLE_SHARE:
         raise BookError(
             f"{name} does not say which characters its fonts display, so its text cannot be extracted.",
             "Optical character recognition (OCR) can make a copy whose text can.",
@@ -87,15 +90,16 @@ def build_book(document: PdfDocument, name: str) -> Book:
     notices = [*_notices(document), *left_out_notices(sum((page.left_out for page in pages), Counter()))]
     if guessed:
         notices.append(f"{guessed:,} letters may be misread: their fonts do not say which they are.")
-    elif _is_gibberish("".join(line.text for line in lines)):
+    elif vowels is not None and vowels < _LEAST_VOWELS and letters > _FEWEST_LETTERS:
         notices.append("Most words look misread: the fonts of the file may name the wrong letters.")
     return _assemble(document, paragraphs, layout, words, name, tuple(notices))
 
 
-def _is_gibberish(text: str) -> bool:
+def _share_of_vowels(text: str) -> float | None:
+    """Among Latin letters; None if these are less than half of the text."""
     letters = _LATIN.findall(text.lower())
     vowels = sum(letter in "aeiouy" for letter in letters)
-    return len(letters) > max(_FEWEST_LETTERS, len(text) / 2) and vowels < _LEAST_VOWELS * len(letters)
+    return vowels / len(letters) if 2 * len(letters) > len(text) else None
 
 
 def _no_text_error(document: PdfDocument, name: str) -> BookError:

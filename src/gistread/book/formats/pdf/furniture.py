@@ -20,6 +20,8 @@ _COUNTED_SHARE = 0.5
 _NEAR_PAGES = 4  # A running head recurs within this distance: on every other page, or around a figure
 _LEAST_PAGES = 3
 _FIRST_IS_1 = 100_000  # Key for page numbers that count from 1
+_EDGES = _STARTS, _ENDS = ("# and words", "words and #")  # Keys for numbers beside words that change with chapters
+_EDGE_SHARE = 0.3
 _BARE = ("#", "- # -", "– # –", "page #", "[#]")
 
 
@@ -33,13 +35,19 @@ def find_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
                 for key in _keys(row.text, number):
                     seen[(side, *key)].append((number, row.baseline))
 
-    counts = Counter(key[2] for key, places in seen.items() for _ in places if key[2] >= 0)
+    sizes = sorted(row.size for rows in pages for row in rows)
+    body = sizes[len(sizes) // 2] if sizes else 0
+    counts = Counter(key[2] for key, places in seen.items() for _ in places if key[2] >= 0 and key[1] not in _EDGES)
 
     def repeats(row: Line, number: int, side: str) -> bool:
         keys = list(_keys(row.text, number))
         # A page number at the foot where a chapter begins, and in the head elsewhere.
         if any(words in _BARE and counts[first] > _COUNTED_SHARE * len(pages) for words, first in keys):
             return True
+        if side == "b" and any(words in _BARE and first == _FIRST_IS_1 for words, first in keys):
+            return True
+        if row.size > body + 0.5:  # A title
+            keys = [key for key in keys if key[0] not in _EDGES]
         return any(_repeats(key, row, number, seen[(side, *key)], len(pages)) for key in keys)
 
     found: list[list[Line]] = [[] for _ in pages]
@@ -70,13 +78,20 @@ def _keys(text: str, page: int) -> Iterator[tuple[str, int]]:
         number = int(match[0]) if match[0].isdigit() else parse_roman(match[0])
         if number is not None:
             around = f"{text[: match.start()]}#{text[match.end() :]}".casefold()
-            yield " ".join(around.split()), number - page + _FIRST_IS_1 - 1
+            first = number - page + _FIRST_IS_1 - 1
+            yield " ".join(around.split()), first
+            if match[0].isdigit() and not match.start():
+                yield _STARTS, first
+            elif match[0].isdigit() and match.end() == len(text):
+                yield _ENDS, first
 
 
 def _repeats(key: tuple[str, int], row: Line, page: int, places: list[tuple[int, float]], page_count: int) -> bool:
     same_height = [
         other for other, baseline in places if other != page and abs(baseline - row.baseline) <= _HEIGHT_POINTS
     ]
+    if key[0] in _EDGES:
+        return len(same_height) + 1 >= max(_LEAST_PAGES, _EDGE_SHARE * page_count)
     if key[1] >= 0:
         if page_count < _LEAST_PAGES:
             return key[0] in _BARE and key[1] == _FIRST_IS_1

@@ -79,8 +79,8 @@ def _chunks(
             found.append(StyledText(f"[{text}]", styles, href, is_note=True))
         else:
             found += _linked(run, text, styles, areas)
-        if kind is ParagraphKind.NOTE and not index and Style.SUPERSCRIPT in styles:
-            found.append(StyledText(" ", frozenset()))  # Its number touches the first word
+        if Style.SUPERSCRIPT in styles and not href and (len(found) < 2 or found[-2].text.endswith(" ")):
+            found.append(StyledText(" ", frozenset()))  # The number of a note or an address touches its first word
     return found
 
 
