@@ -147,6 +147,8 @@ def test_the_scope_of_a_question_is_shown_only_if_limited() -> None:
     assert "From the first 18 of ~46 pages." in said
     assert "1 page by its own gist, 17 pages in 1 summary" in said
     assert scope_of(Started("r", 9, 9, True, bound_share=0.152)) == "From the text up to your place (15%)."
+    ahead = Started("r", 9, 9, True, bound_share=0.9)
+    assert scope_of(ahead, (50, 60)) == "From the text up to 90% of the book."
     assert scope_of(Started("r", 3, 4, False, bound_share=0.152)) == (
         "From the first 3 of ~4 pages up to your place (15%)."
     )

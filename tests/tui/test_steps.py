@@ -97,6 +97,7 @@ async def test_an_announced_page_waits_for_nobody_and_the_manner_is_switched_whi
         await pilot.press("ctrl+s")  # by itself: accepted
         await until(pilot, lambda: len(screen.answers_pane.exchanges) == 2 and not screen.session.answering)
         assert screen.answers_pane.exchanges[-1].answer
+        assert "pages: automatic" in text_of(app), "it can be switched back by mouse"
     assert load_config(paths_in(tmp_path).config_file).steps == "alone"
 
 

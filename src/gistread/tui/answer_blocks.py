@@ -114,7 +114,7 @@ def heard(exchange: Exchange, event: events.ReaderEvent) -> Exchange:
     step = ""
     match event:
         case events.Started():
-            return replace(exchange, choice=event.choice, scope=scope_of(event))
+            return replace(exchange, choice=event.choice, scope=scope_of(event, exchange.passage))
         case events.Shown() if not any("page\u00a0" in step for step in exchange.steps):
             # Without look-ups the reason to stop says nothing.
             return replace(exchange, steps=tuple(step for step in exchange.steps if step[0] in _BY_PERSON))
@@ -156,11 +156,14 @@ def put_to(model: str, memory: str) -> str:
     return f"{model}, over the memory of {memory}." if model and memory and model != memory else ""
 
 
-def scope_of(started: events.Started) -> str:
+def scope_of(started: events.Started, passage: tuple[int, int] | None = None) -> str:
     """The part of the book and memory that a question covers, in words; empty for everything."""
     said = []
-    share = f" ({started.bound_share:.0%})" if started.bound_share >= 0.01 else ""
-    place = f"up to your place{share}" if started.bound_share < 1 else ""
+    share = f"{started.bound_share:.0%}" if started.bound_share >= 0.01 else ""
+    place = f"your place{share and f' ({share})'}"
+    if passage:  # It may lie ahead of the place
+        place = f"{share} of the book" if share else "the passage"
+    place = f"up to {place}" if started.bound_share < 1 else ""
     if not started.complete and started.share_shown is None:
         first = "first" if started.pages_read == 1 else f"first {started.pages_read}"
         said.append(f"From the {first} of ~{started.pages_total} pages{place and ' '}{place}.")
