@@ -27,4 +27,5 @@ def test_kills_damage_and_full_disks_lose_and_double_no_page(tmp_path: Path, mon
     for name in faults.FOLDERS:
         monkeypatch.setenv(name, "")  # Restores them afterwards
     found = list(faults.rows(tmp_path, kills=4, damages=40))
-    assert {row[2:] for row in found} == {("0", "0", "0")}, found
+    assert {row[2:4] for row in found} == {("0", "0")}, found
+    assert {row[4] for row in found} == {"0", "not compared"}, found

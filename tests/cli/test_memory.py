@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from gistread.errors import ExitStatus
+from gistread.journal import Journal
 from gistread.paths import default_paths
 from tests.cli.conftest import XDG, Run
 from tests.cli.test_pages import indexed
@@ -19,6 +20,8 @@ def test_memories_are_listed_and_deleted(run: Run, indexed: Path) -> None:
     assert (one["book"]["title"], one["model"]["name"], one["task"]) == ("The Lamp", "fake", None)
     assert "The Lamp" in run("memory").out
     assert run("memory", "rm", indexed, "--model", "gpt").status == ExitStatus.FAILED
+    with Journal(next(default_paths().memories.glob("*.memory"))):
+        assert "in use in another gistread" in run("memory", "rm", indexed).err
     ran = run("memory", "rm", indexed)
     assert ran.status == ExitStatus.DONE
     assert "Deleted" in ran.err

@@ -23,7 +23,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python3 -m tests.reliability", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"which tables: {', '.join(PARTS)} (all)")
     parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--damages", type=int, default=500)
+    parser.add_argument("--damages", type=int, default=2000)
     arguments = parser.parse_args()
     for part in arguments.parts or PARTS:
         with tempfile.TemporaryDirectory() as name:

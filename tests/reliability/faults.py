@@ -12,10 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from gistread.book.open import open_book
 from gistread.errors import ExitStatus
 from gistread.memory.store import MemoryStore
 from gistread.paths import default_paths
+from tests.tiny_gguf import write_tiny_gguf
 
 FOLDERS = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")
 _SIZE = ("--min-words", "60", "--max-words", "200")
@@ -41,8 +44,9 @@ class Home:
             if limit_bytes is not None:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes))
 
+        program = "gistread" if "--model" in words else "tests.cli.fake_gistread"
         return subprocess.Popen(
-            [sys.executable, "-m", "tests.cli.fake_gistread", words[0], str(self.book), *words[1:]],
+            [sys.executable, "-m", program, words[0], str(self.book), *words[1:]],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -70,6 +74,8 @@ def rows(folder: Path, *, kills: int, damages: int) -> Iterator[tuple[str, ...]]
     yield "a byte of the memory flipped, at random", *_damaged(home, memory, whole, damages, cut=False)
     yield "the memory cut, at random", *_damaged(home, memory, whole, damages, cut=True)
     yield "disk full, after a random number of bytes", *_full(home, len(whole), max(1, kills // 10), undisturbed)
+    model = write_tiny_gguf(folder / "tiny.gguf", brief=True)
+    yield "SIGKILL of the model's process, at random", *_worker_killed(home, model, max(1, kills // 5))
 
 
 def _killed(home: Home, kills: int, undisturbed: list[dict[str, Any]]) -> tuple[str, ...]:
@@ -94,20 +100,43 @@ def _killed(home: Home, kills: int, undisturbed: list[dict[str, Any]]) -> tuple[
     return str(done), str(lost), str(doubled), str(other)
 
 
+def _worker_killed(home: Home, model: Path, kills: int) -> tuple[str, ...]:
+    """Also twice in one request, which ends `index`; the next one goes on."""
+    chance = random.Random(4)
+    done = lost = doubled = before = 0
+    home.forget()
+    while done < kills or before:
+        process = home.start("index", *_SIZE, "--events", "--model", str(model))
+        assert process.stdout is not None
+        for _ in process.stdout:
+            for worker in psutil.Process(process.pid).children() if done < kills and chance.random() < 0.3 else ():
+                worker.kill()
+                done += 1
+        process.communicate()
+        starts = [page["start"] for page in home.pages()]
+        lost, doubled = lost + max(0, before - len(starts)), doubled + len(starts) - len(set(starts))
+        before = len(starts)
+        if process.returncode == ExitStatus.DONE:
+            home.forget()
+            before = 0
+    return str(done), str(lost), str(doubled), "not compared"
+
+
 def _damaged(home: Home, memory: Path, whole: bytes, damages: int, *, cut: bool) -> tuple[str, ...]:
     chance = random.Random(2)
     book, store = open_book(home.book), MemoryStore(default_paths().memories)
     pages = whole.count(b"\n") - 1
+    (header,) = store.find(book)
     lost = doubled = 0
     for _ in range(damages):
         at = chance.randrange(len(whole) - 1)
         memory.write_bytes(whole[:at] if cut else whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-        header = next(iter(store.find(book)), None)
-        if header is not None and (writer := store.reopen(book, header, header.size)) is not None:
-            with writer:
-                found = [entry.page.start for entry in writer.all_entries()]
-            lost += max(0, (max(0, whole[:at].count(b"\n") - 1) if cut else pages - 1) - len(found))
-            doubled += len(found) - len(set(found))
+        writer = store.reopen(book, header, header.size)
+        assert writer is not None
+        with writer:
+            found = [entry.page.start for entry in writer.all_entries()]
+        lost += max(0, (max(0, whole[:at].count(b"\n") - 1) if cut else pages - 1) - len(found))
+        doubled += len(found) - len(set(found))
     memory.write_bytes(whole)
     return str(damages), str(lost), str(doubled), "0"
 

@@ -88,7 +88,8 @@ async def read_to_end(
                 if must_save and not session.saves_pages and (is_page or _has_pages_left(session)):
                     raise StorageError(
                         "The memory cannot be saved, so the book was read no further.",
-                        "Make room or the folder writable (`gistread paths` lists it), then run the command again.",
+                        "Close the other gistread, make room, or make the folder writable (`gistread paths` lists it). "
+                        "Then run the command again.",
                     )
                 if isinstance(event, told.ReadingStarted):
                     resumed_pages, started = event.pages, True

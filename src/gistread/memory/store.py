@@ -166,7 +166,10 @@ class MemoryStore:
     def delete(self, header: MemoryHeader) -> None:
         """Delete a memory and all derived from it. Raises StorageError if it is in use."""
         for part in filter(None, header.volumes or (header,)):
-            Journal(part.path).close()  # refused while another process writes to it
+            try:
+                Journal(part.path).close()
+            except journal.InUseError:
+                raise StorageError("This memory is in use in another gistread.", "Close that first.") from None
             for path in (part.path, part.path.with_suffix(SUFFIX), part.path.with_name(part.path.name + _DAMAGED)):
                 path.unlink(missing_ok=True)
 
