@@ -95,6 +95,7 @@ def test_the_starter_has_its_own_adapter(tiny: Path, adapter: Path, monkeypatch:
         monkeypatch.setattr(module, "starter_path", lambda: tiny)
     monkeypatch.setattr(model_search, "starter_adapter", lambda: adapter)
     assert find_source("starter").adapter == find_source(str(tiny)).adapter == adapter
+    assert find_source("starter").name == "starter"
     assert find_source("starter-base").adapter is None
     assert find_source(f"starter+{adapter}").adapter == adapter
     assert find_source("starter-base").path == find_source("starter").path == tiny

@@ -9,7 +9,7 @@ from gistread.config import Config
 from gistread.engine.llama.fit import DEFAULT_CONTEXT_TOKENS, batch_tokens_of, needed_bytes, sizes_of
 from gistread.engine.llama.gguf import GgufHeader, read_adapted_header, read_header
 from gistread.engine.llama.machine import available_bytes
-from gistread.engine.model_search import found_models, starter_path
+from gistread.engine.model_search import found_models, own_adapter, starter_path
 from gistread.engine.models import STARTER, resolve_adapted
 from gistread.engine.remote.address import ServerAddress, is_address, parse_address
 from gistread.errors import EngineError
@@ -33,7 +33,8 @@ def find_source(spec: str) -> ModelSource:
         address = parse_address(spec)
         return ModelSource(str(address), None, address)
     path, adapter = resolve_adapted(spec)
-    return ModelSource(path.stem, path, adapter=adapter)
+    is_starter = adapter is not None and adapter == own_adapter(path)
+    return ModelSource(STARTER if is_starter else path.stem, path, adapter=adapter)
 
 
 def settings_name(spec: str) -> str:
@@ -100,6 +101,7 @@ def new_engine(source: ModelSource, config: Config, paths: Paths, *, measure: bo
 
     return LlamaEngine(
         source.path,
+        name=STARTER if source.name == STARTER else "",
         adapter=source.adapter,
         options=LoadOptions(
             context_tokens=config.context_tokens,

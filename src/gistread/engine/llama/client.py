@@ -48,6 +48,7 @@ class LlamaEngine:
         self,
         model_path: Path,
         *,
+        name: str = "",
         adapter: Path | None = None,
         options: LoadOptions = DEFAULT_OPTIONS,
         log: Path | None = None,
@@ -56,11 +57,13 @@ class LlamaEngine:
         fast_weights: FastWeights = "ask",
         measure: bool = False,
     ) -> None:
-        """`adapter`: LoRA adapter. `log`: file for llama.cpp's messages. `cache`: directory of measurements and
-        requantized copies; None: nothing is measured or requantized. `snapshots`: directory of prompt cache files;
-        by default a folder in `cache`. `measure`: measure the model as it is loaded, not later when it is idle.
+        """`name`: for people, if not the file's. `adapter`: LoRA adapter. `log`: file for llama.cpp's messages.
+        `cache`: directory of measurements and requantized copies; None: nothing is measured or requantized.
+        `snapshots`: directory of prompt cache files; by default a folder in `cache`. `measure`: measure the model as
+        it is loaded, not later when it is idle.
         """
         self._path = model_path
+        self._name = name
         self._adapter = adapter
         self._options = options
         self._log_path = log
@@ -106,7 +109,7 @@ class LlamaEngine:
         check_writes_text(header)
         chosen = await self._load_fastest(header)
         return EngineInfo(
-            name=header.name,
+            name=self._name or header.name,
             fingerprint=header.fingerprint,
             aliases=() if self._adapter else (named_fingerprint(self._path.name),),
             context_tokens=chosen.loaded.context_tokens,
