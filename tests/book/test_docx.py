@@ -185,6 +185,18 @@ class TestWords:
         assert book.text == "It rained.\n\nOne paragraph."
         assert book.notices == ("The document holds tracked changes; it was read as if all of them had been accepted.",)
 
+    def test_hidden_words_are_counted(self) -> None:
+        book = read(p(r("It rained. ") + r("Not here", "<w:vanish/>")))
+        assert (book.text, book.notices) == ("It rained.", ("2 hidden words were left out.",))
+
+    def test_a_field_without_an_end_hides_no_later_paragraph(self) -> None:
+        assert texts(p("One"), p('<w:r><w:fldChar w:fldCharType="begin"/></w:r>'), p("Two")) == ["One", "Two"]
+
+    def test_drawn_letters_and_descriptions_of_diagrams_are_read(self) -> None:
+        drawn = '<w:r><w:pict><v:shape><v:textpath string="Big letters"/></v:shape></w:pict></w:r>'
+        diagram = '<w:r><w:drawing><wp:inline><wp:docPr id="1" descr="A cycle"/></wp:inline></w:drawing></w:r>'
+        assert texts(p(drawn), p(diagram)) == ["Big letters", "[A cycle]"]
+
     def test_comments_are_left_out_with_a_notice(self) -> None:
         book = read(p(r("It rained.") + "<w:r><w:commentReference w:id='1'/></w:r>"))
         assert (book.text, book.notices) == ("It rained.", ("1 comment was left out.",))

@@ -9,7 +9,7 @@ import pytest
 from gistread.errors import GistreadError
 from gistread.library.adding import add, add_folder
 from gistread.library.scanning import DEEPEST, FolderError
-from tests.book.make_epub import epub, page
+from tests.book.make_epub import epub, package, page
 from tests.library.conftest import Books, Make
 
 
@@ -19,8 +19,10 @@ def never() -> bool:
 
 def test_titles_and_authors_are_read_without_opening_the_books(books: Books, tmp_path: Path, text: Make) -> None:
     folder = text("deep/er/plain.txt", "A Plain Tale").parents[2]
-    (folder / "book.epub").write_bytes(epub({"a.xhtml": page("<p>Words.</p>")}))
+    reversing = package(["a.xhtml"]).replace("A Book", "A \u202eBook")
+    (folder / "book.epub").write_bytes(epub({"a.xhtml": page("<p>Words.</p>")}, reversing))
     add_folder(books.catalogue, folder, never)
+    assert "A Book" in books.titles
     assert {entry.format for entry in books.entries} == {"epub", "text"}
     assert "A Plain Tale" in books.titles
     assert all(not entry.was_opened and not entry.sha256 for entry in books.entries)

@@ -67,7 +67,8 @@ def write_json(fields: Mapping[str, Any]) -> None:
 
     document = {"schema": SCHEMA, **fields}
     try:
-        line = orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE)
+        text = orjson.dumps(document, option=orjson.OPT_APPEND_NEWLINE).decode()
+        line = _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text).encode()
     except TypeError:  # A file name may have bytes that are not UTF-8.
         import json
 

@@ -1,13 +1,13 @@
 """Reads titles and authors from as little of a file as possible; the file name stands for what is slow to read."""
 
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
 from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.model import Book
+from gistread.book.normalise import clean, one_line
 from gistread.book.open import open_file, read_book
 from gistread.book.series import read_series_file
 from gistread.book.sniff import (
@@ -121,7 +121,6 @@ def _whole(book: Book) -> BookFile:
     )
 
 
-def _file(title: str, authors: tuple[str, ...], source_format: str) -> BookFile:
-    # A file name may hold bytes that are not text.
-    shown = os.fsencode(title).decode("utf-8", "replace") if not title.isprintable() else title
-    return BookFile(Path(), "", 0, 0, " ".join(shown.split()), authors, source_format)
+def _file(title: str, authors: Iterable[str], source_format: str) -> BookFile:
+    title, *authors = (one_line(clean(each)) for each in (title, *authors))
+    return BookFile(Path(), "", 0, 0, title, tuple(authors), source_format)

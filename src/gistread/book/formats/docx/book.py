@@ -14,6 +14,7 @@ from gistread.book.formats.docx.styles import StyleRole, Styles, attribute, chil
 from gistread.book.formats.docx.tree import BodyWriter, finish_tree, write_notes
 from gistread.book.formats.elements.markup import elements_named, plain_text
 from gistread.book.formats.elements.single_document import Metadata, book_from_tree
+from gistread.book.formats.notices import left_out_notices
 from gistread.book.model import Book
 from gistread.errors import BookError
 
@@ -80,8 +81,6 @@ def _notices(writer: BodyWriter, *, repaired: bool) -> Iterator[str]:
         yield "The document is not well-formed XML; the readable parts were read."
     if writer.state.changes:
         yield "The document holds tracked changes; it was read as if all of them had been accepted."
-    if writer.state.comments:
-        comments = "1 comment was" if writer.state.comments == 1 else f"{writer.state.comments} comments were"
-        yield f"{comments} left out."
+    yield from left_out_notices({"comment(s)": writer.state.comments, "hidden word(s)": writer.state.hidden})
     if writer.unread:
         yield "Embedded documents were not read."

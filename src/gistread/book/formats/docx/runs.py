@@ -12,6 +12,7 @@ from gistread.book.formats.elements.equations import accented, grouped, lowered,
 from gistread.book.formats.elements.list_markers import format_number
 from gistread.book.formats.elements.markup import append_text, local_name
 from gistread.book.formats.elements.semantics import EPUB_TYPE
+from gistread.book.normalise import count_words
 
 _DELETED = frozenset(("del", "movefrom", "deltext", "delinstrtext"))
 _IGNORED = frozenset(("ppr", "rpr", "commentrangestart", "commentrangeend", "bookmarkend", "prooferr"))
@@ -52,6 +53,7 @@ class RunState:
     places: list[str] = field(default_factory=list)  # Bookmarks between paragraphs, which belong to the next one
     changes: int = 0
     comments: int = 0
+    hidden: int = 0  # Words formatted as hidden
     fields: list[_Field] = field(default_factory=list)
 
     @property
@@ -75,6 +77,8 @@ class RunWriter:
             self._place(place)
         self.state.places.clear()
         self._elements(element)
+        for each in self.state.fields:  # The code of a field ends with its paragraph, if a damaged file does not end it
+            each.has_result = True
 
     def _elements(self, element: etree._Element) -> None:
         for inner in element:
@@ -132,9 +136,11 @@ class RunWriter:
         properties = child(element, "rpr")
         style = attribute(child(properties, "rstyle")) or ""
         look = {**self.state.styles.looks.get(style, {}), **run_format_of(properties)}
-        if not look.get("vanish"):
-            for inner in element:
-                self._run_part(inner, local_name(inner), look)
+        if look.get("vanish"):
+            self.state.hidden += sum(count_words(each.text or "") for each in element if local_name(each) == "t")
+            return
+        for inner in element:
+            self._run_part(inner, local_name(inner), look)
 
     def _run_part(self, element: etree._Element, name: str, look: RunFormat) -> None:
         state = self.state
@@ -242,10 +248,16 @@ class RunWriter:
             filter(None, (attribute(e, key) for e in _drawn(element, "docpr") for key in ("descr", "title"))), ""
         )
         words = words or next(filter(None, (attribute(e, "alt") for e in _drawn(element, "shape"))), "")
-        for inner in _drawn(element, "blip", "imagedata", "rect", "txbxcontent"):
+        inside = list(_drawn(element, "blip", "imagedata", "rect", "txbxcontent", "textpath"))
+        if words and not inside:  # A diagram, whose drawing stands in other files
+            etree.SubElement(self.target, "img", {"src": "", "alt": words})
+            self._leaf = None
+        for inner in inside:
             name = local_name(inner)
             if name == "txbxcontent":
                 self.boxes.append(inner)
+            elif name == "textpath":
+                self._text(attribute(inner, "string") or "", {})
             elif name == "rect":
                 if (attribute(inner, "hr") or "").lower() in ("t", "true", "1"):
                     self.boxes.append(etree.Element("hr"))

@@ -103,6 +103,8 @@ class _Walker:
         if self._depth > MOST_NESTED:
             self._collector.text(f" {' '.join(map(str, element.itertext()))} ")
             return
+        if name in ("iframe", "frame"):
+            self.left_out["embedded page(s)"] += 1
         self._depth += 1
         if element.attrib:
             self._described(element, name, context)
