@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from gistread.book import open_book
 from gistread.memory.model import GistMemory, PageSize, ReadingMethod, ReadingMode
 from gistread.memory.reading import read_book
+from gistread.memory.sizes import PAGE_SIZES
 from gistread.memory.store import MemoryRequest, MemoryStore
+from gistread.sample import story_path
 from tests.fake_engine import Call, FakeEngine, tokens_in
 from tests.memory.books import make_book, prose
 
@@ -51,6 +54,17 @@ async def test_each_prompt_extends_the_previous_one(tmp_path: Path) -> None:
     assert prefilled < 1.45 * tokens_in(BOOK.text)  # pages of 100 words: the tasks weigh more than on real ones
     careful = await read(tmp_path, engine(), ReadingMode.CAREFUL)
     assert prefilled < 0.7 * sum(entry.usage.prefilled for entry in careful.entries)
+
+
+@pytest.mark.parametrize(("seed", "prefilled"), [(1, 10_568), (2, 10_781), (3, 11_285)])
+async def test_a_story_costs_a_tenth_more_tokens_than_it_has(tmp_path: Path, seed: int, prefilled: int) -> None:
+    story = open_book(story_path())
+    request = MemoryRequest("fake", "f", PAGE_SIZES["quality"], ReadingMethod(ReadingMode.SINGLE_PASS))
+    with MemoryStore(tmp_path).open(story, request) as kept:
+        async for _ in read_book(kept, engine(seed=seed)):
+            pass
+        assert sum(entry.usage.prefilled for entry in kept.memory.entries) == prefilled
+    assert prefilled < 1.14 * tokens_in(story.text)
 
 
 async def test_labels_grow_through_a_window_and_never_change(tmp_path: Path) -> None:
