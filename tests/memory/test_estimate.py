@@ -70,7 +70,7 @@ def test_a_book_whose_words_take_more_tokens_takes_longer() -> None:
 def test_careful_reading_is_expected_to_take_longer() -> None:
     memory = make_memory(4, read=0)
     single, careful = (seconds_to_read(memory, expected_pace(MEASURED, way)) or 0 for way in reversed(ReadingMode))
-    assert careful == pytest.approx(single * (2.2 / 120 + 0.2 / 10) / (1.2 / 120 + 0.2 / 10))
+    assert careful == pytest.approx(single * (1.6 / 120 + 0.2 / 10) / (1.2 / 120 + 0.2 / 10))
 
 
 def test_an_unmeasured_engine_has_no_expected_pace() -> None:

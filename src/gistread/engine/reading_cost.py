@@ -3,7 +3,7 @@
 from gistread.engine.protocol import Rates
 
 SINGLE_PASS_PREFILLED = 1.2  # Prompt tokens evaluated per token of a book in single-pass mode (design D4)
-CAREFUL_PREFILLED = 2.2  # The same in careful mode: pagination, then gists
+CAREFUL_PREFILLED = 1.6  # The same in careful mode: a page shares its beginning with the passage it was found in
 DECODED = 0.2  # Tokens decoded per token of a book: gists and pause points
 DEPTH = 1.7  # Tokens take so many times as long at the depth of a page as in the short prompts that are measured
 
