@@ -46,6 +46,7 @@ _MOST_ACCENTS = 2_000  # Per page
 _NEAR_CHARACTERS = 120  # An accent on a capital may follow its line
 _LEAST_SPACE_EMS = 0.1
 _LINES_TO_TRY = 12
+_DISTILLED = re.compile("Ghostscript|Distiller")  # From PostScript, in which some spaces are distances and some not
 _MOST_ENTRIES = 20_000
 _FARTHEST_POINTS = 20_000  # From the corner; PDF allows 14,400
 _WIDE_GAP_EMS = 1.3
@@ -78,6 +79,7 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
     }
     fonts: dict[tuple[bytes, int, int], int] = {}
     narrow_f: dict[int, float] = {}
+    lines_to_try = sys.maxsize if _DISTILLED.search(_metadata(document, "Producer")) else _LINES_TO_TRY
     for number in range(first_page, len(document)):
         known = len(fonts)
         try:
@@ -92,7 +94,10 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
             continue
         text = page.get_textpage()
         characters = PageCharacters(page.raw, text.raw)
-        runs = list(_runs(characters, fonts, narrow_f))
+        _compose_accents(characters)
+        _measure_spaces(characters, lines_to_try)
+        _find_lost_letters(characters, narrow_f)
+        runs = list(_runs(characters, fonts))
         pictures = page.get_objects(filter=(pdfium.FPDF_PAGEOBJ_IMAGE,), max_depth=2) if len(runs) < 3 else ()
         yield {
             "page": number,
@@ -109,13 +114,7 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
         page.close()
 
 
-def _runs(
-    page: PageCharacters, fonts: dict[tuple[bytes, int, int], int], narrow_f: dict[int, float]
-) -> Iterator[RunRecord]:
-    """The runs of a page. `narrow_f`: width of the narrowest f of each font so far, in ems."""
-    _compose_accents(page)
-    _measure_spaces(page)
-    _find_lost_letters(page, narrow_f)
+def _runs(page: PageCharacters, fonts: dict[tuple[bytes, int, int], int]) -> Iterator[RunRecord]:
     for line in _LINE.finditer(page.characters):
         size, turn = page.size_and_turn(line.start())
         whole = right_to_left_line(page, line, size, turn) or vertical_line(page, line)
@@ -136,7 +135,10 @@ def _runs(
 
 
 def _find_lost_letters(page: PageCharacters, narrowest: dict[int, float]) -> None:
-    """Find each f much wider than others of its font; letters of a ligature that the file names share an origin."""
+    """Find each f much wider than others of its font; letters of a ligature that the file names share an origin.
+
+    `narrowest`: width of the narrowest f of each font so far, in ems.
+    """
     for match in _F.finditer(page.characters):
         index = match.start()
         near = (other for other in (index - 1, index + 1) if 0 <= other < page.count)
@@ -169,11 +171,11 @@ def _compose_accents(page: PageCharacters) -> None:
     page.replace(changed)
 
 
-def _measure_spaces(page: PageCharacters) -> None:
+def _measure_spaces(page: PageCharacters, lines_to_try: int) -> None:
     """Find spaces by distances where PDFium guesses wrongly, as in files without space characters."""
     dropped: dict[int, str] = {}
     for number, line in enumerate(_LINE.finditer(page.characters)):
-        if number == _LINES_TO_TRY and not page.inserted and not dropped:
+        if number == lines_to_try and not page.inserted and not dropped:
             return
         scale, turn = page.scale_and_turn(line.start())
         letters = [index for index in range(*line.span()) if page.characters[index] not in (" ", _DROPPED)]
