@@ -4,6 +4,7 @@ import ast
 import subprocess
 import sys
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -123,10 +124,12 @@ async def test_a_memory_of_another_model_answers_until_the_model_has_read(tmp_pa
 
 
 def test_the_synchronous_session_gives_the_same(tmp_path: Path) -> None:
-    with SyncSession(small_book(), "fake", **options(tmp_path, library_engine())) as session:
+    asks = {"config": replace(CONFIG, steps="ask")}  # A setting for people on the screen
+    with SyncSession(small_book(), "fake", **options(tmp_path, library_engine()) | asks) as session:
         pages = [event for event in session.stream_reading() if isinstance(event, events.PageRead)]
         assert len(pages) == len(session.read().entries)
         assert session.ask("Who kept the lamp?").text.startswith("Ada kept the lamp")
+        assert session.ask("Who kept the lamp?", reader="readagent-s").text, "it waits for nobody"
         decisions = [Decision(refuses=True), Decision(goes_back=True), Decision()]
         told = []
         for event in session.stream_answer("Who kept the lamp?", steps=Steps.ASK, reader="readagent-s"):

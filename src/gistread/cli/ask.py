@@ -126,6 +126,7 @@ async def _ask(
             upto = reach(passage, upto, book)
             options: AskOptions = {"pinned": pinned, "upto": upto, "choices": tuple(arguments.choice)}
             options["thread"] = thread_of(before.questions) if before else ()
+            options["steps"] = Steps(config.steps)
             shown = arguments.question
             if passage is not None:
                 options["passage"], shown = passage, question_about(passage, shown, book)

@@ -7,6 +7,7 @@ from gistread.memory.model import GistMemory
 from gistread.people.corrections import corrected
 from gistread.people.joining import Entity, Kind, join
 from gistread.people.mentions import find_names, is_covered
+from gistread.readers.bound import has_plot
 from gistread.user_data import NameCorrection
 
 _REACH = 12_000  # Characters in front of the bound whose names are known
@@ -17,11 +18,11 @@ _LEAST = 2  # Times a name must occur
 
 
 def suggestions(
-    memory: GistMemory, corrections: Sequence[NameCorrection] = (), *, plot: bool = True
+    memory: GistMemory, corrections: Sequence[NameCorrection] = (), *, plot: bool | None = None
 ) -> tuple[str, ...]:
     """Three questions that fit the end of this memory's book, cut by `GistMemory.upto`; none if it is not English.
 
-    `plot`: whether the whole book `has_plot`, which the beginning of one may not show.
+    `plot`: whether the whole book `has_plot`, which the beginning of one may not show; None: what there is of it.
     """
     book = memory.book
     if not book.text.strip() or not is_covered(book):
@@ -31,7 +32,7 @@ def suggestions(
     named = corrected(join(find_names(book, max(0, end - _REACH))), corrections)
     counts = {entity: _near(entity, end, gists) for entity in named}
     near = sorted((entity for entity in counts if counts[entity] >= _LEAST), key=lambda entity: -counts[entity])
-    return tuple(_questions(near, plot=plot))[:3]
+    return tuple(_questions(near, plot=has_plot(book) if plot is None else plot))[:3]
 
 
 def _near(entity: Entity, end: int, gists: str) -> int:

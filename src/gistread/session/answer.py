@@ -29,7 +29,7 @@ class AskOptions(TypedDict, total=False):
     choices: tuple[str, ...]  # The answers to choose from
     thread: Iterable[QuestionAnswer]  # What it goes on from; see `Answer.thread`
     passage: tuple[int, int]  # Start and end of the text of the book that it is about
-    steps: Steps  # Who decides which pages are looked up; left out: by the settings
+    steps: Steps  # Who decides which pages are looked up; left out: the model
     reader: str  # Name of the reader, if another one than the session's
 
 

@@ -380,7 +380,7 @@ class Session:
         steering = Steering(
             pinned=set(options.get("pinned", ())),
             here=options.get("here"),
-            steps=options.get("steps", Steps(self._config.steps)),
+            steps=options.get("steps", Steps.ALONE),
             objection=self._objection,
         )
         upto = options.get("upto")
