@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from gistread.engine.protocol import NO_USAGE, Completion, Priority, StreamEvent, TextDelta
-from gistread.memory.gisting import GistResult, careful_attempts, gist_page, merged_words, wanted_words
+from gistread.memory import gisting
+from gistread.memory.gisting import GistResult, SavedDraft, careful_attempts, gist_page, merged_words, wanted_words
 from gistread.memory.guard import Fault
 from gistread.memory.model import GistSource
 from tests.fake_engine import FakeEngine
@@ -52,6 +53,23 @@ async def test_a_faulty_gist_is_requested_again_with_another_prompt_and_sampling
     assert first.sampling.temperature == 0 < second.sampling.temperature
     assert first.text != second.text
     assert gisted.usage.prefilled > first.sampling.max_tokens
+
+
+async def test_a_killed_gist_is_continued_from_what_was_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gisting, "_SAVED_EVERY_S", 0.0)
+    engine, saved = FakeEngine(says=["I'm sorry, I cannot assist with that.", GOOD]), list[SavedDraft]()
+    attempts = await careful_attempts(PAGE, engine)
+    await gist_page(PAGE, engine, attempts, Priority.BACKGROUND, save=saved.append)
+    begun = saved[-5]
+    assert begun.attempt == 1
+    assert len(begun.text) > 40
+    again = FakeEngine(says=[GOOD.removeprefix(begun.text)])
+    continued = await gist_page(PAGE, again, attempts, Priority.BACKGROUND, begun=begun)
+    assert (continued.gist.text, continued.faults) == (GOOD, ())
+    (call,) = again.calls
+    assert call.text.endswith(begun.text)
+    assert call.sampling.max_tokens < attempts[1].sampling.max_tokens
+    assert SavedDraft(1) in saved, "of a rejected attempt nothing is continued"
 
 
 async def test_after_two_faults_sentences_of_the_page_stand_in() -> None:

@@ -1,9 +1,11 @@
 """Shortens a page (ReadAgent, section 3.1, Figure 3): two guarded attempts, then the page's own sentences (D6)."""
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
+from functools import partial
 
 from gistread import prompts
 from gistread.book.normalise import count_words
@@ -19,6 +21,7 @@ PROMPTS = ("gist", "gist_again")  # The prompts that decide what gists say
 VERBATIM_WORDS = 60  # A shorter page (a title page, a few last lines) is its own gist
 
 _CHECKED_EVERY = 120  # Characters between checks of an unfinished gist; some twenty words
+_SAVED_EVERY_S = 2.0  # So much of a gist that is being written is lost by a kill
 _ROOM = 1.8  # Tokens allowed for each token of the length asked for
 
 
@@ -54,6 +57,14 @@ class Attempt:
     before: str = ""  # Text before the page that the prompt shows too
 
 
+@dataclass(frozen=True, slots=True)
+class SavedDraft:
+    """What an earlier reading, which was killed, had written of a gist."""
+
+    attempt: int = 0  # Index of the attempt; those before it were rejected
+    text: str = ""
+
+
 async def gist_page(
     text: str,
     engine: protocol.Engine,
@@ -64,10 +75,13 @@ async def gist_page(
     guarded: bool = True,
     wanted: int = 0,
     on_draft: Callable[[str], None] = lambda _: None,
+    begun: SavedDraft = SavedDraft(),
+    save: Callable[[SavedDraft], None] = lambda _: None,
 ) -> GistResult:
     """Make the gist of a page; the fallback takes sentences near the `task`. Raises EngineError.
 
-    `on_draft` gets the text so far of a guarded attempt, and an empty one if it is rejected.
+    `on_draft` gets the text so far of a guarded attempt, and an empty one if it is rejected; `save` gets, every few
+    seconds, what a later reading goes on from as `begun`.
     """
     page_words = count_words(text)
     if is_short(text):
@@ -80,38 +94,60 @@ async def gist_page(
         if written := said.text.strip():
             return GistResult(Gist(written, count_words(written), GistSource.MODEL), (), usage)
         attempts, faults = (), [Fault.EMPTY]
-    for attempt in attempts:
-        gist, fault, cost = await _draft(text, attempt, engine, priority, on_draft)
+    for number, attempt in enumerate(attempts[begun.attempt :], begun.attempt):
+        start = begun.text if number == begun.attempt else ""
+        save_text = partial(_save_text, save, number)
+        gist, fault, cost = await _draft(text, attempt, engine, priority, on_draft, start, save_text)
         usage += cost
         if fault is None:
             return GistResult(Gist(gist, count_words(gist), GistSource.MODEL), tuple(faults), usage)
         on_draft("")
+        save(SavedDraft(number + 1))
         faults.append(fault)
     own = extract(text, wanted or wanted_words(page_words), task)
     return GistResult(Gist(own, count_words(own), GistSource.EXTRACTIVE), tuple(faults), usage)
 
 
+def _save_text(save: Callable[[SavedDraft], None], attempt: int, text: str) -> None:
+    if whole_words := text.rpartition(" ")[0]:
+        save(SavedDraft(attempt, whole_words))
+
+
 async def _draft(
-    text: str, attempt: Attempt, engine: protocol.Engine, priority: protocol.Priority, on_draft: Callable[[str], None]
+    text: str,
+    attempt: Attempt,
+    engine: protocol.Engine,
+    priority: protocol.Priority,
+    on_draft: Callable[[str], None],
+    begun: str,
+    save: Callable[[str], None],
 ) -> tuple[str, Fault | None, protocol.Usage]:
     """The model's text, its fault if any, and the cost. Stopped early once no further words could mend it."""
-    written, checked = "", 0
+    written, checked = begun, 0
+    saved_at = time.monotonic()
     usage = protocol.NO_USAGE
-    async with aclosing(engine.stream(attempt.prompt, attempt.sampling, priority)) as stream:
+    prompt, sampling = attempt.prompt, attempt.sampling
+    if begun:
+        prompt = (*prompt, protocol.Message("assistant", begun))
+        sampling = replace(sampling, max_tokens=max(1, sampling.max_tokens - await engine.count(begun)))
+    async with aclosing(engine.stream(prompt, sampling, priority)) as stream:
         async for event in stream:
             match event:
                 case protocol.TextDelta(piece, usage):
                     written += piece
                     on_draft(written)
+                    if time.monotonic() >= saved_at + _SAVED_EVERY_S:
+                        saved_at = time.monotonic()
+                        save(written)
                     if len(written) >= checked + _CHECKED_EVERY:
                         checked = len(written)
                         so_far, _ = clean(written)
                         if fault := find_final_fault(Draft(so_far, text, attempt.own_words, before=attempt.before)):
                             return so_far, fault, usage
                 case protocol.Restarted():
-                    written, checked = "", 0
+                    written, checked = begun, 0
                 case protocol.Completion():
-                    gist, cut_off = clean(event.text, cut_off=event.finish == "length")
+                    gist, cut_off = clean(begun + event.text, cut_off=event.finish == "length")
                     draft = Draft(gist, text, attempt.own_words, cut_off, attempt.before)
                     return gist, find_fault(draft), event.usage
     return "", Fault.EMPTY, usage

@@ -8,7 +8,7 @@ the book, the page size and the earlier pages of the chapter, not on the order o
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 from gistread.book.model import Book
@@ -17,7 +17,7 @@ from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Priority, Usage
 from gistread.memory.derived import key_of
 from gistread.memory.front_matter import front_matter_end, front_matter_entries
-from gistread.memory.gisting import Attempt, careful_attempts, gist_page, is_short, longer_task
+from gistread.memory.gisting import Attempt, SavedDraft, careful_attempts, gist_page, is_short, longer_task
 from gistread.memory.guard import Fault
 from gistread.memory.model import GistSource, MemoryEntry, Page, ReadingMode
 from gistread.memory.pagination import TOKENS_BESIDE, chapter_end, next_page
@@ -29,6 +29,7 @@ _REMOTE_REQUESTS_PER_CHAPTER = 2  # On a server, where one page is found while a
 _PAGES_AT_FIRST = 1
 _PAGES_MORE = 2
 _SECOND_PAYS = 1 / 6  # Least share of second attempts at gists that must pass, after as many as make one expected
+_DRAFT = "draft"  # Kind of the records that say how far a gist was written
 _BOUNDS = "page"  # Kind of the records that say where a page without a gist ends
 _KEY_CHARACTERS = 2_000
 
@@ -276,15 +277,23 @@ class _Reading:
         memory = self._memory
         if self._second_passed < int(_SECOND_PAYS * self._second):
             attempts = attempts[:1]
+        text = memory.text_of(page)
+        derived, key = memory.derived.at(page.start), key_of(text)
+        begun = SavedDraft()
+        match derived.get(_DRAFT, key):
+            case {"attempt": int(number), "text": str(written)} if not self._engine.info.is_remote:
+                begun = SavedDraft(number, written)
         try:
             result = await gist_page(
-                memory.text_of(page),
+                text,
                 self._engine,
                 attempts,
                 self._priority,
                 task=memory.focus.task,
                 guarded=memory.method.guarded,
                 on_draft=partial(self._on_draft, page.start),
+                begun=begun,
+                save=lambda draft: derived.put(_DRAFT, key, asdict(draft)),
             )
         finally:
             del self._gisting[page.start]
