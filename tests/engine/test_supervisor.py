@@ -94,11 +94,16 @@ async def test_a_request_that_crashes_two_workers_fails_and_the_engine_stays_usa
     assert (await engine.complete(asked("abc"), Sampling(max_tokens=3))).usage.generated == 3
 
 
-async def test_an_idle_worker_that_dies_is_replaced(tiny: Path, start: StartEngine) -> None:
+async def test_an_idle_worker_that_dies_is_replaced_and_logs_no_question(
+    tiny: Path, start: StartEngine, tmp_path: Path
+) -> None:
     engine = await start(tiny)
     assert engine.worker_pid
     os.kill(engine.worker_pid, signal.SIGKILL)
-    assert (await engine.complete(asked("abc"), Sampling(max_tokens=3))).usage.generated == 3
+    assert (await engine.complete(asked("Zwiebelfisch"), Sampling(max_tokens=3))).usage.generated == 3
+    log = (tmp_path / "worker.log").read_text(errors="replace")
+    assert tiny.name in log
+    assert "Zwiebelfisch" not in log
 
 
 async def test_a_model_file_deleted_before_a_restart_is_an_error(
