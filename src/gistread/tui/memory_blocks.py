@@ -84,16 +84,28 @@ class View:
         """Whether what says something of `[start, end)` of the book is blurred."""
         return self.bound is not None and end > self.bound and (start, end) not in self.revealed
 
-    def shown(self, text: str, start: int, end: int) -> str:
-        """A text about `[start, end)` of the book on one line, each letter shaded if it lies ahead."""
-        words = " ".join(text.split())
-        return re.sub(r"\S", "░", words) if self.blurs(start, end) else words
+    def blurs_page(self, page: Page) -> bool:
+        """Whether the gist of this page is blurred: not that of the page in which the person reads."""
+        began = self.bound is not None and page.start < self.bound
+        return self.blurs(page.start, page.end) and not (began and self.is_at(page))
 
-    def place_words(self, start: int, end: int, *, here: bool) -> list[str]:
+    def is_at(self, page: Page) -> bool:
+        """Whether the book shows this page."""
+        if self.unread_at is not None:
+            return page.start <= self.unread_at < page.end
+        return page.number == self.here
+
+    def place_words(self, start: int, end: int, *, here: bool, blurred: bool) -> list[str]:
         """Words on where what is told of `[start, end)` lies; `here`: the book shows it."""
-        if self.bound is None or not self.blurs(start, end):
+        if not blurred or self.bound is None:
             return ["← you"] if here else []
         return [AHEAD] if start >= self.bound else [f"partly {AHEAD}", *(["← you"] if here else [])]
+
+
+def _line(text: str, *, blurred: bool) -> str:
+    """The text on one line, each letter shaded if it is blurred."""
+    words = " ".join(text.split())
+    return re.sub(r"\S", "░", words) if blurred else words
 
 
 def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View) -> list[Block]:
@@ -107,7 +119,7 @@ def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View) -> list[Blo
     if not in_text and (title := _chapter_that_begins(memory, number)):
         blocks.append(Block(title, style="heading", level=4, indent=1, rule=True))
     if opening is None and not in_text:
-        gist = view.shown(entry.gist.text, page.start, page.end)
+        gist = _line(entry.gist.text, blurred=view.blurs_page(page))
         style = "gist" if entry.gist.source is GistSource.MODEL else "own-words"
         return [*blocks, _page_block(memory, number, gist, style, tail=_tail(entry, view))]
     said = _opened_by(opening) if opening else f"{page.words:,} words"
@@ -159,7 +171,7 @@ def part_blocks(memory: GistMemory, part: "Node", view: View) -> list[Block]:
         case _:
             title = _titles_that_begin(memory, part.first)
     blocks = [Block(title, key=key, style="heading", level=3)] if title else []
-    text = view.shown(part.summary.text, start, memory.entry(part.last).page.end)
+    text = _line(part.summary.text, blurred=view.blurs(start, memory.entry(part.last).page.end))
     tail, above = _part_tail(memory, part, view), 0 if title else 1
     blocks.append(Block(text, key=key, style="gist", indent=2, tail=tail, blank_before=above))
     return blocks
@@ -178,7 +190,8 @@ def _part_tail(memory: GistMemory, part: "Node", view: View) -> str:
     elif part.summary.source is not GistSource.MODEL:
         words.append(_SOURCES[part.summary.source])
     start, end = memory.entry(part.first).page.start, memory.entry(part.last).page.end
-    words += view.place_words(start, end, here=view.here is not None and part.first <= view.here <= part.last)
+    here = view.here is not None and part.first <= view.here <= part.last
+    words += view.place_words(start, end, here=here, blurred=view.blurs(start, end))
     return " · ".join(words)
 
 
@@ -228,13 +241,13 @@ def _ahead_blocks(memory: GistMemory, view: View) -> list[Block]:
         if (title := book.chapter_title(entry.page.start)) != chapter:
             chapter = title
             blocks.append(Block(title or book.title, style="heading", level=4, indent=1, rule=True))
-        here = view.unread_at is not None and entry.page.start <= view.unread_at < entry.page.end
-        gist, style = view.shown(entry.gist.text, entry.page.start, entry.page.end), "gist"
+        blurred, style = view.blurs_page(entry.page), "gist"
+        gist = _line(entry.gist.text, blurred=blurred)
         if entry.gist.source is not GistSource.MODEL:
             style = "own-words"
-        tail = " · ".join(view.place_words(entry.page.start, entry.page.end, here=here))
+        place = view.place_words(entry.page.start, entry.page.end, here=view.is_at(entry.page), blurred=blurred)
         key = ("ahead", entry.page.start)
-        blocks.append(Block(gist, key=key, style=style, indent=_gutter(memory), hanging="  ·", tail=tail))
+        blocks.append(Block(gist, key=key, style=style, indent=_gutter(memory), hanging="  ·", tail=" · ".join(place)))
     if view.reading and view.begun is not None and not view.begun.number:
         start = view.begun.start
         before = [at for at, one in enumerate(blocks, 1) if isinstance(one.key, tuple) and one.key[1] < start]
@@ -249,7 +262,7 @@ def begun_block(memory: GistMemory, view: View) -> Block:
     gutter = _gutter(memory)
     whole_words = view.draft.rpartition(" ")[0]
     if begun:
-        whole_words = view.shown(whole_words, begun.start, begun.end)
+        whole_words = _line(whole_words, blurred=view.blurs_page(begun))
     text = f"{whole_words} …" if whole_words else f"being read: {begun.words:,} words …" if begun else "being read …"
     return Block(
         text,
@@ -280,7 +293,7 @@ def _tail(entry: MemoryEntry, view: View) -> str:
         words.append("refused")
     here = number == view.here
     if gist_shown and number not in view.opened:
-        words += view.place_words(entry.page.start, entry.page.end, here=here)
+        words += view.place_words(entry.page.start, entry.page.end, here=here, blurred=view.blurs_page(entry.page))
     elif here:
         words.append("← you")
     return " · ".join(words)

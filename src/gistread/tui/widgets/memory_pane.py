@@ -128,7 +128,7 @@ class MemoryPane(LongText):
             return
         changed = self._shown_until(before), self._shown_until(bound)
         if 0 <= changed[1] - changed[0] <= _FEW:
-            for number in range(changed[0] + 1, changed[1] + 1):
+            for number in {*range(changed[0] + 1, changed[1] + 1), self.view.here}:
                 self._redraw(number)
             if self.view.ahead or self.view.begun:
                 self._redraw_rest()
@@ -149,10 +149,11 @@ class MemoryPane(LongText):
         page, memory, view = self._chosen_page(), self.memory, self.view
         if page is None or memory is None or view.zoom is memory_blocks.Zoom.TEXT or page.number in view.opened:
             return False
-        end = page.end
+        end, blurred = page.end, view.blurs_page(page)
         if view.zoom.coarse and self._parts and page.number:
             end = memory.entry(self._parts[self._part_of(page.number)].last).page.end
-        if not view.blurs(page.start, end):
+            blurred = view.blurs(page.start, end)
+        if not blurred:
             return False
         view.revealed.add((page.start, end))
         self._redraw(page.number)
