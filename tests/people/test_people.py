@@ -91,6 +91,15 @@ def test_a_dean_is_not_joined_with_his_town_nor_a_daughter_with_her_father() -> 
     assert entities["Dr Grant"].others == ()
 
 
+def test_a_town_is_known_by_its_streets_and_a_thing_by_its_article() -> None:
+    told = (
+        "They went down Tidney Street, talked of Tidney, and loved Tidney. They left Tidney once Tidney was wet.",
+        "They found the Carriage empty, and left the Carriage there. So the Carriage was late.",
+    )
+    kinds = {one.name: one.kind for one in Index.of(make_book(list(told))).entities}
+    assert (kinds["Tidney"], kinds["the Carriage"]) == (Kind.PLACE, Kind.OTHER)
+
+
 def test_a_card_has_places_chapters_and_company(index: Index, book: Book) -> None:
     (penn,) = index.find("penn")[:1]
     assert [one.name for one in index.find("Penn")] == ["Mr. Penn"]

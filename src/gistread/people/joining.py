@@ -17,6 +17,8 @@ from gistread.people.mentions import Context, Form, plain, titles, words
 _PARTICLES = frozenset("de du da di van von der den of la le y al".split())  # noqa: SIM905
 _LEAST = 2  # Mentions of what is listed, unless it has a title
 _LEAST_PRONOUNS = 4
+_SELDOM_ACTS = 0.25  # Share of mentions of a town up to which it may act ("Tidney was under water")
+_LEAST_ACTS = 2  # Times that something with "the" speaks or acts like a person
 _YOUNGER = 0.05  # Share of "Miss Bennet" from which "Miss Elizabeth Bennet" shows that she has an elder sister
 _CLEARLY_OFTENER = 8
 _OFTENER = 3  # Times as often as any other, a first name is of this person
@@ -98,6 +100,16 @@ class _Group:
         """Whether it is a "Dean of Barchester", so that its last word is no family name."""
         return all(" of " in form.text for form in self.forms)
 
+    @property
+    def is_described(self) -> bool:
+        """Whether it is rather a "the Carriage"."""
+        return 2 * self.of(Context.ARTICLE) > self.count
+
+    def is_one_of(self, towns: frozenset[str]) -> bool:
+        """Whether it is the bare name of one of these, and seldom acts."""
+        is_bare = not self.kind and not self.is_full and self.rest[0] in towns and not self.is_described
+        return is_bare and self.of(Context.PERSON) <= _SELDOM_ACTS * self.count
+
     def starts(self) -> list[int]:
         return list(merge(*(form.starts for form in self.forms)))
 
@@ -125,7 +137,12 @@ def join(forms: Iterable[Form]) -> list[Entity]:
     """The people, places and other things with these names, the commonest first."""
     groups = _grouped(form for form in forms if form.starts)
     titled = {group.rest[-1] for group in groups if group.kind and not group.is_of_a_place}
-    places = [group for group in groups if _kind(group) is Kind.PLACE and group.rest[-1] not in titled]
+    towns = _towns(groups)
+    places = [
+        group
+        for group in groups
+        if group.rest[-1] not in titled and (_kind(group) is Kind.PLACE or group.is_one_of(towns))
+    ]
     people = _without_plurals([group for group in groups if group not in places])
     known = _Known(_merged([group for group in people if group.is_full]), people)
     single = sorted((group for group in people if not group.is_full), key=lambda group: (not group.kind, -group.count))
@@ -138,7 +155,8 @@ def join(forms: Iterable[Form]) -> list[Entity]:
         if owner := known.by_short_form(group):
             owner.absorb(group)
             known.persons.remove(group)
-    entities = [entity_of(group.forms, _kind(group)) for group in (*known.persons, *places)]
+    entities = [entity_of(group.forms, _kind(group)) for group in known.persons]
+    entities += [entity_of(group.forms, Kind.PLACE) for group in places]
     entities = [one for one in entities if one.count >= _LEAST or plain(one.name.split()[0]) in titles()]
     return by_count(entities)
 
@@ -305,20 +323,31 @@ def _commonest(found: Iterable[_Group], times: int = _OFTENER) -> _Group | None:
     return first if first and (second is None or first.count >= times * second.count) else None
 
 
+def _towns(groups: Iterable[_Group]) -> frozenset[str]:
+    """The names in "Tidney Street" and "River Sallow"."""
+    full = [group for group in groups if group.is_full and not group.kind and _is_place_name(group)]
+    return frozenset(group.rest[-1] if group.rest[0] in _place_words("before") else group.rest[0] for group in full)
+
+
+def _is_place_name(group: _Group) -> bool:
+    is_street = group.rest[-1] in _place_words("words") and group.rest[0] not in _first_names()[0]
+    return group.is_full and (is_street or group.rest[0] in _place_words("before"))
+
+
 def _kind(group: _Group) -> Kind:
     if group.kind:
         return Kind.PERSON
-    if group.is_full and group.rest[-1] in _place_words() and group.rest[0] not in _first_names()[0]:
+    if _is_place_name(group):
         return Kind.PLACE
     acts, places = group.of(Context.PERSON), group.of(Context.PLACE)
     if places > acts and places >= 0.15 * group.count:
         return Kind.PLACE
-    return Kind.PERSON if acts else Kind.OTHER
+    return Kind.PERSON if acts >= (_LEAST_ACTS if group.is_described else 1) else Kind.OTHER
 
 
 @cache
-def _place_words() -> frozenset[str]:
-    return frozenset(words()["places"]["words"].split())
+def _place_words(which: str) -> frozenset[str]:
+    return frozenset(words()["places"][which].split())
 
 
 def entity_of(forms: Iterable[Form], kind: Kind) -> Entity:
