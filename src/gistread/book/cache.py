@@ -14,7 +14,7 @@ from gistread.atomic_write import make_folder, replace_file
 from gistread.book.model import Book, Chapter, Image, LanguageSpan, Link, Paragraph, ParagraphKind, Span, Style
 from gistread.book.open import Cancelled, never, open_book_or_series, read_book
 
-EXTRACTION_VERSION = 13  # Raise this whenever a file would yield another text, other paragraphs or other chapters
+EXTRACTION_VERSION = 14  # Raise this whenever a file would yield another text, other paragraphs or other chapters
 
 _MAX_BOOKS = 40
 _SUFFIX = ".book"

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from urllib.parse import unquote
 
 from lxml import etree
 
@@ -317,6 +318,10 @@ class _Walker:
             collector.text(f" {drawn_text(element)} ")
         elif name == "math":
             collector.text(equation_text(element))
+        elif name == "embed":
+            _, _, formula = element.get("src", "").partition("latex?")  # as pandoc writes for --webtex
+            collector.text(unquote(formula))
+            self.left_out["embedded file(s)"] += not formula
         elif name == "ruby":
             collector.text(_ruby(element))
         elif name in ("a", "sup") and semantics.is_reference(element, name, types):
