@@ -4,7 +4,7 @@ from pathlib import Path
 
 from gistread.memory.model import Gist, GistSource, MemoryEntry, Page
 from gistread.memory.tree import chapters, current_tree
-from gistread.tui.memory_blocks import AHEAD, View, Zoom, begun_block, entry_blocks, part_blocks, rest_blocks
+from gistread.tui.memory_blocks import AHEAD, View, Zoom, begun_block, entry_blocks, half_of, part_blocks, rest_blocks
 from tests.readers.memories import make_memory
 from tests.tui.books import long_book
 from tests.tui.scripted import SteppedEngine, app_on, read_whole, text_of, until
@@ -25,11 +25,11 @@ def test_words_keep_their_length_and_the_label_stays() -> None:
     assert AHEAD not in before.tail
     view.here = 3
     assert entry_blocks(memory, memory.entry(3), view)[-1].tail == AHEAD  # looked at from afar
-    view.bound = memory.entry(3).page.end - 1
-    (read,) = entry_blocks(memory, memory.entry(3), view)[-1:]
-    assert (read.text, read.tail) == (gist, "← you")  # the page in which one reads
-    view.here = 2
-    assert entry_blocks(memory, memory.entry(3), view)[-1].tail == f"partly {AHEAD}"
+    view.bound = memory.entry(3).page.start + 1
+    assert entry_blocks(memory, memory.entry(3), view)[-1].tail == f"partly {AHEAD} · ← you"
+    view.bound = half_of(memory.entry(3).page)
+    half_seen = entry_blocks(memory, memory.entry(3), view)[-1]
+    assert (half_seen.text, half_seen.tail) == (gist, "← you")
     view.here, view.bound = None, memory.entry(1).page.end
     assert "░" in entry_blocks(memory, memory.entry(2), view)[-1].text
     view.revealed.add((memory.entry(2).page.start, memory.entry(2).page.end))
@@ -63,7 +63,7 @@ async def test_a_card_is_shown_by_key_or_click_and_all_by_a_command(tmp_path: Pa
         screen.controllers.questions._whole_book = False
         screen.redraw_lines()
         await until(pilot, lambda: "░░░ ░░░░" in text_of(app))
-        first = next(one.page.number for one in pane.memory.entries if one.page.end > pane.view.bound)
+        first = next(one.page.number for one in pane.memory.entries if half_of(one.page) > pane.view.bound)
         await pilot.press("tab", *["j"] * (first - pane.chosen), "enter")
         await until(pilot, lambda: pane.view.revealed)
         assert pane.chosen == first

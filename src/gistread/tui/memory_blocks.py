@@ -85,21 +85,19 @@ class View:
         return self.bound is not None and end > self.bound and (start, end) not in self.revealed
 
     def blurs_page(self, page: Page) -> bool:
-        """Whether the gist of this page is blurred: not that of the page in which the person reads."""
-        began = self.bound is not None and page.start < self.bound
-        return self.blurs(page.start, page.end) and not (began and self.is_at(page))
-
-    def is_at(self, page: Page) -> bool:
-        """Whether the book shows this page."""
-        if self.unread_at is not None:
-            return page.start <= self.unread_at < page.end
-        return page.number == self.here
+        """Whether the gist of this page is blurred: until the person has seen half of it."""
+        return self.blurs(page.start, page.end) and half_of(page) > (self.bound or 0)
 
     def place_words(self, start: int, end: int, *, here: bool, blurred: bool) -> list[str]:
         """Words on where what is told of `[start, end)` lies; `here`: the book shows it."""
         if not blurred or self.bound is None:
             return ["← you"] if here else []
         return [AHEAD] if start >= self.bound else [f"partly {AHEAD}", *(["← you"] if here else [])]
+
+
+def half_of(page: Page) -> int:
+    """The offset in the middle of a page."""
+    return (page.start + page.end) // 2
 
 
 def _line(text: str, *, blurred: bool) -> str:
@@ -241,11 +239,12 @@ def _ahead_blocks(memory: GistMemory, view: View) -> list[Block]:
         if (title := book.chapter_title(entry.page.start)) != chapter:
             chapter = title
             blocks.append(Block(title or book.title, style="heading", level=4, indent=1, rule=True))
+        here = view.unread_at is not None and entry.page.start <= view.unread_at < entry.page.end
         blurred, style = view.blurs_page(entry.page), "gist"
         gist = _line(entry.gist.text, blurred=blurred)
         if entry.gist.source is not GistSource.MODEL:
             style = "own-words"
-        place = view.place_words(entry.page.start, entry.page.end, here=view.is_at(entry.page), blurred=blurred)
+        place = view.place_words(entry.page.start, entry.page.end, here=here, blurred=blurred)
         key = ("ahead", entry.page.start)
         blocks.append(Block(gist, key=key, style=style, indent=_gutter(memory), hanging="  ·", tail=" · ".join(place)))
     if view.reading and view.begun is not None and not view.begun.number:

@@ -128,7 +128,7 @@ class MemoryPane(LongText):
             return
         changed = self._shown_until(before), self._shown_until(bound)
         if 0 <= changed[1] - changed[0] <= _FEW:
-            for number in {*range(changed[0] + 1, changed[1] + 1), self.view.here}:
+            for number in range(changed[0] + 1, changed[1] + 1):
                 self._redraw(number)
             if self.view.ahead or self.view.begun:
                 self._redraw_rest()
@@ -140,7 +140,7 @@ class MemoryPane(LongText):
         entries = self.memory.entries if self.memory else []
         at = float("inf") if bound is None else bound
         if not self.view.zoom.coarse:
-            return bisect_right(entries, at, key=lambda entry: entry.page.end)
+            return bisect_right(entries, at, key=lambda entry: memory_blocks.half_of(entry.page))
         seen = bisect_right(self._parts, at, key=lambda part: entries[part.last - 1].page.end)
         return self._parts[seen - 1].last if seen else 0
 
