@@ -98,7 +98,7 @@ def test_a_series_killed_in_its_second_volume_resumes(volumes: list[Path], tiny:
     done("series", saga, volumes[2], "--add")
     events = [json.loads(line) for line in done("index", saga, *SIZE, "--model", tiny, "--events").splitlines()]
     third = open_book(saga).volumes[2]
-    assert events[0] == {"event": "resumed", "pages": len(pages)}
+    assert events[0] == {"schema": 1, "event": "resumed", "pages": len(pages)}
     assert all(event["start"] >= third.heading for event in events if event["event"] in ("page_found", "gisted"))
     longer = pages_of(saga)[: len(pages)]
     # The last page of the second volume takes the empty line that parts it from the third now.
