@@ -63,7 +63,10 @@ class Recording:
         await self.type(question)
         await self.press("enter", ms=300)
 
-    async def follow_source(self) -> None:
+    async def see_answer(self) -> None:
+        """Watch the answer, then go to its source."""
+        await self.watch(self.answered)
+        self.look(2500)
         await self.press("1", ms=300)
         await self.pilot.pause(2)  # no other key follows: it is no count
         self.look(4000)
@@ -141,9 +144,7 @@ async def reading(tale: Path, cache: Path, path: Path) -> None:
             await show.press("space", ms=1500)
             await show.watch(lambda: show.pages_read() >= 2)
             await show.ask("What did Princess Gemdelovely want?")
-            await show.watch(show.answered)
-            show.look(2500)
-            await show.follow_source()
+            await show.see_answer()
             show.save(path)
 
 
@@ -152,9 +153,7 @@ async def asking(tale: Path, cache: Path, path: Path) -> None:
     async with after_reading(tale, cache, reader="readagent-s") as show:
         await show.press("a", "ctrl+t", "escape", ms=800)
         await show.ask("Which sword did Assipattle kill the Sorcerer with?")
-        await show.watch(show.answered)
-        show.look(2500)
-        await show.follow_source()
+        await show.see_answer()
         show.save(path)
 
 

@@ -45,7 +45,7 @@ def front_matter_end(book: Book) -> int:
 
 
 def _heading_after_titles(book: Book, chapter: Chapter) -> int:
-    """The heading in front of which the first chapter of a plain text has a title page and contents; 0 without it."""
+    """Offset of the first heading if only a title page and contents precede it in the first chapter; else 0."""
     headings = (one.start for one in book.paragraphs if one.kind is ParagraphKind.HEADING)
     heading = next((start for start in headings if chapter.start < start < chapter.end), 0)
     return 0 if chapter.start or _has_prose(book, replace(chapter, end=heading)) else heading

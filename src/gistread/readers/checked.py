@@ -98,13 +98,14 @@ def unnamed(question: str, book: Book) -> list[str]:
     text = book.text.casefold()
     named = [name.split() for name in _NAMED.findall(question)]
     absent = {word for words in named for word in words if word.casefold() not in text}
-    absent = {word for word in absent if not _like(word.casefold(), text)}
+    absent = {word for word in absent if not _has_like(word.casefold(), text)}
     return [" ".join(lacking) for words in named if (lacking := [word for word in words if word in absent])]
 
 
-def _like(name: str, text: str) -> list[str]:
-    """The word of the text that is spelt most like a name and begins like it, if one is like it."""
-    return get_close_matches(name, set(re.findall(rf"\b{name[0]}[^\W\d_]+", text)), 1, _LIKE)
+def _has_like(name: str, text: str) -> bool:
+    """Whether a word of the text has the same initial and almost the same spelling."""
+    words = set(re.findall(rf"\b{name[0]}[^\W\d_]+", text))
+    return bool(get_close_matches(name, words, 1, _LIKE))
 
 
 def not_found_text(answered: Answered, memory: GistMemory, started: Started) -> str:

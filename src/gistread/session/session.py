@@ -312,9 +312,10 @@ class Session:
         left = (await self.artifacts_left(name)).get(name)
         return left.seconds(self.info) if left is not None and self.info is not None else None
 
-    async def check_result(self) -> CheckResult | None:
-        """The result of the answering model's check; None if it was not checked or is not loaded."""
-        return await self._core.checks.stored(self.asking_info) if self.asking_info else None
+    async def check_result(self, info: EngineInfo | None = None) -> CheckResult | None:
+        """The result of a model's check, by default the answering model's; None if not checked or not loaded."""
+        info = info or self.asking_info
+        return await self._core.checks.stored(info) if info else None
 
     async def use_model(self, model: str, *, read: bool = True) -> None:
         """Use this model from now on, or none if empty; with `read`, begin. Returns before it is loaded."""

@@ -89,7 +89,7 @@ class View:
         return self.blurs(page.start, page.end) and half_of(page) > (self.bound or 0)
 
     def place_words(self, start: int, end: int, *, here: bool, blurred: bool) -> list[str]:
-        """Words on where what is told of `[start, end)` lies; `here`: the book shows it."""
+        """The labels of a card about `[start, end)`: whether it lies ahead, and `here`, that the person is there."""
         if not blurred or self.bound is None:
             return ["← you"] if here else []
         return [AHEAD] if start >= self.bound else [f"partly {AHEAD}", *(["← you"] if here else [])]

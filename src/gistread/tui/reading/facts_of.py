@@ -52,7 +52,7 @@ async def _looked_for(
         if session.info is None:
             yield "Loading the model …"
         engine = await session.load_model()
-        check = await session.check_result()
+        check = await session.check_result(engine.info)
         if check is not None and not check.is_reliable:
             yield f"{engine.info.name} invents facts; these are the book's own sentences."
             return
