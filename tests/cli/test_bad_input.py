@@ -337,10 +337,20 @@ def test_a_lack_of_memory_is_no_internal_error(
     assert not default_paths().log_file.exists()
 
 
-def test_a_closed_pipe_is_no_error(book: Path, home: Path) -> None:
-    assert gistread("index", book, *SIZE).status == ExitStatus.DONE
+@pytest.mark.parametrize(
+    ("words", "status", "error"),
+    [
+        (["docs", "models"], ExitStatus.DONE, ""),
+        (["search", "BOOK", "door", "--json"], ExitStatus.DONE, ""),
+        (["index", "BOOK", *SIZE, "--events"], ExitStatus.FAILED, ""),
+        (["pages", "BOOK", "--json"], ExitStatus.FAILED, "Nothing of this book has been read yet"),
+    ],
+)
+def test_a_closed_pipe_is_no_error_of_a_command_that_prints(
+    book: Path, home: Path, words: list[str], status: ExitStatus, error: str
+) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "tests.cli.fake_gistread", "pages", str(book)],
+        [sys.executable, "-m", "tests.cli.fake_gistread", *(str(book) if word == "BOOK" else word for word in words)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -348,8 +358,8 @@ def test_a_closed_pipe_is_no_error(book: Path, home: Path) -> None:
     assert process.stdout is not None
     process.stdout.close()
     _, errors = process.communicate(timeout=60)
-    assert process.returncode == ExitStatus.FAILED
-    assert errors == ""
+    assert process.returncode == status
+    assert error in errors if error else errors == ""
 
 
 def test_json_is_utf8_in_every_locale(book: Path, home: Path) -> None:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from gistread.atomic_write import make_folder, private_opener
-from gistread.cli.output import OutputError, fail, flush, prepare_streams, write_json
+from gistread.cli.output import OutputError, discard_output, fail, prepare_streams, write_json
 from gistread.cli.parser import parse
 from gistread.errors import ExitStatus, GistreadError
 from gistread.paths import default_paths
@@ -23,32 +23,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(words)
     except OutputError as error:
+        discard_output()
         if error.message:
             fail(error.message)
-        # Python flushes standard output once more at exit, and would complain again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return ExitStatus.FAILED
+        # The reader of a pipe has what it wanted; with --events, the work itself was cut short.
+        return ExitStatus.FAILED if error.message or "--events" in words else ExitStatus.DONE
 
 
 def _run(words: list[str]) -> int:
-    status: int
     try:
         arguments = _with_adapter(parse(words))
         default_paths().make_private()
         prepare_streams(quiet=getattr(arguments, "quiet", False))
-        status = importlib.import_module(f"gistread.cli.{arguments.module}").run(arguments)
+        return int(importlib.import_module(f"gistread.cli.{arguments.module}").run(arguments))
     except SystemExit as end:  # argparse, after --help and --version
-        status = int(end.code or 0)
+        return int(end.code or 0)
     except OutputError:
         raise
     except GistreadError as error:
-        status = _report(words, error.message, error.hint, error.exit_status)
+        return _report(words, error.message, error.hint, error.exit_status)
     except KeyboardInterrupt:
-        status = _report(words, "Interrupted.", "", ExitStatus.INTERRUPTED)
+        return _report(words, "Interrupted.", "", ExitStatus.INTERRUPTED)
     except Exception as error:
-        status = _report(words, *_internal_error(error), ExitStatus.FAILED)
-    flush()
-    return status
+        return _report(words, *_internal_error(error), ExitStatus.FAILED)
 
 
 def _with_adapter(arguments: argparse.Namespace) -> argparse.Namespace:
@@ -67,10 +64,13 @@ def _report(words: list[str], message: str, hint: str, status: ExitStatus) -> Ex
     fail(f"{message}\n{hint}" if hint else message)
     error = {"message": message, "hint": hint, "status": int(status)}
     options = words[: words.index("--")] if "--" in words else words
-    if "--json" in options:
-        write_json({"error": error})
-    elif "--events" in options:
-        write_json({"event": "error", **error})
+    try:
+        if "--json" in options:
+            write_json({"error": error})
+        elif "--events" in options:
+            write_json({"event": "error", **error})
+    except OutputError:  # The first error matters more.
+        discard_output()
     return status
 
 
