@@ -69,6 +69,7 @@ def completed(shell: str, folder: Path, *words: str) -> list[str]:
         (("models", "get", "qwen3-4b"), ["qwen3-4b-instruct"]),
         (("index", "--for", "memw"), ["memwalker"]),
         (("cache", "clear", "sn"), ["snapshots"]),
+        (("docs", "me"), ["methods"]),
         (("completion", ""), ["bash", "fish", "powershell", "tcsh", "zsh"]),
         (("index", "fra"), ["frankenstein.epub"]),
         (("frankenstein.epub", "--mod"), ["--model"]),

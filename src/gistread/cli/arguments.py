@@ -209,7 +209,10 @@ def add_keys(parser: argparse.ArgumentParser) -> None:
 
 
 def add_docs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("page", metavar="PAGE", nargs="?", help="only this page, such as models (default: all)")
+    from gistread.cli.docs import page_names
+
+    pages = page_names()
+    parser.add_argument("page", metavar="PAGE", nargs="?", choices=pages, help=f"{', '.join(pages)} (default: all)")
 
 
 def add_completion(parser: argparse.ArgumentParser) -> None:
