@@ -11,7 +11,7 @@ if sys.platform == "win32":
     pytest.skip("the harness forks", allow_module_level=True)
 
 from tests.fuzzing import run as harness
-from tests.fuzzing.headers import HeaderCases
+from tests.fuzzing.headers import AdapterCases, HeaderCases
 from tests.fuzzing.run import Cases, Tally, run
 from tests.fuzzing.seeds import formats
 
@@ -25,17 +25,19 @@ def test_a_few_broken_files_of_each_format(name: str) -> None:
     assert tally.read + tally.refused == _FEW
 
 
-def test_a_few_broken_headers_of_models() -> None:
+@pytest.mark.parametrize("kind", [HeaderCases, AdapterCases])
+def test_a_few_broken_headers_of_models(kind: type[HeaderCases]) -> None:
     tally = Tally()
-    assert list(run(HeaderCases(seed=4), 0, 2 * _FEW, tally)) == []
+    assert list(run(kind(seed=4), 0, 2 * _FEW, tally)) == []
     assert tally.read > 10
     assert tally.refused > 10
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_two_thousand_broken_headers_of_models() -> None:
-    assert list(run(HeaderCases(seed=5), 0, _MANY, Tally())) == []
+@pytest.mark.parametrize("kind", [HeaderCases, AdapterCases])
+def test_two_thousand_broken_headers_of_models(kind: type[HeaderCases]) -> None:
+    assert list(run(kind(seed=5), 0, _MANY, Tally())) == []
 
 
 @pytest.mark.slow

@@ -26,6 +26,7 @@ _ALIGNMENT = 32
 _END = 256
 """The first of the control tokens, behind the bytes."""
 _BRIEF = 8.0
+_RANK = 4  # Of the adapter
 _NORMAL, _CONTROL = 1, 3
 
 
@@ -85,6 +86,22 @@ def write_tiny_gguf(path: Path, seed: int = 1, layers: int = LAYERS, *, brief: b
         end = slice(_END * EMBEDDING, (_END + 1) * EMBEDDING)
         weights = tensors["output.weight"][1]
         weights[end] = array("f", [_BRIEF * weight for weight in weights[end]])
+    return write_gguf(path, values, tensors)
+
+
+def write_tiny_adapter(path: Path, architecture: str = "llama") -> Path:
+    """A LoRA adapter of rank 4 for two layers of the tiny model."""
+    source = random.Random(5)
+    tensors = {}
+    for name, into, out in (("blk.0.attn_q", EMBEDDING, EMBEDDING), ("blk.1.ffn_down", FEED_FORWARD, EMBEDDING)):
+        tensors[f"{name}.weight.lora_a"] = random_matrix(source, into, _RANK)
+        tensors[f"{name}.weight.lora_b"] = random_matrix(source, _RANK, out)
+    values = {
+        "general.architecture": architecture,
+        "general.type": "adapter",
+        "adapter.type": "lora",
+        "adapter.lora.alpha": 8.0,
+    }
     return write_gguf(path, values, tensors)
 
 

@@ -7,6 +7,16 @@ from enum import IntEnum
 _INVISIBLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 
 
+def traceback_text(error: BaseException) -> str:
+    """The traceback for a log: types without messages, which may quote a book, a question or an answer."""
+    import traceback  # imported here: it is needed for bugs only
+
+    earlier = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+    lines = [traceback_text(earlier)] if earlier else []
+    lines += ["Traceback:\n", *traceback.format_tb(error.__traceback__), f"{type(error).__qualname__}\n"]
+    return "".join((*lines, *map(traceback_text, getattr(error, "exceptions", ()))))
+
+
 class ExitStatus(IntEnum):
     DONE = 0
     FAILED = 1

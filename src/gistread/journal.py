@@ -86,6 +86,16 @@ def read_records(path: Path) -> tuple[list[Record], int]:
     return records, length
 
 
+def list_files(folder: Path, pattern: str) -> list[Path]:
+    """The files of a folder whose names match, sorted; none without a folder. Raises StorageError."""
+    try:
+        return sorted(path for path in folder.iterdir() if path.match(pattern))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise _storage_error(folder, error) from error
+
+
 def is_damaged(path: Path) -> bool:
     """Whether a whole line is no record; a line torn at the end is no damage. Raises StorageError."""
     _, length = read_records(path)

@@ -46,6 +46,16 @@ def limit_memory(size_bytes: int) -> None:
             resource.setrlimit(resource.RLIMIT_AS, (size_bytes, size_bytes))
 
 
+def is_limited_below(size_bytes: int) -> bool:
+    """Whether this process may take less memory than this (`ulimit -v`; never on Windows)."""
+    if sys.platform == "win32":
+        return False
+    import resource
+
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return limit != resource.RLIM_INFINITY and limit < size_bytes
+
+
 @contextmanager
 def limited_growth(size_bytes: int) -> Iterator[None]:
     """Let this process grow by so much: then MemoryError is raised, where the system can (not on Windows)."""

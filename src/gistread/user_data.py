@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from gistread.errors import StorageError
-from gistread.journal import Journal, Record, check_version, decode_path, encode_path, read_records
+from gistread.journal import Journal, Record, check_version, decode_path, encode_path, list_files, read_records
 from gistread.marking.model import TextQuote
 
 _VERSION = 1
@@ -129,6 +129,7 @@ class UserData:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
+        self.problem = ""  # Why some of the books were left out when they were last listed
 
     def record_opening(
         self, sha256: str, *, title: str, authors: Sequence[str], length: int, path: Path | None, file: str = ""
@@ -286,11 +287,17 @@ class UserData:
 
     def all_texts(self) -> list[OpenedBook]:
         """`recent` with every text from a file."""
-        books = []
-        for file in sorted(self._directory.glob("*.jsonl")):
+        books: list[OpenedBook] = []
+        self.problem = ""
+        try:
+            files = list_files(self._directory, "*.jsonl")
+        except StorageError as error:
+            files, self.problem = [], str(error)
+        for file in files:
             try:
                 book = _book(file.stem, self._read(file.stem))
-            except StorageError:
+            except StorageError as error:
+                self.problem = str(error)
                 continue
             if book is not None:
                 books.append(book)

@@ -187,7 +187,14 @@ def test_a_damaged_first_page_hides_no_memory_and_keeps_its_task(run: Run, book:
     path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
     for words in (["pages", book], ["memory", "export", book], ["ask", book, "Who?", *task]):
         assert "A memory of this book is damaged." in run(*words).err
-    assert f"with {first['pages'] - 1} pages saved" in run("pages", book).err
+    assert f"with {first['pages'] - 1} pages saved" in run("memory", "export", book).err
+    shown = run("pages", book, "--json").json
+    assert (len(shown["pages"]), len(shown["pages_ahead"])) == (0, first["pages"] - 1)
+    shown = run("pages", book)
+    assert shown.out.startswith("–  ")
+    assert "characters that are not read yet" in shown.out
+    assert shown.out.count(" words · ") == first["pages"] - 1
+    assert f"{first['pages'] - 1} of them after a gap" in shown.err
     (listed,) = run("memory", "list", book, "--json").json["memories"]
     assert (listed["pages"], listed["read_until"]) == (first["pages"] - 1, 0)
     (listed,) = run("memory", "list", "--json").json["memories"]
@@ -309,7 +316,10 @@ def test_an_internal_error_is_two_lines_and_its_traceback_goes_to_the_log(
     run: Run, book: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def defect(store: MemoryStore, book: object) -> None:
-        raise ZeroDivisionError("a defect")
+        try:
+            int("The text of a book")
+        except ValueError as error:
+            raise ZeroDivisionError("a defect") from error
 
     monkeypatch.setattr(MemoryStore, "find", defect)
     ran = run("pages", book)
@@ -318,7 +328,11 @@ def test_an_internal_error_is_two_lines_and_its_traceback_goes_to_the_log(
     assert ran.err.startswith("gistread: Internal error; see the log. ZeroDivisionError: a defect\n")
     assert ran.err.count("\n") == 2
     assert str(log) in ran.err
-    assert "Traceback" in log.read_text()
+    logged = log.read_text()
+    assert "Traceback" in logged
+    assert "ValueError" in logged
+    assert "pages.py" in logged
+    assert not [word for word in ("text of a book", "a defect", str(book)) if word in logged]
     monkeypatch.setenv("GISTREAD_DEBUG", "1")
     assert "Traceback" in run("pages", book).err
 
@@ -369,3 +383,24 @@ def test_json_is_utf8_in_every_locale(book: Path, home: Path) -> None:
     ran = gistread("pages", book, "--json", **environment)
     assert "Größte" in json.loads(ran.out)["pages"][0]["chapter"]
     assert gistread("pages", book, **environment).status == ExitStatus.DONE
+
+
+@pytest.mark.parametrize("hidden", ["memories", "memory", "books", "library.jsonl"])
+def test_what_cannot_be_read_is_called_so(run: Run, book: Path, engine: FakeEngine, hidden: str) -> None:
+    run("index", book, *SIZE)
+    run("books", "--add", book)
+    paths = default_paths()
+    path = {"memories": paths.memories, "memory": memory_file(), "books": paths.books, "library.jsonl": paths.library}
+    commands: list[list[str | Path]] = [["books"]]
+    if hidden.startswith("memor"):
+        commands += [["pages", book], ["memory", "list"], ["memory", "list", book], ["ask", book, "Who?"]]
+    paths.books.mkdir(parents=True, exist_ok=True)
+    mode = path[hidden].stat().st_mode
+    path[hidden].chmod(0)
+    try:
+        for words in commands:
+            ran = gistread(*words)
+            assert f"{path[hidden]}: Permission denied" in ran.out + ran.err, words
+            assert "Traceback" not in ran.err
+    finally:
+        path[hidden].chmod(mode)

@@ -26,7 +26,8 @@ def test_json_covers_the_book_and_leaves_nothing_out(run: Run, indexed: Path) ->
     document = run("pages", indexed, "--json").json
     text = open_book(indexed).text
     pages = document["pages"]
-    assert set(document) == {"model", "preset", "task", "pages"}
+    assert set(document) == {"model", "preset", "task", "pages", "pages_ahead"}
+    assert document["pages_ahead"] == []
     assert [page["page"] for page in pages] == list(range(1, len(pages) + 1))
     assert [page["start"] for page in pages] == [0, *(page["end"] for page in pages[:-1])]
     assert pages[-1]["end"] == len(text)

@@ -13,31 +13,14 @@ from gistread.engine.model_source import find_source, fingerprint_of
 from gistread.engine.protocol import Message
 from gistread.errors import EngineError
 from tests.engine.conftest import StartEngine
-from tests.tiny_gguf import EMBEDDING, FEED_FORWARD, random_matrix, write_gguf
+from tests.tiny_gguf import random_matrix, write_gguf, write_tiny_adapter
 
-RANK, ALPHA = 4, 8.0
 PROMPT = (Message("user", "The story begins."),)
-
-
-def write_adapter(path: Path, architecture: str = "llama") -> Path:
-    """A LoRA adapter of rank 4 for two layers of the tiny model."""
-    source = random.Random(5)
-    tensors = {}
-    for name, into, out in (("blk.0.attn_q", EMBEDDING, EMBEDDING), ("blk.1.ffn_down", FEED_FORWARD, EMBEDDING)):
-        tensors[f"{name}.weight.lora_a"] = random_matrix(source, into, RANK)
-        tensors[f"{name}.weight.lora_b"] = random_matrix(source, RANK, out)
-    values = {
-        "general.architecture": architecture,
-        "general.type": "adapter",
-        "adapter.type": "lora",
-        "adapter.lora.alpha": ALPHA,
-    }
-    return write_gguf(path, values, tensors)
 
 
 @pytest.fixture
 def adapter(tmp_path: Path) -> Path:
-    return write_adapter(tmp_path / "mine.gguf")
+    return write_tiny_adapter(tmp_path / "mine.gguf")
 
 
 async def preferences(start: StartEngine, path: Path, **options: Any) -> list[float]:
@@ -72,7 +55,7 @@ def test_an_adapted_model_is_another_model(tiny: Path, adapter: Path) -> None:
 
 
 def test_an_adapter_of_another_architecture_is_refused(tiny: Path, tmp_path: Path) -> None:
-    other = write_adapter(tmp_path / "other.gguf", "qwen2")
+    other = write_tiny_adapter(tmp_path / "other.gguf", "qwen2")
     for wrong in (other, tiny):
         with pytest.raises(EngineError, match="not a LoRA adapter for tiny"):
             read_adapted_header(tiny, wrong)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from contextlib import aclosing
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.llama.fit import LoadOptions
 from gistread.engine.llama.worker.prompt_cache_files import PromptCacheFiles
-from gistread.engine.protocol import Completion, Message, Prompt, Sampling
+from gistread.engine.protocol import Completion, Message, Priority, Prompt, Sampling
 from tests.tiny_gguf import write_tiny_gguf
 
 MEMORY = "".join(f"(Page {n})\nThe mule went over pass {n} and came to inn {n * 7}.\n\n" for n in range(30))
@@ -55,6 +56,25 @@ async def test_a_memory_can_be_evaluated_before_the_first_question(tiny: Path, t
     (first,) = await answered(tiny, tmp_path, asked("Where is inn 21?"))
     assert first.usage.reused >= len(MEMORY)
     assert first.text == fresh.text
+
+
+@pytest.mark.parametrize("cancelled", [False, True])
+async def test_what_was_evaluated_of_a_page_survives_a_kill(tiny: Path, tmp_path: Path, cancelled: bool) -> None:
+    page: Prompt = (Message("user", MEMORY),)
+    (fresh,) = await answered(tiny, None, page)
+    engine = LlamaEngine(tiny, snapshots=tmp_path)
+    async with aclosing(engine.stream(page, Sampling(max_tokens=1000), Priority.BACKGROUND)) as stream:
+        await anext(stream)
+        if not cancelled:
+            await engine.close()  # The worker sees no more of a kill: its pipe ends
+    await engine.close()
+    assert len(files(tmp_path)) == 1
+    engine = LlamaEngine(tiny, snapshots=tmp_path)
+    again = await engine.complete(page, SAMPLING, Priority.BACKGROUND)
+    await engine.close()
+    assert again.usage.prefilled <= 128 < again.usage.reused
+    assert again.text == fresh.text
+    assert files(tmp_path) == [], "it was of use once"
 
 
 async def test_a_damaged_file_is_replaced(tiny: Path, tmp_path: Path) -> None:

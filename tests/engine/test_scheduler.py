@@ -38,7 +38,7 @@ class Watched:
         self.scheduler.submit(Request(number, Priority.BACKGROUND, prompt, max_tokens, sampler, TextStream()))
 
     def settle(self) -> None:
-        while self.scheduler.has_requests:
+        while not self.scheduler.idle:
             self.scheduler.step()
         self._model.context.close()
 

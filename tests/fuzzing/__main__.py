@@ -5,30 +5,29 @@ import sys
 import time
 from pathlib import Path
 
-from tests.fuzzing.headers import HeaderCases
+from tests.fuzzing.headers import AdapterCases, HeaderCases
 from tests.fuzzing.run import Cases, Tally, run
 from tests.fuzzing.seeds import formats
 
-_HEADERS = "gguf"
-"""Headers of models, beside the formats of books."""
+_HEADERS = {cases.name: cases for cases in (HeaderCases, AdapterCases)}  # Beside the formats of books
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python3 -m tests.fuzzing", description=__doc__)
-    parser.add_argument("format", choices=[*formats(), _HEADERS, "all"])
+    parser.add_argument("format", choices=[*formats(), *_HEADERS, "all"])
     parser.add_argument("--count", type=int, default=20_000, help="how many files (of each format)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, help="the number of the first file")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="where files that fail are kept")
     chosen = parser.parse_args()
     failed = 0
-    for name in (*formats(), _HEADERS) if chosen.format == "all" else (chosen.format,):
+    for name in (*formats(), *_HEADERS) if chosen.format == "all" else (chosen.format,):
         failed += _one_format(name, chosen.seed, chosen.first, chosen.count, chosen.keep)
     return 1 if failed else 0
 
 
 def _one_format(name: str, seed: int, first: int, count: int, keep: Path | None) -> int:
-    cases = HeaderCases(seed) if name == _HEADERS else Cases(name, seed)
+    cases = _HEADERS[name](seed) if name in _HEADERS else Cases(name, seed)
     tally, failed = Tally(), 0
     began = time.monotonic()
     for failure in run(cases, first, count, tally):

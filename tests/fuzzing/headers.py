@@ -14,7 +14,7 @@ from random import Random
 import orjson
 
 from gistread.cli.models import models_document
-from gistread.engine.llama.gguf import read_header, read_values
+from gistread.engine.llama.gguf import read_adapted_header, read_header, read_tensors, read_values
 from gistread.engine.llama.gguf_types import ARRAY, SCALARS, STRING
 from gistread.engine.model_files import availability_of, describe, memory_fit_of
 from gistread.engine.model_search import FoundModel
@@ -23,7 +23,7 @@ from gistread.errors import GistreadError
 from tests.fuzzing.mutate import mutated
 from tests.fuzzing.run import Cases
 from tests.tiny_architectures import WRITERS
-from tests.tiny_gguf import metadata, write_gguf, write_tiny_gguf
+from tests.tiny_gguf import metadata, write_gguf, write_tiny_adapter, write_tiny_gguf
 
 _HANG_S = 1.0
 _MEMORY_BYTES = 200 * 1024 * 1024
@@ -53,11 +53,12 @@ _ARCHITECTURES = (
 class HeaderCases(Cases):
     """Mutated headers: the same index gives the same one."""
 
+    name = "gguf"
+
     def __init__(self, seed: int) -> None:
-        self.name = "gguf"
         self._seed = seed
-        self._files = _seeds()
         self._folder = tempfile.TemporaryDirectory()
+        self._files = self._seeds()
         with suppress(GistreadError):
             self.check(0)  # what it imports is imported once, before any worker is forked
 
@@ -73,17 +74,16 @@ class HeaderCases(Cases):
         return "header.gguf"
 
     def file(self, index: int) -> bytes:
-        random = Random(f"gguf:{self._seed}:{index}")
-        data = random.choice(self._files)
-        for _ in range(random.choice((1, 1, 2, 3, 6))):
-            data = _one(data, random) if random.random() < 0.75 else mutated(data, random, self._files)
-        data = data[:_LARGEST_BYTES]
-        return b"GGUF" + data[4:] if random.random() < 0.95 else data
+        return mutated_model(Random(f"{self.name}:{self._seed}:{index}"), self._files)
 
-    def check(self, index: int) -> None:
+    def _written(self, index: int) -> Path:
         # A worker of its own looks at each few hundred of them: they do not share the file.
         path = Path(self._folder.name, f"{os.getpid()}.gguf")
         path.write_bytes(self.file(index))
+        return path
+
+    def check(self, index: int) -> None:
+        path = self._written(index)
         if index % 20 == 0:
             os.truncate(path, 3_000_000_000)  # what it claims may well be there, as zeros
         model = describe(FoundModel(path.stem, (path,)))
@@ -106,10 +106,8 @@ class HeaderCases(Cases):
         assert header.memory.state_bytes >= 0
         read_values(path, ("tokenizer.ggml.tokens", "tokenizer.ggml.merges", "tokenizer.ggml.token_type"))
 
-
-def _seeds() -> list[bytes]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "seed.gguf")
+    def _seeds(self) -> list[bytes]:
+        path = Path(self._folder.name, "seed.gguf")
         made = [write_tiny_gguf(path).read_bytes()]
         made += [write(path, 1).read_bytes() for write in WRITERS.values()]
         many = metadata(tokenizer__ggml__tokens=[f"t{number}" for number in range(2500)])
@@ -117,7 +115,32 @@ def _seeds() -> list[bytes]:
         split = {"split.count": 3, "split.no": 1, "general.type": "adapter", "general.alignment": 64}
         made.append(write_gguf(path, metadata() | split, {}).read_bytes())
         made.append(write_gguf(path, {}, {}).read_bytes())
-    return [data[:_HEADER_BYTES] for data in made]
+        return [data[:_HEADER_BYTES] for data in made]
+
+
+class AdapterCases(HeaderCases):
+    """Mutated headers of LoRA adapters, each read beside the model that it was made for."""
+
+    name = "adapter"
+
+    def check(self, index: int) -> None:
+        path, model = self._written(index), Path(self._folder.name, "model.gguf")
+        if not model.exists():
+            write_tiny_gguf(model)
+        assert read_adapted_header(model, path).adapter == path
+        assert all(tensor.shape for tensor in read_tensors(path)[1].values())
+
+    def _seeds(self) -> list[bytes]:
+        return [write_tiny_adapter(Path(self._folder.name, "seed.gguf")).read_bytes()[:_HEADER_BYTES]]
+
+
+def mutated_model(random: Random, files: list[bytes]) -> bytes:
+    """One of the files, broken where the format gives its bytes a meaning, or anywhere."""
+    data = random.choice(files)
+    for _ in range(random.choice((1, 1, 2, 3, 6))):
+        data = _one(data, random) if random.random() < 0.75 else mutated(data, random, files)
+    data = data[:_LARGEST_BYTES]
+    return b"GGUF" + data[4:] if random.random() < 0.95 else data
 
 
 def _one(data: bytes, random: Random) -> bytes:

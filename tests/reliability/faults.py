@@ -1,15 +1,18 @@
 """Pages of memories lost or doubled by kills, by damage to their files, and by disks that are full."""
 
+import contextlib
 import json
 import os
 import random
 import resource
-import signal
+import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import psutil
@@ -21,83 +24,137 @@ from gistread.paths import default_paths
 from tests.tiny_gguf import write_tiny_gguf
 
 FOLDERS = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")
-_SIZE = ("--min-words", "60", "--max-words", "200")
+SIZE = ("--min-words", "60", "--max-words", "200")
 _LINE = "The keeper stood before door {} and counted the stairs, one by one, as the sea went on below. "
-_SLOW_S = "0.02"
+_SLOW = {"GISTREAD_TEST_PAUSE_S": "0.02"}
+_CLOCK = Path("/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1")
+_DAY = 86_400
+_REAL_DURATIONS = {"FAKETIME_DONT_FAKE_MONOTONIC": "1"}
 
 
 class Home:
     """A book, and a home of its own for the command over a fake engine."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, paragraphs: int = 40) -> None:
+        self.folder = folder
         self.book = folder / "book.txt"
-        text = "\n\n".join(_LINE.format(number) * 5 for number in range(40))
+        text = "\n\n".join(_LINE.format(number) * 5 for number in range(paragraphs))
         self.book.write_text(f"Chapter 1\n\n{text}\n")
         for name in FOLDERS:
             os.environ[name] = str(folder / name)
         (folder / "fake.gguf").touch()
-        default_paths().config.mkdir(parents=True)
-        default_paths().config_file.write_text(f'model = "{folder / "fake.gguf"}"\n')
+        self.clear()
 
-    def start(self, *words: str, limit_bytes: int | None = None, pause_s: str = "0") -> "subprocess.Popen[str]":
+    def clear(self) -> None:
+        for name in FOLDERS:
+            shutil.rmtree(self.folder / name, ignore_errors=True)
+        default_paths().config.mkdir(parents=True)
+        default_paths().config_file.write_text(f'model = "{self.folder / "fake.gguf"}"\n')
+
+    def start(
+        self, *words: str | Path, limit_bytes: int | None = None, environment: Mapping[str, str] = MappingProxyType({})
+    ) -> "subprocess.Popen[str]":
         def limit() -> None:
             if limit_bytes is not None:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes))
 
         program = "gistread" if "--model" in words else "tests.cli.fake_gistread"
         return subprocess.Popen(
-            [sys.executable, "-m", program, words[0], str(self.book), *words[1:]],
+            [sys.executable, "-m", program, *map(str, words)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "GISTREAD_TEST_PAUSE_S": pause_s},
+            env={**os.environ, **environment},
             preexec_fn=limit,
         )
 
-    def pages(self) -> list[dict[str, Any]]:
-        out, _ = self.start("pages", "--json").communicate()
-        return list(json.loads(out).get("pages", ()))
+    def index(self, **options: Any) -> "subprocess.Popen[str]":
+        return self.start("index", self.book, *SIZE, "--json", **options)
+
+    def pages(self) -> list[tuple[int, int, str]]:
+        """Start, end and gist of every saved page of every memory."""
+        book, store = open_book(self.book), MemoryStore(default_paths().memories)
+        return [
+            (entry.page.start, entry.page.end, entry.gist.text)
+            for header in store.find(book)
+            for entry in (*store.load(book, header).entries, *store.pages_ahead(book, header))
+        ]
 
     def forget(self) -> None:
         for path in default_paths().memories.glob("*"):
             path.unlink()
 
 
-def rows(folder: Path, *, kills: int, damages: int) -> Iterator[tuple[str, ...]]:
-    """For each fault: how often, pages lost beside the one at hand, pages doubled, other than undisturbed."""
+def rows(folder: Path, *, kills: int) -> Iterator[tuple[str, ...]]:
+    """For each fault: how often, pages lost, pages doubled, and pages other than in an undisturbed run."""
     home = Home(folder)
-    out, errors = home.start("index", *_SIZE, "--json").communicate()
+    out, errors = home.index().communicate()
     assert "error" not in json.loads(out), errors
     memory = next(default_paths().memories.glob("*.memory"))
-    whole, undisturbed = memory.read_bytes(), home.pages()
-    yield "SIGKILL of `index`, at random", *_killed(home, kills, undisturbed)
-    yield "a byte of the memory flipped, at random", *_damaged(home, memory, whole, damages, cut=False)
-    yield "the memory cut, at random", *_damaged(home, memory, whole, damages, cut=True)
-    yield "disk full, after a random number of bytes", *_full(home, len(whole), max(1, kills // 10), undisturbed)
+    length, undisturbed = memory.stat().st_size, home.pages()
+    yield "SIGKILL of `index`", *_killed(home, kills, undisturbed, [{}])
+    clocks = [{"LD_PRELOAD": str(_CLOCK), "FAKETIME": f"{offset:+}s", **_REAL_DURATIONS} for offset in (-_DAY, 0, _DAY)]
+    if _CLOCK.exists():
+        yield "the clock a day off, in every run, and SIGKILL", *_killed(home, max(1, kills // 10), undisturbed, clocks)
+    yield "disk full, after a random number of bytes", *_full(home, length, max(1, kills // 10), undisturbed)
     model = write_tiny_gguf(folder / "tiny.gguf", brief=True)
-    yield "SIGKILL of the model's process, at random", *_worker_killed(home, model, max(1, kills // 5))
+    yield "SIGKILL of the model's process, in `index`", *_worker_killed(home, model, max(1, kills // 5))
 
 
-def _killed(home: Home, kills: int, undisturbed: list[dict[str, Any]]) -> tuple[str, ...]:
-    chance = random.Random(1)
-    done = lost = doubled = other = before = 0
-    home.forget()
+def starter_rows(folder: Path, *, kills: int) -> Iterator[tuple[str, ...]]:
+    """The same with the starter, over a shorter book: a gist and a page are what the model makes of them."""
+    home = Home(folder, paragraphs=8)
+    chance = random.Random(6)
+    done = lost = doubled = runs = gained = 0
+    before: list[tuple[int, int, str]] = []
     while done < kills:
-        process = home.start("index", *_SIZE, "--json", pause_s=_SLOW_S)
-        time.sleep(chance.uniform(0.5, 2.5))
-        process.send_signal(signal.SIGKILL)
+        process = home.start("index", home.book, *SIZE, "--model", "starter", "--json")
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=chance.uniform(2, 16))
+        process.kill()
         process.communicate()
-        done += 1
+        ended = process.returncode == ExitStatus.DONE
+        done += not ended
         pages = home.pages()
-        starts = [page["start"] for page in pages]
-        lost += max(0, before - len(pages))
-        doubled += len(starts) - len(set(starts))
-        before = len(pages)
-        if before == len(undisturbed):
-            other += _different(pages, undisturbed)
-            before = 0
+        lost += sum(page not in pages for page in before)
+        doubled += len(pages) - len({start for start, _, _ in pages})
+        runs, gained, before = runs + 1, gained + len(pages) - len(before), pages
+        if ended:
             home.forget()
-    return str(done), str(lost), str(doubled), str(other)
+            before = []
+    yield (
+        f"SIGKILL of `index` with the starter ({runs} runs read {gained} pages)",
+        str(done),
+        str(lost),
+        str(doubled),
+        "",
+    )
+
+
+def _killed(
+    home: Home,
+    kills: int,
+    undisturbed: list[tuple[int, int, str]],
+    environments: Sequence[Mapping[str, str]],
+) -> tuple[str, ...]:
+    chance = random.Random(1)
+    lost = doubled = other = 0
+    before: list[tuple[int, int, str]] = []
+    home.forget()
+    for _, environment in zip(range(kills), cycle(environments), strict=False):
+        process = home.index(environment={**_SLOW, **environment})
+        time.sleep(chance.uniform(0.5, 2.5))
+        process.kill()
+        process.communicate()
+        pages = home.pages()
+        lost += sum(page not in pages for page in before)
+        doubled += len(pages) - len({start for start, _, _ in pages})
+        other += sum(page not in undisturbed for page in pages if page not in before)
+        before = pages
+        if len(before) == len(undisturbed):
+            home.forget()
+            before = []
+    return str(kills), str(lost), str(doubled), str(other)
 
 
 def _worker_killed(home: Home, model: Path, kills: int) -> tuple[str, ...]:
@@ -106,53 +163,32 @@ def _worker_killed(home: Home, model: Path, kills: int) -> tuple[str, ...]:
     done = lost = doubled = before = 0
     home.forget()
     while done < kills or before:
-        process = home.start("index", *_SIZE, "--events", "--model", str(model))
+        process = home.start("index", home.book, *SIZE, "--events", "--model", model)
         assert process.stdout is not None
         for _ in process.stdout:
             for worker in psutil.Process(process.pid).children() if done < kills and chance.random() < 0.3 else ():
                 worker.kill()
                 done += 1
         process.communicate()
-        starts = [page["start"] for page in home.pages()]
+        starts = [start for start, _, _ in home.pages()]
         lost, doubled = lost + max(0, before - len(starts)), doubled + len(starts) - len(set(starts))
         before = len(starts)
         if process.returncode == ExitStatus.DONE:
             home.forget()
             before = 0
-    return str(done), str(lost), str(doubled), "not compared"
+    return str(done), str(lost), str(doubled), ""
 
 
-def _damaged(home: Home, memory: Path, whole: bytes, damages: int, *, cut: bool) -> tuple[str, ...]:
-    chance = random.Random(2)
-    book, store = open_book(home.book), MemoryStore(default_paths().memories)
-    pages = whole.count(b"\n") - 1
-    (header,) = store.find(book)
-    lost = doubled = 0
-    for _ in range(damages):
-        at = chance.randrange(len(whole) - 1)
-        memory.write_bytes(whole[:at] if cut else whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-        writer = store.reopen(book, header, header.size)
-        assert writer is not None
-        with writer:
-            found = [entry.page.start for entry in writer.all_entries()]
-        lost += max(0, (max(0, whole[:at].count(b"\n") - 1) if cut else pages - 1) - len(found))
-        doubled += len(found) - len(set(found))
-    memory.write_bytes(whole)
-    return str(damages), str(lost), str(doubled), "0"
-
-
-def _full(home: Home, length: int, times: int, undisturbed: list[dict[str, Any]]) -> tuple[str, ...]:
+def _full(home: Home, length: int, times: int, undisturbed: list[tuple[int, int, str]]) -> tuple[str, ...]:
     chance = random.Random(3)
-    other = 0
+    lost = other = 0
     for _ in range(times):
         home.forget()
-        refused = home.start("index", *_SIZE, "--json", limit_bytes=chance.randrange(length))
+        refused = home.index(limit_bytes=chance.randrange(length))
         refused.communicate()
         assert refused.returncode == ExitStatus.FAILED, "a script must see that nothing was saved"
-        home.start("index", *_SIZE, "--json").communicate()
-        other += _different(home.pages(), undisturbed)
-    return str(times), "0", "0", str(other)
-
-
-def _different(pages: list[dict[str, Any]], undisturbed: list[dict[str, Any]]) -> int:
-    return sum(one != other for one, other in zip(pages, undisturbed, strict=True))
+        home.index().communicate()
+        pages = home.pages()
+        lost += sum(page not in pages for page in undisturbed)
+        other += sum(page not in undisturbed for page in pages)
+    return str(times), str(lost), "0", str(other)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from gistread.atomic_write import make_folder, private_opener
 from gistread.cli.output import OutputError, discard_output, fail, prepare_streams, write_json
 from gistread.cli.parser import parse
-from gistread.errors import ExitStatus, GistreadError
+from gistread.errors import ExitStatus, GistreadError, traceback_text
 from gistread.paths import default_paths
 
 _NOT_MAPPED = "failed to map segment"  # The loader's words where there is no memory for a library
@@ -78,17 +78,18 @@ def _internal_error(error: Exception) -> tuple[str, str]:
     """Message and hint; the traceback goes to the log, or to standard error if GISTREAD_DEBUG=1."""
     if isinstance(error, MemoryError) or _NOT_MAPPED in str(error):
         return "There is not enough memory.", "Close other programs, or allow this one more (`ulimit -v`)."
-    import traceback
     from datetime import datetime
 
-    trace = "".join(traceback.format_exception(error))
     summary = f"{type(error).__name__}: {error}"
     if os.environ.get("GISTREAD_DEBUG") == "1":
-        return f"Internal error.\n{trace}", ""
+        import traceback
+
+        return f"Internal error.\n{''.join(traceback.format_exception(error))}", ""
     log = default_paths().log_file
     with contextlib.suppress(OSError):
         make_folder(log.parent)
         with open(log, "a", encoding="utf-8", errors="backslashreplace", opener=private_opener) as file:
-            file.write(f"{datetime.now().astimezone().isoformat(timespec='seconds')} {trace}\n")
+            time = datetime.now().astimezone().isoformat(timespec="seconds")
+            file.write(f"{time} {traceback_text(error)}\n")
         return f"Internal error; see the log. {summary}", f"The log is {log}."
     return f"Internal error. {summary}", ""

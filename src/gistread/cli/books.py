@@ -15,7 +15,7 @@ from gistread.library.entries import Order, in_order, list_entries, matching
 from gistread.library.model import LibraryEntry, absolute
 from gistread.library.text import furthest_reader, percent, relative_time
 from gistread.memory.focus import DEFAULT_FOCUS
-from gistread.memory.progress import BookProgress, furthest_memories
+from gistread.memory.progress import BookProgress, all_memories, furthest_memories
 from gistread.paths import default_paths
 from gistread.reading_speed import ReadingSpeedFile
 from gistread.units import iso_time, progress_bar
@@ -35,7 +35,11 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     if problem:
         say(problem)
     shown = matching(in_order(entries, Order(arguments.sort.replace("-", " "))), " ".join(arguments.words))
-    read = furthest_memories(paths.memories)
+    memories = list(all_memories(paths.memories))
+    for memory in memories:
+        if memory.problem:
+            say(memory.problem)
+    read = furthest_memories(memories)
     if arguments.json:
         folders = [] if problem else [str(folder) for folder in catalogue.read().folders]
         write_json({"books": [_document(entry, furthest_reader(entry, read)) for entry in shown], "folders": folders})

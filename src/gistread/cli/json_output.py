@@ -7,7 +7,7 @@ from typing import Any
 
 from gistread.engine.protocol import NO_USAGE, EngineInfo, Usage
 from gistread.memory.focus import GistFocus
-from gistread.memory.model import GistMemory, GistSource, Page
+from gistread.memory.model import GistMemory, GistSource, MemoryEntry, Page
 from gistread.memory.writer import MemoryHeader
 from gistread.readers import events
 from gistread.session.events import PageFound, PageRead, ReadingEvent, ReadingStarted
@@ -95,20 +95,25 @@ def _on(path: int) -> Json:
     return {"path": path} if path else {}
 
 
-def pages_document(memory: GistMemory, fingerprint: str) -> Json:
-    book = memory.book
-    return {
-        "model": {"name": memory.model_name, "fingerprint": fingerprint},
-        **_focus(memory.focus),
-        "pages": [
+def pages_document(memory: GistMemory, fingerprint: str, ahead: Iterable[MemoryEntry] = ()) -> Json:
+    """What `pages --json` prints; the pages `ahead` follow a gap and have no number."""
+
+    def documents(entries: Iterable[MemoryEntry]) -> list[Json]:
+        return [
             {
                 **_page(entry.page),
                 "gist": entry.gist.text,
                 "source": entry.gist.source,
-                "chapter": book.chapter_title(entry.page.start),
+                "chapter": memory.book.chapter_title(entry.page.start),
             }
-            for entry in memory.entries
-        ],
+            for entry in entries
+        ]
+
+    return {
+        "model": {"name": memory.model_name, "fingerprint": fingerprint},
+        **_focus(memory.focus),
+        "pages": documents(memory.entries),
+        "pages_ahead": documents(ahead),
     }
 
 

@@ -26,7 +26,7 @@ from gistread.library.catalogue import Catalogue
 from gistread.library.entries import list_entries, matching
 from gistread.library.model import LibraryEntry
 from gistread.memory.model import GistMemory
-from gistread.memory.progress import furthest_memories
+from gistread.memory.progress import all_memories, furthest_memories
 from gistread.memory.sizes import unread_memory
 from gistread.paths import default_paths
 from gistread.people.index import Index
@@ -117,7 +117,7 @@ class LibraryServer:
     @_reported()
     def books(self) -> Json:
         """List the books of the library, the last read first: id, title, authors, and how far the person has read."""
-        read = furthest_memories(default_paths().memories)
+        read = furthest_memories(all_memories(default_paths().memories))
         return {
             "books": [
                 {

@@ -61,6 +61,7 @@ def _list(*, json: bool) -> None:
                         "size": one.size_bytes,
                         "used_at": iso_time(one.modified_s),
                         "damaged": one.is_damaged,
+                        "problem": one.problem or None,
                     }
                     for one in found
                 ]
@@ -68,6 +69,9 @@ def _list(*, json: bool) -> None:
         )
         return
     for one in found:
+        if one.problem:
+            write(f"{one.title or 'Unknown book'}\n  {one.problem}")
+            continue
         facts = (counted(one.pages, "page"), format_size(one.size_bytes), relative_time(one.modified_s, time.time()))
         damaged = "damaged · " * one.is_damaged
         model = one.model_name or "Unknown model"

@@ -30,14 +30,14 @@ class Order(StrEnum):
 def list_entries(
     user_data: UserData, catalogue: Catalogue, words_per_minute: Callable[[str], float] = lambda language: DEFAULT_WPM
 ) -> tuple[list[LibraryEntry], str]:
-    """All books, the last read first, and a message if the catalogue is unreadable. Checks files: use a thread."""
+    """All books, the last read first, and a message if some cannot be read. Checks files: use a thread."""
     problem = ""
     try:
         known = catalogue.read()
     except StorageError as error:
         known, problem = CatalogueContents(), str(error)
     entries = list(_entries(user_data.recent(), known, cache(words_per_minute)))
-    return in_order(entries, Order.LAST_READ), problem
+    return in_order(entries, Order.LAST_READ), problem or user_data.problem
 
 
 def in_order(entries: Iterable[LibraryEntry], order: Order) -> list[LibraryEntry]:

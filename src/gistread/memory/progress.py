@@ -1,7 +1,7 @@
 """How far models have read each book, from the memories on disk, without opening a book."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,22 +23,26 @@ class BookProgress:
     size_bytes: int = 0
     modified_s: float = 0.0  # When it was last opened or written, in seconds since the epoch
     is_damaged: bool = False
+    problem: str = ""  # Why it cannot be read
 
 
-def furthest_memories(directory: Path) -> dict[str, BookProgress]:
-    """The furthest memory by SHA-256 of the text; of equals, one without a task. Skips unreadable files."""
-    ranked = sorted(all_memories(directory), key=lambda memory: (memory.read_until, not memory.focus.task))
+def furthest_memories(memories: Iterable[BookProgress]) -> dict[str, BookProgress]:
+    """The furthest memory by SHA-256 of the text; of equals, one without a task."""
+    ranked = sorted(memories, key=lambda memory: (memory.read_until, not memory.focus.task))
     return {memory.sha256: memory for memory in ranked if memory.sha256}
 
 
 def all_memories(directory: Path) -> Iterator[BookProgress]:
-    """Every memory on disk, without unreadable ones; `sha256` and `title` are empty if its header is damaged."""
-    for file in sorted(directory.glob(f"*{_SUFFIX}")):
+    """Every memory on disk; `sha256` and `title` are empty if its header cannot be read. Raises StorageError."""
+    for file in journal.list_files(directory, f"*{_SUFFIX}"):
         try:
             status = file.stat()
             records, whole_bytes = journal.read_records(file)
             is_damaged = whole_bytes < status.st_size and journal.is_damaged(file)
-        except (StorageError, OSError):
+        except StorageError as error:
+            yield BookProgress("", "", 0, 0, problem=error.message)
+            continue
+        except OSError:  # gone
             continue
         facts = (status.st_size, status.st_mtime, is_damaged)
         match records[:1]:

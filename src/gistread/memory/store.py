@@ -18,7 +18,16 @@ from gistread.memory import gisting, pagination, series, single_pass
 from gistread.memory.derived import SUFFIX, DerivedRecords
 from gistread.memory.estimate import UNKNOWN_PACE, Pace, past_pace
 from gistread.memory.focus import DEFAULT_FOCUS, GistFocus, focus_from_record, focus_record
-from gistread.memory.model import CAREFUL, GistMemory, PageSize, PageSizes, Pauses, ReadingMethod, ReadingMode
+from gistread.memory.model import (
+    CAREFUL,
+    GistMemory,
+    MemoryEntry,
+    PageSize,
+    PageSizes,
+    Pauses,
+    ReadingMethod,
+    ReadingMode,
+)
 from gistread.memory.sharing import SharedMemory
 from gistread.memory.writer import MemoryHeader, MemoryWriter, chain, entries_of, not_saved_notice, page_record
 from gistread.units import counted
@@ -102,21 +111,22 @@ class MemoryStore:
         return self.open(book, MemoryRequest(header.model_name, header.fingerprint, size, header.method, header.focus))
 
     def is_damaged(self, book: Book) -> bool:
-        """Whether records of a memory of this book are damaged, or cannot be read."""
-        keys = [_book_key(one) for one in book.volume_books or (book,)]
-        try:
-            return any(journal.is_damaged(path) for key in keys for path in self.directory.glob(f"{key}-*{_SUFFIX}"))
-        except StorageError:
-            return True
+        """Whether records of a memory of this book are damaged. Raises StorageError if one cannot be read."""
+        return any(journal.is_damaged(path) for one in book.volume_books or (book,) for path in self._files_of(one))
 
     def find(self, book: Book) -> list[MemoryHeader]:
-        """The memories of this book by any model: furthest first, then those without a task, then the latest."""
+        """The memories of this book by any model: furthest first, then those without a task, then the latest.
+
+        Raises StorageError if one cannot be read.
+        """
         if book.volumes:
             found = series.headers_of(book, [self.find(volume) for volume in book.volume_books])
         else:
-            paths = self.directory.glob(f"{_book_key(book)}-*{_SUFFIX}")
-            found = [header for path in paths if (header := _read_header(path, book)) is not None]
+            found = [header for path in self._files_of(book) if (header := _read_header(path, book)) is not None]
         return sorted(found, key=lambda one: (one.read_until, not one.focus.task, one.modified_s), reverse=True)
+
+    def _files_of(self, book: Book) -> list[Path]:
+        return journal.list_files(self.directory, f"{_book_key(book)}-*{_SUFFIX}")
 
     def load(self, book: Book, header: MemoryHeader) -> GistMemory:
         """Load a memory to ask or to show, without its model. Raises StorageError when it is gone."""
@@ -126,6 +136,14 @@ class MemoryStore:
         entries = chain(entries_of(records[1:], book))
         derived = DerivedRecords(header.path.with_suffix(SUFFIX))
         return GistMemory(book, header.size, header.model_name, entries, derived, header.method, header.focus)
+
+    def pages_ahead(self, book: Book, header: MemoryHeader) -> list[MemoryEntry]:
+        """The saved pages behind a missing one, by place and without numbers. Raises StorageError."""
+        parts = zip(book.volume_books, header.volumes, strict=True) if header.volumes else [(book, header)]
+        found = [entries_of(_records(part.path)[1:], text) if part else {} for text, part in parts]
+        entries = series.in_series(book, [one.values() for one in found]) if header.volumes else found[0]
+        read_until = max((entry.page.end for entry in chain(entries)), default=0)
+        return [entries[start] for start in sorted(entries) if start >= read_until]
 
     def share(self, book: Book, header: MemoryHeader) -> list[SharedMemory]:
         """A memory to give away; of a series, those of its volumes. Raises StorageError."""
@@ -310,5 +328,5 @@ def _read_header(path: Path, book: Book) -> MemoryHeader | None:
             method=method,
             focus=focus_from_record(header),
         )
-    except (StorageError, OSError, LookupError, TypeError, ValueError):  # unreadable, or no header
+    except (FileNotFoundError, LookupError, TypeError, ValueError):  # gone, or no header
         return None

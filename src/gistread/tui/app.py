@@ -22,7 +22,7 @@ from textual.widgets import Input
 
 from gistread.book.model import Book
 from gistread.config import Config
-from gistread.errors import GistreadError, UsageError
+from gistread.errors import GistreadError, UsageError, traceback_text
 from gistread.paths import Paths
 from gistread.system import on_signal
 from gistread.tui import commands, palette, themes
@@ -380,7 +380,7 @@ class GistreadApp(App[None]):
 
     def _handle_exception(self, error: Exception) -> None:
         # Textual prints a traceback over the terminal, unless the error has `__rich__`; there is no public hook.
-        log.error("A defect ended the app", exc_info=error)
+        log.error("A defect ended the app\n%s", traceback_text(error))
         super()._handle_exception(DefectError(error, self.paths.log_file))
 
 

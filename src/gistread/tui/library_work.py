@@ -14,7 +14,7 @@ from gistread.library.catalogue import Catalogue, examine_file
 from gistread.library.entries import list_entries
 from gistread.library.model import BookFile, LibraryEntry
 from gistread.library.series import write_series
-from gistread.memory.progress import BookProgress, furthest_memories
+from gistread.memory.progress import BookProgress, all_memories, furthest_memories
 from gistread.paths import Paths
 from gistread.reading_speed import ReadingSpeedFile
 from gistread.tui.covers import Covers
@@ -77,7 +77,8 @@ class Books:
         return words, question
 
     def look_at_memories(self) -> None:
-        self.read_by = furthest_memories(self._memories)
+        with contextlib.suppress(StorageError):
+            self.read_by = furthest_memories(all_memories(self._memories))
 
     def make_volume(self, entry: LibraryEntry, series: Path) -> tuple[BookFile, int]:
         """Add the book to a series, which may be new; return its file and number of volumes. Raises GistreadError."""

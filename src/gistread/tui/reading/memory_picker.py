@@ -4,7 +4,7 @@ import asyncio
 import time
 from typing import TYPE_CHECKING
 
-from gistread.errors import GistreadError
+from gistread.errors import GistreadError, StorageError
 from gistread.session.events import Obstacle
 from gistread.tui.reading.context import ReadingContext
 from gistread.units import format_duration
@@ -69,7 +69,11 @@ class MemoryPicker:
         session = self._context.session
         if session is None:
             return
-        headers = {str(header.path): header for header in await asyncio.to_thread(session.memories)}
+        try:
+            headers = {str(header.path): header for header in await asyncio.to_thread(session.memories)}
+        except StorageError as error:
+            self._context.warn(str(error))
+            return
 
         async def use(chosen: str) -> None:
             if chosen == _UNDER_WAY:

@@ -23,6 +23,7 @@ from gistread.book.normalise import clean, one_line
 from gistread.errors import BookError
 
 _FRESH_COPY = "Get a fresh copy of the file."
+_MORE_MEMORY = "Close other programs, or allow this one more (`ulimit -v`)."
 _SCAN_LETTERS_PER_PAGE = 10  # Per page; with fewer, the page is a picture
 _UNREADABLE_SHARE = 0.3
 _LATIN = re.compile("[a-z]")
@@ -49,6 +50,8 @@ def read_pdf(stream: BinaryIO, name: str, cancelled: Callable[[], bool] = lambda
         raise BookError(
             f"{name} is locked with a password.", "Save a copy without one in a PDF viewer, and open that."
         ) from error
+    except MemoryError as error:
+        raise BookError(f"There is not enough memory to read {name}.", _MORE_MEMORY) from error
     except (DamagedError, OSError) as error:
         raise BookError(f"{name} cannot be read: it is damaged or not a PDF.", _FRESH_COPY) from error
     return build_book(document, name)

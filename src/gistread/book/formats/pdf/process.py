@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, cast
 import orjson
 
 from gistread.book.formats.pdf.pages import Font, OutlineEntry, PagePosition, PdfDocument, decode_page
-from gistread.system import wait_for_data
+from gistread.system import is_limited_below, wait_for_data
 
 _WORKER = "gistread.book.formats.pdf.worker"
 _MEMORY_BYTES = 600 * 1024 * 1024
@@ -40,7 +40,7 @@ class CancelledError(Exception):
 
 
 def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: False) -> PdfDocument:
-    """All pages of the PDF in a seekable stream. Raises LockedError, DamagedError, CancelledError, OSError."""
+    """All pages of the PDF in a seekable stream. Raises the errors above, MemoryError, OSError."""
     document = PdfDocument()
     with _as_file(stream) as file:
         stop_at = time.monotonic() + _TOTAL_S
@@ -124,7 +124,7 @@ def _run_worker(
         process.wait()
         output.close()
     if not is_open and not document.page_count:
-        raise DamagedError
+        raise MemoryError if is_limited_below(_MEMORY_BYTES) else DamagedError
     return page
 
 

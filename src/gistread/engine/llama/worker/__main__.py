@@ -11,7 +11,6 @@ import queue
 import signal
 import sys
 import threading
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -27,11 +26,11 @@ from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler, Te
 from gistread.engine.llama.worker.scheduler import Scheduler
 from gistread.engine.llama.worker.system_info import library
 from gistread.engine.protocol import Message, Rates
-from gistread.errors import GistreadError, PromptTooLongError
+from gistread.errors import GistreadError, PromptTooLongError, traceback_text
 from gistread.system import lower_priority, write_no_core
 
 _NICENESS = 5  # The user interface goes before the model on a machine with few cores
-_SAVE_WITHIN_S = 1.5  # Time to finish writing a prompt cache file after the pipe closed
+_SAVE_WITHIN_S = 1.5  # Time to write prompt cache files after the pipe closed
 _UNMEASURED_PARALLEL = 4
 
 
@@ -67,7 +66,10 @@ class Worker:
     def _read(self) -> None:
         for line in self._incoming:
             self._receive(messages.decode(line))
-        if isinstance(self._scheduler, Scheduler) and not self._scheduler.has_requests:
+        if isinstance(self._scheduler, Scheduler):
+            self._scheduler.end()
+            self._requested.set()
+            self._inbox.put(messages.Cancel(0))  # Wakes the main loop
             self._scheduler.saved.wait(_SAVE_WITHIN_S)
         os._exit(0)
 
@@ -247,10 +249,10 @@ def main() -> None:
     worker = Worker(sys.stdin.buffer, os.fdopen(pipe, "wb"))
     try:
         worker.run()
-    except Exception:
-        traceback.print_exc()  # To the log. The reader thread would keep the interpreter from exiting.
+    except Exception as error:
+        sys.stderr.write(traceback_text(error))  # To the log
         sys.stderr.flush()
-        os._exit(1)
+        os._exit(1)  # The reader thread would keep the interpreter from exiting.
 
 
 if __name__ == "__main__":

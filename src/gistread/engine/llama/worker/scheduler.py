@@ -74,14 +74,12 @@ class Scheduler:
         self._unsaved: tuple[list[int], State] | None = None
         self.saved = threading.Event()  # Set while nothing is to be written to disk
         self.saved.set()
+        self._cancelled: list[int] = []  # Tokens of the last background request, if it was cancelled
+        self._ending = False
 
     @property
     def idle(self) -> bool:
         return not self._requests and self._status.is_idle and self._unsaved is None
-
-    @property
-    def has_requests(self) -> bool:
-        return bool(self._requests)
 
     @property
     def pinnable_tokens(self) -> int:
@@ -105,16 +103,21 @@ class Scheduler:
         if waits or any(request.id == request_id for request in requests):
             self._context.interrupt()
 
+    def end(self) -> None:
+        """Have the next step write to disk what the next process can use, and set `saved`. For the reader thread."""
+        self.saved.clear()
+        self._ending = True
+        self._context.interrupt()
+
     def step(self) -> None:
         """Evaluate one batch and send the events that result."""
         for request in [r for r in self._requests if r.cancelled]:
             self._finish(request, messages.Cancelled(request.id))
-        if not self._requests:
+            if request.priority is Priority.BACKGROUND:
+                self._cancelled = request.tokens
+        if self._ending or not self._requests:
             self._status.idle()
-            if self._unsaved is not None:
-                self._slots.save(*self._unsaved)
-                self._unsaved = None
-                self.saved.set()
+            self._write_to_disk()
             return
         began = self._clock()
         urgent = min(request.priority for request in self._requests)
@@ -136,6 +139,15 @@ class Scheduler:
         if outcome is Outcome.DONE:
             self._advance(chosen, tokens, elapsed)
         self._busy_s += self._clock() - began
+
+    def _write_to_disk(self) -> None:
+        if self._unsaved is not None:
+            self._slots.save(*self._unsaved)
+            self._unsaved = None
+        if self._ending:
+            running = [request.tokens for request in self._slots.running if request.priority is Priority.BACKGROUND]
+            self._slots.save_unfinished(max((self._cancelled, *running), key=len))
+        self.saved.set()
 
     def _admit(self, priority: Priority) -> None:
         running = sum(request.priority is priority for request in self._slots.running)
@@ -238,6 +250,7 @@ class Scheduler:
             self._unsaved = stable, self._slots.state(stable)  # copied now: it may be evicted before it is written
             self.saved.clear()
         self._slots.release(request)
+        self._cancelled = []
         if request.sampler is not None:
             request.sampler.close()
         self._requests.remove(request)

@@ -8,6 +8,7 @@ offloaded.
 
 import itertools
 from collections import deque
+from collections.abc import Sequence
 
 from gistread.engine.llama.worker.context import BatchToken, Context, DecodeError, Outcome
 from gistread.engine.llama.worker.offload import NOTHING, EvictionRank, Offload, OffloadedPrefix, State
@@ -21,6 +22,7 @@ _IDLE_CELLS = 1024  # Idle cells that may stay in the cache of a CPU; the next r
 _LEAST_OFFLOADED = 64
 # Fewer tokens than these, beyond what is shared or offloaded, are dropped: a question, or a task with its gist.
 _LEAST_OFFLOADED_BACKGROUND = 256
+_STEP = 128  # What is left of an unfinished request is saved, and looked for, in multiples of so many tokens
 
 
 class Slots:
@@ -139,6 +141,12 @@ class Slots:
         if self._cache_files is not None:
             self._cache_files.save(stable, state)
 
+    def save_unfinished(self, tokens: list[int]) -> None:
+        """Write the evaluated part of a background request to disk, for the process that makes it again."""
+        evaluated = tokens[: self._tree.find(tokens)[1] // _STEP * _STEP]
+        if self._cache_files is not None and len(evaluated) >= LEAST_TOKENS and not self._cache_files.has(evaluated):
+            self._cache_files.save(evaluated, self.state(evaluated))
+
     def pin(self, request: Request) -> bool:
         """Pin what was evaluated for a request, in memory outside the cache. Returns False if there is no room."""
         assert request.sequence is not None
@@ -152,14 +160,20 @@ class Slots:
         return int(self._offload.pinnable_bytes() / token_bytes) if self._offload is not None and token_bytes else 0
 
     def _restore_from_file(self, request: Request) -> None:
-        stable = request.prompt[: request.stable]
         idle = self._idle()
-        if request.cache_file_tried or self._cache_files is None or len(stable) < LEAST_TOKENS or not idle:
+        if request.cache_file_tried or self._cache_files is None or not idle:
             return
         request.cache_file_tried = True
+        lengths: Sequence[int] = (request.stable,)
+        if not request.stable and request.priority is Priority.BACKGROUND:
+            lengths = range(len(request.prompt) // _STEP * _STEP, 0, -_STEP)
+        saved = (request.prompt[:length] for length in lengths if length >= LEAST_TOKENS)
+        stable = next(filter(self._cache_files.has, saved), [])
         in_memory = max(self._tree.find(stable)[1], self._find_offloaded(stable).length)
         if in_memory == len(stable) or (state := self._cache_files.load(stable)) is None:
             return
+        if not request.stable:
+            self._cache_files.remove(stable)
         target = min(idle, key=lambda sequence: self._used_at[sequence])
         self._evict(target)
         if target in self._background:
