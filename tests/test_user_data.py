@@ -196,10 +196,11 @@ def test_questions_are_kept_in_threads_that_can_be_named_and_deleted(user_data: 
     second = replace(
         QUESTION, question="And why?", asked_at=QUESTION.asked_at + 2, thread=first.asked_at, upto=77, passage=(3, 9)
     )
-    for one in (first, other, second):
+    after_the_clock_was_set_back = replace(second, question="Truly?", asked_at=QUESTION.asked_at - 86_400)
+    for one in (first, other, second, after_the_clock_was_set_back):
         user_data.add_question(BOOK, one)
     threads = user_data.threads(BOOK)
-    assert [one.questions for one in threads] == [(other,), (first, second)]
+    assert [one.questions for one in threads] == [(other,), (first, second, after_the_clock_was_set_back)]
     assert [one.name for one in threads] == ["Where?", first.question]
     user_data.rename_thread(BOOK, threads[0].id, " The  place ")
     user_data.rename_thread(BOOK, threads[1].id, "The door")

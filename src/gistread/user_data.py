@@ -232,7 +232,7 @@ class UserData:
     def threads(self, sha256: str) -> list[SavedThread]:
         """The questions by thread, the thread continued last at the end."""
         threads: dict[float, list[SavedQuestion]] = {}
-        for one in sorted(self.questions(sha256), key=lambda one: one.asked_at):
+        for one in self.questions(sha256):
             key = one.thread or one.asked_at
             threads[key] = [*threads.pop(key, []), one]
         names = {record["id"]: str(record["name"]) for record in self._read(sha256) if record["kind"] == "thread"}

@@ -23,7 +23,9 @@ class Books:
     def open(self, path: Path, position: int = 0) -> str:
         """Open a book as the screen does; returns the SHA-256 of its text."""
         book = open_book(path)
-        self.catalogue.add([book_file_of(path, book)])
+        file = book_file_of(path, book)
+        self.catalogue.add([file])
+        self.catalogue.restore_removed(f"text:{book.sha256}", f"file:{file.digest}")
         self.user_data.record_opening(
             book.sha256, title=book.title, authors=book.authors, length=len(book.text), path=path
         )

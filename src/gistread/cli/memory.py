@@ -95,7 +95,8 @@ def _remove(arguments: argparse.Namespace) -> None:
 
 def _export(arguments: argparse.Namespace) -> None:
     book, query = open_named(arguments.book), memory_query(arguments, arguments.model)
-    headers = [header for header in saved_memories(book, arguments.book) if header.read_until]
+    saved = saved_memories(book, arguments.book)
+    headers = [header for header in saved if header.read_until]
     # The task of a memory is the person's own; it is in the file only if they name it.
     shown = [header for header in headers if header.focus.task == query.task]
     if headers and not shown and not query.task:
@@ -103,7 +104,7 @@ def _export(arguments: argparse.Namespace) -> None:
             "Each memory of this book was made for a task, and the file would say which.",
             "Name the task to export it all the same: --task TEXT. `gistread memory list BOOK` shows them.",
         )
-    header = find_memory(shown or headers, query)
+    header = find_memory(shown or headers or saved, query)
     output: Path = arguments.output or Path(safe_file_name(book.title) + FILE_SUFFIX)
     shared = memory_store().share(book, header)
     data, pages = pack(shared), sum(len(one.pages) for one in shared)

@@ -26,12 +26,10 @@ class AddResult:
 def add_file(catalogue: Catalogue, path: Path) -> BookFile:
     """Add one book, even if it was removed before. Raises BookError, StorageError."""
     file = read_book_file(absolute(path))
-    known = catalogue.read()
-    before = known.files.get(file.digest)
+    before = catalogue.read().files.get(file.digest)
     ids = [f"file:{file.digest}", *([f"text:{before.sha256}"] if before and before.sha256 else [])]
     catalogue.add([file])
-    if not known.removed.keys().isdisjoint(ids):
-        catalogue.restore(ids)
+    catalogue.restore_removed(*ids)
     return file
 
 

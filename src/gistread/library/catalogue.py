@@ -49,6 +49,11 @@ class Catalogue:
     def remove(self, ids: Iterable[str]) -> None:
         self._append([{"kind": "removed", "ids": list(ids), "at": time.time()}])
 
+    def restore_removed(self, *ids: str) -> None:
+        """Restore a book if it was removed under one of these ids."""
+        if not self.read().removed.keys().isdisjoint(ids):
+            self.restore(ids)
+
     def restore(self, ids: Iterable[str]) -> None:
         self._append([{"kind": "removed", "ids": list(ids), "at": 0.0}])
 

@@ -30,7 +30,7 @@ class RecapController:
 
     def opened_before(self, at: float) -> None:
         """The book was opened before, at this time in seconds since the epoch; 0 if never."""
-        days = int((time.time() - at) / _DAY_S) if at and self._context.position.furthest else 0
+        days = max(0, int((time.time() - at) / _DAY_S)) if at and self._context.position.furthest else 0
         self._away = counted(days, "day") if days else ""
         self._came_to = self._context.place
 

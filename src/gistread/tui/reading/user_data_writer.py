@@ -47,6 +47,7 @@ class UserDataWriter:
             )
             if file is not None:
                 self._catalogue.add([file])
+            self._catalogue.restore_removed(f"text:{book.sha256}", f"file:{file.digest if file else ''}")
 
         self._write(write)
 
