@@ -82,6 +82,8 @@ class TestChapters:
             ["Chapter I", "Chapter II", "Chapter III"],
             ["CHAPTER ONE", "CHAPTER TWO", "CHAPTER TWENTY-THREE"],
             ["CHAPTER 1. The Rain", "CHAPTER 2. The Bridge"],
+            ["PART ONE--The Rain", "PART TWO--The Bridge"],
+            ["01 The Rain", "02 The Bridge", "03 The Inn"],
             ["I", "II", "III", "IV"],
             ["1.", "2.", "3."],
             ["PROLOGUE", "Chapter 1", "EPILOGUE"],

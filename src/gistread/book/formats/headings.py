@@ -33,7 +33,15 @@ _MOST_LINES = 4
 _LONGEST_GLUED = 60
 
 # Families of headings without a keyword.
-NUMERALS = ("roman", "digits", "spelled", "roman with title", "digits with title", "spelled with title")
+NUMERALS = (
+    "roman",
+    "digits",
+    "spelled",
+    "roman with title",
+    "digits with title",
+    "spelled with title",
+    "padded with title",
+)
 
 _CONTENTS = re.compile(
     r"(?:table of )?contents|inhalt(?:sverzeichnis)?|table des mati[eè]res|table|[ií]ndice(?: general)?|"
@@ -45,7 +53,7 @@ _CONTENTS = re.compile(
 _DECORATION = " \t_=*~#-—–[]"
 _ARTICLE = re.compile(r"(?:the|das|der|die|den|le|la|el|il|lo|o|a|het|de)\s+", re.IGNORECASE)
 _WORD_NUMBER = re.compile(
-    r"([^\W\d_][\w’'-]*)\.?\s+(?:the\s+|le\s+|la\s+|n[o°º]\.?\s*)?([\w-]+)(.*)$", re.IGNORECASE | re.DOTALL
+    r"([^\W\d_][\w’'-]*)\.?\s+(?:the\s+|le\s+|la\s+|n[o°º]\.?\s*)?(\w+(?:-\w+)*)(.*)$", re.IGNORECASE | re.DOTALL
 )
 _NUMBER_WORD = re.compile(r"([\w-]+?)\.?\s+([^\W\d_][\w-]*)(.*)$", re.DOTALL)
 _CJK = re.compile(
@@ -54,6 +62,7 @@ _CJK = re.compile(
 _CJK_CONTAINERS = "部巻卷編篇集冊"
 _BARE = re.compile(r"([IVXLCDM]{1,8}|\d{1,3}|[A-Za-z]+(?:-[a-z]+)?|[一二三四五六七八九十百]{1,4})[.):]?$")
 _NUMBER_TITLE = re.compile(r"([IVXLC]{1,8}|\d{1,3})(?:[.):]|\s?[—–-])\s+(\S.*)$", re.DOTALL)
+_PADDED_TITLE = re.compile(r"(0[1-9]|[1-9]\d)\s+([^\W\d_].*)$", re.DOTALL)  # "01 My Early Home": begins with a zero
 _MARKDOWN = re.compile(r"(#{1,6})\s+(\S.*?)\s*#*$")
 _SEPARATOR = re.compile(r"\s*[.:;,)\]—–-]|\s{2,}|\s*\n")
 
@@ -164,12 +173,13 @@ def _named(index: int, text: str) -> Candidate | None:
 
 
 def _numeral(index: int, text: str) -> Candidate | None:
-    bare, titled = _BARE.match(text), _NUMBER_TITLE.match(text)
-    match = bare or titled
+    bare, padded = _BARE.match(text), _PADDED_TITLE.match(text)
+    match = bare or padded or _NUMBER_TITLE.match(text)
     number = parse_number(match[1]) if match else None
     if match is None or number is None:
         return None
-    style = "digits" if match[1].isdigit() else "roman" if re.fullmatch("[IVXLCDM]+", match[1]) else "spelled"
+    is_roman = re.fullmatch("[IVXLCDM]+", match[1])
+    style = "padded" if padded else "digits" if match[1].isdigit() else "roman" if is_roman else "spelled"
     if bare:
         return Candidate(index, Rank.CHAPTER, style, number, text, True)
     if len(text) > 120 or match[2][0].islower() or match[2][-1] in ",;":
