@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gistread.book.model import Book, Chapter, Paragraph
+from gistread.book.builder import BookBuilder
+from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
 from gistread.config import Config
 from gistread.reading_speed import ReadingSpeedFile, SpeedSample
 from gistread.tui.layout import Pane
@@ -56,6 +57,19 @@ def test_only_configured_facts_are_shown() -> None:
     assert place_words(book, 0, 0.0, 230, frozenset({"percent"})).progress == ("0%",)
     said = place_words(book, 0, 0.0, 230, frozenset({"chapter", "page"}))
     assert (said.title, said.chapter) == ("", "Chapter 1")
+
+
+def test_a_title_page_is_of_no_chapter() -> None:
+    builder = BookBuilder()
+    builder.add("By Howard Pyle")
+    for title in ("FOREWORD.", "I. The Dragon’s House."):
+        builder.chapter(title)
+        builder.add(title, ParagraphKind.HEADING, 1)
+        builder.add("Between the far away past history of the world and today lies a great black gulf.")
+    book = builder.build(title="Otto", source_format="text")
+    heading = book.text.index("FOREWORD.")
+    shown = [place_words(book, at, 0.0, 230, ALL).chapter for at in (0, heading, len(book.text) - 1)]
+    assert shown == ["", "FOREWORD.", "I. The Dragon’s House."]
 
 
 def test_the_time_left_depends_on_speed_and_ends_at_zero() -> None:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from gistread.book.model import Book
+from gistread.book.model import Book, ParagraphKind
 from gistread.errors import StorageError
 from gistread.reading_speed import ReadingSpeedFile, SpeedSample, estimate_speed
 from gistread.units import format_duration
@@ -12,6 +12,7 @@ from gistread.user_data import UserData
 
 _SAMPLE_WORDS = 80  # minimum words of a sample: single rows measure the thumb
 _NUMBER_CHARACTERS = 7  # chapter titles up to this length are hardly more than a number
+_TITLE_PAGE_CHARACTERS = 2000  # longest title page that has no chapter of its own
 _SAVED_EVERY_S = 60.0  # of reading, which is all that a kill can lose
 _AWAY_S = 300.0  # a longer pause is not reading
 
@@ -117,9 +118,17 @@ def place_words(book: Book, offset: int, share: float, words_per_minute: float, 
     title = f"{book.title} · {', '.join(book.authors)}" if book.authors else book.title
     return PlaceWords(
         title if "title" in shown else "",
-        chapter_words(book, index) if "chapter" in shown and several else "",
+        chapter_words(book, index) if "chapter" in shown and several and not _is_title_page(book, offset) else "",
         tuple(progress),
     )
+
+
+def _is_title_page(book: Book, offset: int) -> bool:
+    """Whether this is before the heading of the first chapter, to which a short title page belongs."""
+    title = book.chapters[0].title
+    first = book.paragraphs_between(0, _TITLE_PAGE_CHARACTERS)
+    headings = (one for one in first if one.kind is ParagraphKind.HEADING)
+    return any(offset < one.start and book.text[one.start : one.end] in title for one in headings)
 
 
 def chapter_words(book: Book, index: int) -> str:
