@@ -239,6 +239,11 @@ def test_words_of_the_book_are_asked_about_without_a_memory(run: Run, book: Path
     refused = run("ask", book, "What does this mean?", "--passage", "no such words")
     assert refused.status == ExitStatus.USAGE
     assert "does not have “no such words”" in refused.err
+    opened = open_book(book)
+    UserData(default_paths().books).set_position(opened.sha256, opened.text.rindex(passage))
+    last = opened.chapters[-1].title
+    ran = run("ask", book, "What does this mean?", "--passage", passage, "--upto", "all")
+    assert f"asked about the one nearest to your place, in {last}" in ran.err
 
 
 def test_a_long_answer_is_announced_with_a_quick_one(run: Run, indexed: Path, engine: FakeEngine) -> None:

@@ -4,7 +4,7 @@ import argparse
 import sys
 import time
 from collections.abc import AsyncIterator
-from contextlib import aclosing, nullcontext
+from contextlib import aclosing, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -117,9 +117,7 @@ async def _ask(
             memory = session.memory or unread_memory(book)
             pinned = _existing(arguments.expand, memory)
             before = _thread(book, arguments)
-            upto = bound_of(
-                arguments.upto, memory, "Asked over the book up to your place; `--upto all` asks the whole book."
-            )
+            upto = bound_of(arguments.upto, memory, _UPTO_HERE)
             if before and upto is None and not arguments.upto and (upto := before.questions[-1].upto) is not None:
                 share = f"{upto / len(book.text):.0%}"
                 say(f"Asked over the book up to {share}, as the last question; `--upto all` asks the whole book.")
@@ -187,15 +185,18 @@ def _take_up(arguments: argparse.Namespace) -> SavedQuestion:
 
 
 def _passage(words: str, book: Book) -> Passage:
-    """The place of the selected words, and a note if there are several. Raises UsageError."""
+    """The place of the selected words, of several the one nearest to the reader's place. Raises UsageError."""
     places = list(FoldedText(book.text).find(words))
     if not places:
         raise UsageError(f"The book does not have {in_short(words)}.", "`gistread search` finds similar ones.")
+    here = 0
+    with suppress(StorageError):
+        here = UserData(default_paths().books).reading_place(book.sha256).offset
+    nearest = min(places, key=lambda place: abs(place[0] - here))
     if len(places) > 1:
-        chapter = book.chapters[book.chapter_index(places[0][0])].title if book.chapters else ""
-        where = f"the first, in {chapter}" if chapter else "the first"
-        say(f"These words stand at {len(places)} places; asked about {where}. Quote more words for another.")
-    return places[0]
+        which = f"the {'one nearest to your place' if here else 'first'}, in {book.chapter_title(nearest[0])}"
+        say(f"These words stand at {len(places)} places; asked about {which}. Quote more words for another.")
+    return nearest
 
 
 def _thread(book: Book, arguments: argparse.Namespace) -> SavedThread | None:
