@@ -6,13 +6,16 @@ import pytest
 from textual.pilot import Pilot
 
 from gistread.config import Config
+from gistread.engine.model_source import ModelSource
 from gistread.memory.focus import DEFAULT_FOCUS, GistFocus
-from gistread.memory.store import MemoryStore
+from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.memory.writer import MemoryHeader
 from gistread.presets import built_in_presets
 from gistread.session.events import ReadingState
+from gistread.tui.opening import model_that_read
 from gistread.tui.screens.listing import ListScreen
 from gistread.tui.screens.reading import ReadingScreen
+from tests.readers.memories import make_memory
 from tests.tui.books import small_book
 from tests.tui.scripted import SteppedEngine, app_on, opened, paths_in, read_whole, text_of, until
 
@@ -180,6 +183,19 @@ async def test_without_a_model_memories_are_shown_without_estimates(tmp_path: Pa
         await pilot.press("j", "enter")
         await until(pilot, lambda: focus_on(screen) == GistFocus(task=TASK))
         assert "No model" in text_of(app)
+
+
+@pytest.mark.parametrize(("here", "offered"), [("large-1", "large"), ("another", "")])
+def test_the_model_that_has_read_a_book_is_offered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here: str, offered: str
+) -> None:
+    read = make_memory(3)
+    with MemoryStore(tmp_path).open(read.book, MemoryRequest("large", "large-1", read.size)) as kept_by_large:
+        kept_by_large.add(read.entries[0])
+    monkeypatch.setattr("gistread.engine.model_source.find_source", lambda name: ModelSource(name, Path(name)))
+    monkeypatch.setattr("gistread.engine.model_source.fingerprint_of", lambda source: here)
+    assert model_that_read(read.book, tmp_path) == offered
+    assert model_that_read(small_book(), tmp_path) == ""
 
 
 async def test_the_choice_for_a_book_is_remembered(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gistread.book.model import Book
-from gistread.errors import StorageError
+from gistread.errors import EngineError, StorageError
 from gistread.readers.events import Citation
 from gistread.session.events import SessionEvent
 from gistread.tui.answer_blocks import Exchange, put_to
@@ -76,8 +76,20 @@ def model_of(book: Book, services: AppServices) -> tuple[str, bool]:
         paused = chosen is not None and chosen.model == services.named_model and not chosen.along
         return services.named_model, not paused
     if chosen is None:
-        return services.config.model, services.config.read_along
+        return services.config.model or model_that_read(book, services.paths.memories), services.config.read_along
     return chosen.model, chosen.along
+
+
+def model_that_read(book: Book, memories: Path) -> str:
+    """The model on this machine that has read furthest in the book; empty if none has."""
+    from gistread.engine.model_source import find_source, fingerprint_of
+    from gistread.memory.store import MemoryStore
+
+    for header in MemoryStore(memories).find(book)[:1]:
+        with suppress(EngineError):  # it is not here
+            if fingerprint_of(find_source(header.model_name)) == header.fingerprint:
+                return header.model_name
+    return ""
 
 
 def saved_zoom(book: Book, user_data: UserData) -> str:
