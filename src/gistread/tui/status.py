@@ -41,7 +41,7 @@ def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
             why = state.notice or "the model ended"
             return Status((f"Stopped: {why}", f"{resume_key} to resume", *name), "✕", "error")
         case Phase.STOPPED:
-            return Status(("Not reading along", f"{resume_key}: {activity.model} reads along", *name), "○")
+            return Status((*_not_reading(activity, resume_key), *name), "○")
     doing = _doing(activity, state, resume_key)
     notice = (state.notice,) if state.notice else ()
     if not _busy(activity):
@@ -94,8 +94,12 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
         case ReadingState.DONE:
             return (f"The memory is complete: {_pages(activity.pages_read)}",)
         case _:
-            read = f" · {activity.pages_read} of {total} pages read" if activity.pages_read else ""
-            return (f"Not reading along{read}", f"{resume_key}: {activity.model} reads along")
+            return _not_reading(activity, resume_key)
+
+
+def _not_reading(activity: Activity, resume_key: str) -> tuple[str, str]:
+    read = f" · {activity.pages_read} of ~{activity.pages_total} pages read" if activity.pages_read else ""
+    return f"Not reading along{read}", f"{resume_key}: {activity.model} reads along"
 
 
 def _pages(count: int) -> str:
