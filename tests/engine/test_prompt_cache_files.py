@@ -36,7 +36,7 @@ async def answered(model: Path, cache: Path | None, *questions: Prompt, prepare:
 
 
 def files(cache: Path) -> list[Path]:
-    return sorted(cache.glob("*.kv*"))
+    return sorted(cache.rglob("*.kv*"))
 
 
 async def test_the_first_question_after_a_restart_reuses_the_prompt_cache(tiny: Path, tmp_path: Path) -> None:

@@ -142,8 +142,11 @@ def _killed(
     before: list[tuple[int, int, str]] = []
     home.forget()
     for _, environment in zip(range(kills), cycle(environments), strict=False):
-        process = home.index(environment={**_SLOW, **environment})
-        time.sleep(chance.uniform(0.5, 2.5))
+        process = home.start("index", home.book, *SIZE, "--events", environment={**_SLOW, **environment})
+        assert process.stdout is not None
+        for _ in range(chance.choice((0, *range(20)))):
+            process.stdout.readline()
+        time.sleep(chance.uniform(0, 0.1))  # Some are killed before the first event, and some between two
         process.kill()
         process.communicate()
         pages = home.pages()

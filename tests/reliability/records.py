@@ -148,11 +148,10 @@ def _shared(name: str, folder: Path) -> tuple[str, ...]:
     writers = [_writer(name, folder, first) for first in (0, _WRITTEN)]
     killed = _writer(name, folder, 2 * _WRITTEN)
     assert killed.stdout is not None
-    for _ in range(random.Random(name).randrange(_WRITTEN // 2)):
-        killed.stdout.readline()
+    said = [killed.stdout.readline() for _ in range(random.Random(name).randrange(1, _WRITTEN // 2))]
     killed.send_signal(signal.SIGKILL)
-    said = killed.communicate()[0].split()
-    acknowledged = range(2 * _WRITTEN, int(said[-1]) + 1 if said else 2 * _WRITTEN)
+    said += killed.communicate()[0].split()
+    acknowledged = set(map(int, said))
     for process in writers:
         process.communicate()
         assert process.returncode == 0, name

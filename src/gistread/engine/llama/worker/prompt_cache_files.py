@@ -7,7 +7,7 @@ import struct
 import zlib
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +30,11 @@ class PromptCacheFiles:
     directory: Path
     identity: str  # Everything a KV state depends on besides the tokens
     limit_bytes: int = LIMIT_BYTES
+
+    @property
+    def unfinished(self) -> "PromptCacheFiles":
+        """Those of requests that a kill interrupted, of which fewer are kept."""
+        return replace(self, directory=self.directory / "unfinished", limit_bytes=self.limit_bytes // 8)
 
     def has(self, tokens: Sequence[int]) -> bool:
         return self._path(tokens).exists()

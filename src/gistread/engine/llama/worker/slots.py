@@ -8,7 +8,6 @@ offloaded.
 
 import itertools
 from collections import deque
-from collections.abc import Sequence
 
 from gistread.engine.llama.worker.context import BatchToken, Context, DecodeError, Outcome
 from gistread.engine.llama.worker.offload import NOTHING, EvictionRank, Offload, OffloadedPrefix, State
@@ -144,8 +143,8 @@ class Slots:
     def save_unfinished(self, tokens: list[int]) -> None:
         """Write the evaluated part of a background request to disk, for the process that makes it again."""
         evaluated = tokens[: self._tree.find(tokens)[1] // _STEP * _STEP]
-        if self._cache_files is not None and len(evaluated) >= LEAST_TOKENS and not self._cache_files.has(evaluated):
-            self._cache_files.save(evaluated, self.state(evaluated))
+        if self._cache_files is not None and len(evaluated) >= LEAST_TOKENS:
+            self._cache_files.unfinished.save(evaluated, self.state(evaluated))
 
     def pin(self, request: Request) -> bool:
         """Pin what was evaluated for a request, in memory outside the cache. Returns False if there is no room."""
@@ -164,16 +163,16 @@ class Slots:
         if request.cache_file_tried or self._cache_files is None or not idle:
             return
         request.cache_file_tried = True
-        lengths: Sequence[int] = (request.stable,)
-        if not request.stable and request.priority is Priority.BACKGROUND:
-            lengths = range(len(request.prompt) // _STEP * _STEP, 0, -_STEP)
-        saved = (request.prompt[:length] for length in lengths if length >= LEAST_TOKENS)
-        stable = next(filter(self._cache_files.has, saved), [])
+        files, stable = self._cache_files, request.prompt[: request.stable]
+        if not stable and request.priority is Priority.BACKGROUND:
+            files = files.unfinished
+            lengths = range(len(request.prompt) // _STEP * _STEP, LEAST_TOKENS - 1, -_STEP)
+            stable = next(filter(files.has, (request.prompt[:length] for length in lengths)), [])
         in_memory = max(self._tree.find(stable)[1], self._find_offloaded(stable).length)
-        if in_memory == len(stable) or (state := self._cache_files.load(stable)) is None:
+        if len(stable) < LEAST_TOKENS or in_memory == len(stable) or (state := files.load(stable)) is None:
             return
         if not request.stable:
-            self._cache_files.remove(stable)
+            files.remove(stable)
         target = min(idle, key=lambda sequence: self._used_at[sequence])
         self._evict(target)
         if target in self._background:
