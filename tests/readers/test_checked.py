@@ -135,6 +135,8 @@ def test_a_weak_model_is_not_believed_about_a_name_that_the_text_lacks() -> None
         "Wellington",
     ]
     assert unnamed("Who met Mr Hatch?", MEMORY.book) == ["Hatch"]  # a watch begins otherwise
+    assert unnamed("What did Ledgar say?", MEMORY.book) == ["Ledgar"]  # a ledger is nobody
+    assert unnamed("Who came in January?", MEMORY.book) == []  # a month is none either
     assert unnamed("Wann kam Napoleon?", replace(MEMORY.book, language="de")) == []
 
 

@@ -13,7 +13,7 @@ from gistread.engine.protocol import NO_USAGE, Engine
 from gistread.memory.guard import is_meta
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
-from gistread.people.mentions import is_covered
+from gistread.people.mentions import is_covered, words
 from gistread.readers.answering import repeats_prompt, says_not_found
 from gistread.readers.book_text import overlaps
 from gistread.readers.events import Answered, Citation, ReaderEvent, Started, Stopped, StopReason
@@ -97,15 +97,16 @@ def unnamed(question: str, book: Book) -> list[str]:
         return []
     text = book.text.casefold()
     named = [name.split() for name in _NAMED.findall(question)]
-    absent = {word for words in named for word in words if word.casefold() not in text}
-    absent = {word for word in absent if not _has_like(word.casefold(), text)}
-    return [" ".join(lacking) for words in named if (lacking := [word for word in words if word in absent])]
+    no_names = words()["alone"]["words"].split()  # "January", "English"
+    absent = {word for part in named for word in part if word.casefold() not in text}
+    absent = {word for word in absent if word.casefold() not in no_names and not _has_like(word, book.text)}
+    return [" ".join(lacking) for part in named if (lacking := [word for word in part if word in absent])]
 
 
 def _has_like(name: str, text: str) -> bool:
-    """Whether a word of the text has the same initial and almost the same spelling."""
-    words = set(re.findall(rf"\b{name[0]}[^\W\d_]+", text))
-    return bool(get_close_matches(name, words, 1, _LIKE))
+    """Whether a capitalised word of the text has the same initial and almost the same spelling."""
+    words = {word.casefold() for word in re.findall(rf"\b{name[0]}[^\W\d_]+", text)}
+    return bool(get_close_matches(name.casefold(), words, 1, _LIKE))
 
 
 def not_found_text(answered: Answered, memory: GistMemory, started: Started) -> str:
