@@ -138,6 +138,21 @@ async def test_links_and_notes_can_be_clicked(tmp_path: Path) -> None:
         await until(pilot, lambda: screen.book_pane.place == screen.book.chapters[1].start)
 
 
+async def test_words_of_an_open_note_are_copied(tmp_path: Path) -> None:
+    app = app_on(linked_book(), tmp_path)
+    async with app.run_test(size=NARROW) as pilot:
+        await opened(pilot)
+        await click_on(pilot, "keeper*", 6)
+        await until(pilot, lambda: "* Ada, of whom" in text_of(app))
+        row = next(n for n, line in enumerate(lines(app)) if "* Ada, of whom" in line)
+        column = lines(app)[row].index("Ada")
+        await pilot.mouse_down(offset=(column, row))
+        await pilot.hover(offset=(column + 6, row))
+        await pilot.mouse_up(offset=(column + 6, row))
+        await pilot.press("y")
+        await until(pilot, lambda: app.clipboard == "Ada, of")
+
+
 async def test_an_address_is_opened_only_after_a_second_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = app_on(linked_book(), tmp_path)
     went: list[str] = []

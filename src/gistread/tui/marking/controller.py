@@ -90,17 +90,18 @@ class MarkController:
         return selected
 
     def copy(self) -> None:
-        selected = self._selection("copies it")
-        if selected is not None:
-            self._copy(self._book.text[slice(*selected)])
-            self._pane.drop_selection()
+        """Copy what is selected in any pane, or in an open note; or else start selecting."""
+        try:
+            self.copy_selected()
+        except SkipAction:
+            self._selection("copies it")
 
     def copy_selected(self) -> None:
         """Copy what is selected in any pane. Raises SkipAction if nothing is, so that the key does something else."""
-        words = self._context.screen.get_selected_text()
-        if self._pane.selected_range is not None:
-            self.copy()
-        elif words:
+        if (selected := self._pane.selected_range) is not None:
+            self._copy(self._book.text[slice(*selected)])
+            self._pane.drop_selection()
+        elif words := self._context.screen.get_selected_text():
             self._copy(words)
         else:
             raise SkipAction()
