@@ -157,6 +157,7 @@ class ListScreen(ListPanel):
         self._at = at
         self._prompt = prompt
         self._actions = actions
+        self._cells = 0  # of the panel, when the rows were broken
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="panel"):
@@ -173,9 +174,14 @@ class ListScreen(ListPanel):
         if self._prompt and not self._rows:
             self.set_focus(self.query_one("#typed"))
 
+    def on_resize(self, event: events.Resize) -> None:
+        if self.options.option_count and min(PANEL_CELLS, event.size.width) != self._cells:
+            self.show_rows(self._rows, self.chosen)
+
     def show_rows(self, rows: Sequence[Row], at: str) -> None:
+        self._rows, self._cells = rows, min(PANEL_CELLS, self.app.size.width)
         self.options.clear_options()
-        room = min(PANEL_CELLS, self.app.size.width) - AROUND_CELLS
+        room = self._cells - AROUND_CELLS
         for row in rows:
             text = row.text if isinstance(row.text, Content) else indented(row.text, room).removeprefix("  ")
             content = Content.assemble(text)
