@@ -13,7 +13,7 @@ from gistread.cli.progress import ProgressLine
 from gistread.config import save_setting
 from gistread.engine.catalogue import Catalogue, CatalogueEntry, read_catalogue
 from gistread.engine.fetching.network import Network, network_of
-from gistread.engine.fetching.plan import FetchedModel, Plan, check_disk, get, make_plan
+from gistread.engine.fetching.plan import FetchedModel, Plan, check_disk, get, make_plan, present_bytes
 from gistread.engine.fetching.progress import Progress
 from gistread.engine.fetching.text import entry_facts, fit_text, plan_lines, progress_text, share_of
 from gistread.engine.llama.gguf import read_header
@@ -92,13 +92,11 @@ def _confirm(plan: Plan, folder: Path, *, yes: bool) -> None:
 
 
 async def _download(plan: Plan, folder: Path, network: Network) -> FetchedModel:
-    done_bytes = 0
     last_notice = ""
     with ProgressLine() as line:
 
         def show(progress: Progress, number: int, count: int) -> None:
-            nonlocal done_bytes, last_notice
-            done_bytes = progress.done_bytes
+            nonlocal last_notice
             notice = progress.notice.partition("; again")[0]
             if notice and notice != last_notice:
                 line.say(f"{notice[0].upper()}{notice[1:]}.")
@@ -111,7 +109,7 @@ async def _download(plan: Plan, folder: Path, network: Network) -> FetchedModel:
             line.clear()
             total = f" of {format_size(plan.size_bytes)}" if plan.size_bytes is not None else ""
             raise InterruptError(
-                f"Stopped at {format_size(done_bytes)}{total}; it is kept in {folder}.",
+                f"Stopped at {format_size(present_bytes(plan, folder))}{total}; it is kept in {folder}.",
                 f"Run `gistread models get {shlex.quote(plan.spec)}` to resume.",
             ) from None
 
