@@ -2,6 +2,7 @@
 
 import io
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -360,6 +361,13 @@ def test_a_page_that_crashes_pdfium_is_left_out_with_a_notice(how: str, monkeypa
     book = read(Sheet(prose(LONG)), Sheet(prose(OTHER)), Sheet(prose(THIRD)))
     assert texts(book) == [LONG, THIRD]
     assert book.notices == ("Page 2 could not be read and was left out.",)
+
+
+def test_a_file_for_which_memory_is_short_is_not_called_damaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pdf_process, "_command", lambda part: [sys.executable, "-c", "raise SystemExit(1)"])
+    monkeypatch.setattr(pdf_process, "is_limited_below", lambda size_bytes: True)
+    with pytest.raises(BookError, match="not enough memory"):
+        read(Sheet(prose(LONG)))
 
 
 @pytest.mark.parametrize("handler", ["Standard", "Adobe.APS"])

@@ -45,10 +45,10 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         write_json({"books": [_document(entry, furthest_reader(entry, read)) for entry in shown], "folders": folders})
         return ExitStatus.DONE
     for entry in shown:
-        write(_lines(entry, furthest_reader(entry, read), time.time()))
-    if not entries:
+        write(_lines(entry, furthest_reader(entry, read), time.time(), "" if problem else "not opened yet"))
+    if not entries and not problem:
         say("No books yet. Open one with `gistread BOOK`, or add a folder with `gistread books --add FOLDER`.")
-    elif not shown:
+    elif entries and not shown:
         say(f"None of the {len(entries)} books matches.")
     return ExitStatus.DONE
 
@@ -119,13 +119,13 @@ def _find(entries: list[LibraryEntry], name: str) -> LibraryEntry:
     raise UsageError(f"{len(found)} books match {name!r}. Name one by its path:", titles)
 
 
-def _lines(entry: LibraryEntry, read: BookProgress | None, now_s: float) -> str:
+def _lines(entry: LibraryEntry, read: BookProgress | None, now_s: float, unopened: str) -> str:
     title = " · ".join((entry.title, ", ".join(entry.authors) or "unknown author"))
     if entry.was_opened:
         bar, opened = progress_bar(entry.share, _BAR_COLUMNS), relative_time(entry.opened_at, now_s)
         progress = f"{percent(entry.share):>4} {bar}  {opened:12}"
     else:
-        progress = f"{'not opened yet':{_BAR_COLUMNS + 19}}"
+        progress = f"{unopened:{_BAR_COLUMNS + 19}}"
     path = f"{one_line(entry.path)}{' (missing)' if entry.missing else ''}" if entry.path else "standard input"
     facts = (entry.format, f"{entry.time_left} left" if entry.time_left else "", _read_by(entry, read), path)
     return f"{progress}  {one_line(title)}\n{'':{_BAR_COLUMNS + 21}}{' · '.join(filter(None, facts))}"
