@@ -1,10 +1,10 @@
 """The papers' algorithm over the binding's high-level `Llama`: one chat call after another, as scripts do it.
 
-Pagination and gisting as in ReadAgent (section 3.1 and Appendix H): from the last pause point a passage of up to
-600 words is taken, with labels between its paragraphs after 280; the model is asked in prose where to pause,
-its answer searched with a regular expression, and the last label taken where nothing is found. Then it is asked
-for the page's gist, which is taken as it comes. The task comes first and the text after it, as in the
-paper. No grammar, no guard, no second attempt. It is what someone who knows the binding well would write: all
+Pagination and gisting as in ReadAgent (section 3.1 and Appendix H): from the last pause point a passage of up to 600
+words is taken, with labels between its paragraphs after 280. The model is asked in prose where to pause, and its answer
+searched with a regular expression; where nothing is found, the last label is taken (the middle one, if weights are
+random). Then it is asked for the page's gist, which is taken as it comes. The task comes first and the text after it,
+as in the paper. No grammar, no guard, no second attempt. It is what someone who knows the binding well would write: all
 cores, a window that is large enough, greedy, answers no longer than they need to be.
 
 Runs in a process of its own. What `indexing` is compared with.
@@ -119,7 +119,7 @@ def _read(model: Path, adapter: Path | None, paragraphs: Sequence[str], size: Pa
         verbose=False,
     )
     book_tokens = len(llama.tokenize("\n\n".join(paragraphs).encode(), add_bos=False))
-    loop = _Loop(llama.create_chat_completion, gist_tokens or _GIST_TOKENS)
+    loop = _Loop(llama.create_chat_completion, gist_tokens or _GIST_TOKENS, takes_middle=bool(gist_tokens))
     started = time.perf_counter()
     at, first_page_s = 0, 0.0
     while at < len(paragraphs):
@@ -134,9 +134,10 @@ def _read(model: Path, adapter: Path | None, paragraphs: Sequence[str], size: Pa
 class _Loop:
     """One call after another, and the account of them."""
 
-    def __init__(self, chat: Callable[..., Any], gist_tokens: int) -> None:
+    def __init__(self, chat: Callable[..., Any], gist_tokens: int, *, takes_middle: bool) -> None:
         self._chat = chat
         self._gist_tokens = gist_tokens
+        self._takes_middle = takes_middle
         self.prompt_tokens = self.decoded = self.pages = self.asked = self.unparsed = 0
 
     def read_page(self, paragraphs: Sequence[str], start: int, size: PageSize) -> int:
@@ -157,7 +158,7 @@ class _Loop:
         if found and int(found[1]) in labels:
             return int(found[1])
         self.unparsed += 1
-        return labels[-1]
+        return labels[len(labels) // 2] if self._takes_middle else labels[-1]
 
     def _ask(self, text: str, max_tokens: int) -> str:
         answer = self._chat([{"role": "user", "content": text}], max_tokens=max_tokens, temperature=0.0)

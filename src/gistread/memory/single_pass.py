@@ -1,8 +1,8 @@
 """Single-pass reading: each token of the book is evaluated about once (design D4).
 
 The text of a chapter grows in one prompt, with numbered pause labels. A short task after the passage asks for a pause
-point, another after the page for its gist. Earlier pages stay in the window until it is full; then it restarts a few
-words before the page. Prompts depend only on the book, the page size, the pages so far and token counts.
+point, another after the page for its gist. Earlier pages stay in the window until dropping them pays; then it restarts
+with the next page. Prompts depend only on the book, the page size, the pages so far and token counts.
 """
 
 from dataclasses import dataclass
@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from gistread import prompts
 from gistread.book.model import Book
 from gistread.book.normalise import count_words
-from gistread.book.sentences import sentence_spans
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Usage
-from gistread.memory.extractive import CHARACTERS_PER_WORD
 from gistread.memory.focus import DEFAULT_FOCUS, GistFocus
 from gistread.memory.gisting import Attempt, attempt, gist_tokens, longer_task, samplings, wanted_words
 from gistread.memory.model import Page, PageSize, Pauses
@@ -22,12 +20,10 @@ from gistread.memory.sizes import TOKENS_PER_WORD
 PROMPTS = ("single_pass_text", "single_pass_pause", "single_pass_gist")  # The prompts that decide pages and gists
 
 WINDOW_TOKENS = 4096  # Longest prompt: text far back costs time and says little about where to pause
-FULL_TOKENS = 600
-"""From this length on the window restarts as soon as that is cheap: on a CPU, attention over two thousand tokens takes
-as long as the weights."""
-_CHEAP_WORDS = 90  # A restart is cheap when at most this much text after the page must be shown again
+_CHEAP_SHARE = 0.2
+"""The window restarts after a page if at most this share of the words before must be shown again. On a CPU, attention
+over a thousand tokens takes a small model as long as its weights; a larger share costs more than it saves."""
 _TASK_TOKENS = 48  # Least reserve for a gisting task that is longer than the pause task
-_OVERLAP_WORDS = 25  # Context before the first page of a window that starts in the middle of a chapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +70,6 @@ class SinglePass:
         self._gist = focus.template("single_pass_gist")
         self._room = min(engine.info.context_tokens, WINDOW_TOKENS)
         self._window = _Window(start, (), start)
-        self._tokens = 0  # Length of the last prompt with a passage
 
     async def follow(self, page: Page) -> None:
         await self._show(page.start)
@@ -110,17 +105,17 @@ class SinglePass:
         task_tokens = await longer_task(self._engine, self._gist, "single_pass_pause", _TASK_TOKENS)
         while True:
             passage = self._label(find_passage(self._book, start, size, self._pauses))
-            self._tokens = await self._engine.measure(self._pause_prompt(passage))
+            shown = await self._engine.measure(self._pause_prompt(passage))
             text = self._book.text[start : passage.end].strip()
             words = count_words(text)
             # Where words take many tokens, so does a gist; reserve at least what English prose needs.
             tokens = max(round(TOKENS_PER_WORD * words), await self._engine.count(text))
-            needed = self._tokens + gist_tokens(words, tokens) + task_tokens
+            needed = shown + gist_tokens(words, tokens) + task_tokens
             if needed <= self._room:
                 return passage
             if fresh:
                 size = shorter(self._book, passage, size, needed, self._room)
-            self._restart(start, overlap=not fresh)
+            self._restart(start)
             fresh = True
 
     def _label(self, passage: Passage) -> Passage:
@@ -139,15 +134,14 @@ class SinglePass:
         )
         return Passage(passage.start, tuple(numbers), tuple(numbers.values()))
 
-    def _restart(self, start: int, *, overlap: bool) -> None:
-        begin = _before(self._book, start) if overlap else start
-        labels = ((start, 1),) if begin < start else ()
-        self._window = _Window(begin, labels, start)
+    def _restart(self, start: int) -> None:
+        self._window = _Window(start, (), start)
 
     def _turn(self, end: int) -> None:
+        before = count_words(self._book.text[self._window.begin : end])
         beyond = count_words(self._book.text[end : self._window.shown_until])
-        if beyond <= _CHEAP_WORDS and self._tokens >= FULL_TOKENS:
-            self._restart(end, overlap=True)
+        if beyond <= _CHEAP_SHARE * before:
+            self._restart(end)
 
     def _pause_prompt(self, passage: Passage) -> Prompt:
         task = prompts.load("single_pass_pause").fill(start=self._window.label_at(passage.start))
@@ -156,15 +150,3 @@ class SinglePass:
     def _prompt(self, until: int, task: str) -> str:
         text = prompts.load("single_pass_text").fill(text=self._window.text(self._book, until))
         return f"{text}\n\n{task}"
-
-
-def _before(book: Book, start: int) -> int:
-    first = book.volumes[book.volume_index(start)].start if book.volumes else 0
-    text = book.text[max(first, start - _OVERLAP_WORDS * CHARACTERS_PER_WORD) : start]
-    offset = start - len(text)
-    begin = start
-    for sentence, _ in reversed(sentence_spans(text)[1:]):
-        if count_words(book.text[offset + sentence : start]) > _OVERLAP_WORDS:
-            break
-        begin = offset + sentence
-    return begin
