@@ -397,6 +397,8 @@ def test_what_cannot_be_read_is_called_so(run: Run, book: Path, engine: FakeEngi
     commands: list[list[str | Path]] = [["books"]]
     if hidden.startswith("memor"):
         commands += [["pages", book], ["memory", "list"], ["memory", "list", book], ["ask", book, "Who?"]]
+    if hidden == "memories":
+        commands += [["cache"]]
     paths.books.mkdir(parents=True, exist_ok=True)
     mode = path[hidden].stat().st_mode
     path[hidden].chmod(0)

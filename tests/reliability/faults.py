@@ -1,6 +1,7 @@
 """Pages of memories lost or doubled by kills, by damage to their files, and by disks that are full."""
 
 import contextlib
+import io
 import json
 import os
 import random
@@ -149,8 +150,7 @@ class _Forked:
         self.pid = os.fork()
         if not self.pid:
             try:
-                os.dup2(writing, 1)
-                os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+                sys.stdout, sys.stderr = os.fdopen(writing, "w"), io.StringIO()
                 fake_gistread.PAUSE_S = _PAUSE_S
                 client.LlamaEngine = fake_gistread.SlowEngine  # type: ignore[assignment,misc]
                 os._exit(main(["index", str(home.book), *SIZE, "--events"]))

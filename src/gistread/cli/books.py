@@ -8,7 +8,7 @@ from pathlib import Path
 from gistread.cli.json_output import Json
 from gistread.cli.output import one_line, say, write, write_json
 from gistread.cli.progress import ProgressLine
-from gistread.errors import ExitStatus, UsageError
+from gistread.errors import ExitStatus, StorageError, UsageError
 from gistread.library.adding import AddResult, add
 from gistread.library.catalogue import Catalogue
 from gistread.library.entries import Order, in_order, list_entries, matching
@@ -35,7 +35,11 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     if problem:
         say(problem)
     shown = matching(in_order(entries, Order(arguments.sort.replace("-", " "))), " ".join(arguments.words))
-    memories = list(all_memories(paths.memories))
+    memories: list[BookProgress] = []
+    try:
+        memories += all_memories(paths.memories)
+    except StorageError as error:
+        say(error.message)
     for memory in memories:
         if memory.problem:
             say(memory.problem)

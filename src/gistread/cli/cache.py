@@ -2,10 +2,11 @@
 
 import argparse
 import contextlib
+import os
 from pathlib import Path
 
 from gistread.cli.output import say, write, write_json
-from gistread.errors import ExitStatus
+from gistread.errors import ExitStatus, StorageError
 from gistread.memory.store import MemoryStore
 from gistread.paths import default_paths
 from gistread.units import counted, format_size
@@ -56,10 +57,9 @@ def _delete(name: str) -> int:
     if name == MEMORIES:
         return MemoryStore(folder).trim(0)
     freed = sum(_sizes(folder))
-    for path in folder.rglob("*"):
+    for path in _files(folder):
         with contextlib.suppress(OSError):
-            if path.is_file():
-                path.unlink()
+            path.unlink()
     return freed - sum(_sizes(folder))
 
 
@@ -68,11 +68,20 @@ def _folder(name: str) -> Path:
     return folder
 
 
+def _files(folder: Path) -> list[Path]:
+    """All files in a folder, which may not exist. Raises StorageError for one that cannot be read."""
+
+    def refuse(error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            raise StorageError(f"{error.filename}: {error.strerror}.") from error
+
+    return [Path(place, name) for place, _, names in os.walk(folder, onerror=refuse) for name in names]
+
+
 def _sizes(folder: Path) -> list[int]:
     """Sizes of all files in bytes."""
     sizes = []
-    for path in folder.rglob("*"):
+    for path in _files(folder):
         with contextlib.suppress(OSError):
-            if path.is_file():
-                sizes.append(path.stat().st_size)
+            sizes.append(path.stat().st_size)
     return sizes
