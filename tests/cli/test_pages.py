@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 
 from gistread.book.open import open_book
+from gistread.cli.memories import memory_query
+from gistread.cli.parser import parse
+from gistread.engine.model_search import starter_path
 from gistread.errors import ExitStatus
 from tests.cli.conftest import Run
 from tests.fake_engine import FakeEngine
@@ -50,6 +53,11 @@ def test_a_model_is_chosen_by_a_part_of_its_name(run: Run, indexed: Path) -> Non
     ran = run("pages", indexed, "--model", "gpt")
     assert ran.status == ExitStatus.FAILED
     assert "These have: fake." in ran.err
+
+
+@pytest.mark.parametrize("typed", ["starter", "SmolLM2-135M", str(starter_path())])
+def test_the_starter_has_one_name_for_all_memories(typed: str) -> None:
+    assert memory_query(parse(["pages", "book.txt"]), typed).model == "starter"
 
 
 def test_a_book_is_identified_by_its_text(run: Run, indexed: Path, tmp_path: Path) -> None:

@@ -1,17 +1,17 @@
 """Selects the memory that a command works on."""
 
 import argparse
+import contextlib
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from gistread.book.model import Book
 from gistread.cli.output import say
 from gistread.config import Config
 from gistread.engine.model_search import whole_name
-from gistread.engine.models import STARTER, STARTER_BASE, resolve_model
-from gistread.errors import GistreadError
+from gistread.engine.model_source import find_source
+from gistread.errors import EngineError, GistreadError
 from gistread.memory.focus import parse_task
 from gistread.memory.store import MemoryStore
 from gistread.memory.writer import MemoryHeader
@@ -57,13 +57,13 @@ def task_of(arguments: argparse.Namespace) -> str:
 def memory_query(arguments: argparse.Namespace, model: str | None = None) -> MemoryQuery:
     """Raises UsageError for an invalid task."""
     preset = "" if arguments.preset in (None, AUTO) else arguments.preset
-    return MemoryQuery(arguments.book, preset, task_of(arguments), _name_of(model or ""))
+    return MemoryQuery(arguments.book, preset, task_of(arguments), _name_of(model) if model else "")
 
 
 def _name_of(model: str) -> str:
-    """The name that a memory has for a model given as a path or as the starter; else part of a name."""
-    if model in (STARTER, STARTER_BASE) or Path(model).is_file():
-        return whole_name(resolve_model(model).name)
+    """The name that a memory has for a model of this machine; else what was typed, as part of a name."""
+    with contextlib.suppress(EngineError):
+        return whole_name(find_source(model).name)
     return model
 
 
