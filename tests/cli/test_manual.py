@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from gistread import __version__
+
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "man" / "gistread.1"
 ARGUMENTS = [
     *("--module", "gistread.cli.parser", "--function", "whole_parser", "--prog", "gistread"),
-    *("--project-name", "gistread", "--manual-title", "User Commands"),
+    *("--project-name", "gistread", "--version", __version__, "--manual-title", "User Commands"),
     *("--description", "read long books in the terminal beside a local language model"),
     *("--include", "man/gistread.1.inc"),
 ]
@@ -31,6 +33,7 @@ def manual() -> str:
             lines += textwrap.wrap(line, 78, break_long_words=False, break_on_hyphens=False)
         else:
             lines.append(line.replace(r"\-", "-") if line.startswith(".TH") else line)
+    lines.insert(1, ".ad l")  # Long options cannot be justified.
     return "\n".join(lines) + "\n"
 
 
@@ -54,7 +57,7 @@ def test_man_shows_the_manual_page_without_a_warning() -> None:
         capture_output=True,
         text=True,
         check=False,
-        env={"MANWIDTH": "300", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"},
+        env={"MANWIDTH": "80", "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"},
     )
     if done.returncode != 0:
         pytest.skip(f"this man cannot show a file: {done.stderr}")
