@@ -32,7 +32,7 @@ from tests.tiny_gguf import write_tiny_gguf
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-_REMARK = re.compile(r"\s+#\s.*|\s{2,}(?!-).*")
+_REMARK = re.compile(r"\s+[#|]\s.*|\s{2,}(?!-).*")
 """What a command line in a document is followed by."""
 _INLINE = re.compile(r"(?<!`)`(gistread [^`\s]+ [^`\n]+)`")
 """Not `gistread eval`, the command by its name alone."""
