@@ -333,6 +333,12 @@ class TestDocument:
         deep = "<w:sdt><w:sdtContent>" * 100 + p("deep") + "</w:sdtContent></w:sdt>" * 100
         assert texts(p("It rained."), deep)[0] == "It rained."
 
+    @pytest.mark.parametrize("tag", ["w:tbl><w:tr><w:tc", "w:sdt><w:sdtContent", "w:ins"])
+    def test_words_nested_too_deeply_are_read(self, tag: str) -> None:
+        closing = "".join(f"</{name}>" for name in reversed(tag.split("><")))
+        nested = "".join(f"<{tag}>{p(f'w{number}')}" for number in range(400)) + closing * 400
+        assert read(nested).text.split() == [f"w{number}" for number in range(400)]
+
     @pytest.mark.parametrize("what", ["&#xd800;", "&#1;", "\x01"])
     def test_invalid_xml_characters_are_ignored(self, what: str) -> None:
         assert read(p(f"It {what}rained.")).text.replace("\ufffd", "") == "It rained."

@@ -3,9 +3,10 @@
 import codecs
 import contextlib
 import re
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from itertools import islice
-from unicodedata import category
+from unicodedata import category, name
 
 _MARKS: tuple[tuple[bytes, str], ...] = (
     # UTF-32 little-endian comes first: its mark begins with that of UTF-16.
@@ -26,6 +27,9 @@ _SOUND_FOR_ONE_BROKEN = 10
 _LEAST_NULS = 0.002  # Share of the bytes
 _MOST_ODD = 0.001  # Share of the characters
 _SPACE = re.compile("[ \n\u3000]")
+_FEWEST_LETTERS = 20
+_MOST_SCRIPTS = 3  # Japanese has three
+_SHARE_OF_SCRIPTS = 0.95
 _MULTIBYTE = re.compile(rb"[\xc2-\xf4][\x80-\xbf]{1,3}")
 
 # Encodings of East Asian text in ASCII, by a sign that begins their letters.
@@ -52,6 +56,10 @@ _WESTERN = (
     "éèêëàâçîïôöüñæœÉÆŒ",  # English, with its loans
 )
 _SHARE_OF_ONE_LANGUAGE = 0.97
+# Letters in DOS and Macintosh encodings, and signs in cp1252, which never stand inside a word.
+_SIGN_IN_WORD = re.compile(rb"(?<=[a-z])[\x81-\x84\x87-\x90\x93-\x95\x9f\xa1-\xa4](?=[a-z])")
+_CAPITAL_IN_WORD = re.compile("(?<=[a-z])[À-ÞŒŠŸ](?=[a-z])")
+_LETTER_IN_WORD = re.compile(rb"(?<=[a-z])[\xc0-\xff](?=[a-z])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +67,7 @@ class Decoded:
     text: str
     encoding: str
     replaced: int = 0  # Number of unreadable characters, each replaced by U+FFFD
+    is_guess: bool = False  # Whether neither the file nor its bytes say how it is encoded
 
 
 def decode(data: bytes) -> Decoded | None:
@@ -66,12 +75,13 @@ def decode(data: bytes) -> Decoded | None:
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return _decode_leniently(data[len(mark) :], encoding)
-    wide = _unmarked_utf16(data)
-    if wide:
-        return _decode_leniently(data, wide)
     # Single-byte or UTF-8 text has at most one control character in fifty bytes.
     controls = len(data) - len(data.translate(None, _OTHER_CONTROLS)) if _KOREAN not in data else 0
-    if controls > max(2, len(data) * _MOST_CONTROLS):
+    is_binary = controls > max(2, len(data) * _MOST_CONTROLS)
+    has_nuls = data.count(0) >= max(2, len(data) * _LEAST_NULS)
+    if (is_binary or has_nuls) and (wide := _unmarked_utf16(data, is_binary=is_binary)):
+        return _decode_leniently(data, wide)
+    if is_binary:
         return None
     for sign, codec in _ASIAN_IN_ASCII if data.isascii() else ():
         if sign in data and _is_encoded(data, codec):
@@ -93,12 +103,21 @@ def decode(data: bytes) -> Decoded | None:
     # Bytes beyond ASCII, which alone tell encodings apart, with what follows them in their lines.
     found = (match[0] for match in _BEYOND_ASCII.finditer(data))
     sample = b"\n".join(islice(found, _MOST_SAMPLES))[:_SAMPLE_BYTES]
+    return replace(_decode_leniently(data, _guessed_codec(sample)), is_guess=True)
+
+
+def _guessed_codec(sample: bytes) -> str:
+    if len(_SIGN_IN_WORD.findall(sample)) > len(_LETTER_IN_WORD.findall(sample)):
+        for codec in ("cp850", "cp437", "mac_roman"):
+            text = sample.decode(codec)
+            if _is_western("".join(filter(str.isalpha, text))) and not _CAPITAL_IN_WORD.search(text):
+                return codec
     if _is_western(sample.decode("cp1252", errors="replace")):
-        return _decode_leniently(data, "cp1252")
+        return "cp1252"
     from charset_normalizer import from_bytes  # imported here: most books are UTF-8 and need none of it
 
     best = from_bytes(sample, enable_fallback=False).best()
-    return _decode_leniently(data, best.encoding if best else "cp1252")
+    return best.encoding if best else "cp1252"
 
 
 def _decode_leniently(data: bytes, encoding: str) -> Decoded:
@@ -118,11 +137,12 @@ def _is_encoded(data: bytes, codec: str) -> bool:
     return True
 
 
-def _unmarked_utf16(data: bytes) -> str:
-    """The byte order of UTF-16 without a mark; its ASCII and some East Asian characters have NUL bytes."""
-    sample = data[: 2 * _SAMPLE_BYTES]
-    if len(data) % 2 or sample.count(0) < max(2, len(sample) * _LEAST_NULS):
+def _unmarked_utf16(data: bytes, *, is_binary: bool) -> str:
+    """The byte order of UTF-16 without a mark; `is_binary` if it can be nothing else that is text."""
+    if len(data) % 2:
         return ""
+    sample = data[: 2 * _SAMPLE_BYTES]
+    fitting: dict[int, str] = {}  # By the number of Unicode's rows, of which text in the wrong order has many
     for encoding in ("utf-16-le", "utf-16-be"):
         if _is_encoded(data, encoding):
             text = sample.decode(encoding, "ignore")
@@ -131,9 +151,15 @@ def _unmarked_utf16(data: bytes) -> str:
             odd = sum(
                 category(character) in ("Cc", "Cn", "Co") and character not in "\t\n\r\f\x1a" for character in text
             )
-            if odd <= len(text) * _MOST_ODD and _SPACE.search(text):
-                return encoding
-    return ""
+            if odd <= len(text) * _MOST_ODD and (_SPACE.search(text) or (is_binary and _has_few_scripts(text))):
+                fitting[len({ord(character) >> 8 for character in text})] = encoding
+    return fitting[min(fitting)] if fitting else ""
+
+
+def _has_few_scripts(text: str) -> bool:
+    scripts = Counter(name(letter, "").partition(" ")[0] for letter in text if letter.isalpha())
+    usual = sum(count for _, count in scripts.most_common(_MOST_SCRIPTS))
+    return scripts.total() >= _FEWEST_LETTERS and usual >= scripts.total() * _SHARE_OF_SCRIPTS
 
 
 def _is_western(text: str) -> bool:
@@ -194,9 +220,8 @@ def codec_of(name: str) -> str:
 
 
 def encoding_notices(decoded: Decoded) -> tuple[str, ...]:
-    if not decoded.replaced:
-        return ()
-    characters = (
-        "1 unreadable character is" if decoded.replaced == 1 else f"{decoded.replaced} unreadable characters are"
-    )
-    return (f"{characters} shown as \ufffd (read as {decoded.encoding}).",)
+    notices = [f"The text is not UTF-8; it was read as {decoded.encoding}."] if decoded.is_guess else []
+    if decoded.replaced:
+        characters = "character is" if decoded.replaced == 1 else "characters are"
+        notices.append(f"{decoded.replaced} unreadable {characters} shown as \ufffd (read as {decoded.encoding}).")
+    return tuple(notices)

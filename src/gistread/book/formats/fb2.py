@@ -42,7 +42,10 @@ def read_fb2(data: bytes, name: str) -> Book:
         else:
             translator.body(body, target, first=not number)
     metadata = _metadata(tree.root)
-    return book_from_tree(target, name, "fb2", metadata, sections=translator.sections, notices=notices)
+    left_out = {"word(s) in damaged markup": tree.lost}
+    return book_from_tree(
+        target, name, "fb2", metadata, sections=translator.sections, notices=notices, left_out=left_out
+    )
 
 
 def read_binary(data: bytes, name: str) -> bytes | None:

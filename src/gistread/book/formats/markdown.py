@@ -12,7 +12,7 @@ from mdit_py_plugins.footnote import footnote_plugin
 
 from gistread.book.formats.elements.markup import parse_page
 from gistread.book.formats.elements.single_document import Metadata, book_from_tree
-from gistread.book.formats.encoding import decode
+from gistread.book.formats.encoding import decode, encoding_notices
 from gistread.book.formats.html_cleanup import mark_backlinks, split_at_empty_lines
 from gistread.book.model import Book
 from gistread.book.normalise import clean, language_tag, one_line
@@ -52,7 +52,7 @@ def read_markdown(data: bytes, name: str) -> Book:
         raise BookError(f"{name} contains no text, or too much.")
     mark_backlinks(root)
     split_at_empty_lines(root)
-    return book_from_tree(root, name, "markdown", metadata)
+    return book_from_tree(root, name, "markdown", metadata, notices=encoding_notices(decoded))
 
 
 def _slug(title: str) -> str:

@@ -79,10 +79,7 @@ def _byline(found: list[TextBlock]) -> tuple[str, ...]:
 
 
 def _notices(decoded: Decoded, unwrapped: GutenbergText) -> list[str]:
-    notices = []
-    if decoded.encoding not in ("utf-8", "ascii"):
-        notices.append(f"The text is not UTF-8; it was read as {decoded.encoding}.")
-    notices += encoding_notices(decoded)
+    notices = list(encoding_notices(decoded))
     dropped = len(_CONTROLS.findall(decoded.text)) - decoded.text.count("\x1a") if decoded.text else 0
     if dropped > 0:
         notices.append(f"{dropped} control characters were left out.")

@@ -8,7 +8,7 @@ from lxml import etree
 
 from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.formats.docx.numbering import read_numbering
-from gistread.book.formats.docx.package import main_part, metadata_of, related_part
+from gistread.book.formats.docx.package import DocxPart, main_part, metadata_of, related_part
 from gistread.book.formats.docx.runs import RunState
 from gistread.book.formats.docx.styles import StyleRole, Styles, attribute, child, read_styles
 from gistread.book.formats.docx.tree import BodyWriter, finish_tree, write_notes
@@ -52,7 +52,7 @@ def read_docx(archive: Archive, name: str) -> Book:
     heading = next(root.iter("h1"), None) if writer.has_title else None
     title = metadata.title or (plain_text(heading) if heading is not None else "")
     metadata = replace(metadata, title=title, language=_language(metadata, state))
-    return book_from_tree(root, name, "docx", metadata, notices=tuple(_notices(writer, repaired=main.repaired)))
+    return book_from_tree(root, name, "docx", metadata, notices=tuple(_notices(writer, main)))
 
 
 def _has_title(body: etree._Element, styles: Styles) -> bool:
@@ -76,11 +76,12 @@ def _fits_script(language: str, sample: str) -> bool:
     return (latin >= len(letters) * _LATIN_SHARE) is not bool(_NOT_LATIN.match(language))
 
 
-def _notices(writer: BodyWriter, *, repaired: bool) -> Iterator[str]:
-    if repaired:
+def _notices(writer: BodyWriter, main: DocxPart) -> Iterator[str]:
+    if main.repaired:
         yield "The document is not well-formed XML; the readable parts were read."
     if writer.state.changes:
         yield "The document holds tracked changes; it was read as if all of them had been accepted."
-    yield from left_out_notices({"comment(s)": writer.state.comments, "hidden word(s)": writer.state.hidden})
+    left_out = {"word(s) in damaged markup": main.lost, "comment(s)": writer.state.comments}
+    yield from left_out_notices(left_out | {"hidden word(s)": writer.state.hidden})
     if writer.unread:
         yield "Embedded documents were not read."

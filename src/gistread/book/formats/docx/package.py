@@ -36,6 +36,7 @@ class DocxPart:
     root: etree._Element
     relations: Mapping[str, Relation] = field(default_factory=dict)  # By id
     repaired: bool = False  # The XML was not well-formed
+    lost: int = 0  # Words of it that could not be read
 
 
 def main_part(archive: Archive) -> DocxPart:
@@ -85,7 +86,7 @@ def _part(archive: Archive, path: str) -> DocxPart:
     tree = parse_xml(text, most_tags=_MOST_TAGS)
     if tree is None:
         raise ArchiveError("is not XML")
-    return DocxPart(tree.root, _relations(archive, path), tree.repaired)
+    return DocxPart(tree.root, _relations(archive, path), tree.repaired, tree.lost)
 
 
 def _relations(archive: Archive, path: str) -> dict[str, Relation]:

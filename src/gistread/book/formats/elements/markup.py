@@ -1,8 +1,10 @@
 """Parses untrusted markup into trees, as XML first, since HTML parsers misread XHTML (`<title/>` swallows the page)."""
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from html import unescape
 from html.entities import html5
 
 from lxml import etree, html
@@ -13,6 +15,7 @@ _NAMED_ENTITY = re.compile(rb"&([A-Za-z][A-Za-z0-9]{0,40});")
 _CHARACTER_REFERENCE = re.compile(r"&#([xX][0-9A-Fa-f]{1,8}|[0-9]{1,8});?")
 NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _XML_ENTITIES = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
+_RAW_TEXT = re.compile(rb"<(/?)(noframes|noembed|iframe)\b[^>]*>(\s*</\2\s*>)?", re.IGNORECASE)
 _XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 
 # War and Peace in one file has about 60,000; a megabyte of "<p/>" would fill the memory.
@@ -27,10 +30,14 @@ MOST_NESTED = (
 )
 _MOST_NESTED_TAGS = 100  # Parsers add levels, such as <tbody>
 _TAG = re.compile(rb"<(/?)([A-Za-z][A-Za-z0-9:_-]*)[^<>]*>")
+_WORD = re.compile(r"\w+")
+_COMMENT = re.compile(rb"<!--.*?-->|<\?.*?\?>", re.DOTALL)
+_XML_TAG = re.compile(rb"<(/?)([A-Za-z_][\w:.-]*)[^<>]*?(/?)>")
+_WORD_TEXT = frozenset((b"w:p", b"w:r", b"w:t"))  # Word's paragraphs, runs and texts, without which none is read
 _UNNESTED = frozenset(b"html head body title style script textarea p li dt dd tr td th option".split())
 _HEADINGS = frozenset(b"h1 h2 h3 h4 h5 h6".split())
 _PHRASES = frozenset(
-    b"""a abbr b bdi bdo big cite code del dfn em font i ins kbd label mark q ruby s samp small span strike strong sub
+    b"""a abbr b bdi bdo big cite code del dfn em emphasis font i ins kbd label mark q ruby s samp small span strike strong sub
     sup tt u var""".split()
 )
 
@@ -39,6 +46,7 @@ _PHRASES = frozenset(
 class Tree:
     root: etree._Element
     repaired: bool
+    lost: int = 0  # Words of XML that could not be repaired
 
 
 def parse(data: bytes) -> Tree | None:
@@ -81,10 +89,17 @@ def parse_xml(text: str, *, most_tags: int | None = None) -> Tree | None:
     text = _without_invalid(_XML_DECLARATION.sub("", text, count=1)).lstrip()
     data = _numeric_entities(text.encode("utf-8", errors="replace"))
     root = _xml(data)
+    if root is None or _is_too_deep(root):
+        data = _shallow(data)
+        root = _xml(data)
     if root is not None:
         return Tree(root, repaired=False)
     root = _xml(data, recover=True)
-    return None if root is None else Tree(root, repaired=True)
+    if root is None:
+        return None
+    source = unescape(_XML_TAG.sub(b" ", _COMMENT.sub(b"", data)).decode("utf-8"))
+    lost = Counter(_WORD.findall(source)) - Counter(_WORD.findall(" ".join(map(str, root.itertext()))))
+    return Tree(root, repaired=True, lost=lost.total())
 
 
 def local_name(element: etree._Element) -> str:
@@ -130,11 +145,18 @@ def _xml(data: bytes, *, recover: bool = False) -> etree._Element | None:
 
 def _html(data: bytes) -> etree._Element | None:
     parser = html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=True, remove_comments=True, remove_pis=True)
+    data = _RAW_TEXT.sub(_opened, data)
     try:
         root = html.document_fromstring(data, parser)
         return html.document_fromstring(_flattened(data), parser) if _is_too_deep(root) else root
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         return None
+
+
+def _opened(match: re.Match[bytes]) -> bytes:
+    """An element whose markup parsers take for text, with its content behind it."""
+    closing, name, is_empty = match.groups()
+    return match[0] if is_empty else b"</div>" if closing else match[0] + b"</%b><div>" % name
 
 
 def _is_too_deep(root: etree._Element) -> bool:
@@ -161,6 +183,29 @@ def _flattened(data: bytes) -> bytes:
         return b"" if name in _PHRASES else b"<p>"
 
     return _TAG.sub(flat, data)
+
+
+def _shallow(data: bytes) -> bytes:
+    """XML without the tags nested too deeply for parsers, but with their text."""
+    opened: list[tuple[bytes, bool]] = []  # Names, and whether they are kept
+    names = Counter[bytes]()
+
+    def kept(match: re.Match[bytes]) -> bytes:
+        closing, name, closed = match[1], match[2], match[3]
+        is_kept = len(opened) < MOST_NESTED or name in _WORD_TEXT
+        if closing and not names[name]:
+            return b""
+        while closing:
+            last, is_kept = opened.pop()
+            names[last] -= 1
+            if last == name:
+                break
+        if not (closing or closed):
+            opened.append((name, is_kept))
+            names[name] += 1
+        return match[0] if is_kept else b"" if name.lower() in _PHRASES else b" "
+
+    return _XML_TAG.sub(kept, data)
 
 
 def _numeric_entities(data: bytes) -> bytes:

@@ -89,7 +89,7 @@ def build_book(document: PdfDocument, name: str) -> Book:
     ]
     layout = measure_layout(found)
     paragraphs = split_into_blocks(found, layout)
-    words = WordCounts(line.text for column in found for line in column.lines)
+    words = WordCounts(part.text for column in found for line in column.lines for part in line.parts)
     notices = [*_notices(document), *left_out_notices(sum((page.left_out for page in pages), Counter()))]
     if guessed:
         notices.append(f"{guessed:,} letters may be misread: their fonts do not say which they are.")

@@ -6,11 +6,10 @@ from itertools import pairwise
 from unicodedata import combining, normalize
 
 from gistread.book.formats.pdf.characters import PageCharacters
-from gistread.book.formats.pdf.pages import RIGHT_TO_LEFT, rotate_box
+from gistread.book.formats.pdf.pages import EAST_ASIAN, RIGHT_TO_LEFT, rotate_box
 
 _LEFT_TO_RIGHT = re.compile(r"[^\W\u0590-\u08ff](?:[^\u0590-\u08ff]*[^\W\u0590-\u08ff])?")
 _PRESENTATION_FORM = re.compile("[\ufb1d-\ufdff\ufe70-\ufefc]")
-_EAST_ASIAN = re.compile("[\u3000-\u9fff\uac00-\ud7af]")
 _BRACKET = re.compile(r"[][(){}«»]")
 _MIRRORED_BRACKETS = str.maketrans("()[]{}«»", ")(][}{»«")
 _LEAST_SPACE_EMS = 0.12
@@ -67,7 +66,7 @@ class _Letter:
 def vertical_line(page: PageCharacters, line: re.Match[str]) -> WholeLine | None:
     """A line of East Asian letters one below the other, as if it lay on its side; None for other lines."""
     letters = [index for index in range(*line.span()) if not page.characters[index].isspace()]
-    if len(letters) < 2 or not _EAST_ASIAN.search(line[0]):
+    if len(letters) < 2 or not EAST_ASIAN.search(line[0]):
         return None
     boxes = [rotate_box(page.box(index), _DOWNWARD) for index in letters]
     heights = [top - bottom for _, bottom, _, top in boxes]

@@ -77,7 +77,7 @@ def _leadings(columns: Iterable[Column]) -> dict[int, float]:
     gaps: dict[int, Counter[int]] = {}
     for column in columns:
         for above, below in pairwise(column.lines):
-            gap = above.baseline - below.baseline
+            gap = above.bottom - below.baseline
             if abs(above.size - below.size) < 0.3 and 0.5 * below.size < gap < 3 * below.size:
                 gaps.setdefault(round(below.size * 2), Counter())[round(gap * 2)] += 1
     found = {}

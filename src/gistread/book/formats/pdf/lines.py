@@ -2,11 +2,11 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from itertools import groupby, pairwise
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, groupby, pairwise
 
-from gistread.book.formats.pdf.pages import Page, TextRun
+from gistread.book.formats.pdf.pages import EAST_ASIAN, Page, TextRun
 
 _SAME_ROW_EMS = 0.35
 _RAISED_EMS = 0.15
@@ -19,6 +19,10 @@ _WIDE_SHARE = 0.6
 _LEAST_COLUMN_POINTS = 90.0
 _MOST_SEGMENTS = 4_000
 _DROP_CAP_RATIO = 1.8
+_READING_RATIO = 0.65
+_APART_EMS = 0.6  # Words of one line are closer than cells
+_NEAR_EMS = 3.0
+_LONGEST_CELL_CHARACTERS = 300  # Longer cells are columns of prose
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,17 @@ class Line:
     size: float  # Font size of most of its letters
     text: str
     cells: tuple[int, ...] = ()  # Indices of the runs after a gap too wide for a space
+    stacks: tuple[tuple["Line", ...], ...] = ()  # Lines of each cell, if it is a table's row with cells of several
+
+    @property
+    def parts(self) -> tuple["Line", ...]:
+        """The lines it consists of, usually itself."""
+        return tuple(chain.from_iterable(self.stacks)) or (self,)
+
+    @property
+    def bottom(self) -> float:
+        """The lowest baseline."""
+        return min(part.baseline for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +64,7 @@ class _Segment:
     right: float = 0.0
     baseline: float = 0.0
     size: float = 0.0
+    order: int = 0  # Its place in the file
 
     def overlaps(self, other: "_Segment") -> bool:
         shared = min(self.right, other.right) - max(self.left, other.left)
@@ -65,7 +81,79 @@ def columns(page: Page, gutter: float | None, dropped: Iterable[Line]) -> list[C
     gone = {id(run) for line in dropped for run in line.runs}
     segments = _segments([run for run in page.runs if id(run) not in gone] if gone else page.runs)
     flows = _flows(segments, gutter, depth=0)
-    return [_column([_line(page.number, row) for row in _by_baseline(flow)]) for flow in flows if flow]
+    return [column for flow in flows if flow for column in _columns_of(page.number, flow)]
+
+
+def _columns_of(page: int, flow: list[_Segment]) -> Iterator[Column]:
+    """The flow as one column, unless cells of prose stand side by side in it: then each is one."""
+    lines: list[Line] = []
+    for rows in _table_rows(_by_baseline(flow)):
+        if len(rows) == 1:
+            lines.append(_line(page, rows[0]))
+            continue
+        cells = [[_line(page, row) for row in _by_baseline(cell)] for cell in _cells(chain.from_iterable(rows))]
+        if max(sum(len(line.text) for line in cell) for cell in cells) <= _LONGEST_CELL_CHARACTERS:
+            lines.append(_stacked(cells))
+            continue
+        yield from map(_column, filter(None, (lines, *cells)))
+        lines = []
+    if lines:
+        yield _column(lines)
+
+
+def _table_rows(rows: list[list[_Segment]]) -> list[list[list[_Segment]]]:
+    """The rows, together if the file has the lower line of one cell before the upper line of the next cell."""
+    found: list[list[list[_Segment]]] = []
+    for row in rows:
+        above = found[-1] if found else []
+        if any(_is_next_cell(left, right, beside) for beside in above for right in beside for left in row):
+            above.append(row)
+        else:
+            found.append([row])
+    return found
+
+
+def _is_next_cell(left: _Segment, right: _Segment, beside: list[_Segment]) -> bool:
+    """Whether `right`, which stands higher among the segments `beside`, follows the cell of `left`."""
+    if right.order < left.order or right.left < left.right - 1 or right.baseline - left.baseline > _NEAR_EMS * left.size:
+        return False
+    before = max((one.right for one in beside if one.left < right.left), default=0.0)
+    return right.left - before > _APART_EMS * right.size
+
+
+def _cells(segments: Iterable[_Segment]) -> list[list[_Segment]]:
+    cells: list[list[_Segment]] = []
+    left = right = 0.0
+    for segment in sorted(segments, key=lambda one: one.order):
+        is_beside = segment.left > right - 1 or segment.right < left + 1
+        if not cells or is_beside or segment.baseline > cells[-1][-1].baseline + 0.5 * segment.size:
+            cells.append([])
+            left, right = segment.left, segment.right
+        cells[-1].append(segment)
+        left, right = min(left, segment.left), max(right, segment.right)
+    return cells
+
+
+def _stacked(cells: list[list[Line]]) -> Line:
+    first = cells[0][0]
+    lines = list(chain.from_iterable(cells))
+    starts: list[int] = []
+    runs: list[TextRun] = []
+    for cell in cells:
+        if runs and cell[0].left - max(run.right for run in runs) > _APART_EMS * first.size:
+            starts.append(len(runs))
+        runs += chain.from_iterable(line.runs for line in cell)
+    return Line(
+        page=first.page,
+        runs=tuple(runs),
+        left=min(line.left for line in lines),
+        right=max(line.right for line in lines),
+        baseline=max(line.baseline for line in lines),
+        size=first.size,
+        text=" ".join(line.text for line in lines),
+        cells=tuple(starts),
+        stacks=tuple(map(tuple, cells)),
+    )
 
 
 def find_gutter(page: Page) -> float | None:
@@ -75,7 +163,7 @@ def find_gutter(page: Page) -> float | None:
 
 def _segments(runs: Sequence[TextRun]) -> list[_Segment]:
     found: list[_Segment] = []
-    for run in runs:
+    for run in _with_readings(runs):
         if not run.text.strip():
             continue
         last = found[-1] if found else None
@@ -85,8 +173,35 @@ def _segments(runs: Sequence[TextRun]) -> list[_Segment]:
             if run.size > last.size:
                 last.size, last.baseline = run.size, run.baseline
         else:
-            found.append(_Segment([run], run.left, run.right, run.baseline, run.size))
+            found.append(_Segment([run], run.left, run.right, run.baseline, run.size, len(found)))
     return found
+
+
+def _with_readings(runs: Sequence[TextRun]) -> Sequence[TextRun]:
+    """The runs with small readings (ruby) in brackets after the East Asian characters under them."""
+    bases = [run for run in runs if EAST_ASIAN.search(run.text)]
+    placed: dict[int, list[tuple[int, str]]] = {}
+    readings: set[int] = set()
+    for run in runs if bases else ():
+        for base in bases:
+            above = (run.baseline - base.baseline) / base.size
+            start, end = ((x - base.left) / (base.right - base.left or 1) for x in (run.left, run.right))
+            if run.size < _READING_RATIO * base.size and 0.6 < above < 1.4 and 0 < (start + end) / 2 < 1:
+                letters = len(base.text.rstrip())
+                last = max(1, min(letters, round(end * letters)))
+                placed.setdefault(id(base), []).append((last, f"（{''.join(run.text.split())}）"))
+                readings.add(id(run))
+                break
+    if not readings:
+        return runs
+    return [_inserted(run, placed.get(id(run), [])) for run in runs if id(run) not in readings]
+
+
+def _inserted(run: TextRun, parts: list[tuple[int, str]]) -> TextRun:
+    text = run.text
+    for place, part in sorted(parts, reverse=True):
+        text = text[:place] + part + text[place:]
+    return replace(run, text=text) if parts else run
 
 
 def _continues(segment: _Segment, run: TextRun) -> bool:
@@ -163,10 +278,10 @@ def _flows(segments: list[_Segment], gutter: float | None, depth: int) -> list[l
     right: list[_Segment] = []
 
     def close() -> None:
-        for side in (left, right):
-            if side:
-                flows.extend(_flows(list(side), None, depth + 1))
-                side.clear()
+        sides = [[*left, *right]] if _is_table(left, right) else [[*left], [*right]]
+        flows.extend(flow for side in sides if side for flow in _flows(side, None, depth + 1))
+        left.clear()
+        right.clear()
 
     spanning: list[_Segment] = []
     for segment in sorted(segments, key=lambda one: -one.baseline):
@@ -189,6 +304,13 @@ def _flows(segments: list[_Segment], gutter: float | None, depth: int) -> list[l
         flows.append(spanning)
     close()
     return flows
+
+
+def _is_table(left: list[_Segment], right: list[_Segment]) -> bool:
+    """Whether the file goes from left to right more than once, and has several lines on one side each time."""
+    sides = sorted((one.order, is_right, round(one.baseline)) for is_right, side in ((0, left), (1, right)) for one in side)
+    cells = [[baseline for *_, baseline in cell] for _, cell in groupby(sides, key=lambda one: one[1])]
+    return len(cells) > 3 and 4 * sum(len(set(cell)) > 1 for cell in cells) >= len(cells)
 
 
 def _gutter(segments: list[_Segment], known: float | None) -> float | None:

@@ -117,6 +117,7 @@ class PdfDocument:
 
 # Stands for a number of quarters on pages whose text runs to the left: their frame is mirrored.
 MIRRORED = 4
+EAST_ASIAN = re.compile("[\u3000-\u9fff\uac00-\ud7af]")
 RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")  # Hebrew, Arabic and their like
 
 

@@ -147,7 +147,7 @@ def _column_blocks(column: Column, layout: PageLayout) -> list[Block]:
 def _begins(lines: Sequence[Line], index: int, left: float, right: float, layout: PageLayout, block: Block) -> bool:
     above, line = lines[index - 1], lines[index]
     size = max(above.size, line.size)
-    gap = above.baseline - line.baseline
+    gap = above.bottom - line.baseline
     if abs(above.size - line.size) > _SIZE_STEP * size:
         return True
     if gap > _GAP_RATIO * layout.leading(line.size) + 0.5 and gap > 1.1 * line.size:
@@ -291,7 +291,7 @@ def _is_label(block: Block, layout: PageLayout) -> bool:
 
 
 def _is_close(above: Block, below: Block, layout: PageLayout) -> bool:
-    gap = above.lines[-1].baseline - below.lines[0].baseline
+    gap = above.lines[-1].bottom - below.lines[0].baseline
     return 0 < gap < 2.2 * layout.leading(below.lines[0].size)
 
 
@@ -325,7 +325,7 @@ def _may_be_verse(block: Block) -> bool:
 
 
 def _follows(above: Block, below: Block, layout: PageLayout) -> bool:
-    gap = above.lines[-1].baseline - below.lines[0].baseline
+    gap = above.lines[-1].bottom - below.lines[0].baseline
     same_page = above.lines[-1].page == below.lines[0].page
     size = below.lines[0].size
     return same_page and abs(above.lines[0].size - size) < 0.3 and 0 < gap < 1.15 * layout.leading(size)

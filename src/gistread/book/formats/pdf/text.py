@@ -17,6 +17,7 @@ _LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi",
 _UNREADABLE = re.compile("[\ufffd\ue000-\uf8ff\x00-\x1f\x7f-\x9f]")
 _ORDER = tuple(Style)
 _WORD = re.compile(r"\S+\s*")
+_CELL_GAP = "   "
 
 References = Callable[[Line, TextRun], str]
 
@@ -37,11 +38,14 @@ def marked_text(
     block: Block, layout: PageLayout, words: WordCounts, areas: Sequence[LinkArea], references: References
 ) -> tuple[str, list[InlineMark]]:
     """Text and marks of a paragraph for `BookBuilder.add`. `areas`: links on its pages."""
-    lines = [_chunks(line, block.kind, layout, areas, references) for line in block.lines]
+    lines = [_row(line, block.kind, layout, words, areas, references) for line in block.lines]
     if block.keeps_lines:
         left = min(line.left for line in block.lines)
         joined: list[StyledText] = []
         for source, line in zip(block.lines, lines, strict=True):
+            if block.kind is ParagraphKind.TABLE and joined and joined[-1].text.endswith(HYPHEN):
+                joined = _joined([joined, line], words)
+                continue
             columns = round((source.left - left) / (0.6 * source.size)) if block.kind is ParagraphKind.CODE else 0
             indent = " " * min(60, columns)
             joined += [StyledText(("\n" if joined else "") + indent, frozenset()), *line]
@@ -58,6 +62,23 @@ def plain_text_of(block: Block, words: WordCounts) -> str:
     return without_leaders(text.translate(_LIGATURES)).replace(HYPHEN, "-")
 
 
+def _row(
+    line: Line,
+    kind: ParagraphKind,
+    layout: PageLayout,
+    words: WordCounts,
+    areas: Sequence[LinkArea],
+    references: References,
+) -> list[StyledText]:
+    """A line, or the cells of a table's row one after the other."""
+    found: list[StyledText] = []
+    for number, cell in enumerate(line.stacks or ((line,),)):
+        if number:
+            found.append(StyledText(_CELL_GAP if kind is ParagraphKind.TABLE else " ", frozenset()))
+        found += _joined([_chunks(part, kind, layout, areas, references) for part in cell], words)
+    return found
+
+
 def _chunks(
     line: Line, kind: ParagraphKind, layout: PageLayout, areas: Sequence[LinkArea], references: References
 ) -> list[StyledText]:
@@ -69,7 +90,7 @@ def _chunks(
         # The line has the white space between runs.
         start = line.text.find(run.text.strip(), at)
         if start > at:
-            gap = "   " if index in line.cells and kind is ParagraphKind.TABLE else " "
+            gap = _CELL_GAP if index in line.cells and kind is ParagraphKind.TABLE else " "
             found.append(StyledText(gap, frozenset()))
         text = run.text.strip()
         at = max(at, start) + len(text)
