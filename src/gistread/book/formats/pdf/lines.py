@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, groupby, pairwise
+from itertools import accumulate, chain, groupby, pairwise
 
 from gistread.book.formats.pdf.pages import EAST_ASIAN, Page, TextRun
 
@@ -65,6 +65,7 @@ class _Segment:
     baseline: float = 0.0
     size: float = 0.0
     order: int = 0  # Its place in the file
+    cells: list[list["_Segment"]] = field(default_factory=list)  # If it is a table's row
 
     def overlaps(self, other: "_Segment") -> bool:
         shared = min(self.right, other.right) - max(self.left, other.left)
@@ -81,44 +82,54 @@ def columns(page: Page, gutter: float | None, dropped: Iterable[Line]) -> list[C
     gone = {id(run) for line in dropped for run in line.runs}
     segments = _segments([run for run in page.runs if id(run) not in gone] if gone else page.runs)
     flows = _flows(segments, gutter, depth=0)
-    return [column for flow in flows if flow for column in _columns_of(page.number, flow)]
+    return [_column([_line(page.number, row) for row in _by_baseline(flow)]) for flow in flows if flow]
 
 
-def _columns_of(page: int, flow: list[_Segment]) -> Iterator[Column]:
-    """The flow as one column, unless cells of prose stand side by side in it: then each is one."""
-    lines: list[Line] = []
-    for rows in _table_rows(_by_baseline(flow)):
+def _table_flows(segments: list[_Segment]) -> list[list[_Segment]]:
+    """The segments in one flow, in which a table's row is one; unless cells of prose are side by side, each a flow."""
+    flows: list[list[_Segment]] = [[]]
+    for rows in _table_rows(_by_baseline(segments)):
+        cells = _cells(chain.from_iterable(rows))
         if len(rows) == 1:
-            lines.append(_line(page, rows[0]))
-            continue
-        cells = [[_line(page, row) for row in _by_baseline(cell)] for cell in _cells(chain.from_iterable(rows))]
-        if max(sum(len(line.text) for line in cell) for cell in cells) <= _LONGEST_CELL_CHARACTERS:
-            lines.append(_stacked(cells))
-            continue
-        yield from map(_column, filter(None, (lines, *cells)))
-        lines = []
-    if lines:
-        yield _column(lines)
+            flows[-1] += rows[0]
+        elif max(sum(len(run.text) for one in cell for run in one.runs) for cell in cells) <= _LONGEST_CELL_CHARACTERS:
+            flows[-1].append(_table_row(cells))
+        else:
+            flows += [*cells, []]
+    return flows
 
 
 def _table_rows(rows: list[list[_Segment]]) -> list[list[list[_Segment]]]:
-    """The rows, together if the file has the lower line of one cell before the upper line of the next cell."""
-    found: list[list[list[_Segment]]] = []
+    """The rows, together if the file has lower lines of one cell before the next cell."""
+    groups: list[list[list[_Segment]]] = []
     for row in rows:
-        above = found[-1] if found else []
-        if any(_is_next_cell(left, right, beside) for beside in above for right in beside for left in row):
-            above.append(row)
-        else:
-            found.append([row])
-    return found
+        first = len(groups)
+        for index, group in reversed([*enumerate(groups)]):
+            if group[-1][0].baseline - row[0].baseline > _NEAR_EMS * row[0].size:
+                break
+            if any(_precedes(left, right) for left in row for above in group for right in _starts(above)):
+                first = index
+        groups[first:] = [[*chain.from_iterable(groups[first:]), row]]
+    return groups
 
 
-def _is_next_cell(left: _Segment, right: _Segment, beside: list[_Segment]) -> bool:
-    """Whether `right`, which stands higher among the segments `beside`, follows the cell of `left`."""
-    if right.order < left.order or right.left < left.right - 1 or right.baseline - left.baseline > _NEAR_EMS * left.size:
-        return False
-    before = max((one.right for one in beside if one.left < right.left), default=0.0)
-    return right.left - before > _APART_EMS * right.size
+def _starts(row: list[_Segment]) -> Iterator[_Segment]:
+    """The segments of a row that may begin a cell."""
+    yield row[0]
+    yield from (two for one, two in pairwise(row) if two.left - one.right > _APART_EMS * two.size)
+
+
+def _precedes(left: _Segment, right: _Segment) -> bool:
+    """Whether the file has `left` before `right`, which stands higher and beside it."""
+    return left.order < right.order and left.right - 1 <= right.left
+
+
+def _table_row(cells: list[list[_Segment]]) -> _Segment:
+    parts = list(chain.from_iterable(cells))
+    top = max(parts, key=lambda one: one.baseline)
+    left, right = min(one.left for one in parts), max(one.right for one in parts)
+    runs = [run for one in parts for run in one.runs]
+    return _Segment(runs, left, right, top.baseline, top.size, parts[0].order, cells)
 
 
 def _cells(segments: Iterable[_Segment]) -> list[list[_Segment]]:
@@ -132,28 +143,6 @@ def _cells(segments: Iterable[_Segment]) -> list[list[_Segment]]:
         cells[-1].append(segment)
         left, right = min(left, segment.left), max(right, segment.right)
     return cells
-
-
-def _stacked(cells: list[list[Line]]) -> Line:
-    first = cells[0][0]
-    lines = list(chain.from_iterable(cells))
-    starts: list[int] = []
-    runs: list[TextRun] = []
-    for cell in cells:
-        if runs and cell[0].left - max(run.right for run in runs) > _APART_EMS * first.size:
-            starts.append(len(runs))
-        runs += chain.from_iterable(line.runs for line in cell)
-    return Line(
-        page=first.page,
-        runs=tuple(runs),
-        left=min(line.left for line in lines),
-        right=max(line.right for line in lines),
-        baseline=max(line.baseline for line in lines),
-        size=first.size,
-        text=" ".join(line.text for line in lines),
-        cells=tuple(starts),
-        stacks=tuple(map(tuple, cells)),
-    )
 
 
 def find_gutter(page: Page) -> float | None:
@@ -270,18 +259,20 @@ def _with_drop_caps(found: list[list[_Segment]]) -> list[list[_Segment]]:
 
 
 def _flows(segments: list[_Segment], gutter: float | None, depth: int) -> list[list[_Segment]]:
-    x = _gutter(segments, gutter) if depth < 2 and len(segments) <= _MOST_SEGMENTS else None
-    if x is None:
+    if len(segments) > _MOST_SEGMENTS:
         return [segments]
+    x = _gutter(segments, gutter) if depth < 2 else None
+    if x is None or _is_table(segments, x):
+        return _table_flows(segments)
     flows: list[list[_Segment]] = []
     left: list[_Segment] = []
     right: list[_Segment] = []
 
     def close() -> None:
-        sides = [[*left, *right]] if _is_table(left, right) else [[*left], [*right]]
-        flows.extend(flow for side in sides if side for flow in _flows(side, None, depth + 1))
-        left.clear()
-        right.clear()
+        for side in (left, right):
+            if side:
+                flows.extend(_flows(list(side), None, depth + 1))
+                side.clear()
 
     spanning: list[_Segment] = []
     for segment in sorted(segments, key=lambda one: -one.baseline):
@@ -306,11 +297,11 @@ def _flows(segments: list[_Segment], gutter: float | None, depth: int) -> list[l
     return flows
 
 
-def _is_table(left: list[_Segment], right: list[_Segment]) -> bool:
-    """Whether the file goes from left to right more than once, and has several lines on one side each time."""
-    sides = sorted((one.order, is_right, round(one.baseline)) for is_right, side in ((0, left), (1, right)) for one in side)
-    cells = [[baseline for *_, baseline in cell] for _, cell in groupby(sides, key=lambda one: one[1])]
-    return len(cells) > 3 and 4 * sum(len(set(cell)) > 1 for cell in cells) >= len(cells)
+def _is_table(segments: list[_Segment], x: float) -> bool:
+    """Whether the file goes from left to right of x more than once, and has several lines on one side each time."""
+    sides = sorted((one.order, one.left > x, round(one.baseline)) for one in segments)
+    cells = [{baseline for *_, baseline in cell} for _, cell in groupby(sides, key=lambda one: one[1])]
+    return len(cells) > 3 and 4 * sum(len(cell) > 1 for cell in cells) >= len(cells)
 
 
 def _gutter(segments: list[_Segment], known: float | None) -> float | None:
@@ -356,6 +347,9 @@ def _joined(segments: list[_Segment], x: float) -> list[_Segment]:
 
 
 def _line(page: int, segments: list[_Segment]) -> Line:
+    if any(segment.cells for segment in segments):
+        cells = [cell for segment in segments for cell in segment.cells or [[segment]]]
+        return _table_line([[_line(page, row) for row in _by_baseline(cell)] for cell in cells])
     runs = sorted((run for segment in segments for run in segment.runs), key=lambda run: run.left)
     sizes: Counter[float] = Counter()
     for run in runs:
@@ -376,6 +370,22 @@ def _line(page: int, segments: list[_Segment]) -> Line:
         words.append(run.text)
         right = max(right, run.right)
     return Line(page, tuple(runs), runs[0].left, right, baseline, size, "".join(words).strip(), tuple(cells))
+
+
+def _table_line(cells: list[list[Line]]) -> Line:
+    lines = list(chain.from_iterable(cells))
+    runs = [[run for line in cell for run in line.runs] for cell in cells]
+    return Line(
+        page=lines[0].page,
+        runs=tuple(chain.from_iterable(runs)),
+        left=min(line.left for line in lines),
+        right=max(line.right for line in lines),
+        baseline=max(line.baseline for line in lines),
+        size=lines[0].size,
+        text=" ".join(line.text for line in lines),
+        cells=tuple(accumulate(map(len, runs[:-1]))),
+        stacks=tuple(map(tuple, cells)),
+    )
 
 
 def is_raised(line: Line, run: TextRun) -> bool:

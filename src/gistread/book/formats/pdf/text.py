@@ -73,9 +73,13 @@ def _row(
     """A line, or the cells of a table's row one after the other."""
     found: list[StyledText] = []
     for number, cell in enumerate(line.stacks or ((line,),)):
+        chunks = _joined([_chunks(part, kind, layout, areas, references) for part in cell], words)
+        if found and found[-1].text.endswith(HYPHEN):
+            found = _joined([found, chunks], words)
+            continue
         if number:
             found.append(StyledText(_CELL_GAP if kind is ParagraphKind.TABLE else " ", frozenset()))
-        found += _joined([_chunks(part, kind, layout, areas, references) for part in cell], words)
+        found += chunks
     return found
 
 
