@@ -109,8 +109,17 @@ def _table_rows(rows: list[list[_Segment]]) -> list[list[list[_Segment]]]:
                 break
             if any(_precedes(left, right) for left in row for above in group for right in _starts(above)):
                 first = index
+        if groups and first == len(groups) and len(groups[-1]) > 1 and _ends_last_cell(row, groups[-1]):
+            first -= 1
         groups[first:] = [[*chain.from_iterable(groups[first:]), row]]
     return groups
+
+
+def _ends_last_cell(row: list[_Segment], above: list[list[_Segment]]) -> bool:
+    """Whether the only segment of a row continues the last cell of the rows above."""
+    last = max(chain.from_iterable(above), key=lambda one: one.order)
+    is_next = len(row) == 1 and row[0].order == last.order + 1 and last.baseline - row[0].baseline < 2 * last.size
+    return is_next and abs(row[0].left - last.left) < last.size and last is above[-1][-1] and row[0].left > above[0][0].right
 
 
 def _starts(row: list[_Segment]) -> Iterator[_Segment]:

@@ -230,7 +230,8 @@ def _kind(block: Block, layout: PageLayout) -> ParagraphKind:
         return ParagraphKind.HEADING
     if all(_is_code(line, layout) for line in block.lines):
         return ParagraphKind.CODE
-    if len(block.lines) > 1 and sum(bool(line.cells) for line in block.lines) > 0.6 * len(block.lines):
+    has_rows = len(block.lines) > 1 or first.stacks
+    if has_rows and sum(bool(line.cells) for line in block.lines) > 0.6 * len(block.lines):
         return ParagraphKind.TABLE
     if _starts_item(first) and (len(block.lines) > 1 or first.left > block.left or _BULLET.match(first.text)):
         return ParagraphKind.LIST
