@@ -2,11 +2,12 @@
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate, chain, groupby, pairwise
 
 from gistread.book.formats.pdf.pages import EAST_ASIAN, Page, TextRun
+from gistread.book.formats.pdf.table_rows import Segment, is_table, table_flows, with_table_rows
 
 _SAME_ROW_EMS = 0.35
 _RAISED_EMS = 0.15
@@ -20,9 +21,6 @@ _LEAST_COLUMN_POINTS = 90.0
 _MOST_SEGMENTS = 4_000
 _DROP_CAP_RATIO = 1.8
 _READING_RATIO = 0.65
-_APART_EMS = 0.6  # Words of one line are closer than cells
-_NEAR_EMS = 3.0
-_LONGEST_CELL_CHARACTERS = 300  # Longer cells are columns of prose
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,21 +55,6 @@ class Column:
     right: float
 
 
-@dataclass(slots=True)
-class _Segment:
-    runs: list[TextRun] = field(default_factory=list)
-    left: float = 0.0
-    right: float = 0.0
-    baseline: float = 0.0
-    size: float = 0.0
-    order: int = 0  # Its place in the file
-    cells: list[list["_Segment"]] = field(default_factory=list)  # If it is a table's row
-
-    def overlaps(self, other: "_Segment") -> bool:
-        shared = min(self.right, other.right) - max(self.left, other.left)
-        return shared > 0.5 * min(self.right - self.left, other.right - other.left) + 0.1
-
-
 def rows(page: Page) -> list[Line]:
     """The rows across the whole page from the top down, for finding furniture."""
     return [_line(page.number, group) for group in _by_baseline(_segments(page.runs))]
@@ -85,82 +68,15 @@ def columns(page: Page, gutter: float | None, dropped: Iterable[Line]) -> list[C
     return [_column([_line(page.number, row) for row in _by_baseline(flow)]) for flow in flows if flow]
 
 
-def _table_flows(segments: list[_Segment]) -> list[list[_Segment]]:
-    """The segments in one flow, in which a table's row is one; unless cells of prose are side by side, each a flow."""
-    flows: list[list[_Segment]] = [[]]
-    for rows in _table_rows(_by_baseline(segments)):
-        cells = _cells(chain.from_iterable(rows))
-        if len(rows) == 1:
-            flows[-1] += rows[0]
-        elif max(sum(len(run.text) for one in cell for run in one.runs) for cell in cells) <= _LONGEST_CELL_CHARACTERS:
-            flows[-1].append(_table_row(cells))
-        else:
-            flows += [*cells, []]
-    return flows
-
-
-def _table_rows(rows: list[list[_Segment]]) -> list[list[list[_Segment]]]:
-    """The rows, together if the file has lower lines of one cell before the next cell."""
-    groups: list[list[list[_Segment]]] = []
-    for row in rows:
-        first = len(groups)
-        for index, group in reversed([*enumerate(groups)]):
-            if group[-1][0].baseline - row[0].baseline > _NEAR_EMS * row[0].size:
-                break
-            if any(_precedes(left, right) for left in row for above in group for right in _starts(above)):
-                first = index
-        if groups and first == len(groups) and len(groups[-1]) > 1 and _ends_last_cell(row, groups[-1]):
-            first -= 1
-        groups[first:] = [[*chain.from_iterable(groups[first:]), row]]
-    return groups
-
-
-def _ends_last_cell(row: list[_Segment], above: list[list[_Segment]]) -> bool:
-    """Whether the only segment of a row continues the last cell of the rows above."""
-    last = max(chain.from_iterable(above), key=lambda one: one.order)
-    is_next = len(row) == 1 and row[0].order == last.order + 1 and last.baseline - row[0].baseline < 2 * last.size
-    return is_next and abs(row[0].left - last.left) < last.size and last is above[-1][-1] and row[0].left > above[0][0].right
-
-
-def _starts(row: list[_Segment]) -> Iterator[_Segment]:
-    """The segments of a row that may begin a cell."""
-    yield row[0]
-    yield from (two for one, two in pairwise(row) if two.left - one.right > _APART_EMS * two.size)
-
-
-def _precedes(left: _Segment, right: _Segment) -> bool:
-    """Whether the file has `left` before `right`, which stands higher and beside it."""
-    return left.order < right.order and left.right - 1 <= right.left
-
-
-def _table_row(cells: list[list[_Segment]]) -> _Segment:
-    parts = list(chain.from_iterable(cells))
-    top = max(parts, key=lambda one: one.baseline)
-    left, right = min(one.left for one in parts), max(one.right for one in parts)
-    runs = [run for one in parts for run in one.runs]
-    return _Segment(runs, left, right, top.baseline, top.size, parts[0].order, cells)
-
-
-def _cells(segments: Iterable[_Segment]) -> list[list[_Segment]]:
-    cells: list[list[_Segment]] = []
-    left = right = 0.0
-    for segment in sorted(segments, key=lambda one: one.order):
-        is_beside = segment.left > right - 1 or segment.right < left + 1
-        if not cells or is_beside or segment.baseline > cells[-1][-1].baseline + 0.5 * segment.size:
-            cells.append([])
-            left, right = segment.left, segment.right
-        cells[-1].append(segment)
-        left, right = min(left, segment.left), max(right, segment.right)
-    return cells
-
-
 def find_gutter(page: Page) -> float | None:
     """The x between two columns, or None."""
-    return _gutter(_segments(page.runs), None)
+    segments = _segments(page.runs)
+    x = _gutter(segments, None)
+    return None if x is None or is_table(segments, x) else x
 
 
-def _segments(runs: Sequence[TextRun]) -> list[_Segment]:
-    found: list[_Segment] = []
+def _segments(runs: Sequence[TextRun]) -> list[Segment]:
+    found: list[Segment] = []
     for run in _with_readings(runs):
         if not run.text.strip():
             continue
@@ -171,7 +87,7 @@ def _segments(runs: Sequence[TextRun]) -> list[_Segment]:
             if run.size > last.size:
                 last.size, last.baseline = run.size, run.baseline
         else:
-            found.append(_Segment([run], run.left, run.right, run.baseline, run.size, len(found)))
+            found.append(Segment([run], run.left, run.right, run.baseline, run.size, len(found)))
     return found
 
 
@@ -202,13 +118,13 @@ def _inserted(run: TextRun, parts: list[tuple[int, str]]) -> TextRun:
     return replace(run, text=text) if parts else run
 
 
-def _continues(segment: _Segment, run: TextRun) -> bool:
+def _continues(segment: Segment, run: TextRun) -> bool:
     size = max(segment.size, run.size)
     gap = run.left - segment.right
     return -0.3 * size <= gap <= _NARROW_GAP_EMS * size and _on_one_row(segment, run)
 
 
-def _on_one_row(one: _Segment | TextRun, other: _Segment | TextRun) -> bool:
+def _on_one_row(one: Segment | TextRun, other: Segment | TextRun) -> bool:
     """Whether two runs share a line: one baseline, or the smaller raised or lowered beside the larger."""
     small, large = sorted((one, other), key=lambda each: each.size)
     if abs(one.baseline - other.baseline) <= _SAME_ROW_EMS * small.size:
@@ -218,8 +134,8 @@ def _on_one_row(one: _Segment | TextRun, other: _Segment | TextRun) -> bool:
     return fits and -0.5 * large.size < raised < 0.6 * large.size
 
 
-def _by_baseline(segments: list[_Segment]) -> list[list[_Segment]]:
-    found: list[list[_Segment]] = []
+def _by_baseline(segments: list[Segment]) -> list[list[Segment]]:
+    found: list[list[Segment]] = []
     # A raised number joins its line, not the line the number.
     for segment in sorted(segments, key=lambda one: (-round(one.baseline / 3), one.left)):
         for row in reversed(found[-3:]):
@@ -236,7 +152,7 @@ def _by_baseline(segments: list[_Segment]) -> list[list[_Segment]]:
     return found
 
 
-def _with_drop_caps(found: list[list[_Segment]]) -> list[list[_Segment]]:
+def _with_drop_caps(found: list[list[Segment]]) -> list[list[Segment]]:
     kept = []
     for row in found:
         letter = row[0]
@@ -267,15 +183,17 @@ def _with_drop_caps(found: list[list[_Segment]]) -> list[list[_Segment]]:
     return kept
 
 
-def _flows(segments: list[_Segment], gutter: float | None, depth: int) -> list[list[_Segment]]:
+def _flows(segments: list[Segment], gutter: float | None, depth: int) -> list[list[Segment]]:
     if len(segments) > _MOST_SEGMENTS:
         return [segments]
     x = _gutter(segments, gutter) if depth < 2 else None
-    if x is None or _is_table(segments, x):
-        return _table_flows(segments)
-    flows: list[list[_Segment]] = []
-    left: list[_Segment] = []
-    right: list[_Segment] = []
+    if x is None or (is_table(segments, x) and gutter is None):
+        return table_flows(_by_baseline(segments))
+    if is_table(segments, x):
+        segments = with_table_rows(_by_baseline(segments), x)
+    flows: list[list[Segment]] = []
+    left: list[Segment] = []
+    right: list[Segment] = []
 
     def close() -> None:
         for side in (left, right):
@@ -283,7 +201,7 @@ def _flows(segments: list[_Segment], gutter: float | None, depth: int) -> list[l
                 flows.extend(_flows(list(side), None, depth + 1))
                 side.clear()
 
-    spanning: list[_Segment] = []
+    spanning: list[Segment] = []
     for segment in sorted(segments, key=lambda one: -one.baseline):
         if segment.right <= x + 1:
             side = left
@@ -306,14 +224,7 @@ def _flows(segments: list[_Segment], gutter: float | None, depth: int) -> list[l
     return flows
 
 
-def _is_table(segments: list[_Segment], x: float) -> bool:
-    """Whether the file goes from left to right of x more than once, and has several lines on one side each time."""
-    sides = sorted((one.order, one.left > x, round(one.baseline)) for one in segments)
-    cells = [{baseline for *_, baseline in cell} for _, cell in groupby(sides, key=lambda one: one[1])]
-    return len(cells) > 3 and 4 * sum(len(cell) > 1 for cell in cells) >= len(cells)
-
-
-def _gutter(segments: list[_Segment], known: float | None) -> float | None:
+def _gutter(segments: list[Segment], known: float | None) -> float | None:
     if len(segments) < 2:
         return None
     lefts = sorted(segment.left for segment in segments)
@@ -348,17 +259,17 @@ def _gutter(segments: list[_Segment], known: float | None) -> float | None:
     return x
 
 
-def _joined(segments: list[_Segment], x: float) -> list[_Segment]:
+def _joined(segments: list[Segment], x: float) -> list[Segment]:
     ordered = sorted(segments, key=lambda one: (one.left >= x, -round(one.baseline), one.left))
     grouped = groupby(ordered, key=lambda one: (one.left >= x, round(one.baseline)))
     rows = [list(row) for _, row in grouped]
-    return [_Segment([], row[0].left, max(one.right for one in row), row[0].baseline) for row in rows]
+    return [Segment([], row[0].left, max(one.right for one in row), row[0].baseline) for row in rows]
 
 
-def _line(page: int, segments: list[_Segment]) -> Line:
+def _line(page: int, segments: list[Segment]) -> Line:
     if any(segment.cells for segment in segments):
-        cells = [cell for segment in segments for cell in segment.cells or [[segment]]]
-        return _table_line([[_line(page, row) for row in _by_baseline(cell)] for cell in cells])
+        stacks = [cell for segment in segments for cell in segment.cells or [[segment]]]
+        return _table_line([[_line(page, row) for row in _by_baseline(cell)] for cell in stacks])
     runs = sorted((run for segment in segments for run in segment.runs), key=lambda run: run.left)
     sizes: Counter[float] = Counter()
     for run in runs:

@@ -33,6 +33,7 @@ _LONGEST_HEADING = 250
 _MOST_COMMAS = 3
 _WINDOW = 7
 _LONGEST_LABEL = 40
+_MOST_OF_WIDTH = 0.6
 
 
 @dataclass(slots=True)
@@ -230,8 +231,9 @@ def _kind(block: Block, layout: PageLayout) -> ParagraphKind:
         return ParagraphKind.HEADING
     if all(_is_code(line, layout) for line in block.lines):
         return ParagraphKind.CODE
-    has_rows = len(block.lines) > 1 or first.stacks
-    if has_rows and sum(bool(line.cells) for line in block.lines) > 0.6 * len(block.lines):
+    if len(block.lines) > 1 and sum(bool(line.cells) for line in block.lines) > 0.6 * len(block.lines):
+        return ParagraphKind.TABLE
+    if any(line.stacks for line in block.lines) and all(line.stacks or _is_narrow(line, block) for line in block.lines):
         return ParagraphKind.TABLE
     if _starts_item(first) and (len(block.lines) > 1 or first.left > block.left or _BULLET.match(first.text)):
         return ParagraphKind.LIST
@@ -259,7 +261,11 @@ def _merge_rows(found: list[Block], layout: PageLayout) -> Iterator[Block]:
     for block in found:
         rows = block.kind in (ParagraphKind.TABLE, ParagraphKind.CODE)
         single_row = block.kind is ParagraphKind.TEXT and len(block.lines) == 1 and block.lines[0].cells
-        continues_table = before and single_row and before.lines[-1].cells
+        continues_table = before and (
+            (single_row and before.lines[-1].cells)
+            or (_is_fragment(before) and _has_stacks(block))
+            or (_has_stacks(before) and _is_fragment(block))
+        )
         if before and ((rows and before.kind is block.kind) or continues_table) and _is_close(before, block, layout):
             before.lines += block.lines
             if continues_table:
@@ -270,6 +276,19 @@ def _merge_rows(found: list[Block], layout: PageLayout) -> Iterator[Block]:
             before = block
     if before:
         yield before
+
+
+def _has_stacks(block: Block) -> bool:
+    return block.kind is ParagraphKind.TABLE and any(line.stacks for line in block.lines)
+
+
+def _is_fragment(block: Block) -> bool:
+    """Whether it may be a cell of a table."""
+    return block.kind in _RUNNING and all(_is_narrow(line, block) for line in block.lines)
+
+
+def _is_narrow(line: Line, block: Block) -> bool:
+    return line.right - line.left < _MOST_OF_WIDTH * (block.right - block.left)
 
 
 def _merge_labels(found: Iterable[Block], layout: PageLayout) -> list[Block]:

@@ -1,0 +1,146 @@
+"""Finds the rows of tables whose cells have several lines, by the order in which the file has their lines."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain, groupby, pairwise
+
+from gistread.book.formats.pdf.pages import TextRun
+
+_APART_EMS = 0.6  # Words of one line are closer than cells
+_TALLEST_EMS = 20.0  # Cells of which the file has the lower lines first
+_LONGEST_CELL_CHARACTERS = 300  # Longer cells are columns of prose
+_NEAR_EMS = 0.2
+_FEWEST_ALIGNED = 3  # Lines that begin at the left edge of cells
+
+
+@dataclass(slots=True)
+class Segment:
+    """Runs on one baseline, or the cells of a table's row."""
+
+    runs: list[TextRun] = field(default_factory=list)
+    left: float = 0.0
+    right: float = 0.0
+    baseline: float = 0.0
+    size: float = 0.0
+    order: int = 0  # Its place in the file
+    cells: list[list["Segment"]] = field(default_factory=list)  # If it is a table's row
+
+    def overlaps(self, other: "Segment") -> bool:
+        shared = min(self.right, other.right) - max(self.left, other.left)
+        return shared > 0.5 * min(self.right - self.left, other.right - other.left) + 0.1
+
+
+def table_flows(rows: list[list[Segment]]) -> list[list[Segment]]:
+    """Rows as one flow, in which a table's row is one segment; cells of prose side by side are flows of their own."""
+    flows: list[list[Segment]] = [[]]
+    for group in _table_rows(rows):
+        cells = _cells(chain.from_iterable(group))
+        if len(group) == 1:
+            flows[-1] += group[0]
+        elif _are_short(cells):
+            flows[-1].append(_table_row(cells))
+        else:
+            flows += [*cells, []]
+    return flows
+
+
+def with_table_rows(rows: list[list[Segment]], gutter: float) -> list[Segment]:
+    """The segments, with a table's row as one, unless it is text in two columns beside this gutter."""
+    found: list[Segment] = []
+    for group in _table_rows(rows):
+        cells = _cells(chain.from_iterable(group))
+        are_columns = len(cells) == 2 and max(one.right for one in cells[0]) < gutter < min(
+            one.left for one in cells[1]
+        )
+        is_row = len(group) > 1 and _are_short(cells) and not are_columns
+        found += [_table_row(cells)] if is_row else chain.from_iterable(group)
+    return found
+
+
+def is_table(segments: Iterable[Segment], gutter: float) -> bool:
+    """Whether the file changes sides often, and has several lines on one side then."""
+    sides = sorted((one.order, one.left > gutter, round(one.baseline)) for one in segments)
+    cells = [{baseline for *_, baseline in cell} for _, cell in groupby(sides, key=lambda one: one[1])]
+    return len(cells) > 3 and 4 * sum(len(cell) > 1 for cell in cells) >= len(cells)
+
+
+def _are_short(cells: list[list[Segment]]) -> bool:
+    lengths = (sum(len(run.text) for segment in cell for run in segment.runs) for cell in cells)
+    return max(lengths) <= _LONGEST_CELL_CHARACTERS
+
+
+def _table_rows(rows: list[list[Segment]]) -> list[list[list[Segment]]]:
+    """The rows, together if the file has lower lines of one cell before the next cell."""
+    edges = Counter(round(segment.left) for row in rows for segment in row)
+    groups: list[list[list[Segment]]] = []
+    for row in rows:
+        first, top, size = len(groups), row[0].baseline, row[0].size
+        for index, group in reversed([*enumerate(groups)]):
+            bottom = group[-1][0].baseline
+            if bottom - top > 2 * size or bottom - row[0].baseline > _TALLEST_EMS * size:
+                break
+            top = group[0][0].baseline
+            starts = [start for above in group for start in _starts(above, edges)]
+            if any(_precedes(left, right) for left in row for right in starts):
+                first = index
+        if groups and first == len(groups) and len(groups[-1]) > 1 and _ends_last_cell(row, groups[-1]):
+            first -= 1
+        groups[first:] = [[*chain.from_iterable(groups[first:]), row]]
+    for index in range(len(groups) - 1, 0, -1):
+        if len(groups[index]) > 1 and _begins_first_cell(groups[index - 1], groups[index]):
+            groups[index - 1 : index + 1] = [groups[index - 1] + groups[index]]
+    return groups
+
+
+def _ends_last_cell(row: list[Segment], above: list[list[Segment]]) -> bool:
+    """Whether the only segment of a row continues the last cell of the rows above."""
+    last = max(chain.from_iterable(above), key=lambda one: one.order)
+    is_next = len(row) == 1 and row[0].order == last.order + 1 and last.baseline - row[0].baseline < 2 * last.size
+    return is_next and abs(row[0].left - last.left) < last.size and row[0].left > min(one.right for one in above[-1])
+
+
+def _begins_first_cell(above: list[list[Segment]], rows: list[list[Segment]]) -> bool:
+    """Whether the only segment above rows continues in the lower lines of their first cell."""
+    first, second, *_ = segments = sorted(chain.from_iterable(rows), key=lambda one: one.order)
+    before = above[0][0]
+    gap = before.baseline - first.baseline
+    is_beside = any(first.baseline + 1 < one.baseline < before.baseline for one in segments)
+    is_next = len(above) == len(above[0]) == 1 and before.order == first.order - 1
+    is_below = gap < 2 * first.size and abs(before.left - first.left) < first.size
+    return is_next and is_below and (is_beside or abs(first.baseline - second.baseline - gap) < 0.1)
+
+
+def _starts(row: list[Segment], edges: Mapping[int, int]) -> Iterator[Segment]:
+    """The segments of a row that may begin a cell. `edges`: numbers of segments by their left edge."""
+    yield row[0]
+    for before, segment in pairwise(row):
+        is_aligned = edges[round(segment.left)] >= _FEWEST_ALIGNED
+        if segment.left - before.right > (_NEAR_EMS if is_aligned else _APART_EMS) * segment.size:
+            yield segment
+
+
+def _precedes(left: Segment, right: Segment) -> bool:
+    """Whether the file has `left` before `right`, which stands higher and beside it."""
+    return left.order < right.order and left.right - 1 <= right.left
+
+
+def _table_row(cells: list[list[Segment]]) -> Segment:
+    parts = list(chain.from_iterable(cells))
+    top = max(parts, key=lambda one: one.baseline)
+    left, right = min(one.left for one in parts), max(one.right for one in parts)
+    runs = [run for one in parts for run in one.runs]
+    return Segment(runs, left, right, top.baseline, top.size, parts[0].order, cells)
+
+
+def _cells(segments: Iterable[Segment]) -> list[list[Segment]]:
+    cells: list[list[Segment]] = []
+    left = right = 0.0
+    for segment in sorted(segments, key=lambda one: one.order):
+        is_beside = segment.left > right - 1 or segment.right < left + 1
+        if not cells or is_beside or segment.baseline > cells[-1][-1].baseline + 0.5 * segment.size:
+            cells.append([])
+            left, right = segment.left, segment.right
+        cells[-1].append(segment)
+        left, right = min(left, segment.left), max(right, segment.right)
+    return cells
