@@ -4,6 +4,8 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from gistread.engine.llama.library import installed_version
 from gistread.engine.protocol import EngineState, Phase, Rates
 from gistread.errors import EngineError
@@ -11,7 +13,7 @@ from gistread.memory.artifacts import ALL_SUMMARIES
 from gistread.memory.check_results import CheckResult, CheckResults, Worth
 from gistread.memory.tree import current_tree, nodes
 from gistread.readers.events import Answered
-from gistread.session import events
+from gistread.session import core, events
 from gistread.session.events import ReadingState
 from tests.session.told import CONFIG, session_on, settle
 from tests.tui.books import long_book, small_book
@@ -83,6 +85,28 @@ async def test_choosing_another_model_closes_the_first_and_cancels_its_question(
     assert first.closed
     assert told.of(events.QuestionEnded)
     assert not session.answering
+    await session.close()
+
+
+async def test_a_model_that_nothing_uses_is_unloaded_and_loaded_again_for_a_question(
+    tmp_path: Path, reader: ScriptedReader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(core, "IDLE_S", 0.0)
+    engines: list[SteppedEngine] = []
+
+    def make(_: str) -> SteppedEngine:
+        engines.append(SteppedEngine())
+        return engines[-1]
+
+    session, told = session_on(tmp_path, make)
+    await session.use_model("fake")
+    await told.until(lambda: engines and engines[0].closed)
+    assert told.of(events.MemoryComplete)
+    assert session.info is None
+    assert session.has_model
+    session.start_question("who")
+    await reader.asked.wait()
+    assert [engine.closed for engine in engines] == [True, False]
     await session.close()
 
 

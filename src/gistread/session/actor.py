@@ -37,7 +37,7 @@ class Actor:
     def runs(self, job: Job) -> bool:
         return job in self._tasks
 
-    def post(self, command: Callable[[], None]) -> None:
+    def post(self, command: Callable[[], Awaitable[None] | None]) -> None:
         """Queue a command without waiting for it."""
         self._put(_Command(command))
 

@@ -35,6 +35,8 @@ from gistread.session.models import MakeEngine, ModelChecks, ModelPair
 Listener = Callable[[SessionEvent], None]
 log = logging.getLogger("gistread.session")
 
+IDLE_S = 900.0  # Time without work after which models are unloaded; they are loaded again when needed
+
 _DAMAGED = "A memory of this book is damaged. The model reads its lost pages again when it reads along."
 
 
@@ -69,6 +71,7 @@ class Core:
         self._place, self._alone = place, False  # The model begins with this chapter, or reads it alone
         self._prompt_due = self._check_due = self._checked = False
         self._end_told = True
+        self._unloading: asyncio.TimerHandle | None = None
         jobs = (self._load, self._read, self._prepare, self._check, self._build, self._answer)  # in the order of Job
         self.actor = Actor(dict(zip(Job, jobs, strict=True)), self._decide, self._ended, self._crashed)
 
@@ -215,7 +218,16 @@ class Core:
         if has_ended and not self._end_told:
             self.tell(told.ReadingEnded(self.state, self.failure))
         self._end_told = has_ended
+        self._unload_later(in_use=bool(jobs))
         return jobs
+
+    def _unload_later(self, *, in_use: bool) -> None:
+        if self._unloading is not None:
+            self._unloading.cancel()
+            self._unloading = None
+        if not in_use and self.models.loaded:
+            loop = asyncio.get_running_loop()
+            self._unloading = loop.call_later(IDLE_S, self.actor.post, self.models.unload_idle)
 
     def _admit_question(self) -> None:
         """Start the waiting question once its model and memory are ready; end it if they never will be."""

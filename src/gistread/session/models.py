@@ -152,6 +152,10 @@ class ModelPair:
     def share_cores(self) -> bool:
         return self.apart and is_local(self.reading.spec) and is_local(self.asking.spec)
 
+    @property
+    def loaded(self) -> bool:
+        return self.reading.loaded or self.asking.loaded
+
     def for_artifacts(self, embedder: Embedder | None) -> ArtifactModels | None:
         """The models that build artifacts; None while the reading model has no engine."""
         engine = self.reading.engine
@@ -206,6 +210,13 @@ class ModelPair:
                     raise
                 await self._fall_back(error)
         return await self._load(self.reading, self.asking)
+
+    async def unload_idle(self) -> None:
+        """Free the memory of the models that run no request."""
+        for model in (self.reading, self.asking):
+            if model.engine is not None and model.engine.state.phase is Phase.IDLE:
+                await model.unload()
+        self._tell(ActivityChanged())
 
     async def close(self) -> None:
         await asyncio.gather(self.reading.let_go(), self.asking.let_go())
