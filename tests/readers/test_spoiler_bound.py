@@ -19,6 +19,7 @@ from gistread.memory.reading import read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.presets import built_in_presets
 from gistread.readers import graph_path
+from gistread.readers.bound import has_plot
 from gistread.readers.events import Answered, Proposed, ReaderEvent, Started
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
@@ -31,6 +32,20 @@ SECRET = "Rosebud"
 QUESTION = f"Who is {prose(1)} and what about the w1x3?"
 PLACES = 50
 USUAL = (0, 17, 34, 49)
+
+
+def test_an_english_text_that_speaks_of_nobody_has_no_plot() -> None:
+    trees = (
+        "The tree has evolved in the unrelated classes of plants, and most of the species grow in the tropics. " * 40
+    )
+    people = trees.replace("most of the species grow", "the trees he planted for her grew")
+    german = "Der Baum ist in den Klassen der Pflanzen entstanden, und die Arten wachsen in den Tropen. " * 40
+    assert [has_plot(make_book([text] * 4)) for text in (trees, people, german, trees[:800])] == [
+        False,
+        True,
+        True,
+        True,
+    ]
 
 
 def telling(prompt: str) -> str:

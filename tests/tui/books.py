@@ -56,7 +56,7 @@ def long_book(paragraphs: int = 120) -> Book:
             chapters.append(Chapter(title, len(text), 0))
             parts.append(Paragraph(len(text), len(text) + len(title), ParagraphKind.HEADING, 1))
             text += title + "\n\n"
-        words = f"This is paragraph {number}. " + "The road went on along the river and the day was long. " * 6
+        words = f"This is paragraph {number}. " + "The road went on along the river and his day was long. " * 6
         parts.append(Paragraph(len(text), len(text) + len(words.strip())))
         text += words.strip() + "\n\n"
     text = text.rstrip()

@@ -1,8 +1,10 @@
 """The spoiler bound (D8): how far into a book an answer may draw, as people give it and as it is by default."""
 
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from gistread.book.normalise import count_words
 from gistread.errors import UsageError
 
 if TYPE_CHECKING:
@@ -69,12 +71,26 @@ def _end_of_chapter(book: "Book", chapter: float | str) -> int:
     return found[0].end
 
 
+_BEGINNING = 200_000  # Characters that show whether a book has a plot
+_ENOUGH = 2_000  # Words to tell by
+_PERSONAL = re.compile(r"\b(?:i|me|my|you|he|him|his|she|her)\b", re.IGNORECASE)
+_ENGLISH = re.compile(r"\bthe\b")
+# Shares of words. 400 novels, stories and tales have 2.7% of personal pronouns and more, any 2,000 words of 59 novels
+# 1.2%; three quarters of 48 encyclopedia articles have less than 1%.
+_LEAST_PERSONAL, _LEAST_ENGLISH = 0.01, 0.03
+
+
 def has_plot(book: "Book") -> bool:
-    """Whether to hide unread text from questions: in fiction, and in books whose form looks like fiction."""
+    """Whether to hide unread text from questions: in books whose form looks like fiction, and that speak of people."""
     from gistread.memory.preset_detection import detect_preset
     from gistread.presets import FICTION
 
-    return detect_preset(book) == FICTION.name
+    if detect_preset(book) != FICTION.name:
+        return False
+    text = book.text[:_BEGINNING]
+    words = count_words(text)
+    is_english = words >= _ENOUGH and len(_ENGLISH.findall(text)) >= _LEAST_ENGLISH * words
+    return not is_english or len(_PERSONAL.findall(text)) >= _LEAST_PERSONAL * words
 
 
 def saved_bound(book: "Book", user_data: "UserData") -> int | None:
