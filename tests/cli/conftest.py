@@ -37,8 +37,9 @@ def book(tmp_path: Path) -> Path:
     for number, name in enumerate(("The Keeper", "The Storm", "The Letter"), 1):
         paragraphs = [
             f"{name} stood before the door for the {n}. time and counted the stairs, one by one, as the "
-            f"sea below went on with its own counting. Nobody saw her there since the day of the {name.split()[1].lower()}, "
-            f"and the lamp had burned {n * number} hours without a hand to trim it, until the glass was black."
+            "sea below went on with its own counting. Nobody saw her there since the day of the "
+            f"{name.split()[1].lower()}, and the lamp had burned {n * number} hours without a hand to trim it, "
+            "until the glass was black."
             for n in range(1, 15)
         ]
         chapters.append(f"Chapter {number}: {name}\n\n" + "\n\n".join(paragraphs))
