@@ -334,6 +334,18 @@ async def test_an_unreliable_model_chooses_the_option_that_it_would_rather_write
     assert [(call.kind, call.options) for call in reliable.calls] == [("choose", ("A", "B"))]
 
 
+@pytest.mark.parametrize("question", ["What has happened so far?", "what is this story about", "Summarise the book."])
+async def test_an_unreliable_model_is_not_asked_for_the_story(question: str) -> None:
+    engine = FakeEngine()
+    end = answered(await ask(engine, question=question, options=GUESSING))
+    assert engine.calls == []
+    assert (end.answer, end.quoted) == ("The story so far, in the book's own sentences:", True)
+    assert end.citations
+    assert all(make_memory().book.text[one.start : one.end] == one.quote for one in end.citations)
+    await ask(engine, question=question, options=replace(GUESSING, is_reliable=True))
+    assert engine.calls
+
+
 async def test_an_unreliable_model_is_not_asked_who_somebody_is() -> None:
     engine = FakeEngine()
     end = answered(await ask(engine, question="Who is Ferrand?", options=GUESSING))

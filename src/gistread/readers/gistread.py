@@ -6,13 +6,14 @@ are ranked by how near the words of the question stand, and with the help of the
 the answer is "not found", twice as much text is read, unless a budget was set. An unreliable model is shown fewer
 passages, and asked again: over the next ones if its "not found" can be believed, else over the same ones without that
 way out. An answer with only names that the book lacks counts as not found. A question without search terms ("Summarise
-it.") is answered from the gists. For "Who is Mr. Bingley?", the passages that introduce the name come first; an
-unreliable model is not asked, and they are quoted.
+it.") is answered from the gists. For "Who is Mr. Bingley?", the passages that introduce the name come first. An
+unreliable model is not asked that, nor what has happened so far: the introductions or the story so far are quoted.
 
 It needs no memory, and searches the unread part of a book too.
 """
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
@@ -36,9 +37,10 @@ from gistread.readers.events import (
     Stopped,
     StopReason,
 )
-from gistread.readers.introductions import Introductions, introductions
+from gistread.readers.introductions import Introductions, introductions, sentence_at
 from gistread.readers.lookups import answer, apply_steering, opening_events, start_search
 from gistread.readers.protocol import ReaderOptions
+from gistread.readers.recap import recap
 from gistread.readers.steering import Steering
 from gistread.readers.support import check
 from gistread.readers.text_readers import DOS_TOKENS
@@ -49,6 +51,13 @@ NAME = "gistread"
 # Budget of an unreliable model: the starter finds the answer more often in less text (docs/methods.md).
 UNRELIABLE_TOKENS = 600
 _NEAREST = 3  # Nearest passages that the last prompt must show to be used again (`tests/benchmarks/follow_ups.py`)
+_STORY = "The story so far, in the book's own sentences:"
+_BOOK = r"(?:the|this) (?:story|book|novel|tale|plot|chapter)"
+_ASKS_FOR_THE_STORY = re.compile(
+    rf"\W*(?:(?:please )?(?:summari[sz]e|sum up|retell) {_BOOK}|what(?: is| was|['’]s) {_BOOK}(?: about)?|"
+    rf"what(?: has)? happen(?:s|ed)(?: in {_BOOK})?)(?: so far| until now| up to now)?\W*",
+    re.IGNORECASE,
+)
 _DECISIVE_CHARACTERS = 80  # An answer that means "not found" says so within this length
 
 
@@ -70,6 +79,8 @@ async def gistread(
     asked, hidden = ranked.introductions, places_of(memory, steering.pinned | steering.refused)
     if asked and options.is_reliable is False and not any(overlaps(hidden, place) for place in asked.sentences):
         told = quoted_introductions(asked, BookText(NAME, question, memory, engine, options), memory)
+    elif options.is_reliable is False and not options.choices and (places := await story_so_far(question, memory)):
+        told = _quoted(_STORY, places, BookText(NAME, question, memory, engine, options), memory)
     elif ranked.telling or not memory.entries:
         told = _from_passages(question, ranked, memory, engine, steering, options)
     else:
@@ -228,11 +239,25 @@ async def _unless_not_found(
                 held.clear()
 
 
-async def quoted_introductions(
-    asked: Introductions, text: BookText, memory: GistMemory
-) -> AsyncGenerator[ReaderEvent, None]:
-    """The sentences as the answer, in the book's own words; not found without any."""
+async def story_so_far(question: str, memory: GistMemory) -> tuple[Passage, ...]:
+    """The sentences of the book that tell its story, if the question asks for no more."""
+    if not _ASKS_FOR_THE_STORY.fullmatch(question):
+        return ()
+    story = await asyncio.to_thread(recap, memory)
+    return tuple(sorted({sentence_at(told.start, memory) for told in (*story.before, *story.chapter)}))
+
+
+def quoted_introductions(asked: Introductions, text: BookText, memory: GistMemory) -> AsyncGenerator[ReaderEvent, None]:
+    """The sentences that introduce a name as the answer; not found without any."""
     places = asked.sentences
+    answer = f"What the book says of {asked.name}:" if places else f"The book does not say who or what {asked.name} is."
+    return _quoted(answer, places, text, memory)
+
+
+async def _quoted(
+    answer: str, places: tuple[Passage, ...], text: BookText, memory: GistMemory
+) -> AsyncGenerator[ReaderEvent, None]:
+    """These places as the answer, in the book's own words."""
     yield text.started(places)
     numbers = [page.number if (page := memory.page_at(start)) else 0 for start, _ in places]
     quotes = [
@@ -245,7 +270,6 @@ async def quoted_introductions(
         yield Expanded(number, OpenedBy.AGENT)
     yield Shown(places)
     yield Stopped(StopReason.ENOUGH if places else StopReason.NOTHING_LEFT)
-    answer = f"What the book says of {asked.name}:" if places else f"The book does not say who or what {asked.name} is."
     yield Answered(
         answer,
         bool(places),
