@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from gistread.config import Config
-from gistread.engine.llama.fit import LoadOptions
+from gistread.engine.llama.fit import Gpu, LoadOptions
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.machine import physical_cores
-from gistread.engine.llama.worker import loading
+from gistread.engine.llama.worker import loading, system_info
+from gistread.engine.llama.worker.system_info import LlamaLog
 from gistread.engine.model_source import ModelSource, new_engine
 from gistread.engine.model_text import placement_text
 from gistread.engine.protocol import Message, Placement, Sampling
@@ -77,3 +78,43 @@ def test_a_model_in_several_files_is_as_large_as_all_of_them(tmp_path: Path) -> 
         path.write_bytes(path.read_bytes() + bytes(1000 * number))
     whole = loading._whole(read_header(paths[0]))
     assert sum(header.file_bytes for header in whole) == sum(path.stat().st_size for path in paths)
+
+
+@pytest.mark.parametrize(
+    ("line", "enabled"),
+    [
+        ("llama_context: flash_attn            = enabled", True),  # Set, or needed by a quantized cache
+        ("resolve_fused_ops: Flash Attention enabled", True),
+        ("llama_context: Flash Attention was auto, set to enabled", True),
+        ("resolve_fused_ops: Flash Attention not supported, set to disabled", False),
+        ("llama_context: flash_attn            = disabled", False),
+    ],
+)
+def test_flash_attention_is_read_from_the_log(line: str, enabled: bool) -> None:
+    log = LlamaLog()
+    log.flash_attention = not enabled
+    log._on_line(2, line.encode(), None)
+    assert log.flash_attention is enabled
+
+
+@pytest.mark.parametrize(("kinds", "used"), [((0, 2, 1), ["card 2"]), ((2, 3, 0), ["card 0"]), ((0, 3), [])])
+def test_an_integrated_card_is_used_only_without_a_discrete_one(
+    kinds: tuple[int, ...], used: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    functions: dict[str, object] = {
+        "backend_dev_count": lambda: len(kinds),
+        "backend_dev_get": lambda index: index,
+        "backend_dev_type": kinds.__getitem__,
+        "backend_dev_description": lambda index: f"card {index}".encode(),
+        "backend_dev_memory": lambda *_: None,
+    }
+    monkeypatch.setattr(system_info, "_ggml", lambda name, *_: functions[name])
+    assert [card.name for card in system_info.gpus()] == used
+
+
+def test_different_cards_are_named() -> None:
+    a, b = (Gpu(name, 8, 8) for name in ("RTX 3090", "RTX 4090"))
+    assert loading._device(2, (a,)) == "RTX 3090"
+    assert loading._device(2, (a, a, b), Placement(3, 3, 8192, "f16", 512, 2, flash_attention=True)) == (
+        "2 × RTX 3090 + RTX 4090 (3 of 3 layers)"
+    )

@@ -95,6 +95,7 @@ async def test_the_cache_is_quantized_next_with_a_notice(
     engine = await start(deep)
     assert engine.info.placement
     assert (engine.info.context_tokens, engine.info.placement.kv_type) == (8192, "q8_0")
+    assert engine.info.placement.flash_attention  # which a quantized cache needs
     assert engine.info.placement.notice == "Memory is short: the model has a KV cache of q8_0."
     said = await engine.complete((Message("user", "abc"),), Sampling(max_tokens=2))
     assert said.usage.generated == 2

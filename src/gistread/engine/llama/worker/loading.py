@@ -1,9 +1,12 @@
 """Loads a GGUF file in the first of the layouts of `fit.py` for which memory suffices."""
 
+import contextlib
 import os
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import jinja2
@@ -30,7 +33,7 @@ _ALL_LAYERS = 999
 
 
 class OutOfMemoryError(EngineError):
-    """An allocation failed."""
+    """An allocation failed, or the graphics card did: a layout with fewer layers on it may succeed."""
 
 
 @dataclass(slots=True)
@@ -125,7 +128,7 @@ class _Loader:
             )
         except MemoryError:
             raise self._refusal(layout) from None
-        if layout.gpu_layers and not _warm_up(context):
+        if layout.gpu_layers and not _warm_up(context, min(self.batch_tokens, layout.cells)):
             context.close()
             raise _no_room(self.header, layout)
         placement = Placement(
@@ -177,11 +180,11 @@ class _Loader:
         return self.weights
 
 
-def _warm_up(context: Context) -> bool:
-    """Whether a graphics card evaluates a full batch; some of its memory is allocated only then."""
+def _warm_up(context: Context, tokens: int) -> bool:
+    """Whether a graphics card evaluates a batch of so many tokens; some of its memory is allocated only then."""
     try:
-        tokens = [BatchToken(0, position, 0, position == 0) for position in range(context.batch_tokens)]
-        done = context.evaluate(tokens[: context.cells]) is Outcome.DONE
+        batch = [BatchToken(0, position, 0, position == 0) for position in range(tokens)]
+        done = context.evaluate(batch) is Outcome.DONE
     except DecodeError:
         return False
     context.clear()
@@ -190,38 +193,45 @@ def _warm_up(context: Context) -> bool:
 
 def load_embedder(path: Path, pooling: int, *, progress: Callable[[float], None]) -> LoadedModel:
     """Load an embedding model. Raises EngineError."""
-    header = read_header(path)
+    header, cards = read_header(path), gpus()
     window = min(EMBEDDED_TOKENS, header.context_length or EMBEDDED_TOKENS)
     batch_tokens = -(-max(window, _BATCH_OF_TEXTS) // _TEXTS) * _TEXTS
-    cards, log = gpus(), LlamaLog()
-    on_gpu = bool(cards)
-    if not on_gpu:
-        layout, sizes = Layout(window, batch_tokens, "f16", 0), sizes_of(header, batch_tokens)
-        free = fit.free_memory(available_bytes(), ())
-        if not fit.fits(sizes, layout, free):
-            raise _too_large(header, sizes, layout, free.memory_bytes)
-    try:
-        handle = _open(path, progress, _ALL_LAYERS if on_gpu else 0, log)
-    except OutOfMemoryError:
-        if not on_gpu:
-            raise
-        on_gpu = False
-        handle = _open(path, progress, 0, log)
+    load_on = partial(_load_embedder_on, path, window, batch_tokens, pooling, progress)
+    if cards:
+        with contextlib.suppress(OutOfMemoryError):
+            return load_on(cards)
+    layout, sizes = Layout(window, batch_tokens, "f16", 0), sizes_of(header, batch_tokens)
+    free = fit.free_memory(available_bytes(), ())
+    if not fit.fits(sizes, layout, free):
+        raise _too_large(header, sizes, layout, free.memory_bytes)
+    return load_on(())
+
+
+def _load_embedder_on(
+    path: Path, window: int, batch_tokens: int, pooling: int, progress: Callable[[float], None], cards: tuple[Gpu, ...]
+) -> LoadedModel:
+    """`cards`: empty for the processor. Raises OutOfMemoryError, other EngineErrors."""
+    weights = Weights(_open(path, progress, _ALL_LAYERS if cards else 0, LlamaLog()), "")
     threads = physical_cores()
+    no_memory = OutOfMemoryError(f"There is no memory for {path.name}.", "Choose a smaller embedding model.")
     try:
-        weights = Weights(handle, "")
         context = Context(
             weights, cells=batch_tokens, sequences=_TEXTS, batch_tokens=batch_tokens, threads=threads, pooling=pooling
         )
     except MemoryError:
-        raise EngineError(f"There is no memory for {path.name}.", "Choose a smaller embedding model.") from None
-    device = _device(threads, cards if on_gpu else ())
-    return LoadedModel(weights, context, window, batch_tokens, threads, device, on_gpu)
+        weights.close()
+        raise no_memory from None
+    if cards and not _warm_up(context, window):
+        context.close()
+        weights.close()
+        raise no_memory
+    return LoadedModel(weights, context, window, batch_tokens, threads, _device(threads, cards), bool(cards))
 
 
 def _open(path: Path, progress: Callable[[float], None], gpu_layers: int, log: LlamaLog) -> llama.llama_model_p:
     """Load weights. Raises OutOfMemoryError, other EngineErrors."""
     llama.llama_backend_init()
+    log.errors.clear()  # Those of the layout tried before
 
     def on_progress(share: float, _data: object) -> bool:
         progress(share)
@@ -233,7 +243,7 @@ def _open(path: Path, progress: Callable[[float], None], gpu_layers: int, log: L
     parameters.progress_callback = callback
     handle: llama.llama_model_p | None = llama.llama_model_load_from_file(os.fsencode(path), parameters)
     if not handle:
-        raise _load_error(path, log.errors)
+        raise _load_error(path, log.errors, on_gpu=bool(gpu_layers))
     return handle
 
 
@@ -262,12 +272,15 @@ def _no_room(header: GgufHeader, layout: Layout) -> OutOfMemoryError:
 def _device(threads: int, cards: tuple[Gpu, ...], placement: Placement | None = None) -> str:
     if not cards or (placement and not placement.gpu_layers):
         return f"CPU, {threads} thread{'s' if threads != 1 else ''}"
-    names = cards[0].name if len(cards) == 1 else f"{len(cards)} × {cards[0].name}"
+    counts = Counter(card.name for card in cards)
+    names = " + ".join(f"{count} × {name}" if count > 1 else name for name, count in counts.items())
     return f"{names} ({placement.gpu_layers} of {placement.layers} layers)" if placement else names
 
 
-def _load_error(path: Path, errors: list[str]) -> EngineError:
+def _load_error(path: Path, errors: list[str], *, on_gpu: bool) -> EngineError:
     said = " ".join(errors)
+    # Every caller logs that it failed; only the first message says why.
+    reason = re.sub(r"^.*error loading model(?: \w+)?: ", "", errors[0] if errors else "llama.cpp gave no reason")
     if found := re.search(r"unknown (?:model )?architecture: '([^']*)'", said):
         return EngineError(
             f"{path.name} has the architecture “{found[1]}”, which this llama.cpp does not know.",
@@ -275,8 +288,9 @@ def _load_error(path: Path, errors: list[str]) -> EngineError:
         )
     if re.search(r"alloc|out of memory|mmap failed", said, re.IGNORECASE):
         return OutOfMemoryError(f"There is no memory for {path.name}.", "Choose a smaller model or quantisation.")
-    # Every caller logs that it failed; only the first message says why.
-    reason = re.sub(r"^.*error loading model(?: \w+)?: ", "", errors[0] if errors else "llama.cpp gave no reason")
+    if on_gpu and "device" in said.lower():
+        problem = f"The graphics card cannot load {path.name}: {reason[:200].rstrip('.')}."
+        return OutOfMemoryError(problem, "Set gpu_layers = 0 to use the processor.")
     newer = "unknown pre-tokenizer" in said or "key not found" in said
     return EngineError(
         f"{path.name} cannot be loaded: {reason[:200].rstrip('.')}.",

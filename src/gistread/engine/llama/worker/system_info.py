@@ -13,7 +13,10 @@ from gistread.engine.llama.fit import Gpu
 
 _DISCRETE, _INTEGRATED = 1, 2  # ggml's device types for graphics cards; 0 is a processor, 3 a library such as BLAS
 _ERROR_LEVEL = 4
-_FLASH_ATTENTION = re.compile(r"Flash Attention (?:was auto, set to )?(enabled|disabled)")
+# How a context begins, and what it decides if that is `auto`.
+_FLASH_ATTENTION = re.compile(
+    r"(?:flash_attn +=|Flash Attention(?: was auto, set to| not supported, set to)?) (enabled|disabled)"
+)
 _CALLBACKS: list[object] = []  # Referenced for as long as llama.cpp may call them: the life of the process
 
 
@@ -31,7 +34,7 @@ def kernels() -> list[str]:
 
 
 def gpus() -> tuple[Gpu, ...]:
-    """Graphics cards that ggml can use; empty if it cannot be asked."""
+    """Graphics cards that llama.cpp uses: integrated ones only without a discrete one. Empty if it cannot be asked."""
     try:
         device_at = _ggml("backend_dev_get", ctypes.c_void_p, ctypes.c_size_t)
         type_of = _ggml("backend_dev_type", ctypes.c_int, ctypes.c_void_p)
@@ -41,15 +44,15 @@ def gpus() -> tuple[Gpu, ...]:
         devices = map(device_at, range(_ggml("backend_dev_count", ctypes.c_size_t)()))
     except AttributeError:
         return ()
-    found: list[Gpu] = []
+    found: dict[int, list[Gpu]] = {_DISCRETE: [], _INTEGRATED: []}
     for device in devices:
-        if (kind := type_of(device)) in (_DISCRETE, _INTEGRATED):
+        if (kind := type_of(device)) in found:
             free, total = ctypes.c_size_t(), ctypes.c_size_t()
             read_memory(device, ctypes.byref(free), ctypes.byref(total))
             # Metal reports a discrete card, but Apple's processors share the machine's memory with it.
             shares = kind == _INTEGRATED or sys.platform == "darwin"
-            found.append(Gpu(name_of(device).decode("utf-8", "replace"), free.value, total.value, shares))
-    return tuple(found)
+            found[kind].append(Gpu(name_of(device).decode("utf-8", "replace"), free.value, total.value, shares))
+    return tuple(found[_DISCRETE] or found[_INTEGRATED])
 
 
 def backends() -> list[str]:
