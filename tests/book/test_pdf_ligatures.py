@@ -56,6 +56,17 @@ def test_ligatures_in_a_page_placed_on_another_stand_in_their_words() -> None:
     assert read(Sheet(), half_size=named_ligatures(20)).text == "of first for"
 
 
+def test_small_capitals_gain_no_letters() -> None:
+    small = [Put(20, 480, "F", 7, actual="f"), Put(20 + 7 * 0.556, 480, "OR", 7, actual="or")]
+    assert read(Sheet([Put(20, 500, "of", 7), *small])).text.split() == ["of", "for"]
+
+
+@pytest.mark.parametrize("tracking", [0.8, 1.5])
+def test_letterspaced_words_stay_whole(tracking: float) -> None:
+    words = "staff for the fifth officer"
+    assert read(Sheet([Put(20, 500, words, tracking=tracking)])).text == words
+
+
 @pytest.mark.parametrize(
     ("codes", "text"),
     [

@@ -45,6 +45,9 @@ _DROPPED = "\0"  # Stands for a character that belongs to another one, so that i
 _MOST_ACCENTS = 2_000  # Per page
 _NEAR_CHARACTERS = 120  # An accent on a capital may follow its line
 _LEAST_SPACE_EMS = 0.1
+_LOW_LETTERS = frozenset("acemnorsuvwxz")
+_LEAST_CAPITAL = 0.85  # Height beside that of f
+_MOST_OVERHANG_EMS = 0.03  # Of letters in fonts whose boxes tell where they end
 _LINES_TO_TRY = 12
 _DISTILLED = re.compile("Ghostscript|Distiller")  # From PostScript, in which some spaces are distances and some not
 _MOST_ENTRIES = 20_000
@@ -148,8 +151,15 @@ def _find_lost_letters(page: PageCharacters, narrowest: dict[int, float]) -> Non
         left, _, right, _ = rotate_box(page.box(index), turn)
         font, width = page.font_object(index), (right - left) / scale
         narrowest[font] = min(width, narrowest.get(font, width))
-        if width >= LIGATURE_WIDTH_RATIO * narrowest[font]:
+        if width >= LIGATURE_WIDTH_RATIO * narrowest[font] and not _is_small_capital(page, index, turn):
             page.inserted[index] = lost_letter(page.characters, index)
+
+
+def _is_small_capital(page: PageCharacters, index: int, turn: int) -> bool:
+    """Whether a letter beside this f, which would be lower, is as high."""
+    near = [other for other in (index - 1, index + 1) if page.characters[other : other + 1] in _LOW_LETTERS]
+    heights = [top - bottom for _, bottom, _, top in (rotate_box(page.box(each), turn) for each in (index, *near))]
+    return max(heights[1:], default=0) > _LEAST_CAPITAL * heights[0]
 
 
 def _compose_accents(page: PageCharacters) -> None:
@@ -179,13 +189,14 @@ def _measure_spaces(page: PageCharacters, lines_to_try: int) -> None:
             return
         scale, turn = page.scale_and_turn(line.start())
         letters = [index for index in range(*line.span()) if page.characters[index] not in (" ", _DROPPED)]
-        places = [page.advance(index, turn) for index in letters]
-        gaps = [after - before for (_, before), (after, _) in pairwise(places)]
-        least = _LEAST_SPACE_EMS * scale + (max(0, median(gaps)) if gaps else 0)
+        starts = [rotate_box(2 * page.origin(index), turn)[0] for index in letters]
+        gaps = [start - page.advance(index, turn)[1] for index, start in zip(letters, starts[1:], strict=False)]
+        usual, least = median(gaps or [0]), _LEAST_SPACE_EMS * scale
         for (before, after), gap in zip(pairwise(letters), gaps, strict=True):
-            if gap > least and after == before + 1:
+            wider = gap - max(0, usual)
+            if wider > least and after == before + 1:
                 page.inserted[before] = " "
-            elif abs(gap) < least / 2 and after == before + 2:
+            elif -least < wider < least / 2 and after == before + 2 and usual > -_MOST_OVERHANG_EMS * scale:
                 dropped[before + 1] = _DROPPED
     page.replace(dropped)
 
