@@ -91,6 +91,7 @@ def _every(extra: Sequence[Path]) -> Iterator[FoundModel]:
     starter = starter_path()
     if starter is not None:
         yield _named_by_file(starter)
+        yield _named_by_file(starter)._replace(name="starter")  # becomes an alias
 
 
 def whole_name(name: str) -> str:
