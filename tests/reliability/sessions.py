@@ -11,13 +11,14 @@ import psutil
 from gistread.book.open import open_book
 from gistread.config import Config
 from gistread.errors import GistreadError
-from gistread.paths import default_paths
+from gistread.session.events import SessionEvent
 from gistread.session.session import Session
 from tests.reliability.faults import Home
 from tests.tiny_gguf import write_tiny_gguf
 
 _CONFIG = Config(min_words=60, max_words=200)
-_READ_WITHIN_S = 300.0
+_AT_ONCE, _AGAIN = 0.03, 0.3  # How likely a kill is at an event, and at one of the next
+_EAGER_EVENTS = 6
 
 
 def rows(folder: Path, kills: int) -> Iterator[tuple[str, ...]]:
@@ -37,32 +38,26 @@ def rows(folder: Path, kills: int) -> Iterator[tuple[str, ...]]:
 
 async def _read(home: Home, model: Path, chance: random.Random, kills: int) -> tuple[int, int, int]:
     """Read a book to its end, asking and killing: kills, pages at the end, and pages that were there and went."""
-    done = missing = 0
-    async with Session(
-        open_book(home.book), str(model), config=_CONFIG, paths=default_paths(), background=True
-    ) as session:
-        seen: set[int] = set()
+    done = missing = eager = 0
 
-        async def kill() -> None:
-            nonlocal done
-            while done < kills:
-                await asyncio.sleep(chance.uniform(0.05, 1.5))
-                for _ in range(chance.choice((1, 1, 2))):
-                    for process in psutil.Process().children():
-                        with suppress(psutil.Error):
-                            process.kill()
-                            done += 1
-                    await asyncio.sleep(chance.uniform(0.0, 0.8))
+    def on_event(event: SessionEvent) -> None:
+        """Kill at some events; then often again, while the new process loads or repeats the request."""
+        nonlocal done, eager
+        eager -= 1
+        if done < kills and chance.random() < (_AGAIN if eager > 0 else _AT_ONCE):
+            eager = _EAGER_EVENTS * (eager <= 0)
+            for process in psutil.Process().children():
+                with suppress(psutil.Error):
+                    process.kill()
+                    done += 1
 
-        killing = asyncio.create_task(kill())
-        async with asyncio.timeout(_READ_WITHIN_S):
-            while session.memory is None or not session.memory.complete:
-                with suppress(GistreadError):
-                    await session.ask("Who counted the stairs?", reader="bm25")
-                session.resume()  # Also after two kills in one request, which end the reading
-                await asyncio.sleep(chance.uniform(0.0, 0.5))
-                now = {start for start, _, _ in await asyncio.to_thread(home.pages)}
-                missing, seen = missing + len(seen - now), now
-        killing.cancel()
-        await asyncio.gather(killing, return_exceptions=True)
+    book, seen = open_book(home.book), set[int]()
+    async with Session(book, str(model), config=_CONFIG, background=True, listener=on_event) as session:
+        while session.memory is None or not session.memory.complete:
+            with suppress(GistreadError):
+                await session.ask("Who counted the stairs?", reader="bm25")
+            session.resume()  # Also after two kills in one request, which end the reading
+            await asyncio.sleep(chance.uniform(0.0, 0.5))
+            now = {start for start, _, _ in await asyncio.to_thread(home.pages)}
+            missing, seen = missing + len(seen - now), now
         return done, len(session.memory.entries), missing
