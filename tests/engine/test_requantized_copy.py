@@ -94,6 +94,22 @@ async def test_the_copy_of_a_small_model_is_used_without_measuring_before_the_fi
     assert again.done == ["load copy"]
 
 
+async def test_after_a_kill_while_copying_one_run_reads_without_a_copy(header: GgufHeader, tmp_path: Path) -> None:
+    making = asyncio.create_task(make_copy(header, tmp_path / WEIGHTS, log=None, progress=lambda share: None))
+    while not list(tmp_path.glob(f"{WEIGHTS}/*.begun")):
+        await asyncio.sleep(0.001)
+        assert not making.done()
+    (begun,) = tmp_path.glob(f"{WEIGHTS}/*.begun")
+    assert await making
+    assert not begun.exists()
+    copy_path(header, tmp_path / WEIGHTS).unlink()
+    begun.touch()
+    for done in (["load original"], ["make", "load copy"]):
+        fake = Fake()
+        await load_fastest(fake.steps, header, tmp_path, "ask")
+        assert fake.done == done
+
+
 async def test_a_model_without_a_copy_is_loaded_and_not_measured(header: GgufHeader, tmp_path: Path) -> None:
     fake = Fake()
     chosen = await load_fastest(fake.steps, header, tmp_path, "never")

@@ -10,6 +10,7 @@ from typing import BinaryIO
 
 import psutil
 
+from gistread.atomic_write import make_folder
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.machine import available_bytes, free_disk_bytes
 from gistread.errors import EngineError
@@ -69,6 +70,20 @@ def plain_copy(partial: Path) -> Path:
     return partial.with_name(f"f16.{partial.name}")
 
 
+def take_interruption(header: GgufHeader, folder: Path) -> bool:
+    """Whether a kill interrupted the last attempt at a copy; True once, so that the run after this one tries again."""
+    try:
+        _begun(header, folder).unlink()
+    except OSError:
+        return False
+    return True
+
+
+def _begun(header: GgufHeader, folder: Path) -> Path:
+    """Exists while the copy is being made, and after a kill."""
+    return folder / f"{header.fingerprint}.begun"
+
+
 def find_copy(header: GgufHeader, folder: Path) -> Path | None:
     """Path of this model's copy if it exists and is complete; a damaged one is removed."""
     path = copy_path(header, folder)
@@ -95,6 +110,10 @@ async def make_copy(
     """Make the copy, or None if llama.cpp fails. `progress` gets the share written. Cancelling leaves nothing."""
     target = copy_path(header, folder)
     await asyncio.to_thread(_make_room, folder, copy_bytes(header))
+    begun = _begun(header, folder)
+    with contextlib.suppress(OSError):
+        make_folder(folder)
+        begun.touch()
     try:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", _CONVERTER, str(header.path), str(target), FAST),
@@ -121,7 +140,7 @@ async def make_copy(
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await asyncio.shield(ending)
-        for left in (partial, plain_copy(partial)):
+        for left in (partial, plain_copy(partial), begun):
             with contextlib.suppress(OSError):
                 left.unlink(missing_ok=True)
     return find_copy(header, folder) if process.returncode == 0 else None

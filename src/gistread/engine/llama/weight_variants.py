@@ -11,7 +11,15 @@ from gistread.engine.llama.gguf import GgufHeader
 from gistread.engine.llama.machine import gpu_maker
 from gistread.engine.llama.measurements import MeasuredSetup, Measurement, Measurements
 from gistread.engine.llama.messages import Loaded
-from gistread.engine.llama.requantized_copy import FAST, find_copy, is_small, may_pay, obstacle, remove_copy
+from gistread.engine.llama.requantized_copy import (
+    FAST,
+    find_copy,
+    is_small,
+    may_pay,
+    obstacle,
+    remove_copy,
+    take_interruption,
+)
 from gistread.engine.reading_cost import seconds_per_token
 from gistread.errors import EngineError
 from gistread.paths import MEASUREMENTS, WEIGHTS
@@ -119,6 +127,9 @@ class _Selection:
         return await asyncio.to_thread(find_copy, self._header, self._folder) is not None
 
     async def _obstacle(self) -> str:
+        # Runs that are killed again and again must not spend all of their time on copies.
+        if await asyncio.to_thread(take_interruption, self._header, self._folder):
+            return "the last attempt was interrupted"
         return await asyncio.to_thread(obstacle, self._header, self._folder, allow_large=self._allow_large)
 
     def _chosen(self, loaded: Loaded) -> LoadedVariant:
