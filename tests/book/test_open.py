@@ -117,6 +117,8 @@ def test_text_about_formats_is_text() -> None:
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(BookError, match="No such file"):
         open_book(tmp_path / "gone.txt")
+    with pytest.raises(BookError, match="Download the book"):
+        open_book("https://example.org/book.epub")
 
 
 def test_a_directory(tmp_path: Path) -> None:

@@ -71,7 +71,9 @@ def open_file(source: Path) -> io.BufferedReader:
     try:
         descriptor = os.open(source, READ_FLAGS)
     except FileNotFoundError as error:
-        raise BookError(f"No such file: {source}") from error
+        is_address = source.parts[:1] in (("http:",), ("https:",))  # A path has one of its two slashes
+        hint = "Nothing is read from the network. Download the book, then open its file." if is_address else ""
+        raise BookError(f"No such file: {source}", hint) from error
     except PermissionError as error:
         raise BookError(f"{source} cannot be read: permission denied.") from error
     except (OSError, ValueError) as error:
@@ -82,7 +84,7 @@ def open_file(source: Path) -> io.BufferedReader:
         return os.fdopen(descriptor, "rb")
     os.close(descriptor)
     if stat.S_ISDIR(mode):
-        raise BookError(f"{source} is a directory, not a book.", "Choose a file inside it.")
+        raise BookError(f"{source} is a directory, not a book.", "Choose a file inside it, or add all: `gistread books --add DIR`.")
     raise BookError(f"{source} is a pipe or a device, not a file.", "To read from a pipe, use - as the book.")
 
 
