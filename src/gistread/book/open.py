@@ -84,7 +84,8 @@ def open_file(source: Path) -> io.BufferedReader:
         return os.fdopen(descriptor, "rb")
     os.close(descriptor)
     if stat.S_ISDIR(mode):
-        raise BookError(f"{source} is a directory, not a book.", "Choose a file inside it, or add all: `gistread books --add DIR`.")
+        hint = "Choose a file inside it; `gistread books --add DIR` adds all of them to the library."
+        raise BookError(f"{source} is a directory, not a book.", hint)
     raise BookError(f"{source} is a pipe or a device, not a file.", "To read from a pipe, use - as the book.")
 
 
