@@ -100,6 +100,15 @@ def test_a_town_is_known_by_its_streets_and_a_thing_by_its_article() -> None:
     assert (kinds["Tidney"], kinds["the Carriage"]) == (Kind.PLACE, Kind.OTHER)
 
 
+def test_a_board_that_speaks_is_nobody() -> None:
+    texts = (
+        "He wrote that the Board said no. At last the Board wanted more, and the Board was wrong.",
+        "He went along the Long Drove, for the Long Drove had a wall; at night the Long Drove was dark.",
+    )
+    kinds = {one.name: one.kind for one in Index.of(make_book(list(texts))).entities}
+    assert (kinds["the Board"], kinds["the Long Drove"]) == (Kind.OTHER, Kind.PLACE)
+
+
 def test_a_card_has_places_chapters_and_company(index: Index, book: Book) -> None:
     (penn,) = index.find("penn")[:1]
     assert [one.name for one in index.find("Penn")] == ["Mr. Penn"]

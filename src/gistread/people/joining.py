@@ -339,6 +339,8 @@ def _kind(group: _Group) -> Kind:
         return Kind.PERSON
     if _is_place_name(group):
         return Kind.PLACE
+    if group.is_described and group.rest[-1] in words()["bodies"]["words"].split():
+        return Kind.OTHER
     acts, places = group.of(Context.PERSON), group.of(Context.PLACE)
     if places > acts and places >= 0.15 * group.count:
         return Kind.PLACE
