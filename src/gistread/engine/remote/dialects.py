@@ -67,6 +67,7 @@ LLAMA_CPP_PYTHON = Dialect(
     methods=(ConstraintMethod.GRAMMAR,),
     tokenizer=Tokenizer.LLAMA_CPP_PYTHON,
     repetition="repeat_penalty",
+    sampling_overrides={"top_k": 0, "top_p": 1.0, "min_p": 0.0},
     # One request at a time: a second one aborts the first.
     aborts_answers=True,
     default_window=2048,

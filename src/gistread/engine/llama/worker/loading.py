@@ -1,6 +1,7 @@
 """Loads a GGUF file in the first of the layouts of `fit.py` for which memory suffices."""
 
 import contextlib
+import ctypes
 import os
 import re
 from collections import Counter
@@ -240,6 +241,10 @@ def _open(path: Path, progress: Callable[[float], None], gpu_layers: int, log: L
     callback = llama.llama_progress_callback(on_progress)
     parameters = llama.llama_model_default_params()
     parameters.n_gpu_layers = gpu_layers
+    if not gpu_layers:
+        # Otherwise long batches go to a card all the same, which takes its memory and turns flash attention off.
+        nothing = (ctypes.c_void_p * 1)()
+        parameters.devices = ctypes.cast(nothing, ctypes.c_void_p)
     parameters.progress_callback = callback
     handle: llama.llama_model_p | None = llama.llama_model_load_from_file(os.fsencode(path), parameters)
     if not handle:
