@@ -1,6 +1,7 @@
 """Real model servers on loopback, and the local engine to compare them with."""
 
 import asyncio
+import os
 import signal
 import socket
 import subprocess
@@ -10,6 +11,7 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from gistread.engine.llama.client import LlamaEngine
+from gistread.engine.llama.worker_process import SPIN_COUNT
 from gistread.engine.protocol import Engine
 from gistread.engine.remote.address import parse_address
 from gistread.engine.remote.client import RemoteEngine
@@ -27,7 +29,9 @@ def free_port() -> int:
 @contextmanager
 def running(command: Sequence[str], port: int) -> Iterator[subprocess.Popen[bytes]]:
     """A program, from when it listens at the port; killed at the end, as it may have been before."""
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+    # On a busy machine llama.cpp's threads would spin as long as others compute.
+    environment = {"GOMP_SPINCOUNT": SPIN_COUNT, **os.environ}
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment) as server:
         try:
             end = time.monotonic() + _STARTS_S
             while True:

