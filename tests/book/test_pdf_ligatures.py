@@ -56,6 +56,11 @@ def test_ligatures_in_a_page_placed_on_another_stand_in_their_words() -> None:
     assert read(Sheet(), half_size=named_ligatures(20)).text == "of first for"
 
 
+def test_soft_hyphens_are_read_only_at_line_ends() -> None:
+    lines = Put(20, 500, "A wonder-", actual="A won\xadder\xad"), Put(20, 488, "ful keeper", actual="ful kee\xadper")
+    assert read(Sheet(lines)).text == "A wonderful keeper"
+
+
 def test_small_capitals_gain_no_letters() -> None:
     small = [Put(20, 480, "F", 7, actual="f"), Put(20 + 7 * 0.556, 480, "OR", 7, actual="or")]
     assert read(Sheet([Put(20, 500, "of", 7), *small])).text.split() == ["of", "for"]

@@ -39,7 +39,7 @@ from gistread.system import limit_memory
 _LINE = re.compile(r"[^\r\n\ufffe\x02]+[\ufffe\x02]?")
 _WORD = re.compile(r"\S+")
 _F = re.compile("f")
-_LAST_HYPHEN = re.compile("\x02|[\u00ad\u2010]$")
+_LAST_HYPHEN = re.compile("\u00ad?[\u00ad\u2010]$")
 _ACCENT = re.compile("[`´¨ˆ˜¯˘˙ˇ¸˚˝]")
 _DROPPED = "\0"  # Stands for a character that belongs to another one, so that indices stay
 _MOST_ACCENTS = 2_000  # Per page
@@ -242,8 +242,12 @@ def _run(page: PageCharacters, start: int, stop: int, size: float, font: int, tu
         text = "".join(letter + page.inserted.get(index, "") for index, letter in enumerate(text, start))
     if not text.isascii():  # Two of PDFium's characters may be halves of one
         text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    text = _LAST_HYPHEN.sub(HYPHEN, " ".join(text.replace(_DROPPED, "").split()))
-    if page.characters[stop : stop + 1].isspace():
+    text = " ".join(text.replace(_DROPPED, "").replace("\x02", HYPHEN).split())
+    after = page.characters[stop : stop + 1]
+    if after in ("", "\r", "\n"):
+        text = _LAST_HYPHEN.sub(HYPHEN, text)
+    text = text.replace("\u00ad", "")
+    if after.isspace():
         text += " "
     right = max(first[2], last[2])
     return text, round(first[0], 2), round(right, 2), round(baseline, 2), round(size, 2), font, turn
