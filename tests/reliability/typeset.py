@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, pairwise
 from pathlib import Path
 
 from gistread.sample import story_path
@@ -31,6 +32,11 @@ _PREAMBLES = {
     "line numbers": ("\\usepackage{lineno}\\linenumbers", ""),
     "line numbers, two columns": ("\\usepackage[switch]{lineno}\\linenumbers", "twocolumn"),
     "several widths of one font": ("\\usepackage{mathptmx}\\usepackage{graphicx}", ""),
+    "cursive": ("\\usepackage{chancery}", ""),
+    "small capitals, letterspaced": (
+        "\\usepackage[T1]{fontenc}\\usepackage{lmodern}\\usepackage{microtype}\\AtBeginDocument{\\scshape\\lsstyle}",
+        "",
+    ),
 }
 
 
@@ -70,6 +76,7 @@ def all_kinds() -> Iterator[Typeset]:
             body = ["\\begin{multicols}{3}", *body, "\\end{multicols}"]
         yield Typeset(f"LaTeX, {name}", "pdflatex", _latex(body, preamble, options), " ".join(parts))
     yield from _structured(parts[:30])
+    yield from _tabular(" ".join(parts[:20]).split())
     yield Typeset("Groff", "groff", partial(_groff, parts), " ".join(parts))
     yield Typeset("Groff through PostScript", "groff ps2pdf", partial(_groff_postscript, parts), " ".join(parts))
     yield from _printed(parts[:30])
@@ -112,12 +119,36 @@ def _structured(parts: list[str]) -> Iterator[Typeset]:
     )
 
 
+def _tabular(words: list[str]) -> Iterator[Typeset]:
+    """Tables whose cells have several lines."""
+    rows: list[list[str]] = []
+    while len(words) > 60:
+        sizes = (1 + 7 * len(rows) % 9, 1 + (7 * len(rows) + 5) % 18, 1 + (7 * len(rows) + 10) % 27)
+        cuts = [0, sizes[0], sizes[0] + sizes[1], sum(sizes)]
+        rows.append([" ".join(words[start:end]) for start, end in pairwise(cuts)])
+        words = words[cuts[-1] :]
+    known = " ".join(chain.from_iterable(rows))
+    lines = "\\\\ \\hline ".join(" & ".join(map(_tex, row)) for row in rows)
+    for column, name in {"p": "top", "m": "middle", "b": "bottom"}.items():
+        spec = f"{column}{{2cm}}{column}{{4cm}}{column}{{4cm}}"
+        table = _latex([f"\\begin{{longtable}}{{{spec}}}{lines}\\end{{longtable}}"], "\\usepackage{longtable,array}")
+        yield Typeset(f"LaTeX, a table with cells of several lines, {name}", "pdflatex", table, known)
+    cells = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows)
+    table_of = f"<table><tr>{'<tr>'.join(cells)}</table>"
+    page = f"{_HEAD}tr{{break-inside:avoid}}td{{width:33%;text-align:justify;hyphens:auto}}</style>{table_of}"
+    for program, print_ in {"Chromium": _chromium, "WeasyPrint": _weasyprint}.items():
+        name = f"{program}, a table with cells of several lines"
+        yield Typeset(name, program.lower(), partial(print_, page), known)
+    yield Typeset("LibreOffice, a table", "soffice pandoc", partial(_libreoffice, page), known)
+
+
 def _printed(parts: list[str]) -> Iterator[Typeset]:
     """Pages of HTML by browsers, and of DOCX by LibreOffice."""
     columns = "body{columns:2;text-align:justify;hyphens:auto}p:first-of-type::first-letter{font-size:3em;float:left}"
     styles = {
         "": "",
         ", two columns, a drop capital": columns,
+        ", small capitals, letterspaced": "p{font-variant:small-caps;letter-spacing:.2em}",
         ", several scales": "p:nth-child(3n){transform:scale(.8,1);transform-origin:0 0}p:nth-child(3n+1){zoom:1.3}",
     }
     for name, style in styles.items():
@@ -134,7 +165,13 @@ def _printed(parts: list[str]) -> Iterator[Typeset]:
     ):
         make = partial(_chromium, _page([text] * 6, style))
         yield Typeset(f"Chromium, {name}", "chromium", make, " ".join([text] * 6))
-    yield Typeset("LibreOffice", "soffice pandoc", partial(_libreoffice, parts), " ".join(parts))
+    ruby = "<ruby>吾輩<rt>わがはい</rt></ruby>は<ruby>猫<rt>ねこ</rt></ruby>である。" * 40
+    said = re.sub("<rt>(.*?)</rt>", "（\\1）", ruby)
+    for program, print_ in {"Chromium": _chromium, "LibreOffice": _libreoffice}.items():
+        name, programs = f"{program}, readings (ruby)", {"LibreOffice": "soffice pandoc"}.get(program, "chromium")
+        page = f"{_HEAD}{fonts}</style><p>{ruby}</p>"
+        yield Typeset(name, programs, partial(print_, page), re.sub("<.*?>", "", said))
+    yield Typeset("LibreOffice", "soffice pandoc", partial(_libreoffice, _page(parts)), " ".join(parts))
 
 
 def _unreadable(parts: list[str]) -> Iterator[Typeset]:
@@ -219,8 +256,8 @@ def _weasyprint(page: str, folder: Path, name: str = "printed") -> Path:
     return folder / f"{name}.pdf"
 
 
-def _libreoffice(parts: Sequence[str], folder: Path) -> Path:
-    (folder / "page.html").write_text(_page(parts))
+def _libreoffice(page: str, folder: Path) -> Path:
+    (folder / "page.html").write_text(page)
     _run("pandoc", "page.html", "-o", "made.docx", folder=folder)
     own = f"-env:UserInstallation=file://{folder}/own"
     _run("soffice", own, "--headless", "--convert-to", "pdf", "made.docx", folder=folder)

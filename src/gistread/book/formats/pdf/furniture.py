@@ -42,9 +42,9 @@ def find_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
     def repeats(row: Line, number: int, side: str) -> bool:
         keys = list(_keys(row.text, number))
         # A page number at the foot where a chapter begins, and in the head elsewhere.
-        if any(words.replace(" ", "") in _BARE and counts[first] > _COUNTED_SHARE * len(pages) for words, first in keys):
+        if any(_is_bare(words) and counts[first] > _COUNTED_SHARE * len(pages) for words, first in keys):
             return True
-        if side == "b" and any(words.replace(" ", "") in _BARE and first == _FIRST_IS_1 for words, first in keys):
+        if side == "b" and any(_is_bare(words) and first == _FIRST_IS_1 for words, first in keys):
             return True
         if row.size > body + 0.5:  # A title
             keys = [key for key in keys if key[0] not in _EDGES]
@@ -59,6 +59,10 @@ def find_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
     letters = sum(len(row.text) for rows in pages for row in rows)
     gone = sum(len(row.text) for rows in found for row in rows)
     return found if gone <= _MOST_SHARE * letters else [[] for _ in pages]
+
+
+def _is_bare(words: str) -> bool:
+    return words.replace(" ", "") in _BARE
 
 
 def _with_strays(edges: Sequence[tuple[Sequence[Line], Sequence[Line]]], found: list[list[Line]]) -> list[list[Line]]:
@@ -94,7 +98,7 @@ def _repeats(key: tuple[str, int], row: Line, page: int, places: list[tuple[int,
         return len(same_height) + 1 >= max(_LEAST_PAGES, _EDGE_SHARE * page_count)
     if key[1] >= 0:
         if page_count < _LEAST_PAGES:
-            return key[0].replace(" ", "") in _BARE and key[1] == _FIRST_IS_1
+            return _is_bare(key[0]) and key[1] == _FIRST_IS_1
         return len(places) >= _LEAST_PAGES and (len(same_height) > 0 or len(places) > page_count / 4)
     if not any(character.isalpha() for character in key[0]):
         return len(same_height) + 1 >= _LEAST_PAGES
