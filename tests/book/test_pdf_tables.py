@@ -34,6 +34,12 @@ def test_cells_of_several_lines_are_read_one_after_the_other(share: float, paddi
         assert [(book.text[p.start : p.end], p.kind) for p in book.paragraphs] == [(TEXT, ParagraphKind.TABLE)]
 
 
+def test_columns_of_short_cells_are_read_row_by_row() -> None:
+    columns = ["Name", "Born", "Died"], ["Ann Lee", "1736", "1784"]
+    puts = [Put(50 + 90 * x, 500 - 12 * y, text) for x, cells in enumerate(columns) for y, text in enumerate(cells)]
+    assert read(Sheet(puts)).text.split() == ["Name", "Ann", "Lee", "Born", "1736", "Died", "1784"]
+
+
 def test_readings_follow_their_characters_in_brackets() -> None:
     base = [
         Put(50, 500, "oo", 10, actual="吾輩"),

@@ -148,7 +148,7 @@ def _printed(parts: list[str]) -> Iterator[Typeset]:
     styles = {
         "": "",
         ", two columns, a drop capital": columns,
-        ", small capitals, letterspaced": "p{font-variant:small-caps;letter-spacing:.2em}",
+        ", small capitals, letterspaced": "p{font-variant:small-caps;letter-spacing:.1em}",
         ", several scales": "p:nth-child(3n){transform:scale(.8,1);transform-origin:0 0}p:nth-child(3n+1){zoom:1.3}",
     }
     for name, style in styles.items():

@@ -90,7 +90,13 @@ def _table_rows(rows: list[list[Segment]]) -> list[list[list[Segment]]]:
     for index in range(len(groups) - 1, 0, -1):
         if len(groups[index]) > 1 and _begins_first_cell(groups[index - 1], groups[index]):
             groups[index - 1 : index + 1] = [groups[index - 1] + groups[index]]
-    return groups
+    return [part for group in groups for part in ([[row] for row in group] if _is_grid(group) else [group])]
+
+
+def _is_grid(rows: list[list[Segment]]) -> bool:
+    """Whether these are rows of short cells, such as labels and fields, which the file has column by column."""
+    continues = any(segment.runs[0].text[0].islower() for row in rows[1:] for segment in row)
+    return len({len(row) for row in rows}) == 1 and not continues
 
 
 def _ends_last_cell(row: list[Segment], above: list[list[Segment]]) -> bool:
