@@ -102,6 +102,7 @@ def test_the_documents_are_short() -> None:
 
 def test_the_version_is_the_same_everywhere() -> None:
     assert f"\nversion: {__version__}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f'"gistread {__version__}"' in (ROOT / "man" / "gistread.1").read_text().split("\n", 1)[0]
     assert re.findall(r"^## \[([0-9.]+)\]", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[0] == __version__
 
 

@@ -5,7 +5,7 @@ Names are imported when they are first used, so that `import gistread` is cheap.
 
 from importlib import import_module
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _NAMES = {
     "book.model": ("Book",),
