@@ -52,6 +52,7 @@ def activity(phase: Phase = Phase.IDLE, **about: object) -> Activity:
             activity(Phase.STOPPED, pages_read=3, pages_total=9),
             "Not reading along · 3 of ~9 pages read · r: SmolLM2 reads along",
         ),
+        (activity(Phase.STOPPED, pages_read=9, pages_total=9), "The memory is complete: 9 pages"),
         (
             activity(reading=ReadingState.PAUSED, pages_read=3, pages_total=9),
             "Paused · 3 of ~9 pages read · r to resume",

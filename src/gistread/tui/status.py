@@ -97,7 +97,9 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
             return _not_reading(activity, resume_key)
 
 
-def _not_reading(activity: Activity, resume_key: str) -> tuple[str, str]:
+def _not_reading(activity: Activity, resume_key: str) -> tuple[str, ...]:
+    if activity.pages_read and activity.pages_read >= activity.pages_total:
+        return (f"The memory is complete: {_pages(activity.pages_read)}",)
     read = f" · {activity.pages_read} of ~{activity.pages_total} pages read" if activity.pages_read else ""
     return f"Not reading along{read}", f"{resume_key}: {activity.model} reads along"
 

@@ -229,7 +229,8 @@ def _of_session(activity: Activity, opened_pages: bool) -> list[tuple[str, str]]
         return [("choose-model", "choose a model")]
     making = activity.artifact
     if activity.reading is ReadingState.IDLE:
-        return [("resume", "read along")]
+        is_read = 0 < activity.pages_total <= activity.pages_read
+        return [] if is_read else [("resume", "read along")]
     if activity.problem:
         return [("resume", "try again"), ("choose-model", "model")]
     if (making and making.paused) or activity.reading in (ReadingState.PAUSED, ReadingState.FAILED):
