@@ -66,6 +66,15 @@ def test_without_gists_it_is_told_in_the_sentences_of_the_chapter() -> None:
     assert story.people == ("Mr. Penn",)
 
 
+def test_notes_of_the_transcriber_are_not_told() -> None:
+    note = "[Transcriber's Note: Extensive research did not uncover any evidence that the copyright was renewed.]"
+    scene = "Martha Quill set the lifeboat down with care and stared in silence at the city beyond the reef."
+    book = make_book([note, scene, scene.replace("city", "tower")])
+    told = recap(GistMemory(book, PageSize(50, 150), "")).chapter
+    assert told
+    assert not any("research" in one.text for one in told)
+
+
 def test_at_the_very_beginning_there_is_nothing_to_tell() -> None:
     memory = GistMemory(make_book(["It rained."]), PageSize(50, 150), "")
     story = recap(memory.upto(0))

@@ -101,13 +101,20 @@ def _own_sentences(memory: GistMemory, start: int, end: int, names: str) -> tupl
     """Sentences of the book itself, rather those that name somebody."""
     book = memory.book
     words = _CHAPTER_WORDS if len(book.chapters) > 1 else _BEFORE_WORDS + _CHAPTER_WORDS
-    headings = {one.start for one in book.paragraphs if one.kind is ParagraphKind.HEADING}
-    places = ((a, b) for a, b in sentences_of(memory, start, end) if a not in headings)
+    places = ((a, b) for a, b in sentences_of(memory, start, end) if _is_of_the_story(a, book))
     every = [Told(" ".join(book.text[a:b].split()), a) for a, b in places]
     told = [one for one in every if count_words(one.text) >= _LEAST_WORDS and not _is_said(one, book)]
     if sum(count_words(one.text) for one in told) < words:  # somebody tells the whole chapter
         told = every
     return tuple(told[at] for at in _chosen([one.text for one in told], words, names))
+
+
+def _is_of_the_story(offset: int, book: Book) -> bool:
+    """Whether the paragraph here is neither a heading nor in brackets, like a note of the transcriber."""
+    paragraph = book.paragraphs[book.paragraph_index(offset)]
+    return paragraph.kind is not ParagraphKind.HEADING and not (
+        book.text[paragraph.start] == "[" and book.text[paragraph.end - 1] == "]"
+    )
 
 
 def _is_said(told: Told, book: Book) -> bool:
