@@ -10,6 +10,7 @@ run may end with `HYPHEN`, or with a space if white space follows.
 import ctypes
 import io
 import re
+import string
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -42,6 +43,7 @@ _F = re.compile("f")
 _LAST_HYPHEN = re.compile("\u00ad?[\u00ad\u2010]$")
 _ACCENT = re.compile("[`´¨ˆ˜¯˘˙ˇ¸˚˝]")
 _DROPPED = "\0"  # Stands for a character that belongs to another one, so that indices stay
+_BLANK = string.whitespace + _DROPPED
 _MOST_ACCENTS = 2_000  # Per page
 _NEAR_CHARACTERS = 120  # An accent on a capital may follow its line
 _LEAST_SPACE_EMS = 0.1
@@ -204,7 +206,7 @@ def _measure_spaces(page: PageCharacters, lines_to_try: int) -> None:
 def _split_by_object(page: PageCharacters, start: int, stop: int) -> Iterator[tuple[int, int]]:
     """Split a line where another text object starts, by bisection: asking PDFium is slow."""
     text = page.characters[start:stop]
-    start, stop = start + len(text) - len(text.lstrip()), stop - len(text) + len(text.rstrip())
+    start, stop = start + len(text) - len(text.lstrip(_BLANK)), stop - len(text) + len(text.rstrip(_BLANK))
     if start >= stop:
         return
     if stop - start == 1 or page.text_object(start) == page.text_object(stop - 1):
