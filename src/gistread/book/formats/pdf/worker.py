@@ -198,7 +198,7 @@ def _measure_spaces(page: PageCharacters, lines_to_try: int) -> None:
             wider = gap - max(0, usual)
             if wider > least and after == before + 1:
                 page.inserted[before] = " "
-            elif -least < wider < least / 2 and after == before + 2 and usual > -_MOST_OVERHANG_EMS * scale:
+            elif -least < wider < 0.7 * least and after == before + 2 and usual > -_MOST_OVERHANG_EMS * scale:
                 dropped[before + 1] = _DROPPED
     page.replace(dropped)
 
