@@ -354,7 +354,7 @@ def test_pages_that_are_pictures_are_named() -> None:
 @pytest.mark.parametrize("how", ["dead", "silent"])
 def test_a_page_that_crashes_pdfium_is_left_out_with_a_notice(how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pdf_process, "_WORKER", "tests.book.broken_pdf_worker")
-    monkeypatch.setattr(pdf_process, "_PAGE_S", 1.5)
+    monkeypatch.setattr(pdf_process, "_STALLED_S", 1.5)
     root = Path(__file__).resolve().parents[2]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(root / "src"), str(root))))
     monkeypatch.setenv("BROKEN_PDF_WORKER", how)

@@ -11,15 +11,18 @@ from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, cast
 
 import orjson
+import psutil
 
 from gistread.book.formats.pdf.pages import Font, OutlineEntry, PagePosition, PdfDocument, decode_page
 from gistread.system import is_limited_below, wait_for_data
 
 _WORKER = "gistread.book.formats.pdf.worker"
 _MEMORY_BYTES = 600 * 1024 * 1024
+# Processor time, since other work may leave little of it
 _PAGE_S = 4.0  # Per page: a hundred times the usual
-_OPEN_S = 20.0  # To start the worker and open the document, on a machine that is busy with a model
+_OPEN_S = 20.0  # To start the worker and open the document
 _OPEN_S_PER_BYTE = 0.2 / 2**20
+_STALLED_S = 60.0  # Without an answer
 _TOTAL_S = 120.0
 _POLL_S = 0.1
 _READ_BYTES = 2**16
@@ -101,9 +104,11 @@ def _run_worker(
     is_open = False
     fonts: list[Font] = []
     unfinished = bytearray()
-    deadline = time.monotonic() + opening_s
+    used_s, most_s, stalled_at = 0.0, opening_s, time.monotonic() + _STALLED_S
     try:
-        while time.monotonic() < min(deadline, stop_at) and not (is_open and page >= document.page_count):
+        while not (is_open and page >= document.page_count):
+            if _used_s(process) - used_s > most_s or time.monotonic() > min(stalled_at, stop_at):
+                break
             if cancelled():
                 raise CancelledError
             if not wait_for_data(output, _POLL_S):
@@ -118,7 +123,7 @@ def _run_worker(
                 add_record(document, fonts, record)
                 is_open = True
                 page = record["page"] + 1 if "page" in record else page
-            deadline = time.monotonic() + _PAGE_S
+            used_s, most_s, stalled_at = _used_s(process), _PAGE_S, time.monotonic() + _STALLED_S
     finally:
         process.kill()
         process.wait()
@@ -126,6 +131,14 @@ def _run_worker(
     if not is_open and not document.page_count:
         raise MemoryError if is_limited_below(_MEMORY_BYTES) else DamagedError
     return page
+
+
+def _used_s(process: subprocess.Popen[bytes]) -> float:
+    """Processor time of a process; 0 if it has ended."""
+    with suppress(psutil.Error):
+        times = psutil.Process(process.pid).cpu_times()
+        return float(times.user + times.system)
+    return 0.0
 
 
 def _command(part: str) -> list[str]:
