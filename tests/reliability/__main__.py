@@ -52,7 +52,7 @@ def _rows(part: str, folder: Path, arguments: argparse.Namespace) -> Iterable[Se
         case "disks":
             return full_disks.rows(folder)
         case "models":
-            return hostile_models.rows(arguments.headers, arguments.headers // 100)
+            return hostile_models.rows(arguments.headers, max(1, arguments.headers // 1000))
     return system_calls.rows(folder)
 
 
