@@ -271,6 +271,10 @@ async def test_memwalker_goes_down_to_a_page_that_the_person_names() -> None:
     assert events[-1].lookups == (6,)  # type: ignore[union-attr]
     first, second, *_ = proposed(await ask("memwalker", NO, engine=engine))
     assert not {*first} & {*second}
+    named = first[-1]  # in the part that is proposed, whose other pages are not refused
+    events = await ask("memwalker", Decision(refuses=True, pages=(named,)), engine=engine)
+    assert Walked(0, named, named) in events
+    assert not any(isinstance(one, Refused) for one in events)
 
 
 async def test_paths_of_graphreader_propose_one_page_after_another() -> None:

@@ -132,10 +132,14 @@ async def memwalker(
             yield step
             continue
         if wanted not in pages_of(step):
-            async for said in steering.review(events.Proposed(pages_of(step), len(walk.path), len(memory.entries))):
-                yield said
+            part, refused = pages_of(step), set(steering.refused)
+            async for said in steering.review(events.Proposed(part, len(walk.path), len(memory.entries))):
+                if not (isinstance(said, events.Refused) and set(part).intersection(steering.decision.pages)):
+                    yield said
             decision = steering.decision
             wanted = next(iter(decision.pages), None)
+            if wanted in part:  # The way down to a page of the part refuses none of its other pages.
+                steering.refused.intersection_update(refused)
             if steering.stop or decision.refuses or decision.pages:
                 continue
         yield events.Walked(step.level, step.first, step.last)
