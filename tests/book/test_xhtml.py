@@ -110,6 +110,7 @@ class TestPictures:
         for figure in (
             '<figure><img src="a.png" alt=""/><figcaption>The <i>bridge</i>.</figcaption></figure>',
             '<figure><figcaption>The <i>bridge</i>.</figcaption><img src="a.png" alt=""/></figure>',
+            '<figure><img src="a.png" alt="The bridge."/><figcaption>The <i>bridge</i>.</figcaption></figure>',
             '<div class="fig"><p><img src="a.png" alt="a.png"/></p><div class="caption">The <i>bridge</i>.</div></div>',
             '<div class="figcenter"><img src="a.png"/><p class="caption">The <i>bridge</i>.</p></div>',
         ):

@@ -92,6 +92,7 @@ class _Walker:
     _collector: Collector = field(default_factory=Collector)
     _marker: str = ""
     _captioned: list[InlineMark] | None = None  # Inside a figure with a caption: its pictures without a description
+    _captions: set[str] = field(default_factory=set)  # Of that figure
     _in_cell: bool = False
     _depth: int = 0
 
@@ -264,15 +265,21 @@ class _Walker:
                 self.ends[name] = first + 1
 
     def _figure(self, element: etree._Element, context: Context) -> None:
-        """Pictures without a description get the figure's caption, whether it precedes or follows them."""
+        """Pictures without a description of their own get the figure's caption, whether it precedes or follows them."""
         before, self._captioned = self._captioned, None
         within = [(each, local_name(each)) for each in element.iter(etree.Element)]
-        if any(semantics.is_caption(each, name) and plain_text(each) for each, name in within):
+        self._captions = {plain_text(each) for each, name in within if semantics.is_caption(each, name)} - {""}
+        if self._captions:
             pictures = (picture_of(each) for each, name in within if name in ("img", "image"))
-            self._captioned = [InlineMark(image=each.source) for each in pictures if each.source and not each.words]
+            self._captioned = [
+                InlineMark(image=each.source) for each in pictures if each.source and not self._is_described(each)
+            ]
         self._children(element, context)
         self.flush(context)
         self._captioned = before
+
+    def _is_described(self, picture: Picture) -> bool:
+        return bool(picture.words) and picture.words not in self._captions
 
     def _caption(self, element: etree._Element, context: Context) -> None:
         inner = replace(context, kind=ParagraphKind.IMAGE)
@@ -285,7 +292,7 @@ class _Walker:
         self._collector.end(marks)
 
     def _picture(self, picture: Picture) -> None:
-        if picture.words or self._captioned is None:
+        if self._captioned is None or self._is_described(picture):
             self._collector.picture(picture.source, picture.words)
 
     def _reference(self, element: etree._Element) -> None:
