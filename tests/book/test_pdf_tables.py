@@ -48,3 +48,9 @@ def test_readings_follow_their_characters_in_brackets() -> None:
     ]
     readings = [Put(50, 509, "oooo", 5, actual="わがはい"), Put(65, 509, "oo", 5, actual="ねこ")]
     assert read(Sheet([*base, *readings])).text == "吾輩（わがはい）は猫（ねこ）"
+
+
+def test_readings_beside_no_characters_are_counted() -> None:
+    lines = [Put(50, 500 - 14 * number, "o" * 9, 10, actual="吾輩は猫であるとか") for number in range(3)]
+    book = read(Sheet([*lines, Put(200, 486, "oo", 5, actual="ねこ")]))
+    assert book.notices == ("2 characters of readings (ruby) stand behind their lines, not behind their words.",)

@@ -11,7 +11,7 @@ from gistread.book.formats.notices import left_out_notices
 from gistread.book.formats.pdf.chapters import PositionIndex, by_headings, by_outline
 from gistread.book.formats.pdf.furniture import find_furniture, without_line_numbers
 from gistread.book.formats.pdf.layout import PageLayout, measure_layout
-from gistread.book.formats.pdf.lines import Line, columns, find_gutter, rows
+from gistread.book.formats.pdf.lines import READING_RATIO, Line, columns, find_gutter, rows
 from gistread.book.formats.pdf.pages import PagePosition, PdfDocument, TextRun
 from gistread.book.formats.pdf.paragraphs import Block, split_into_blocks
 from gistread.book.formats.pdf.process import CancelledError, DamagedError, LockedError, read_document
@@ -29,6 +29,7 @@ _UNREADABLE_SHARE = 0.3
 _LATIN = re.compile("[a-z]")
 _FEWEST_LETTERS = 500
 _LEAST_VOWELS = 0.22  # Languages in Latin letters have at least a third
+_KANA = re.compile("[\u3041-\u30ff ]+")
 _SAME_GUTTER_POINTS = 8
 _FILE_NAME = re.compile(
     r"\.(?:docx?|dvi|tex|indd|qxd|pdf|rtf|odt|txt|fm|p65)\W*$|^(?:untitled|microsoft word\b)", re.IGNORECASE
@@ -91,6 +92,10 @@ def build_book(document: PdfDocument, name: str) -> Book:
     paragraphs = split_into_blocks(found, layout)
     words = WordCounts(part.text for column in found for line in column.lines for part in line.parts)
     notices = [*_notices(document), *left_out_notices(sum((page.left_out for page in pages), Counter()))]
+    parts = [part for column in found for line in column.lines for part in line.parts]
+    small = (part.text for part in parts if part.size < READING_RATIO * layout.size)
+    if readings := sum(len(text.replace(" ", "")) for text in small if _KANA.fullmatch(text)):
+        notices.append(f"{readings:,} characters of readings (ruby) stand behind their lines, not behind their words.")
     if guessed:
         notices.append(f"{guessed:,} letters may be misread: their fonts do not say which they are.")
     elif vowels is not None and vowels < _LEAST_VOWELS and letters > _FEWEST_LETTERS:

@@ -20,7 +20,7 @@ _WIDE_SHARE = 0.6
 _LEAST_COLUMN_POINTS = 90.0
 _MOST_SEGMENTS = 4_000
 _DROP_CAP_RATIO = 1.8
-_READING_RATIO = 0.65
+READING_RATIO = 0.65  # Size of readings (ruby), at most, to that of their words
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def _with_readings(runs: Sequence[TextRun]) -> Sequence[TextRun]:
         for base in bases:
             above = (run.baseline - base.baseline) / base.size
             start, end = ((x - base.left) / (base.right - base.left or 1) for x in (run.left, run.right))
-            if run.size < _READING_RATIO * base.size and 0.6 < above < 1.4 and 0 < (start + end) / 2 < 1:
+            if run.size < READING_RATIO * base.size and 0.6 < above < 1.4 and 0 < (start + end) / 2 < 1:
                 letters = len(base.text.rstrip())
                 last = max(1, min(letters, round(end * letters)))
                 placed.setdefault(id(base), []).append((last, f"（{''.join(run.text.split())}）"))
