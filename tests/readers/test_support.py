@@ -94,6 +94,17 @@ def test_the_quote_is_the_sentence_that_carries_the_statement() -> None:
     assert MEMORY.book.text[quote.start : quote.end] == quote.quote
 
 
+def test_an_answer_in_digits_is_quoted_from_the_sentence_with_them() -> None:
+    told = ("In 1204 the duke lost Normandy.", "The duchy was founded in 911 by a treaty.", "He was 911 miles away.")
+    book = make_book([" ".join(told)])
+    memory = GistMemory(book, PageSize(50, 150), "")
+    for answer in ("In 911.", "911."):
+        (said,) = check(answer, "When was the duchy founded?", memory, [(0, len(book.text))])
+        assert said.supported
+        assert said.quote
+        assert said.quote.quote == told[1]
+
+
 def test_text_that_the_model_did_not_see_supports_nothing() -> None:
     page = MEMORY.entry(4).page
     elsewhere = [(0, page.start), (page.end, len(MEMORY.book.text))]

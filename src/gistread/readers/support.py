@@ -49,6 +49,7 @@ _MUST_NOT_BE = tuple(
     for asks, answer in (("when", _TIME), ("who|whom|whose|where", rf"(?:\w+\W+)?(?:{_TIME}|{_LENGTH})"))
 )
 _SHORT_WORDS = 5
+_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 # A question that its own words do not answer, unless it names alternatives.
 _ASKS_FOR_MORE = re.compile(r"\W*(?:who|whom|whose|what|where)\b(?!.*\bor\b)", re.IGNORECASE)
 _FORMS_OF_ADDRESS = frozenset({"mr", "mrs", "ms", "miss", "dr", "sir"})
@@ -72,13 +73,15 @@ def check(
 
 
 def statement_spans(answer: str) -> list[tuple[int, int]]:
-    """(start, end) of every sentence or line that says something."""
-    return [
+    """(start, end) of every sentence or line that says something, or of an answer that is a number."""
+    found = [
         (line.start() + start, line.start() + end)
         for line in re.finditer(r"[^\n]+", answer)
         for start, end in sentence_spans(line[0])
         if re.search(r"[^\W\d_]", line[0][start:end])
     ]
+    number = answer.strip()
+    return found or ([(answer.index(number), len(answer.rstrip()))] if _DIGITS.search(number) else [])
 
 
 def _fits(statement: str, question: str, words: int) -> bool:
@@ -135,7 +138,8 @@ class _Check:
         else:
             supported = new <= self._known
         supported = supported and not foreign
-        return Statement(start, end, supported, foreign, self._quote(new, best) if supported else None)
+        quote = (self._quote(new, best) or self._quote_of_numbers(text)) if supported else None
+        return Statement(start, end, supported, foreign, quote)
 
     def _only_repeats(self, text: str) -> bool:
         """Whether it only repeats what was asked about: "Mrs. Kerr." does not say who bought Kerr's farm."""
@@ -200,8 +204,22 @@ class _Check:
         best = max(window, key=lambda sentence: self._overlap(new, sentence.terms), default=None)
         if best is None or not new & best.terms:
             return None
-        number = best.page.number if best.page else 0
-        return Citation(number, best.start, best.end, self._memory.book.text[best.start : best.end])
+        return self._cited(best)
+
+    def _quote_of_numbers(self, text: str) -> Citation | None:
+        """The sentence with the numbers of a statement and most words of the question."""
+        numbers = set(_DIGITS.findall(text))
+        sentences = {one for window in self._windows for one in window if one.end}
+        having = [one for one in sentences if numbers and numbers <= set(_DIGITS.findall(self._said(one)))]
+        best = max(having, key=lambda one: (len(self._asked & one.terms), -one.start), default=None)
+        return self._cited(best) if best else None
+
+    def _said(self, sentence: _Sentence) -> str:
+        return self._memory.book.text[sentence.start : sentence.end]
+
+    def _cited(self, sentence: _Sentence) -> Citation:
+        number = sentence.page.number if sentence.page else 0
+        return Citation(number, sentence.start, sentence.end, self._said(sentence))
 
 
 def sentences_of(memory: GistMemory, start: int, end: int) -> Iterator[tuple[int, int]]:
