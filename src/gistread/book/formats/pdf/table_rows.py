@@ -74,19 +74,24 @@ def _table_rows(rows: list[list[Segment]]) -> list[list[list[Segment]]]:
     """The rows, together if the file has lower lines of one cell before the next cell."""
     edges = Counter(round(segment.left) for row in rows for segment in row)
     groups: list[list[list[Segment]]] = []
+    latest: list[int] = []  # The last segment of each group in the order of the file
     for row in rows:
         first, top, size = len(groups), row[0].baseline, row[0].size
+        order = min(segment.order for segment in row)
         for index, group in reversed([*enumerate(groups)]):
             bottom = group[-1][0].baseline
             if bottom - top > 2 * size or bottom - row[0].baseline > _TALLEST_EMS * size:
                 break
             top = group[0][0].baseline
+            if latest[index] < order:
+                continue
             starts = [start for above in group for start in _starts(above, edges)]
             if any(_precedes(left, right) for left in row for right in starts):
                 first = index
         if groups and first == len(groups) and len(groups[-1]) > 1 and _ends_last_cell(row, groups[-1]):
             first -= 1
         groups[first:] = [[*chain.from_iterable(groups[first:]), row]]
+        latest[first:] = [max(*latest[first:], *(segment.order for segment in row), 0)]
     for index in range(len(groups) - 1, 0, -1):
         if len(groups[index]) > 1 and _begins_first_cell(groups[index - 1], groups[index]):
             groups[index - 1 : index + 1] = [groups[index - 1] + groups[index]]
