@@ -8,6 +8,7 @@ from itertools import chain
 from pathlib import Path
 
 from tests.reliability import (
+    device,
     epub_words,
     faults,
     full_disks,
@@ -30,6 +31,7 @@ _HEADINGS = {
     "disks": _FAULT,
     "models": ("broken files", "files", "used", "refused in words", "crash, hang or traceback"),
     "sockets": ("command", "processes", "sockets"),
+    "device": ("asked for", "device", "KV cache", "MiB on it: estimated, used", "notice", "letters alike"),
 }
 
 
@@ -53,6 +55,8 @@ def _rows(part: str, folder: Path, arguments: argparse.Namespace) -> Iterable[Se
             return full_disks.rows(folder)
         case "models":
             return hostile_models.rows(arguments.headers, max(1, arguments.headers // 1000))
+        case "device":
+            return device.rows(folder)
     return system_calls.rows(folder)
 
 
