@@ -4,7 +4,6 @@ import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from gistread.book.normalise import count_words
 from gistread.errors import UsageError
 
 if TYPE_CHECKING:
@@ -82,6 +81,7 @@ _LEAST_PERSONAL, _LEAST_ENGLISH = 0.01, 0.03
 
 def has_plot(book: "Book") -> bool:
     """Whether to hide unread text from questions: in books whose form looks like fiction, and that speak of people."""
+    from gistread.book.normalise import count_words
     from gistread.memory.preset_detection import detect_preset
     from gistread.presets import FICTION
 
