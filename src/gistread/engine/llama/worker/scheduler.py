@@ -144,7 +144,7 @@ class Scheduler:
         if self._unsaved is not None:
             self._slots.save(*self._unsaved)
             self._unsaved = None
-        if self._ending:
+        if self._ending and not self.saved.is_set():  # Once: the process may end while the next step is under way
             running = [request.tokens for request in self._slots.running if request.priority is Priority.BACKGROUND]
             self._slots.save_unfinished(max((self._cancelled, *running), key=len))
         self.saved.set()
