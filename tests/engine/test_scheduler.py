@@ -66,15 +66,14 @@ def watched(model: TinyModel, request: pytest.FixtureRequest) -> Watched:
 
 
 @on_models("attention")
-def test_on_a_processor_a_gist_is_decoded_before_the_pages_after_it_are_evaluated(watched: Watched) -> None:
+def test_on_a_processor_a_gist_is_decoded_while_the_pages_after_it_are_evaluated(watched: Watched) -> None:
     watched.settle()
-    assert list(watched.done) == [1, 2]
     assert all(len(batch) == 1 for batch in watched.batches), "decoding and prompts share no batch"
     is_prompt = [max(batch.values()) > 1 for batch in watched.batches]
     assert is_prompt[0] is False
-    until_the_gist = is_prompt[: len(is_prompt) - is_prompt[::-1].index(False)]
-    assert any(until_the_gist), "prompts are not kept waiting either"
-    assert not any(before and after for before, after in pairwise(until_the_gist)), "prompts never take two turns"
+    assert is_prompt.count(True) > 3
+    assert not any(before and after for before, after in pairwise(is_prompt)), "prompts never take two turns"
+    assert is_prompt.index(True) < 3, "prompts are not kept waiting either"
 
 
 @on_models("attention")

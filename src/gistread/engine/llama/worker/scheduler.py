@@ -25,7 +25,9 @@ from gistread.engine.protocol import Phase, Priority
 
 _SMOOTHING = 0.8
 _STATUS_INTERVAL_S = 0.1
-_DECODE_WEIGHT = 2.0  # Seconds of decoding for each second of prompts, on a processor with both to do
+# Seconds of decoding for each second of prompts, on a processor with both to do. The sooner prompts are evaluated, the
+# more sequences decode together.
+_DECODE_WEIGHT = 0.3
 
 
 @dataclass(eq=False, slots=True)
