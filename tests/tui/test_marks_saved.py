@@ -225,6 +225,7 @@ async def test_export_replaces_a_file_only_after_confirmation(tmp_path: Path, mo
         assert (tmp_path / "The Lamp at Skerry Point.txt").read_text() == BOOK.text
 
 
+@pytest.mark.slow
 async def test_marking_works_at_every_size_of_terminal(tmp_path: Path) -> None:
     put(tmp_path, "Ada Brennan", color=Color.GREEN, note="She " * 300)
     app = app_on(BOOK, tmp_path, config=Config(lookup_command=f"{sys.executable} -c \"print('word ' * 999)\""))
