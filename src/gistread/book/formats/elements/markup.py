@@ -21,7 +21,7 @@ _XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 # War and Peace in one file has about 60,000; a megabyte of "<p/>" would fill the memory.
 _MOST_TAGS = 1_500_000
 
-_SELF_CLOSED = re.compile(rb"<([A-Za-z][A-Za-z0-9:_-]*)((?:\s[^<>]*?)?)\s*/>")
+_SELF_CLOSED = re.compile(rb"<([A-Za-z][A-Za-z0-9:_-]*+)((?:\s[^<>]*?)?)\s*/>")
 # Elements that are void in HTML too.
 _VOID = frozenset(b"area base br col embed hr img image input link meta param source track wbr".split())
 
@@ -29,10 +29,10 @@ MOST_NESTED = (
     150  # Levels of a tree, below Python's recursion limit from any caller, so that a book is the same everywhere
 )
 _MOST_NESTED_TAGS = 100  # Parsers add levels, such as <tbody>
-_TAG = re.compile(rb"<(/?)([A-Za-z][A-Za-z0-9:_-]*)[^<>]*>")
+_TAG = re.compile(rb"<(/?)([A-Za-z][A-Za-z0-9:_-]*+)[^<>]*>")
 _WORD = re.compile(r"\w+")
 _COMMENT = re.compile(rb"<!--.*?-->|<\?.*?\?>", re.DOTALL)
-_XML_TAG = re.compile(rb"<(/?)([A-Za-z_][\w:.-]*)[^<>]*?(/?)>")
+_XML_TAG = re.compile(rb"<(/?)([A-Za-z_][\w:.-]*+)[^<>]*?(/?)>")
 _WORD_TEXT = frozenset((b"w:p", b"w:r", b"w:t"))  # Word's paragraphs, runs and texts, without which none is read
 _UNNESTED = frozenset(b"html head body title style script textarea p li dt dd tr td th option".split())
 _HEADINGS = frozenset(b"h1 h2 h3 h4 h5 h6".split())
