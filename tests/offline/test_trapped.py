@@ -82,7 +82,7 @@ def test_a_book_that_is_opened_read_asked_and_left_on_the_screen_opens_no_socket
         run.wait_for("The Keeper", "counted the stairs", seconds=60)
         run.wait_for("memory is complete", seconds=200)
         run.press("m")
-        run.wait_for("for reading", "tiny", seconds=60)
+        run.wait_for("Choose a model for", "tiny", seconds=60)
         run.press("\t")
         run.wait_for("The model that reads", seconds=60)
         run.press("\x1b")
