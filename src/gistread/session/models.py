@@ -212,9 +212,9 @@ class ModelPair:
         return await self._load(self.reading, self.asking)
 
     async def unload_idle(self) -> None:
-        """Free the memory of the models that run no request."""
+        """Free the memory that models on this machine take while they run no request."""
         for model in (self.reading, self.asking):
-            if model.engine is not None and model.engine.state.phase is Phase.IDLE:
+            if model.engine is not None and is_local(model.spec) and model.engine.state.phase is Phase.IDLE:
                 await model.unload()
         self._tell(ActivityChanged())
 

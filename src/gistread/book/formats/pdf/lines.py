@@ -187,9 +187,10 @@ def _flows(segments: list[Segment], gutter: float | None, depth: int) -> list[li
     if len(segments) > _MOST_SEGMENTS:
         return [segments]
     x = _gutter(segments, gutter) if depth < 2 else None
-    if x is None or (is_table(segments, x) and gutter is None):
+    in_table = x is not None and is_table(segments, x)
+    if x is None or (in_table and gutter is None):
         return table_flows(_by_baseline(segments))
-    if is_table(segments, x):
+    if in_table:
         segments = with_table_rows(_by_baseline(segments), x)
     flows: list[list[Segment]] = []
     left: list[Segment] = []

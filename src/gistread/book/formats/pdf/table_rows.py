@@ -8,7 +8,7 @@ from itertools import chain, groupby, pairwise
 from gistread.book.formats.pdf.pages import TextRun
 
 _APART_EMS = 0.6  # Words of one line are closer than cells
-_TALLEST_EMS = 20.0  # Cells of which the file has the lower lines first
+_TALLEST_EMS = 20.0  # Height of the tallest row
 _LONGEST_CELL_CHARACTERS = 300  # Longer cells are columns of prose
 _NEAR_EMS = 0.2
 _FEWEST_ALIGNED = 3  # Lines that begin at the left edge of cells
