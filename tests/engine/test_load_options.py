@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gistread.config import Config
-from gistread.engine.llama.fit import Gpu, LoadOptions
+from gistread.engine.llama.fit import MOST_STREAMS, Gpu, LoadOptions
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.machine import physical_cores
 from gistread.engine.llama.worker import loading, system_info
@@ -22,7 +22,9 @@ from tests.tiny_gguf import metadata, write_gguf, write_tiny_gguf
 
 async def test_the_chosen_layout_is_reported(tiny: Path, start: StartEngine) -> None:
     engine = await start(tiny)
-    assert engine.info.placement == Placement(0, 3, 8192, "f16", 256, physical_cores(), flash_attention=True)
+    assert engine.info.placement == Placement(
+        0, 3, 4096, "f16", 256, physical_cores(), flash_attention=True, streams=MOST_STREAMS
+    )
     assert engine.info.has_template
 
 

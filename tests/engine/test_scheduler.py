@@ -16,17 +16,22 @@ from gistread.engine.protocol import Priority, Sampling
 from tests.engine.conftest import TinyModel, on_models
 
 GIST_TOKENS = 40
-PAGES_TOKENS = 3000
+PAGES_TOKENS = 1400
 
 
 class Watched:
     """A scheduler whose batches take a second and a hundredth more for each token."""
 
     def __init__(self, model: TinyModel, *, on_gpu: bool) -> None:
-        self._model = load(Load(str(model.path), LoadOptions(context_tokens=4096)), progress=lambda share: None)
+        self._model = load(
+            Load(str(model.path), LoadOptions(context_tokens=4096, batch_tokens=256)), progress=lambda share: None
+        )
         self._model.on_gpu = on_gpu
-        self._evaluate = self._model.context.evaluate
-        self._model.context.evaluate = self._timed  # type: ignore[method-assign]
+        if on_gpu:
+            self._model.streams = None
+        context = self._model.streams or self._model.context
+        self._evaluate = context.evaluate
+        context.evaluate = self._timed  # type: ignore[method-assign]
         self._clock_s = 0.0
         self.scheduler = Scheduler(self._model, self._take, clock=lambda: self._clock_s)
         self.batches: list[dict[int, int]] = []  # Tokens of each sequence

@@ -8,6 +8,7 @@ import resource
 import signal
 import sys
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,14 +47,17 @@ def deep(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def whole(deep: Path) -> AsyncIterator[int]:
-    """Address space of a worker that has loaded the model with room for two windows, in MiB."""
-    engine = LlamaEngine(deep)
-    info = await engine.start()
+    """Address space of a worker that has loaded the model with room for two windows and no streams, in MiB."""
+    load_in = WorkerProcess.load
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(WorkerProcess, "load", lambda worker, load: load_in(worker, replace(load, first_layout=1)))
+        engine = LlamaEngine(deep)
+        info = await engine.start()
     assert info.placement
-    assert (info.context_tokens, info.placement.cells, info.placement.kv_type) == (8192, 16_384, "f16")
-    assert info.placement.notice == ""
+    assert (info.context_tokens, info.placement.cells, info.placement.kv_type) == (8192, 8192, "f16")
+    assert not info.placement.streams
     assert engine.worker_pid
-    yield psutil.Process(engine.worker_pid).memory_info().vms // MIB
+    yield psutil.Process(engine.worker_pid).memory_info().vms // MIB + WINDOW_MIB
     await engine.close()
 
 
@@ -91,7 +95,7 @@ async def test_extra_windows_are_given_up_first_without_a_notice(
 async def test_the_cache_is_quantized_next_with_a_notice(
     deep: Path, whole: int, limit: Any, start: StartEngine
 ) -> None:
-    limit(whole - WINDOW_MIB - 60)
+    limit(whole - WINDOW_MIB - 8)
     engine = await start(deep)
     assert engine.info.placement
     assert (engine.info.context_tokens, engine.info.placement.kv_type) == (8192, "q8_0")
@@ -160,6 +164,6 @@ async def test_a_worker_killed_while_loading_restarts_with_a_smaller_layout(deep
         info = await engine.start()
         assert killed
         assert info.placement
-        assert info.placement.cells < 16_384
+        assert not info.placement.streams
     finally:
         await engine.close()

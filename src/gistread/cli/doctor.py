@@ -182,7 +182,7 @@ def _placement_rows(placement: Placement, *, has_card: bool) -> list[tuple[str, 
     attention = f"flash attention {'on' if placement.flash_attention else 'off'}"
     return [
         *([("layers", f"{placement.gpu_layers} of {placement.layers} on a graphics card")] if has_card else []),
-        ("KV cache", f"{placement.cells:,} tokens, as {placement.kv_type}"),
+        ("KV cache", f"{placement.kv_tokens:,} tokens, as {placement.kv_type}"),
         ("work", f"{counted(placement.threads, 'thread')} · batches of {placement.batch_tokens} tokens · {attention}"),
     ]
 

@@ -55,7 +55,7 @@ def placement_text(placement: Placement) -> str:
         if placement.gpu_layers
         else "on the processor",
         f"{placement.threads} thread{'s' if placement.threads != 1 else ''}",
-        f"KV cache for {placement.cells:,} tokens as {placement.kv_type}",
+        f"KV cache for {placement.kv_tokens:,} tokens as {placement.kv_type}",
         f"batches of {placement.batch_tokens}",
         f"flash attention {'on' if placement.flash_attention else 'off'}",
     ]

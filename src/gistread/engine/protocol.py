@@ -26,6 +26,9 @@ class Message:
     stable: int = 0
     """Of the last message: length in characters of the beginning that other prompts share, such as a memory that
     several questions are asked about. An engine may keep its KV state."""
+    may_move: bool = False
+    """Whether what an earlier prompt showed further on may keep the KV state that it has from there: nearly the one
+    that it would get here, and free."""
 
 
 Prompt = tuple[Message, ...]  # A conversation. If the last message is the assistant's, the model continues it.
@@ -117,16 +120,24 @@ class Rates:
     decode: tuple[tuple[int, float], ...]
 
 
+STREAM_TOKENS = 1536  # Most tokens of a request in a stream, prompt and answer: a page, what follows it, and its gist
+
+
 @dataclass(frozen=True, slots=True)
 class Placement:
     gpu_layers: int
     layers: int  # All layers, the output layer included
-    cells: int  # KV cache size in tokens, shared by all requests
+    cells: int  # KV cache size in tokens, shared by requests
     kv_type: str  # Data type of the KV cache: `f16`, `q8_0` or `q4_0`
     batch_tokens: int  # Most tokens in one batch
     threads: int
     flash_attention: bool
     notice: str = ""  # What was reduced for lack of memory, for the person
+    streams: int = 0  # KV caches of `STREAM_TOKENS` beside that, each for one request in the background
+
+    @property
+    def kv_tokens(self) -> int:
+        return self.cells + self.streams * STREAM_TOKENS
 
 
 @dataclass(frozen=True, slots=True)

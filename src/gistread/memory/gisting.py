@@ -190,4 +190,6 @@ def samplings(room_tokens: int) -> tuple[protocol.Sampling, protocol.Sampling]:
 def attempt(template: PromptTemplate, filled: str, sampling: protocol.Sampling, before: str = "") -> Attempt:
     """An attempt with this prompt. Stops a weak model that repeats the prompt after its gist."""
     stop = ("\n---", "\nPassage:", "\n" + " ".join(_task(template).split()[:2]))
-    return Attempt((protocol.Message("user", filled),), replace(sampling, stop=stop), template.own_words, before)
+    return Attempt(
+        (protocol.Message("user", filled, may_move=True),), replace(sampling, stop=stop), template.own_words, before
+    )

@@ -1,8 +1,9 @@
 """Single-pass reading: each token of the book is evaluated about once (design D4).
 
-The text of a chapter grows in one prompt, with numbered pause labels. A short task after the passage asks for a pause
-point, another after the page for its gist. Earlier pages stay in the window until dropping them pays; then it restarts
-with the next page. Prompts depend only on the book, the page size, the pages so far and token counts.
+The text of a chapter stands in one prompt, with numbered pause labels. A short task after the passage asks for a pause
+point, another after the page for its gist. Where the engine has streams, the next prompt begins with the next page, and
+what it shows again keeps its KV state. Elsewhere earlier pages stay in the window until dropping them pays. Prompts
+depend only on the book, the page size, the pages so far, token counts and whether there are streams.
 """
 
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from gistread import prompts
 from gistread.book.model import Book
 from gistread.book.normalise import count_words
-from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Usage
+from gistread.engine.protocol import NO_USAGE, STREAM_TOKENS, Engine, Message, Priority, Prompt, Usage
 from gistread.memory.focus import DEFAULT_FOCUS, GistFocus
 from gistread.memory.gisting import Attempt, attempt, gist_tokens, longer_task, samplings, wanted_words
 from gistread.memory.model import Page, PageSize, Pauses
@@ -23,6 +24,7 @@ WINDOW_TOKENS = 4096  # Longest prompt: text far back costs time and says little
 _CHEAP_SHARE = 0.2
 """The window restarts after a page if at most this share of the words before must be shown again. On a CPU, attention
 over a thousand tokens takes a small model as long as its weights; a larger share costs more than it saves."""
+_LAST_NUMBER = 50  # Labels are numbered anew beyond it
 _TASK_TOKENS = 48  # Least reserve for a gisting task that is longer than the pause task
 
 
@@ -69,6 +71,9 @@ class SinglePass:
         self._priority = priority
         self._gist = focus.template("single_pass_gist")
         self._room = min(engine.info.context_tokens, WINDOW_TOKENS)
+        placement = engine.info.placement
+        self._has_streams = placement is not None and placement.streams > 0
+        self._needed = 0  # Tokens of the last page's prompts and answers, at most
         self._window = _Window(start, (), start)
 
     async def follow(self, page: Page) -> None:
@@ -110,11 +115,11 @@ class SinglePass:
             words = count_words(text)
             # Where words take many tokens, so does a gist; reserve at least what English prose needs.
             tokens = max(round(TOKENS_PER_WORD * words), await self._engine.count(text))
-            needed = shown + gist_tokens(words, tokens) + task_tokens
-            if needed <= self._room:
+            self._needed = shown + gist_tokens(words, tokens) + task_tokens
+            if self._needed <= self._room:
                 return passage
             if fresh:
-                size = shorter(self._book, passage, size, needed, self._room)
+                size = shorter(self._book, passage, size, self._needed, self._room)
             self._restart(start)
             fresh = True
 
@@ -138,14 +143,25 @@ class SinglePass:
         self._window = _Window(start, (), start)
 
     def _turn(self, end: int) -> None:
+        if self._has_streams and self._needed <= STREAM_TOKENS:
+            self._slide(end)
+            return
         before = count_words(self._book.text[self._window.begin : end])
         beyond = count_words(self._book.text[end : self._window.shown_until])
         if beyond <= _CHEAP_SHARE * before:
             self._restart(end)
 
+    def _slide(self, start: int) -> None:
+        window = self._window
+        labels = tuple((offset, number) for offset, number in window.labels if offset >= start)
+        if labels and labels[0][1] > _LAST_NUMBER:
+            self._restart(start)
+        else:
+            self._window = _Window(start, labels, window.shown_until)
+
     def _pause_prompt(self, passage: Passage) -> Prompt:
         task = prompts.load("single_pass_pause").fill(start=self._window.label_at(passage.start))
-        return (Message("user", self._prompt(passage.end, task)),)
+        return (Message("user", self._prompt(passage.end, task), may_move=True),)
 
     def _prompt(self, until: int, task: str) -> str:
         text = prompts.load("single_pass_text").fill(text=self._window.text(self._book, until))

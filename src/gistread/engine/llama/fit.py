@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from gistread.config import FlashAttention, KvCache
 from gistread.engine.llama.gguf import GgufHeader
 from gistread.engine.llama.kv_layout import MemoryKind
+from gistread.engine.protocol import STREAM_TOKENS
 
 KV_BYTES = {"f16": 2.0, "q8_0": 34 / 32, "q4_0": 18 / 32}  # Bytes per number in the KV cache, by data type
 SEQUENCES = 48  # Sequences in a context, running and cached. They cost no memory of their own...
@@ -20,7 +21,10 @@ _LEAST_VOCABULARY = 32_000  # Assumed if the header does not say
 
 DEFAULT_CONTEXT_TOKENS = 8192  # Default window: that of the papers' models, and small enough for most machines
 LEAST_WINDOW = 2048  # Smallest window chosen automatically: a page, its gists and an answer must fit
-_EXTRA_WINDOWS = 1  # Additional windows in the KV cache if memory allows: a question beside background reading
+_EXTRA_WINDOWS = 1  # Additional windows in the KV cache if memory allows, without streams: a question beside reading
+MOST_STREAMS = 11  # Eight requests at once, and the text that they continue
+_LEAST_STREAMS = 6
+_STREAMS_BYTES = 2**30  # More than the least number of streams take at most so much
 _EXTRA_WINDOWS_ON_GPU = 3  # On a GPU dozens of requests run at once
 _RESERVED_SHARE = 0.05
 _RESERVED_BYTES = 256 * 2**20
@@ -35,7 +39,8 @@ class ModelSizes:
     layers: int  # Number of layers, without the output; at least 1
     cell: int  # Per token in an F16 KV cache of all layers; 0 if unknown or without one
     states: int  # Recurrent states of all sequences
-    scratch: int  # Buffers for evaluating a batch, mostly logits
+    scratch: int  # Buffers for evaluating a batch, mostly logits; streams have their own
+    has_streams: bool = False  # Whether every layer attends to the whole text, and has its cells
 
 
 def sizes_of(header: GgufHeader, batch_tokens: int, *, weights: int | None = None) -> ModelSizes:
@@ -49,6 +54,7 @@ def sizes_of(header: GgufHeader, batch_tokens: int, *, weights: int | None = Non
         cell=memory.kv_bytes_per_token,
         states=memory.state_bytes * sequences,
         scratch=(batch_tokens + sequences) * max(header.vocabulary, _LEAST_VOCABULARY) * _LOGIT_BYTES,
+        has_streams=memory.kind is MemoryKind.ATTENTION and memory.kv_bytes_per_token > 0,
     )
 
 
@@ -113,6 +119,7 @@ class Layout:
     cells: int
     kv_type: str  # A key of `KV_BYTES`
     gpu_layers: int  # How many of `layers` + 1, the output counted, are on the GPU
+    streams: int = 0
 
 
 def free_memory(memory_bytes: int, gpus: tuple[Gpu, ...]) -> FreeMemory:
@@ -138,7 +145,10 @@ def layouts(sizes: ModelSizes, trained_for: int, options: LoadOptions, room: Fre
         found += _on_gpu(sizes, Layout(window, window, kv_type, wanted), options, room)
     if room.gpu_bytes is None or not options.gpu_layers:
         whole = Layout(window, window, kv_type, 0)
-        found.append(replace(whole, cells=_cells(sizes, whole, room.memory_bytes, _EXTRA_WINDOWS)))
+        if streams := _streams(sizes, whole, room.memory_bytes):
+            found.append(replace(whole, streams=streams))
+        else:
+            found.append(replace(whole, cells=_cells(sizes, whole, room.memory_bytes, _EXTRA_WINDOWS)))
         found += _smaller_caches(whole, options)
     return list(dict.fromkeys(found))
 
@@ -153,7 +163,9 @@ def fits(sizes: ModelSizes, layout: Layout, room: FreeMemory, options: LoadOptio
 
 def required_bytes(sizes: ModelSizes, layout: Layout) -> tuple[int, int]:
     """Bytes needed on graphics cards, and in the machine's memory."""
-    everything = needed_bytes(sizes, layout.cells, layout.kv_type)
+    everything = needed_bytes(sizes, layout.cells + layout.streams * STREAM_TOKENS, layout.kv_type)
+    if layout.streams:
+        everything += sizes.scratch
     if not layout.gpu_layers:
         return 0, everything
     # The last layers go to the card, the output first; it counts as one layer.
@@ -198,6 +210,17 @@ def _smaller_caches(whole: Layout, options: LoadOptions) -> Iterator[Layout]:
         window //= 2
         if options.context_tokens is not None or window < LEAST_WINDOW:
             return
+
+
+def _streams(sizes: ModelSizes, whole: Layout, free: int) -> int:
+    """Streams that fit half of the memory left; 0: too few, or not for such a model or a short window."""
+    if not sizes.has_streams or whole.window < STREAM_TOKENS:
+        return 0
+    stream = STREAM_TOKENS * cell_bytes(sizes, whole.kv_type)
+    spare = free - needed_bytes(sizes, whole.window, whole.kv_type) - sizes.scratch
+    most = min(MOST_STREAMS, max(_LEAST_STREAMS, int(_STREAMS_BYTES / stream)))
+    streams = min(most, int(spare / 2 / stream))
+    return streams if streams >= _LEAST_STREAMS else 0
 
 
 def _cells(sizes: ModelSizes, whole: Layout, free: int, extra_windows: int) -> int:

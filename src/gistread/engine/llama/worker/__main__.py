@@ -221,6 +221,7 @@ def _request(
         stream=TextStream(stop),
         stable=0 if pin else stable,  # Pinned prompts are not written to disk.
         pin=pin,
+        may_move=message.prompt[-1].may_move,
     )
 
 

@@ -41,7 +41,7 @@ class BatchToken:
 
 
 class Context:
-    """A unified KV cache of `cells` tokens, shared by `sequences` sequences."""
+    """A KV cache of `cells` tokens that `sequences` sequences share; not `unified`: each has its part of them."""
 
     def __init__(
         self,
@@ -54,6 +54,7 @@ class Context:
         kv_type: str = "f16",
         flash_attention: FlashAttention = "auto",
         pooling: int | None = None,
+        unified: bool = True,
     ) -> None:
         """`pooling` (`model_kinds.Pooling`) makes an embedding context. Raises MemoryError."""
         parameters = llama.llama_context_default_params()
@@ -61,7 +62,7 @@ class Context:
         parameters.n_batch = batch_tokens
         parameters.n_ubatch = batch_tokens
         parameters.n_seq_max = sequences
-        parameters.kv_unified = True
+        parameters.kv_unified = unified
         parameters.swa_full = True  # otherwise a sliding window could not be cut back exactly
         parameters.type_k = parameters.type_v = KV_TYPES[kv_type]
         parameters.flash_attn_type = _FLASH_ATTENTION[flash_attention]
@@ -87,6 +88,8 @@ class Context:
         self._evaluate = llama.llama_encode if encodes else llama.llama_decode
         self._batch = llama.llama_batch_init(batch_tokens, 0, 1)
         self._stop_flag = ctypes.create_string_buffer(2)
+        # Keys know their position by a rotation that can be made good, in most models.
+        self.can_move = self._memory is not None and bool(llama.llama_memory_can_shift(self._memory))
         self._install_abort()
 
     def evaluate(self, tokens: Sequence[BatchToken]) -> Outcome:
@@ -123,6 +126,15 @@ class Context:
     def fork(self, source: int, target: int, length: int, start: int = 0) -> None:
         """Let `target`, which ends at `start`, share the tokens of `source` from `start` to `length`."""
         llama.llama_memory_seq_cp(self._memory, source, target, start, length)
+
+    def copy(self, source: int, target: int) -> None:
+        """Copy all cells of a sequence to an empty one, if the cache is not unified."""
+        llama.llama_memory_seq_cp(self._memory, source, target, -1, -1)
+
+    def close_up(self, sequence: int, start: int, length: int) -> None:
+        """Drop `length` tokens of a sequence from `start` on; those after them keep their state and move forward."""
+        llama.llama_memory_seq_rm(self._memory, sequence, start, start + length)
+        llama.llama_memory_seq_add(self._memory, sequence, start + length, -1, -length)
 
     def holds_window(self, sequence: int, length: int) -> bool:
         """Whether a sequence can be cut here: llama.cpp frees what a sliding window no longer needs."""

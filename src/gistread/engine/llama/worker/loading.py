@@ -23,7 +23,7 @@ from gistread.engine.llama.worker.prompt_cache_files import PromptCacheFiles
 from gistread.engine.llama.worker.system_info import LlamaLog, gpus, library
 from gistread.engine.llama.worker.weights import Weights
 from gistread.engine.model_search import parts_of
-from gistread.engine.protocol import Placement
+from gistread.engine.protocol import STREAM_TOKENS, Placement
 from gistread.errors import EngineError
 from gistread.units import format_size
 
@@ -51,6 +51,7 @@ class LoadedModel:
     placement: Placement | None = None  # None for an embedding model
     token_bytes: float = 0.0  # Size of a token in the KV cache; 0: unknown, or no KV cache
     cache_files: PromptCacheFiles | None = None
+    streams: Context | None = None  # For short requests in the background
     parallel: int = 8  # Concurrent requests: a guess until the client sends what was measured (`Configure`)
 
 
@@ -129,6 +130,11 @@ class _Loader:
             )
         except MemoryError:
             raise self._refusal(layout) from None
+        try:
+            streams = self._streams(weights, layout, threads)
+        except MemoryError:
+            context.close()
+            raise _no_room(self.header, layout) from None
         if layout.gpu_layers and not _warm_up(context, min(self.batch_tokens, layout.cells)):
             context.close()
             raise _no_room(self.header, layout)
@@ -141,6 +147,7 @@ class _Loader:
             threads=threads,
             flash_attention=self.log.flash_attention,
             notice=notice,
+            streams=layout.streams if streams else 0,
         )
         return LoadedModel(
             weights,
@@ -152,7 +159,27 @@ class _Loader:
             on_gpu=bool(layout.gpu_layers),
             placement=placement,
             cache_files=_cache_files(self.message, layout.kv_type),
+            streams=streams,
         )
+
+    def _streams(self, weights: Weights, layout: Layout, threads: int) -> Context | None:
+        """Raises MemoryError."""
+        if not layout.streams or not weights.can_roll_back:
+            return None
+        streams = Context(
+            weights,
+            cells=layout.streams * STREAM_TOKENS,
+            sequences=layout.streams,
+            batch_tokens=self.batch_tokens,
+            threads=threads,
+            kv_type=layout.kv_type,
+            flash_attention=self.message.options.flash_attention,
+            unified=False,
+        )
+        if streams.can_move:
+            return streams
+        streams.close()
+        return None
 
     def _refusal(self, layout: Layout) -> EngineError:
         said = " ".join(self.log.errors)

@@ -17,6 +17,7 @@ from gistread.engine.llama.worker.offload import State
 # All files together. 3,000 tokens take 70 MB with the starter, 350 MB with a model of 3 billion parameters.
 LIMIT_BYTES = 2 * 2**30
 LEAST_TOKENS = 256  # Shorter prompts are evaluated fast enough
+_STEP = 128  # What is left of an unfinished request is saved, and looked for, in multiples of so many tokens
 
 _SUFFIX = ".kv"
 _MAGIC = b"gistreadkv1\n"
@@ -35,6 +36,16 @@ class PromptCacheFiles:
     def unfinished(self) -> "PromptCacheFiles":
         """Those of requests that a kill interrupted, of which fewer are kept."""
         return replace(self, directory=self.directory / "unfinished", limit_bytes=self.limit_bytes // 8)
+
+    def unfinished_part(self, evaluated: Sequence[int]) -> list[int]:
+        """What is to be saved of an unfinished request; empty if it is not worth it."""
+        part = list(evaluated[: len(evaluated) // _STEP * _STEP])
+        return part if len(part) >= LEAST_TOKENS else []
+
+    def find_unfinished(self, prompt: Sequence[int]) -> list[int]:
+        """The longest part of a prompt that was saved as unfinished; empty if none was."""
+        lengths = range(len(prompt) // _STEP * _STEP, LEAST_TOKENS - 1, -_STEP)
+        return next(filter(self.unfinished.has, (list(prompt[:length]) for length in lengths)), [])
 
     def has(self, tokens: Sequence[int]) -> bool:
         return self._path(tokens).exists()

@@ -49,6 +49,8 @@ class Request:
     stable: int = 0  # Length in tokens of the beginning worth a prompt cache file
     pin: bool = False
     cache_file_tried: bool = False
+    may_move: bool = False  # See `Message`
+    in_stream: bool = False  # Whether `sequence` is a stream
     sequence: int | None = None  # Sequence of the KV cache; None while waiting
     generated: list[int] = field(default_factory=list)
     reused: int = 0  # Prompt tokens found in the cache

@@ -21,6 +21,7 @@ from gistread.engine.llama.worker.offload import State
 from gistread.engine.llama.worker.requests import Request
 from gistread.engine.llama.worker.sampling import OptionSampler, TextScorer
 from gistread.engine.llama.worker.slots import Slots
+from gistread.engine.llama.worker.streams import Streams
 from gistread.engine.protocol import Phase, Priority
 
 _SMOOTHING = 0.8
@@ -62,9 +63,10 @@ class Scheduler:
         self._clock = clock
         self._model = model
         self._weights = model.weights
-        self._context = model.context
+        self._contexts = (model.context, model.streams) if model.streams else (model.context,)
         self._send = send
         self._slots = Slots(model.context, model.cache_files, on_gpu=model.on_gpu)
+        self._streams = Streams(model.streams, model.cache_files) if model.streams else None
         self._requests: list[Request] = []  # Running and waiting, in order of arrival
         self._evaluating: tuple[Request, ...] = ()
         self._status = StatusReporter(send, clock, self._stats)
@@ -91,6 +93,8 @@ class Scheduler:
         return self._slots.is_evaluated(tokens)
 
     def submit(self, request: Request) -> None:
+        in_background = request.priority is Priority.BACKGROUND and request.sampler is not None and not request.stable
+        request.in_stream = self._streams is not None and in_background and self._streams.has_room_for(request)
         self._requests.append(request)
 
     def cancel(self, request_id: int) -> None:
@@ -103,13 +107,13 @@ class Scheduler:
         requests = self._evaluating
         waits = priority is not None and bool(requests) and all(request.priority > priority for request in requests)
         if waits or any(request.id == request_id for request in requests):
-            self._context.interrupt()
+            self._interrupt()
 
     def end(self) -> None:
         """Have the next step write to disk what the next process can use, and set `saved`. For the reader thread."""
         self.saved.clear()
         self._ending = True
-        self._context.interrupt()
+        self._interrupt()
 
     def step(self) -> None:
         """Evaluate one batch and send the events that result."""
@@ -127,9 +131,10 @@ class Scheduler:
         chosen, tokens = self._fill_batch(urgent)
         started = self._clock()
         self._evaluating = tuple(chosen)
-        outcome = self._slots.evaluate(tokens)
+        outcome = self._home(chosen[0]).evaluate(tokens)
         self._evaluating = ()
-        self._context.allow()
+        for context in self._contexts:
+            context.allow()
         elapsed = self._clock() - started
         self._decode_s += elapsed
         if self._decodes is not None:
@@ -142,35 +147,47 @@ class Scheduler:
             self._advance(chosen, tokens, elapsed)
         self._busy_s += self._clock() - began
 
+    def _interrupt(self) -> None:
+        for context in self._contexts:
+            context.interrupt()
+
+    def _home(self, request: Request) -> Slots | Streams:
+        return self._streams if request.in_stream and self._streams is not None else self._slots
+
     def _write_to_disk(self) -> None:
         if self._unsaved is not None:
             self._slots.save(*self._unsaved)
             self._unsaved = None
         if self._ending and not self.saved.is_set():  # Once: the process may end while the next step is under way
-            running = [request.tokens for request in self._slots.running if request.priority is Priority.BACKGROUND]
-            self._slots.save_unfinished(max((self._cancelled, *running), key=len))
+            background = [r for r in self._requests if r.sequence is not None and r.priority is Priority.BACKGROUND]
+            tokens = max((self._cancelled, *(request.tokens for request in background)), key=len)
+            self._slots.save_unfinished(tokens)
+            if self._streams is not None:
+                self._streams.save_unfinished(tokens)
         self.saved.set()
 
     def _admit(self, priority: Priority) -> None:
-        running = sum(request.priority is priority for request in self._slots.running)
+        running = sum(r.priority is priority and r.sequence is not None for r in self._requests)
         for request in self._requests:
             if request.priority is not priority or request.sequence is not None:
                 continue
             if running >= self._model.parallel:
                 return
-            while not self._slots.admit(request):
-                less_urgent = [other for other in self._slots.running if other.priority > priority]
+            home = self._home(request)
+            while not home.admit(request):
+                less_urgent = [other for other in home.running if other.priority > priority]
                 if not less_urgent:
                     return
-                self._slots.release(less_urgent[-1])  # It waits again, and continues where it was.
+                home.release(less_urgent[-1])  # It waits again, and continues where it was.
             running += 1
 
     def _fill_batch(self, priority: Priority) -> tuple[list[Request], list[BatchToken]]:
-        room = self._context.batch_tokens
         chosen: list[Request] = []
         batch: list[BatchToken] = []
-        running = [request for request in self._slots.running if request.priority is priority]
-        decoding = [request for request in running if self._slots.pending(request) == 1]
+        home = self._home(next(r for r in self._requests if r.priority is priority and r.sequence is not None))
+        room = home.context.batch_tokens
+        running = [request for request in home.running if request.priority is priority]
+        decoding = [request for request in running if home.pending(request) == 1]
         prompts = [request for request in running if request not in decoding]
         if decoding and prompts and not self._model.on_gpu:
             self._decodes = self._owed_s >= 0
@@ -178,9 +195,11 @@ class Scheduler:
         else:
             self._decodes, self._owed_s = None, 0.0
             running = decoding + prompts
+        if isinstance(home, Streams):
+            running = home.side_by_side(decoding) if running[0] in decoding else running[:1]
         for request in running:
             assert request.sequence is not None
-            start = self._slots.evaluated(request)
+            start = home.evaluated(request)
             tokens = request.tokens[start : start + room]
             if not tokens:
                 break
@@ -194,21 +213,22 @@ class Scheduler:
         requests = {request.sequence: request for request in chosen}
         counts = Counter(requests[item.sequence] for item in tokens)
         first = chosen[0]
-        evaluated = self._slots.evaluated(first)
+        home = self._home(first)
+        evaluated = home.evaluated(first)
         phase = Phase.PREFILL if evaluated < len(first.prompt) else Phase.DECODE
         rate = len(tokens) / elapsed if elapsed > 0 else 0.0
         self._rates[phase] = rate = _SMOOTHING * self._rates.get(phase, rate) + (1 - _SMOOTHING) * rate
         fraction = evaluated / len(first.prompt) if phase is Phase.PREFILL else None
         self._status.busy(phase, first.priority, rate, fraction)
         for request, count in counts.items():
-            if self._slots.evaluated(request) - count < len(request.prompt):
+            if home.evaluated(request) - count < len(request.prompt):
                 request.prefilled += count
         for index, item in enumerate(tokens):
             request = requests[item.sequence]
             if item.wants_logits:
                 self._sample(request, index)
         for request in chosen:
-            if request.sampler is None and not self._slots.pending(request):
+            if request.sampler is None and not home.pending(request):
                 pinned = request.pin and self._slots.pin(request)
                 if self._slots.unsaved(request):
                     self._slots.save(request.prompt, self._slots.state(request.prompt))
@@ -217,7 +237,7 @@ class Scheduler:
     def _sample(self, request: Request, output: int) -> None:
         assert request.sampler is not None
         try:
-            token = request.sampler.sample(self._context, output)
+            token = request.sampler.sample(self._home(request).context, output)
         except ValueError as error:
             self._finish(request, messages.Failed(str(error), request.id))
             return
@@ -251,7 +271,7 @@ class Scheduler:
             stable = request.prompt[: request.stable]
             self._unsaved = stable, self._slots.state(stable)  # copied now: it may be evicted before it is written
             self.saved.clear()
-        self._slots.release(request)
+        self._home(request).release(request)
         self._cancelled = []
         if request.sampler is not None:
             request.sampler.close()

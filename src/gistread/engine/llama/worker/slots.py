@@ -21,7 +21,6 @@ _IDLE_CELLS = 1024  # Idle cells that may stay in the cache of a CPU; the next r
 _LEAST_OFFLOADED = 64
 # Fewer tokens than these, beyond what is shared or offloaded, are dropped: a question, or a task with its gist.
 _LEAST_OFFLOADED_BACKGROUND = 256
-_STEP = 128  # What is left of an unfinished request is saved, and looked for, in multiples of so many tokens
 
 
 class Slots:
@@ -142,8 +141,9 @@ class Slots:
 
     def save_unfinished(self, tokens: list[int]) -> None:
         """Write the evaluated part of a background request to disk, for the process that makes it again."""
-        evaluated = tokens[: self._tree.find(tokens)[1] // _STEP * _STEP]
-        if self._cache_files is not None and len(evaluated) >= LEAST_TOKENS:
+        if self._cache_files is None:
+            return
+        if evaluated := self._cache_files.unfinished_part(tokens[: self._tree.find(tokens)[1]]):
             self._cache_files.unfinished.save(evaluated, self.state(evaluated))
 
     def pin(self, request: Request) -> bool:
@@ -165,9 +165,7 @@ class Slots:
         request.cache_file_tried = True
         files, stable = self._cache_files, request.prompt[: request.stable]
         if not stable and request.priority is Priority.BACKGROUND:
-            files = files.unfinished
-            lengths = range(len(request.prompt) // _STEP * _STEP, LEAST_TOKENS - 1, -_STEP)
-            stable = next(filter(files.has, (request.prompt[:length] for length in lengths)), [])
+            stable, files = files.find_unfinished(request.prompt), files.unfinished
         in_memory = max(self._tree.find(stable)[1], self._find_offloaded(stable).length)
         if len(stable) < LEAST_TOKENS or in_memory == len(stable) or (state := files.load(stable)) is None:
             return

@@ -1,0 +1,167 @@
+"""Sequences with cells of their own, for short requests in the background, on a processor.
+
+In a unified KV cache attention visits the cells of all sequences: pages that are read together slow each other down.
+Streams (llama.cpp's `kv_unified = false`) see only their own. They cannot share cells: what one has evaluated is copied
+to another, which takes as long as decoding a token. llama.cpp evaluates them together if they lie side by side.
+"""
+
+import itertools
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from gistread.engine.llama.worker.context import BatchToken, Context, Outcome
+from gistread.engine.llama.worker.prefix_tree import common_prefix
+from gistread.engine.llama.worker.prompt_cache_files import PromptCacheFiles
+from gistread.engine.llama.worker.requests import Request
+from gistread.engine.llama.worker.sampling import FreeSampler
+
+_LEAST_REUSED = 64  # Tokens; fewer are evaluated as fast
+_PROMPT_STREAMS = 2  # The last ones, for requests that choose: those for the gists continue what is there
+_LEAST_IDLE = _PROMPT_STREAMS + 1  # Otherwise a gist would take the place of a prompt that another continues
+_TOKEN_BYTES = array("i").itemsize
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a stream holds of a request's beginning, once `dropped` tokens from `start` on have been left out."""
+
+    length: int
+    start: int = 0
+    dropped: int = 0
+
+
+class Streams:
+    """The sequences of a context that is not unified. Used by the main loop only."""
+
+    def __init__(self, context: Context, cache_files: PromptCacheFiles | None) -> None:
+        self.context = context
+        # The state of a stream cannot be restored into a unified cache, or one with other streams.
+        self._cache_files = cache_files and replace(
+            cache_files, identity=f"{cache_files.identity} {context.sequences} streams"
+        )
+        self._held: list[list[int]] = [[] for _ in range(context.sequences)]  # Tokens by stream
+        self._running: dict[int, Request] = {}  # By stream
+        self._used_at = [0] * context.sequences  # Logical time of the last release
+        self._clock = itertools.count(1)
+
+    @property
+    def running(self) -> list[Request]:
+        """In order of admission."""
+        return list(self._running.values())
+
+    def has_room_for(self, request: Request) -> bool:
+        return len(request.prompt) + request.max_tokens <= self.context.cells // self.context.sequences
+
+    def evaluated(self, request: Request) -> int:
+        return 0 if request.sequence is None else len(self._held[request.sequence])
+
+    def pending(self, request: Request) -> int:
+        """Tokens to evaluate before the next can be sampled: 1 while decoding."""
+        return request.length - self.evaluated(request)
+
+    def admit(self, request: Request) -> bool:
+        """Give a waiting request a stream. Returns False if as many run as leave room for their prompts."""
+        idle = [stream for stream in range(self.context.sequences) if stream not in self._running]
+        if len(idle) <= _LEAST_IDLE:
+            return False
+        tokens = request.tokens[:-1]  # The last token is always evaluated, for its logits
+        found, source = max(
+            ((self._find(held, tokens, request), stream) for stream, held in enumerate(self._held)),
+            key=lambda one: one[0].length,
+        )
+        decodes = isinstance(request.sampler, FreeSampler)
+        if found.length < _LEAST_REUSED:
+            target = self._free(idle, decodes=decodes)
+            self._cut(target, 0)
+            self._restore(target, request)
+        elif source in idle and not decodes and not found.dropped:
+            target = source
+            self._cut(target, found.length)
+        else:  # The request that continues what the source holds may be still to come
+            target = self._free([stream for stream in idle if stream != source], decodes=decodes)
+            self._copy(source, target)
+            self._cut(target, found.length + found.dropped)
+            if found.dropped:
+                self.context.close_up(target, found.start, found.dropped)
+                del self._held[target][found.start : found.start + found.dropped]
+        request.sequence = target
+        request.reused = max(request.reused, min(len(self._held[target]), len(request.prompt)))
+        self._running[target] = request
+        return True
+
+    def release(self, request: Request) -> None:
+        """Free the stream; its contents stay."""
+        if request.sequence is not None:
+            del self._running[request.sequence]
+            self._used_at[request.sequence] = next(self._clock)
+            request.sequence = None
+
+    def side_by_side(self, requests: Sequence[Request]) -> list[Request]:
+        """Move texts that are decoded together into idle streams between them. The requests, by stream."""
+        texts = {r.sequence: r for r in requests if r.sequence is not None and isinstance(r.sampler, FreeSampler)}
+        while texts and (between := [s for s in range(min(texts), max(texts)) if s not in self._running]):
+            target, last = between[0], max(texts)
+            self._copy(last, target)
+            self._cut(last, 0)
+            request = texts[target] = self._running[target] = texts.pop(last)
+            del self._running[last]
+            request.sequence = target
+        return sorted(requests, key=lambda request: request.sequence or 0)
+
+    def evaluate(self, tokens: list[BatchToken]) -> Outcome:
+        """Evaluate a batch; unless done, its streams are cut back. Raises DecodeError."""
+        outcome = self.context.evaluate(tokens)
+        if outcome is Outcome.DONE:
+            for item in tokens:
+                self._held[item.sequence].append(item.token)
+        else:
+            for stream in {item.sequence for item in tokens}:
+                self.context.cut(stream, len(self._held[stream]))
+        return outcome
+
+    def save_unfinished(self, tokens: list[int]) -> None:
+        """Write the evaluated part of a request to disk, for the process that makes it again."""
+        if self._cache_files is None:
+            return
+        length, source = max((common_prefix(held, tokens), stream) for stream, held in enumerate(self._held))
+        if evaluated := self._cache_files.unfinished_part(tokens[:length]):
+            self._cut(source, len(evaluated))
+            self._cache_files.unfinished.save(evaluated, self.context.state(source))
+
+    def _restore(self, stream: int, request: Request) -> None:
+        if request.cache_file_tried or self._cache_files is None:
+            return
+        request.cache_file_tried = True
+        if tokens := self._cache_files.find_unfinished(request.tokens[:-1]):
+            files = self._cache_files.unfinished
+            state = files.load(tokens)
+            files.remove(tokens)
+            if state is not None and self.context.restore(stream, state):
+                self._held[stream] = tokens
+
+    def _free(self, idle: list[int], *, decodes: bool) -> int:
+        """The first idle stream, or the last ones in turn."""
+        return idle[0] if decodes else min(idle[-_PROMPT_STREAMS:], key=self._used_at.__getitem__)
+
+    @staticmethod
+    def _find(held: list[int], tokens: list[int], request: Request) -> _Found:
+        start = common_prefix(held, tokens)
+        sought = tokens[start : start + _LEAST_REUSED]
+        if not start or not request.may_move or len(sought) < _LEAST_REUSED:
+            return _Found(start)
+        at = array("i", held).tobytes().find(array("i", sought).tobytes(), start * _TOKEN_BYTES)
+        if at < 0 or at % _TOKEN_BYTES:
+            return _Found(start)
+        at //= _TOKEN_BYTES
+        return _Found(start + common_prefix(held[at:], tokens[start:]), start, at - start)
+
+    def _copy(self, source: int, target: int) -> None:
+        self._cut(target, 0)
+        self.context.copy(source, target)
+        self._held[target] = list(self._held[source])
+
+    def _cut(self, stream: int, length: int) -> None:
+        if len(self._held[stream]) > length:
+            self.context.cut(stream, length)
+            del self._held[stream][length:]

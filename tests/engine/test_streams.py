@@ -1,0 +1,114 @@
+"""Streams: short requests in the background, each with cells of its own, and what they take over from each other."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from gistread.engine.llama.client import LlamaEngine
+from gistread.engine.llama.fit import LoadOptions
+from gistread.engine.llama.messages import Load
+from gistread.engine.llama.worker.loading import LoadedModel, load
+from gistread.engine.llama.worker.requests import Request, TextStream
+from gistread.engine.llama.worker.sampling import FreeSampler
+from gistread.engine.llama.worker.streams import Streams
+from gistread.engine.protocol import STREAM_TOKENS, Message, Priority, Sampling
+from tests.engine.conftest import StartEngine, TinyModel
+
+on_attention = pytest.mark.parametrize("model", ["attention"], indirect=True)
+
+BACKGROUND = Priority.BACKGROUND
+BEGINNING, PAGE, NEXT = (" ".join(f"{word}{n}" for n in range(60)) for word in ("one", "two", "three"))
+
+
+def asked(text: str, *, may_move: bool = False) -> tuple[Message, ...]:
+    return (Message("user", text, may_move=may_move),)
+
+
+@pytest.fixture
+async def engine(model: TinyModel, start: StartEngine) -> LlamaEngine:
+    return await start(model.path)
+
+
+@on_attention
+async def test_a_text_is_the_same_in_a_stream_and_alone(engine: LlamaEngine) -> None:
+    alone = await engine.complete(asked(PAGE), Sampling(8))
+    in_stream = await engine.complete(asked(PAGE), Sampling(8), BACKGROUND)
+    assert in_stream.text == alone.text
+    assert in_stream.usage.reused == 0, "streams share nothing with other requests"
+
+
+@on_attention
+async def test_what_one_stream_evaluated_is_copied_for_others(engine: LlamaEngine) -> None:
+    chosen = await engine.choose(asked(PAGE + NEXT), ["1", "2"], BACKGROUND)
+    first, second = await asyncio.gather(
+        *(engine.complete(asked(PAGE + NEXT[:40] + end), Sampling(8), BACKGROUND) for end in ("!", "?"))
+    )
+    assert chosen.usage.reused == 0
+    for said in (first, second):
+        assert said.usage.reused > await engine.count(PAGE)
+        assert said.usage.prefilled < 60
+
+
+@on_attention
+async def test_text_that_has_moved_forward_is_reused_where_the_prompt_allows_it(engine: LlamaEngine) -> None:
+    header = "Text with numbers: "
+    await engine.choose(asked(f"{header}{BEGINNING} {PAGE}"), ["1", "2"], BACKGROUND)
+    kept = await engine.choose(asked(f"{header}{PAGE} {NEXT}"), ["1", "2"], BACKGROUND)
+    moved = await engine.choose(asked(f"{header}{PAGE} {NEXT} ", may_move=True), ["1", "2"], BACKGROUND)
+    assert kept.usage.reused < await engine.count(PAGE)
+    await engine.choose(asked(f"{header}{BEGINNING} {PAGE} ?"), ["1", "2"], BACKGROUND)
+    assert moved.usage.reused > await engine.count(PAGE)
+
+
+@on_attention
+async def test_a_longer_request_runs_beside_interactive_ones(engine: LlamaEngine) -> None:
+    tokens = await engine.measure(asked("abc def " * 300))
+    assert tokens > STREAM_TOKENS
+    said = await engine.complete(asked("abc def " * 300), Sampling(4), BACKGROUND)
+    again = await engine.complete(asked("abc def " * 300 + "!"), Sampling(4))
+    assert said.usage.prefilled == tokens
+    assert again.usage.reused > STREAM_TOKENS
+
+
+@on_attention
+async def test_a_question_interrupts_streams_and_they_go_on(engine: LlamaEngine) -> None:
+    reading = [asyncio.create_task(engine.complete(asked(f"{n} {PAGE}"), Sampling(40), BACKGROUND)) for n in range(12)]
+    await asyncio.sleep(0)
+    said = await engine.complete(asked("Who?"), Sampling(2))
+    assert said.usage.generated
+    alone = [(await engine.complete(asked(f"{n} {PAGE}"), Sampling(40))).text for n in (0, 11)]
+    every = await asyncio.gather(*reading)
+    assert [every[0].text, every[11].text] == alone
+
+
+@pytest.fixture
+def loaded(model: TinyModel) -> LoadedModel:
+    return load(Load(str(model.path), LoadOptions(context_tokens=2048)), progress=lambda share: None)
+
+
+@on_attention
+def test_texts_that_decode_together_lie_side_by_side(loaded: LoadedModel) -> None:
+    assert loaded.streams
+    streams = Streams(loaded.streams, None)
+    sampler = FreeSampler(loaded.weights, Sampling(8))
+    requests = [Request(n, BACKGROUND, [5, n + 2] * 40, 8, sampler, TextStream()) for n in range(5)]
+    assert all(map(streams.admit, requests))
+    assert [request.sequence for request in requests] == [0, 1, 2, 3, 4]
+    for request in (requests[1], requests[2]):
+        streams.release(request)
+    together = streams.side_by_side([requests[0], requests[3], requests[4]])
+    assert [request.sequence for request in together] == [0, 1, 2]
+    assert together == [requests[0], requests[4], requests[3]]
+
+
+@on_attention
+def test_prompts_that_others_continue_keep_their_streams(loaded: LoadedModel) -> None:
+    assert loaded.streams
+    streams = Streams(loaded.streams, None)
+    sampler = FreeSampler(loaded.weights, Sampling(8))
+    requests = [Request(n, BACKGROUND, [n + 2] * 80, 8, sampler, TextStream()) for n in range(20)]
+    admitted = [request for request in requests if streams.admit(request)]
+    assert len(admitted) == loaded.streams.sequences - 3
+    too_long = replace(requests[0], prompt=[3] * STREAM_TOKENS)
+    assert not streams.has_room_for(too_long)
