@@ -27,8 +27,8 @@ class Message:
     """Of the last message: length in characters of the beginning that other prompts share, such as a memory that
     several questions are asked about. An engine may keep its KV state."""
     may_move: bool = False
-    """Whether what an earlier prompt showed further on may keep the KV state that it has from there: nearly the one
-    that it would get here, and free."""
+    """Whether text that an earlier prompt showed further on may keep its KV state from there. The state is close to
+    that of a new evaluation, and free."""
 
 
 Prompt = tuple[Message, ...]  # A conversation. If the last message is the assistant's, the model continues it.
@@ -133,7 +133,7 @@ class Placement:
     threads: int
     flash_attention: bool
     notice: str = ""  # What was reduced for lack of memory, for the person
-    streams: int = 0  # KV caches of `STREAM_TOKENS` beside that, each for one request in the background
+    streams: int = 0  # Further KV caches of `STREAM_TOKENS`, each for one background request
 
     @property
     def kv_tokens(self) -> int:

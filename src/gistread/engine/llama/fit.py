@@ -24,7 +24,7 @@ LEAST_WINDOW = 2048  # Smallest window chosen automatically: a page, its gists a
 _EXTRA_WINDOWS = 1  # Additional windows in the KV cache if memory allows, without streams: a question beside reading
 MOST_STREAMS = 11  # Eight requests at once, and the text that they continue
 _LEAST_STREAMS = 6
-_STREAMS_BYTES = 2**30  # More than the least number of streams take at most so much
+_STREAMS_BYTES = 2**30  # Limit for streams beyond the least number
 _EXTRA_WINDOWS_ON_GPU = 3  # On a GPU dozens of requests run at once
 _RESERVED_SHARE = 0.05
 _RESERVED_BYTES = 256 * 2**20
@@ -119,7 +119,7 @@ class Layout:
     cells: int
     kv_type: str  # A key of `KV_BYTES`
     gpu_layers: int  # How many of `layers` + 1, the output counted, are on the GPU
-    streams: int = 0
+    streams: int = 0  # See `Placement`
 
 
 def free_memory(memory_bytes: int, gpus: tuple[Gpu, ...]) -> FreeMemory:
@@ -213,7 +213,7 @@ def _smaller_caches(whole: Layout, options: LoadOptions) -> Iterator[Layout]:
 
 
 def _streams(sizes: ModelSizes, whole: Layout, free: int) -> int:
-    """Streams that fit half of the memory left; 0: too few, or not for such a model or a short window."""
+    """Number of streams that fit into half of the free memory; 0 if too few fit or the model cannot use them."""
     if not sizes.has_streams or whole.window < STREAM_TOKENS:
         return 0
     stream = STREAM_TOKENS * cell_bytes(sizes, whole.kv_type)

@@ -41,7 +41,7 @@ class BatchToken:
 
 
 class Context:
-    """A KV cache of `cells` tokens that `sequences` sequences share; not `unified`: each has its part of them."""
+    """A KV cache of `cells` tokens, shared by `sequences` sequences or, if not `unified`, divided among them."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Context:
         self._evaluate = llama.llama_encode if encodes else llama.llama_decode
         self._batch = llama.llama_batch_init(batch_tokens, 0, 1)
         self._stop_flag = ctypes.create_string_buffer(2)
-        # Keys know their position by a rotation that can be made good, in most models.
+        # Most models encode a position as a rotation of the key, which llama.cpp can correct.
         self.can_move = self._memory is not None and bool(llama.llama_memory_can_shift(self._memory))
         self._install_abort()
 
@@ -132,7 +132,7 @@ class Context:
         llama.llama_memory_seq_cp(self._memory, source, target, -1, -1)
 
     def close_up(self, sequence: int, start: int, length: int) -> None:
-        """Drop `length` tokens of a sequence from `start` on; those after them keep their state and move forward."""
+        """Remove `length` tokens of a sequence from `start` on. Those after them move forward and keep their state."""
         llama.llama_memory_seq_rm(self._memory, sequence, start, start + length)
         llama.llama_memory_seq_add(self._memory, sequence, start + length, -1, -length)
 

@@ -1,8 +1,8 @@
-"""Sequences with cells of their own, for short requests in the background, on a processor.
+"""Streams: sequences with cells of their own, for short requests in the background, on a processor.
 
-In a unified KV cache attention visits the cells of all sequences: pages that are read together slow each other down.
-Streams (llama.cpp's `kv_unified = false`) see only their own. They cannot share cells: what one has evaluated is copied
-to another, which takes as long as decoding a token. llama.cpp evaluates them together if they lie side by side.
+In a unified KV cache attention visits the cells of all sequences, so pages read together slow each other down. Streams
+(llama.cpp's `kv_unified = false`) visit only their own. Streams cannot share cells: a common prefix is copied, which
+takes as long as decoding a token. llama.cpp evaluates streams in one batch only if they lie side by side.
 """
 
 import itertools
@@ -17,14 +17,14 @@ from gistread.engine.llama.worker.requests import Request
 from gistread.engine.llama.worker.sampling import FreeSampler
 
 _LEAST_REUSED = 64  # Tokens; fewer are evaluated as fast
-_PROMPT_STREAMS = 2  # The last ones, for requests that choose: those for the gists continue what is there
-_LEAST_IDLE = _PROMPT_STREAMS + 1  # Otherwise a gist would take the place of a prompt that another continues
+_PROMPT_STREAMS = 2  # The last streams, for choices: gists continue their prompts
+_LEAST_IDLE = _PROMPT_STREAMS + 1  # With fewer, a gist would overwrite a prompt that another gist continues
 _TOKEN_BYTES = array("i").itemsize
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """What a stream holds of a request's beginning, once `dropped` tokens from `start` on have been left out."""
+class _ReusablePrefix:
+    """Beginning of a request that a stream holds, after `dropped` of its tokens from `start` on are removed."""
 
     length: int
     start: int = 0
@@ -61,7 +61,7 @@ class Streams:
         return request.length - self.evaluated(request)
 
     def admit(self, request: Request) -> bool:
-        """Give a waiting request a stream. Returns False if as many run as leave room for their prompts."""
+        """Give a waiting request a stream. Returns False if too few are idle."""
         idle = [stream for stream in range(self.context.sequences) if stream not in self._running]
         if len(idle) <= _LEAST_IDLE:
             return False
@@ -78,7 +78,7 @@ class Streams:
         elif source in idle and not decodes and not found.dropped:
             target = source
             self._cut(target, found.length)
-        else:  # The request that continues what the source holds may be still to come
+        else:  # Another request may still continue the source
             target = self._free([stream for stream in idle if stream != source], decodes=decodes)
             self._copy(source, target)
             self._cut(target, found.length + found.dropped)
@@ -98,7 +98,7 @@ class Streams:
             request.sequence = None
 
     def side_by_side(self, requests: Sequence[Request]) -> list[Request]:
-        """Move texts that are decoded together into idle streams between them. The requests, by stream."""
+        """Move texts that decode together into the idle streams between them. Returns all requests in stream order."""
         texts = {r.sequence: r for r in requests if r.sequence is not None and isinstance(r.sampler, FreeSampler)}
         while texts and (between := [s for s in range(min(texts), max(texts)) if s not in self._running]):
             target, last = between[0], max(texts)
@@ -145,16 +145,16 @@ class Streams:
         return idle[0] if decodes else min(idle[-_PROMPT_STREAMS:], key=self._used_at.__getitem__)
 
     @staticmethod
-    def _find(held: list[int], tokens: list[int], request: Request) -> _Found:
+    def _find(held: list[int], tokens: list[int], request: Request) -> _ReusablePrefix:
         start = common_prefix(held, tokens)
         sought = tokens[start : start + _LEAST_REUSED]
         if not start or not request.may_move or len(sought) < _LEAST_REUSED:
-            return _Found(start)
+            return _ReusablePrefix(start)
         at = array("i", held).tobytes().find(array("i", sought).tobytes(), start * _TOKEN_BYTES)
         if at < 0 or at % _TOKEN_BYTES:
-            return _Found(start)
+            return _ReusablePrefix(start)
         at //= _TOKEN_BYTES
-        return _Found(start + common_prefix(held[at:], tokens[start:]), start, at - start)
+        return _ReusablePrefix(start + common_prefix(held[at:], tokens[start:]), start, at - start)
 
     def _copy(self, source: int, target: int) -> None:
         self._cut(target, 0)
