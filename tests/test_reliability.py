@@ -12,7 +12,7 @@ from tests.reliability import epub_words, faults, full_disks, hostile_models, pd
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.skipif(not (shutil.which("pdflatex") or shutil.which("groff")), reason="needs TeX Live or Groff")
+@pytest.mark.skipif(not (shutil.which("pdflatex") or shutil.which("gropdf")), reason="needs TeX Live or Groff")
 def test_no_word_of_a_typeset_story_is_lost_moved_or_misspelt(tmp_path: Path) -> None:
     readable = [row for row in pdf_words.rows(tmp_path) if row[3]]
     assert {(row[2], row[4]) for row in readable} == {("100.00%", "none")}, readable

@@ -1,11 +1,12 @@
 """An engine that counts exactly and runs nothing: what a long reading would cost in tokens.
 
 The vocabulary and the chat template are the model's own, and which tokens lie in the cache is known by the
-worker's own bookkeeping (`worker/slots.py`) over a context that does nothing; so a prompt costs here what it costs
-there. What is chosen and said is made up: pause points at random by a seed, gists of the length asked for, out of
-the page's own words. Loads llama.cpp: for a process of its own (`setting.alone`).
+worker's own bookkeeping (`worker/slots.py`, `worker/streams.py`) over contexts that do nothing; so a prompt costs here
+what it costs there. What is chosen and said is made up: pause points at random by a seed, gists of the length asked
+for, out of the page's own words. Loads llama.cpp: for a process of its own (`setting.alone`).
 """
 
+import asyncio
 import random
 import re
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -17,16 +18,20 @@ import numpy.typing as npt
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.worker.context import BatchToken, Context, Outcome
 from gistread.engine.llama.worker.requests import Request, TextStream
+from gistread.engine.llama.worker.sampling import FreeSampler
 from gistread.engine.llama.worker.slots import Slots
+from gistread.engine.llama.worker.streams import Streams
 from gistread.engine.llama.worker.weights import Weights
 from gistread.engine.protocol import (
     GREEDY,
     NO_USAGE,
+    STREAM_TOKENS,
     Choice,
     Completion,
     EngineInfo,
     EngineState,
     Phase,
+    Placement,
     Priority,
     Prompt,
     Sampling,
@@ -39,19 +44,25 @@ from tests.benchmarks.lowlevel import load
 
 _SEQUENCES = 48
 _TOKENS_OF_A_WORD = 1.35
+_TURNS = 20  # Turns of the event loop before a choice: as in the worker, gists asked for before it are begun
 _LABEL = re.compile(r"<\d+>")
 
 
 class CountingEngine:
-    """See the module. Requests are answered at once, one after another."""
+    """See the module. Requests are answered one after another."""
 
-    def __init__(self, model: Path, *, context_tokens: int, cells: int, parallel: int, seed: int) -> None:
+    def __init__(self, model: Path, *, context_tokens: int, cells: int, streams: int, parallel: int, seed: int) -> None:
         header = read_header(model)
         self._weights = Weights(load(model, vocabulary_only=True), header.chat_template)
-        ledger = _Ledger(self._weights, cells, _SEQUENCES, header.memory.kv_bytes_per_token)
-        self._slots = Slots(ledger, cache_files=None)
+        bytes_per_token = header.memory.kv_bytes_per_token
+        self._slots = Slots(_Ledger(self._weights, cells, _SEQUENCES, bytes_per_token), cache_files=None)
+        divided = _Ledger(self._weights, streams * STREAM_TOKENS, streams, bytes_per_token)
+        self._streams = Streams(divided, cache_files=None) if streams else None
         self._random = random.Random(seed)
-        self._info = EngineInfo("counted", "counted", context_tokens, "nothing at all", parallel)
+        placement = Placement(0, 1, cells, "f16", 1, 1, flash_attention=False, streams=streams)
+        device = "nothing at all"
+        self._info = EngineInfo("counted", "counted", context_tokens, device, parallel, placement=placement)
+        self._sampler = FreeSampler(self._weights, GREEDY)
         self._asked = 0
 
     @property
@@ -91,35 +102,43 @@ class CountingEngine:
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> Completion:
         text = _shortened(prompt[-1].content, round(sampling.max_tokens / 2 / _TOKENS_OF_A_WORD))
-        return Completion(text, "end", self._cost(prompt, text, sampling.max_tokens, priority))
+        return Completion(text, "end", self._cost(prompt, text, sampling.max_tokens, priority, self._sampler))
 
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
+        for _ in range(_TURNS):
+            await asyncio.sleep(0)
         index = self._random.randrange(len(options))
         longest = max(len(self._weights.tokens_of(option)) for option in options) + 1
         return Choice(index, None, self._cost(prompt, options[index], longest, priority))
 
-    def _cost(self, prompt: Prompt, answer: str, max_tokens: int, priority: Priority) -> Usage:
+    def _cost(
+        self, prompt: Prompt, answer: str, max_tokens: int, priority: Priority, sampler: FreeSampler | None = None
+    ) -> Usage:
         """Put a prompt and its answer through the bookkeeping as the worker's loop does."""
         tokens = self._weights.prompt_tokens(prompt)
         if len(tokens) + max_tokens > self._info.context_tokens:
             raise PromptTooLongError(len(tokens), max_tokens, self._info.context_tokens)
         self._asked += 1
-        request = Request(self._asked, priority, tokens, max_tokens, None, TextStream())
-        if not self._slots.admit(request):
+        may_move = prompt[-1].may_move
+        request = Request(self._asked, priority, tokens, max_tokens, sampler, TextStream(), may_move=may_move)
+        in_stream = self._streams is not None and self._streams.has_room_for(request)
+        home = self._streams if in_stream and self._streams is not None else self._slots
+        if not home.admit(request):
             raise MemoryError("no room in the cache for a request that is alone")
-        prefilled = self._evaluate(request)
+        prefilled = _evaluate(home, request)
         # The last token of an answer is decided and never evaluated.
         request.generated = self._weights.tokens_of(answer)[: max_tokens - 1]
-        self._evaluate(request)
-        self._slots.release(request)
+        _evaluate(home, request)
+        home.release(request)
         return Usage(prefilled, request.reused, len(request.generated) + 1)
 
-    def _evaluate(self, request: Request) -> int:
-        start, sequence = self._slots.evaluated(request), request.sequence
-        assert sequence is not None
-        new = [BatchToken(token, at, sequence, False) for at, token in enumerate(request.tokens[start:], start)]
-        self._slots.evaluate(new)
-        return len(new)
+
+def _evaluate(home: Slots | Streams, request: Request) -> int:
+    start, sequence = home.evaluated(request), request.sequence
+    assert sequence is not None
+    new = [BatchToken(token, at, sequence, False) for at, token in enumerate(request.tokens[start:], start)]
+    home.evaluate(new)
+    return len(new)
 
 
 class _Ledger(Context):
@@ -141,6 +160,12 @@ class _Ledger(Context):
 
     def fork(self, source: int, target: int, length: int, start: int = 0) -> None:
         self._forked[target] = length - start
+
+    def copy(self, source: int, target: int) -> None:
+        pass
+
+    def close_up(self, sequence: int, start: int, length: int) -> None:
+        pass
 
     def state_bytes(self, sequence: int) -> int:
         return self._cell_bytes * self._forked.get(sequence, 0)

@@ -12,10 +12,11 @@ from pathlib import Path
 from statistics import median
 
 from gistread.book import open_book
+from gistread.engine.llama.fit import MOST_STREAMS
 from gistread.engine.protocol import NO_USAGE
 from gistread.memory.model import ReadingMethod, ReadingMode
 from gistread.memory.reading import PageRead, read_book
-from gistread.memory.sizes import PAGE_SIZES
+from gistread.memory.sizes import choose_size
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.sample import story_path
 from tests.benchmarks import texts
@@ -36,16 +37,16 @@ class _Way:
     parallel: int
     """Requests at once; from sixteen on, several chapters are read at the same time."""
     cells: int
-    """Of the KV cache."""
+    """Of the KV cache that sequences share."""
+    streams: int = 0
 
 
-_JUDGED = _Way(ReadingMode.SINGLE_PASS, 8, 2 * _WINDOW_TOKENS)
-"""What a processor with few cores does."""
+_JUDGED = _Way(ReadingMode.SINGLE_PASS, 8, _WINDOW_TOKENS, MOST_STREAMS)
+"""What a processor does."""
 _WAYS = (
-    _Way(ReadingMode.CAREFUL, 8, 2 * _WINDOW_TOKENS),
-    _Way(ReadingMode.SINGLE_PASS, 1, 2 * _WINDOW_TOKENS),
+    _Way(ReadingMode.CAREFUL, 8, _WINDOW_TOKENS, MOST_STREAMS),
     _JUDGED,
-    _Way(ReadingMode.SINGLE_PASS, 32, 2 * _WINDOW_TOKENS),
+    _Way(ReadingMode.SINGLE_PASS, 8, 2 * _WINDOW_TOKENS),
     _Way(ReadingMode.SINGLE_PASS, 32, 4 * _WINDOW_TOKENS),
 )
 
@@ -60,11 +61,11 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
         way: [alone(_count, setting.model, path, words, way, seed) for seed in seeds] for way in _WAYS
     }
     yield Table(
-        f"Counted, not run: the first {words:,} words of {path.stem}, pages of 280 to 600 words",
+        f"Counted, not run: the first {words:,} words of {path.stem}, pages as gistread chooses them",
         ("reading", "prefilled for a token of the book", "reused", "decoded", "pages", "gists asked for twice"),
         tuple(
             (
-                f"{way.reading}, {way.parallel} at once, {way.cells:,} cells",
+                f"{way.reading}, {way.parallel} at once, {way.cells:,} cells, {way.streams} streams",
                 Spread.of([count.prefilled for count in counts]),
                 median(count.reused for count in counts),
                 median(count.decoded for count in counts),
@@ -96,15 +97,19 @@ def _count(model: Path, path: Path, words: int, way: _Way, seed: int) -> _Count:
 async def _read(model: Path, path: Path, words: int, way: _Way, seed: int) -> _Count:
     from tests.benchmarks.counting import CountingEngine
 
-    engine = CountingEngine(model, context_tokens=_WINDOW_TOKENS, cells=way.cells, parallel=way.parallel, seed=seed)
-    book = texts.beginning(open_book(path), words)
+    engine = CountingEngine(
+        model,
+        context_tokens=_WINDOW_TOKENS,
+        cells=way.cells,
+        streams=way.streams,
+        parallel=way.parallel,
+        seed=seed,
+    )
+    whole = open_book(path)
+    book = texts.beginning(whole, words)
+    request = MemoryRequest("counted", "counted", choose_size(whole.words, _WINDOW_TOKENS), ReadingMethod(way.reading))
     usage, retries = NO_USAGE, 0
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        MemoryStore(Path(folder)).open(
-            book, MemoryRequest("counted", "counted", PAGE_SIZES["quality"], ReadingMethod(way.reading))
-        ) as kept,
-    ):
+    with tempfile.TemporaryDirectory() as folder, MemoryStore(Path(folder)).open(book, request) as kept:
         async for event in read_book(kept, engine):
             if isinstance(event, PageRead):
                 usage += event.entry.usage

@@ -43,8 +43,8 @@ def test_with_enough_memory_the_cache_holds_two_windows_on_a_cpu_and_four_on_a_g
 def test_a_processor_gets_streams_where_memory_allows_them() -> None:
     small = replace(EIGHT_B, weights=GIB // 4, cell=23 * 1024, has_streams=True)
     large = replace(EIGHT_B, has_streams=True)
-    assert best(sizes=small) == Layout(8192, 8192, "f16", 0, streams=11)
-    assert best(sizes=large) == Layout(8192, 8192, "f16", 0, streams=6)
+    assert best(sizes=small) == Layout(8192, 8192, "f16", 0, streams=8)
+    assert best(sizes=large) == Layout(8192, 8192, "f16", 0, streams=5)
     assert best(sizes=large, room=FreeMemory(8 * GIB)) == Layout(8192, 15_360, "f16", 0)
     assert best(sizes=large, room=with_card(24)) == Layout(8192, 32_768, "f16", 33)
 

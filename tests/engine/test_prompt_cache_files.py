@@ -59,11 +59,14 @@ async def test_a_memory_can_be_evaluated_before_the_first_question(tiny: Path, t
 
 
 @pytest.mark.parametrize("cancelled", [False, True])
-async def test_what_was_evaluated_of_a_page_survives_a_kill(tiny: Path, tmp_path: Path, cancelled: bool) -> None:
-    page: Prompt = (Message("user", MEMORY),)
+@pytest.mark.parametrize("length", [1, 2], ids=["in a stream", "too long for a stream"])
+async def test_what_was_evaluated_of_a_page_survives_a_kill(
+    tiny: Path, tmp_path: Path, length: int, cancelled: bool
+) -> None:
+    page: Prompt = (Message("user", MEMORY * length),)
     (fresh,) = await answered(tiny, None, page)
     engine = LlamaEngine(tiny, snapshots=tmp_path)
-    async with aclosing(engine.stream(page, Sampling(max_tokens=1000), Priority.BACKGROUND)) as stream:
+    async with aclosing(engine.stream(page, Sampling(max_tokens=500), Priority.BACKGROUND)) as stream:
         await anext(stream)
         if not cancelled:
             await engine.close()  # The worker sees no more of a kill: its pipe ends

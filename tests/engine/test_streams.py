@@ -52,6 +52,14 @@ async def test_what_one_stream_evaluated_is_copied_for_others(engine: LlamaEngin
         assert said.usage.prefilled < 60
 
 
+@on_attention
+async def test_prompts_with_a_common_beginning_do_not_take_each_others_streams(engine: LlamaEngine) -> None:
+    await engine.choose(asked(f"{BEGINNING[:60]} {PAGE}"), ["1", "2"], BACKGROUND)
+    other = await engine.choose(asked(f"{BEGINNING[:60]} {NEXT}"), ["1", "2"], BACKGROUND)
+    said = await engine.complete(asked(f"{BEGINNING[:60]} {PAGE} And then?"), Sampling(8), BACKGROUND)
+    assert 0 < other.usage.reused < await engine.count(PAGE) < said.usage.reused
+
+
 @pytest.mark.parametrize("may_move", [False, True])
 async def test_moved_text_keeps_its_state_where_the_prompt_allows_it(
     start: StartEngine, tmp_path: Path, may_move: bool
@@ -90,7 +98,7 @@ async def test_a_question_interrupts_streams_and_they_go_on(engine: LlamaEngine)
 
 @pytest.fixture
 def loaded(model: TinyModel) -> LoadedModel:
-    return load(Load(str(model.path), LoadOptions(context_tokens=2048)), progress=lambda share: None)
+    return load(Load(str(model.path), LoadOptions(context_tokens=4096)), progress=lambda share: None)
 
 
 @on_attention

@@ -120,7 +120,7 @@ class Rates:
     decode: tuple[tuple[int, float], ...]
 
 
-STREAM_TOKENS = 1536  # Most tokens of a request in a stream, prompt and answer: a page, what follows it, and its gist
+STREAM_TOKENS = 2304  # Most tokens of a request in a stream, prompt and answer: 1,000 words and a gist of them
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,8 +160,10 @@ async def test_a_begun_answer_becomes_part_of_the_task_where_it_cannot_be_contin
 async def test_a_cancelled_start_leaves_the_connection_to_other_callers(connect: Connect) -> None:
     async with Server(says=lambda _: "Ready.") as server:
         engine = connect(server.url)
+        loading = asyncio.Event()
+        engine.watch(lambda state: loading.set() if state.phase is Phase.LOADING else None)
         question, reading = (asyncio.create_task(engine.complete(said("Go."))) for _ in range(2))
-        await until(lambda: engine.state.phase is Phase.LOADING)
+        await loading.wait()
         question.cancel()
         assert (await reading).text == "Ready."
         assert question.cancelled()

@@ -16,7 +16,8 @@ from gistread.engine.llama.worker.prompt_cache_files import PromptCacheFiles
 from gistread.engine.llama.worker.requests import Request
 from gistread.engine.llama.worker.sampling import FreeSampler
 
-_LEAST_REUSED = 64  # Tokens; fewer are evaluated as fast
+_LEAST_REUSED = 16  # Tokens; fewer are evaluated as fast as a stream is copied
+_LEAST_MOVED = 64  # Fewer tokens may be the same by chance
 _PROMPT_STREAMS = 2  # The last streams, for choices: gists continue their prompts
 _LEAST_IDLE = _PROMPT_STREAMS + 1  # With fewer, a gist would overwrite a prompt that another gist continues
 _TOKEN_BYTES = array("i").itemsize
@@ -75,9 +76,8 @@ class Streams:
             target = self._free(idle, decodes=decodes)
             self._cut(target, 0)
             self._restore(target, request)
-        elif source in idle and not decodes and not found.dropped:
+        elif source in idle and not decodes and found.length == len(self._held[source]):  # It was interrupted
             target = source
-            self._cut(target, found.length)
         else:  # Another request may still continue the source
             target = self._free([stream for stream in idle if stream != source], decodes=decodes)
             self._copy(source, target)
@@ -147,8 +147,8 @@ class Streams:
     @staticmethod
     def _find(held: list[int], tokens: list[int], request: Request) -> _ReusablePrefix:
         start = common_prefix(held, tokens)
-        sought = tokens[start : start + _LEAST_REUSED]
-        if not start or not request.may_move or len(sought) < _LEAST_REUSED:
+        sought = tokens[start : start + _LEAST_MOVED]
+        if not start or not request.may_move or len(sought) < _LEAST_MOVED:
             return _ReusablePrefix(start)
         at = array("i", held).tobytes().find(array("i", sought).tobytes(), start * _TOKEN_BYTES)
         if at < 0 or at % _TOKEN_BYTES:
