@@ -81,6 +81,11 @@ def test_a_footnote_opens_with_all_its_paragraphs() -> None:
     assert chapters(book) == [(1, "One"), (1, "Two"), (1, "Notes")]
 
 
+def test_a_footnote_opens_at_each_of_its_references() -> None:
+    book = read("It rained.[^a] It rained again.[^a]\n\n[^a]: A note.\n\n    More of it.\n")
+    assert links(book) == [(sign, "1. A note.\n\nMore of it.") for sign in ("[1]", "[1:1]")]
+
+
 def test_pictures_and_html_inside() -> None:
     book = read('See ![a bridge](img/b.png "Old").\n\n<p align="center">The <i>end</i>&hellip;</p>\n')
     assert book.text == "See [a bridge].\n\nThe end…"

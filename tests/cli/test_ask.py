@@ -149,6 +149,12 @@ def test_an_answer_stops_at_the_furthest_place_read_unless_told_otherwise(
     assert not shows_the_storm("--upto", "here")
 
 
+def test_a_question_up_to_a_place_before_the_text_says_so(run: Run, indexed: Path) -> None:
+    said = "The text begins after this place; `--upto all` asks the whole book."
+    assert said in run("ask", indexed, QUESTION, "--upto", "here").err  # Nothing has been read on screen.
+    assert said not in run("ask", indexed, QUESTION, "--upto", "50%").err
+
+
 def test_the_question_is_saved_with_those_of_the_screen(run: Run, indexed: Path) -> None:
     document = run("ask", indexed, QUESTION, "--json").json
     (kept,) = UserData(default_paths().books).questions(open_book(indexed).sha256)

@@ -29,6 +29,13 @@ def test_people_and_places_are_listed_up_to_a_place(run: Run, farm: Path) -> Non
     assert names - before == {"the Clerk", "Dr. Ames", "Hollow Farm"}
 
 
+def test_a_short_text_with_rare_names_only_says_how_to_list_them(run: Run, farm: Path) -> None:
+    rain = "The rain fell on the roof and it was cold in the house. "
+    farm.write_text(f"{9 * rain}The lamp was lit by Tobias Reed, and Tobias Reed went home.")
+    shown = run("people", farm)
+    assert (shown.out, shown.err) == ("", "1 rarer name not shown; `--all` shows them.\n")
+
+
 def test_one_of_them_is_shown_with_what_the_book_says_first(run: Run, farm: Path) -> None:
     shown = run("people", farm, "clerk").out
     assert "The Clerk was a tall man." in shown

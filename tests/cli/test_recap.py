@@ -16,6 +16,8 @@ def test_the_story_is_told_up_to_a_place(run: Run, book: Path, engine: FakeEngin
     story = run("recap", book)
     assert "The story before" in story.out
     assert "Told from the gists of" in story.err
+    assert "You stopped at" not in story.out
+    assert "You stopped at" in run("recap", book, "--upto", "chapter:1").out
     document = run("recap", book, "--upto", "chapter:1", "--json").json
     assert document["chapter"] == "Chapter 1: The Keeper"
     assert document["before"] == []

@@ -213,6 +213,22 @@ async def test_with_hardly_any_text_in_front_of_the_bound_a_line_says_so_and_how
         await until(pilot, lambda: screen.controllers.questions.bound_words == "the whole book")
 
 
+async def test_a_question_up_to_a_place_in_the_front_matter_says_that_nothing_has_been_read(
+    tmp_path: Path, reader: ScriptedReader
+) -> None:
+    book = small_book()
+    first, *others = book.chapters
+    app = app_on(replace(book, chapters=(replace(first, title="Imprint"), *others)), tmp_path, SteppedEngine(says=says))
+    async with app.run_test(size=(130, 10)) as pilot:
+        screen = await opened(pilot)
+        await until(pilot, lambda: screen.memory_pane.memory and screen.memory_pane.memory.complete)
+        await ask(pilot, "who")
+        await until(pilot, lambda: reader.questions)
+        assert reader.text_length <= first.end
+        said = "Nothing has been read yet. Read on, or ask the whole book: Ctrl+T in the question line."
+        assert screen.answers_pane.exchanges[-1].too_little == said
+
+
 async def test_a_question_without_a_model_offers_the_choice_and_is_asked_then(
     tmp_path: Path, reader: ScriptedReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
+from gistread.cli import main
 from gistread.config import load_config
+from gistread.errors import ExitStatus
 from gistread.library.catalogue import Catalogue
 from gistread.library.metadata import read_book_file
 from gistread.library.model import LibraryEntry
@@ -34,6 +36,20 @@ async def test_an_empty_library_says_how_to_open_a_book_and_offers_the_sample(tm
         await pilot.press("enter")
         screen = await opened(pilot)
         assert screen.book.words > 5000
+
+
+async def test_the_documents_of_gistread_are_not_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = []
+    monkeypatch.setattr("gistread.cli.docs.open_screen", lambda book, *_: shown.append(book) or ExitStatus.DONE)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    assert main(["docs"]) == ExitStatus.DONE
+    app = app_on(shown[0], tmp_path)
+    async with app.run_test(size=SIZE) as pilot:
+        await opened(pilot)
+        await pilot.press("space", "ctrl+q")
+    assert UserData(paths_in(tmp_path).books).position(shown[0].sha256)
+    assert entries(tmp_path) == UserData(paths_in(tmp_path).books).all_texts() == []
 
 
 async def test_without_a_book_enter_opens_the_one_that_was_read_last_and_the_mouse_any(

@@ -43,6 +43,16 @@ async def test_people_are_listed_up_to_the_place_and_lead_to_their_mentions(tmp_
         assert screen.controllers.context.position.looking
 
 
+async def test_without_names_the_list_says_that_there_are_none(tmp_path: Path) -> None:
+    app = app_on(small_book(), tmp_path)
+    async with app.run_test(size=(110, 36)) as pilot:
+        await opened(pilot)
+        app.push_screen(PeopleScreen((), 1, "up to here"))
+        await until(pilot, lambda: "no names up to here" in text_of(app))
+        await pilot.press("x")
+        await until(pilot, lambda: "no such name up to here" in text_of(app))
+
+
 async def test_a_click_on_a_name_opens_its_card_where_it_is_corrected(tmp_path: Path) -> None:
     def says(prompt: str) -> str:
         if "atomic facts" in prompt:
@@ -114,3 +124,6 @@ async def test_the_story_so_far_leads_to_its_pages(tmp_path: Path) -> None:
         await pilot.press("enter")
         await until(pilot, lambda: app.screen is screen)
         assert not screen.controllers.recap.offer
+        await pilot.press("a", "ctrl+t", "escape", "*")  # of the whole book
+        await until(pilot, lambda: isinstance(app.screen, ListScreen))
+        assert "You stopped at" not in text_of(app)

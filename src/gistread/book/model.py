@@ -108,6 +108,8 @@ class Volume:
 
 _Range = TypeVar("_Range", Span, Image, Paragraph)
 
+DOCUMENTATION = "documentation"  # `Book.source_format` of gistread's own documents, which no library lists
+
 
 @dataclass(frozen=True)
 class Book:

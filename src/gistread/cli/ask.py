@@ -23,6 +23,7 @@ from gistread.config import Config
 from gistread.engine.model_source import find_source, fingerprint_of
 from gistread.errors import EngineError, ExitStatus, StorageError, UsageError
 from gistread.memory.focus import DEFAULT_FOCUS
+from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
 from gistread.memory.sizes import unread_memory
@@ -121,6 +122,8 @@ async def _ask(
             if before and upto is None and not arguments.upto and (upto := before.questions[-1].upto) is not None:
                 share = f"{upto / len(book.text):.0%}"
                 say(f"Asked over the book up to {share}, as the last question; `--upto all` asks the whole book.")
+            if not passage and upto is not None and upto <= front_matter_end(book):
+                say("The text begins after this place; `--upto all` asks the whole book.")
             upto = reach(passage, upto, book)
             options: AskOptions = {"pinned": pinned, "upto": upto, "choices": tuple(arguments.choice)}
             options["thread"] = thread_of(before.questions) if before else ()

@@ -4,8 +4,10 @@ import argparse
 import os
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+from gistread.book.model import DOCUMENTATION
 from gistread.book.open import open_bytes
 from gistread.cli.opening import settings
 from gistread.cli.output import write
@@ -18,7 +20,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         write(text)
         return ExitStatus.DONE
-    book = open_bytes(text.encode(), "gistread.md")
+    book = replace(open_bytes(text.encode(), "gistread.md"), source_format=DOCUMENTATION)
     return open_screen(book, settings(arguments), "")
 
 

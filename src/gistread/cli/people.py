@@ -102,10 +102,10 @@ def _list(index: Index, book: Book, arguments: argparse.Namespace) -> ExitStatus
     for entity in shown:
         others, place = ", ".join(entity.others), _percent(entity.first, book)
         write(f"{entity.count:>6}  {entity.kind:<6}  {place:>4}  {entity.name}{f'  ({others})' if others else ''}")
-    if not shown:
-        say("No names were found.")
-    elif hidden := len(index.entities) - len(shown):
+    if hidden := len(index.entities) - len(shown):
         say(f"{counted(hidden, 'rarer name')} not shown; `--all` shows them.")
+    elif not shown:
+        say("No names were found.")
     return ExitStatus.DONE
 
 

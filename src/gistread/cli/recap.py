@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
             write("")
     if story.people:
         write(f"People here: {', '.join(story.people)}")
-    if story.stopped:
+    if story.stopped and bound is not None:
         write(f"You stopped at: {' '.join(book.text[slice(*story.stopped)].split())}")
     if story.pages:
         say(f"Told {drawn_from(story)}.")

@@ -117,12 +117,14 @@ _AROUND = frozenset(("sup", "span", "small", "b", "i", "em", "strong"))
 
 
 def mark_backlinks(root: etree._Element) -> None:
-    """Mark back references as `backlink`, as EPUB does, and remove rules above notes."""
+    """Mark back references as `backlink` and Markdown's references as `noteref`; remove rules above notes."""
     for element in list(root.iter()):
         name = local_name(element)
         if name == "a" and "#" in (element.get("href") or ""):
             if classes_of(element) & _BACK_CLASSES or _ARROWS.fullmatch(plain_text(element)):
                 element.set(EPUB_TYPE, "backlink")
+            elif (outer := element.getparent()) is not None and "footnote-ref" in classes_of(outer):
+                element.set(EPUB_TYPE, "noteref")  # Its words may be `1:1`: the second reference to note 1
         elif name == "hr" and _is_over_notes(element):
             parent = element.getparent()
             if parent is not None:

@@ -320,6 +320,8 @@ class QuestionController:
                 whole = display_key(BOUND_KEY)
                 too_little = (
                     f"Up to your place there are only {words} words. {whole} in the question line asks the whole book."
+                    if words
+                    else f"Nothing has been read yet. Read on, or ask the whole book: {whole} in the question line."
                 )
         self._context.answers_pane.begin(
             question,

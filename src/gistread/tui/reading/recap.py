@@ -51,17 +51,17 @@ class RecapController:
         story = await asyncio.to_thread(recap, known, self._context.corrections)
         source = drawn_from(story)
         people = f"\nPeople here: {', '.join(story.people)}" if story.people else ""
-        screen = ListScreen("The story so far", f"{source}{people}", self._rows(story))
+        screen = ListScreen("The story so far", f"{source}{people}", self._rows(story, ends_here=bound is not None))
         self._context.push(screen, lambda row: self._navigation.jump(int(row.partition(" ")[2])))
 
-    def _rows(self, story: Recap) -> "list[Row]":
+    def _rows(self, story: Recap, *, ends_here: bool) -> "list[Row]":
         from gistread.tui.screens.listing import Row, place_in
 
         book = self._context.book
         rows = []
         for number, told in enumerate((*story.before, *story.chapter)):
             rows.append(Row(f"{number} {told.start}", told.text, place_in(book, told.start)))
-        if story.stopped:
+        if story.stopped and ends_here:
             start, end = story.stopped
             rows.append(Row(f"stopped {start}", f"You stopped at: {' '.join(book.text[start:end].split())}"))
         return rows

@@ -5,7 +5,7 @@ import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
-from gistread.book.model import Book
+from gistread.book.model import DOCUMENTATION, Book
 from gistread.errors import StorageError
 from gistread.library.catalogue import Catalogue
 from gistread.library.metadata import book_file_of
@@ -32,6 +32,8 @@ class UserDataWriter:
 
     def save_opened(self) -> None:
         book, path = self._book, self._path
+        if book.source_format == DOCUMENTATION:
+            return
 
         def write() -> None:
             file = None

@@ -53,7 +53,7 @@ class PeopleScreen(RowsPanel[str | None]):
         numbers = [number for number, one in enumerate(self._entities) if _has(one, wanted)]
         self.rows.show([self._block(number, first=not at) for at, number in enumerate(numbers)], keep_position=False)
         self.rows.action_top()
-        found = counted(len(numbers), "name") if numbers else "no such name"
+        found = counted(len(numbers), "name") if numbers else "no such name" if wanted else "no names"
         self.query_one("#note", Static).update(" ".join(filter(None, (found, self._note))))
 
     def _block(self, number: int, *, first: bool) -> Block:
