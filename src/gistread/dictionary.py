@@ -76,7 +76,7 @@ def choose_lookup(word: str, command: str, which: Callable[[str], str | None] = 
     return Lookup(word, (program, *(part.replace("{word}", word) for part in parts[1:])))
 
 
-def defines(said: str) -> bool:
+def contains_entry(said: str) -> bool:
     """Whether a dictionary's answer has an entry."""
     return not _NO_ENTRY.search(said)
 

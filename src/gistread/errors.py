@@ -95,8 +95,6 @@ class BudgetTooSmallError(UsageError):
             f"The budget is {budget_tokens} tokens; the smallest piece of the book to show has {needed_tokens}.",
             "Allow more tokens, or choose smaller pages (--max-words).",
         )
-        self.needed_tokens = needed_tokens
-        self.budget_tokens = budget_tokens
 
 
 class FetchError(GistreadError):

@@ -24,7 +24,7 @@ from gistread.errors import StorageError
 Record = dict[str, Any]
 
 _LINE_START = re.compile(rb"[0-9a-f]{8} \{")
-_AGAIN_S = 0.004  # Seconds between attempts to lock; a longer pause hardly ever finds a busy file free
+_RETRY_S = 0.004  # Seconds between attempts to lock; a longer pause hardly ever finds a busy file free
 
 
 def encode_line(record: Record) -> bytes:
@@ -231,7 +231,7 @@ def _open_locked(path: Path, until: float) -> FileIO:
                 raise InUseError(
                     f"Another gistread is writing {path.name}.", "Close it there, or continue without saving."
                 )
-            time.sleep(_AGAIN_S)
+            time.sleep(_RETRY_S)
 
 
 def _still_named(path: Path, file: FileIO) -> bool:

@@ -56,7 +56,7 @@ def _migrate_from(
     """None if the texts are not of one work, or nothing is stored. Raises StorageError."""
     text = SearchableText(book.text)
     marks = [_migrate_mark(mark, text, old.length) for mark in store.marks(old.sha256)]
-    place = user_data.place(old.sha256)
+    place = user_data.position_quote(old.sha256)
     here = find_quote(place, text, old.length) if place else None
     found = sum(not mark.lost for mark in marks) + (here is not None)
     sought = len(marks) + (place is not None)

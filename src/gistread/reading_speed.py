@@ -25,13 +25,13 @@ class SpeedSample:
         return 60 * self.words / self.seconds if self.seconds > 0 else float("inf")
 
     @property
-    def credible(self) -> bool:
+    def is_credible(self) -> bool:
         return SLOWEST <= self.words_per_minute <= FASTEST
 
 
 def estimate_speed(samples: list[SpeedSample]) -> float:
     """Words per minute: the median of recent samples, weighted by words; `DEFAULT_WPM` if there are too few."""
-    last = sorted((one for one in samples[-_LAST:] if one.credible), key=lambda one: one.words_per_minute)
+    last = sorted((one for one in samples[-_LAST:] if one.is_credible), key=lambda one: one.words_per_minute)
     total = sum(one.words for one in last)
     if total < _ENOUGH_WORDS:
         return DEFAULT_WPM

@@ -78,7 +78,7 @@ def limited_growth(size_bytes: int) -> Iterator[None]:
             resource.setrlimit(resource.RLIMIT_AS, (before, most))
 
 
-def write_no_core() -> None:
+def disable_core_dumps() -> None:
     """A crash of this process writes no copy of its memory (Windows writes none unless told to)."""
     if sys.platform != "win32":
         import resource
@@ -110,7 +110,7 @@ def end_group(pid: int, *, force: bool = True) -> None:
             os.killpg(pid, signal.SIGKILL if force else signal.SIGTERM)
 
 
-def ended_for_memory(status: int) -> bool:
+def may_be_out_of_memory(status: int) -> bool:
     """Whether a process with this exit status may have run out of memory: killed, or a failed assertion."""
     if sys.platform == "win32":
         return status in _NO_MEMORY_WINDOWS

@@ -163,7 +163,7 @@ class UserData:
         known = {name: fact for name, fact in facts.items() if fact}
         self._append(sha256, {"kind": "position", "offset": offset, **known})
 
-    def place(self, sha256: str) -> TextQuote | None:
+    def position_quote(self, sha256: str) -> TextQuote | None:
         """The quote at the last position; None if unknown."""
         words = _last(self._read(sha256), "position").get("words")
         return TextQuote(**words) if words else None
@@ -245,7 +245,7 @@ class UserData:
     def delete_thread(self, sha256: str, thread: float) -> None:
         file = self._file(sha256)
         with Journal(file, wait_s=_WAIT_S) as journal:
-            journal.rewrite(record for record in journal.records if thread not in _threads_in(record))
+            journal.rewrite(record for record in journal.records if not _belongs_to(record, thread))
 
     def name_corrections(self, sha256: str) -> tuple[NameCorrection, ...]:
         """In the order in which they were made."""
@@ -356,14 +356,11 @@ def _compact(records: list[Record]) -> list[Record]:
     return [record for record in records if record is last[key(record)]]
 
 
-def _threads_in(record: Record) -> tuple[float, ...]:
-    """The thread that a record belongs to; empty if it is about no thread."""
-    match record:
-        case {"kind": "question", "asked_at": asked_at, **more}:
-            return (more.get("thread") or asked_at,)
-        case {"kind": "thread", "id": thread}:
-            return (thread,)
-    return ()
+def _belongs_to(record: Record, thread: float) -> bool:
+    """Whether a record is a question of this thread, or its name."""
+    if record.get("kind") == "question":
+        return thread == (record.get("thread") or record.get("asked_at"))
+    return record.get("kind") == "thread" and thread == record.get("id")
 
 
 def _last(records: Iterable[Record], kind: str) -> Record:

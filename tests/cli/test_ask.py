@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gistread.book.open import open_book
-from gistread.cli import deciding
+from gistread.cli import decisions
 from gistread.cli.model_check import check_results
 from gistread.engine.protocol import Rates
 from gistread.errors import ExitStatus, UsageError
@@ -272,7 +272,7 @@ def test_every_look_up_is_decided_on_the_terminal(
     def prompt(proposed: Proposed, length: int) -> str:
         proposals.append(describe_proposed(proposed, length))
         typing(answers[len(proposals) - 1] if len(proposals) <= len(answers) else "\n")
-        return deciding.prompt(proposed, length)
+        return decisions.prompt(proposed, length)
 
     monkeypatch.setattr("gistread.cli.ask.prompt", prompt)
     ran = run("ask", indexed, QUESTION, "--steps", "ask", "--reader", "readagent-s")
@@ -284,7 +284,7 @@ def test_every_look_up_is_decided_on_the_terminal(
     assert "[Enter: answer, a page number, no, back]" in ran.err
 
 
-def test_deciding_needs_a_terminal_and_the_setting_none(run: Run, indexed: Path, home: Path) -> None:
+def test_a_decision_needs_a_terminal_and_the_setting_none(run: Run, indexed: Path, home: Path) -> None:
     refused = run("ask", indexed, QUESTION, "--steps", "ask")
     assert refused.status == ExitStatus.USAGE
     assert refused.err == "gistread: `--steps ask` needs a terminal: standard input is none.\n"

@@ -40,6 +40,11 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def clean_line(text: str) -> str:
+    """Cleaned text on one line."""
+    return one_line(clean(text))
+
+
 def join_title(parts: Sequence[str]) -> str:
     """Join the parts of a title, such as a number and a name, in one line."""
     text = parts[0]
@@ -73,15 +78,16 @@ def language_tag(text: str) -> str:
     return tag if _LANGUAGE_TAG.fullmatch(tag) and tag.lower() not in ("und", "zxx", "mis", "mul") else ""
 
 
-# Scripts without spaces between words: Han, kana, Thai, Lao, Khmer, Burmese.
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+# Characters of scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana, Han.
+UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
+_UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
 
 
 def count_words(text: str) -> int:
     """Number of words; in a script without spaces, of characters."""
     if text.isascii():
         return len(text.split())
-    spaced, unspaced = _UNSPACED.subn(" ", text)
+    spaced, unspaced = _UNSPACED_CHARACTER.subn(" ", text)
     return len(spaced.split()) + unspaced

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from gistread.book.model import Book, Chapter, Image, LanguageSpan, Link, Paragraph, ParagraphKind, Span, Volume
-from gistread.book.normalise import clean, one_line
+from gistread.book.normalise import clean_line
 from gistread.book.sniff import HEAD_BYTES, ReadableFormat, identify
 from gistread.errors import BookError
 
@@ -88,8 +88,8 @@ def read_series_file(stream: BinaryIO, name: str) -> SeriesFile:
     if not all(map(str.strip, volumes)):
         raise BookError(f"A volume in {name} has no path.", _EXAMPLE)
     return SeriesFile(
-        _shown(title) or _shown(Path(name).stem),
-        tuple(shown for author in authors if (shown := _shown(author))),
+        clean_line(title) or clean_line(Path(name).stem),
+        tuple(filter(None, map(clean_line, authors))),
         tuple(volumes),
     )
 
@@ -115,10 +115,6 @@ def reject_series(stream: BinaryIO, name: str) -> None:
 
 def _is_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
-
-
-def _shown(text: str) -> str:
-    return one_line(clean(text))
 
 
 _BETWEEN = "\n\n"

@@ -9,7 +9,7 @@ from gistread.book.open import open_file, read_limited
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json, usage_document
 from gistread.cli.loading import loaded
-from gistread.cli.opening import STANDARD_INPUT, settings
+from gistread.cli.opening import STANDARD_INPUT, load_settings
 from gistread.cli.output import write, write_json
 from gistread.cli.progress import ProgressLine, engine_line
 from gistread.config import Config
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     task: str = arguments.task
     if not task.strip():
         raise UsageError("The task is empty.", 'Example: gistread act page.html "Search for tea"')
-    config = settings(arguments)
+    config = load_settings(arguments)
     model = find_source(arguments.model or config.model)
     done = [*_history(arguments.history), *arguments.done]
     name = "standard input" if arguments.page == STANDARD_INPUT else Path(arguments.page).name

@@ -11,11 +11,11 @@ from pathlib import Path
 from gistread.book.model import Book
 from gistread.cli import memories
 from gistread.cli.bound import bound_of
-from gistread.cli.deciding import check_terminal, deciding, prompt
+from gistread.cli.decisions import check_terminal, prompt, read_decisions
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json, ask_document, reader_document, step_document
 from gistread.cli.loading import choose_embedding_model
-from gistread.cli.opening import check_models, open_named, settings
+from gistread.cli.opening import check_models, load_settings, open_named
 from gistread.cli.output import say, write, write_json
 from gistread.cli.progress import ProgressLine
 from gistread.cli.sessions import new_session, read_to_end
@@ -28,7 +28,7 @@ from gistread.memory.passages import Passage
 from gistread.memory.sizes import unread_memory
 from gistread.memory.writer import MemoryHeader
 from gistread.paths import default_paths
-from gistread.readers import events as told
+from gistread.readers import events as reader_events
 from gistread.readers.choices import with_options
 from gistread.readers.cost import QUICK
 from gistread.readers.passage import in_short, question_about, question_alone, reach
@@ -46,11 +46,11 @@ _UPTO_HERE = "Asked over the book up to your place; `--upto all` asks the whole 
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    again = _take_up(arguments) if arguments.again else None
+    again = _resume_interrupted(arguments) if arguments.again else None
     if not arguments.question.strip():
         raise UsageError("The question is empty.", 'Example: gistread ask BOOK "Who is Justine?"')
     with_options(arguments.question, arguments.choice)  # Raises UsageError for unusable options.
-    config = settings(arguments)
+    config = load_settings(arguments)
     reader = arguments.reader or config.reader or DEFAULT_READER
     if reader not in METHODS:
         raise UsageError(f"Unknown reader {reader!r} in config.toml.", f"Use one of {', '.join(METHODS)}.")
@@ -142,11 +142,10 @@ async def _ask(
                 passage=passage,
             )
             _save(book, asked)
-            deciders = deciding(lambda: session.steering, line, len(book.text))
-            decided = nullcontext() if config.steps == "alone" else deciders
+            decisions = read_decisions(lambda: session.steering, line, len(book.text))
             async with aclosing(session.stream_answer(arguments.question, **options)) as events:
                 said = events if passage else _with_estimate(events, session, upto)
-                with decided:
+                with nullcontext() if config.steps == "alone" else decisions:
                     reader, steps, answered = await _show_events(said, book, config.reader, arguments, line)
             info = session.asking_info
             assert info is not None
@@ -165,7 +164,7 @@ def _save(book: Book, question: SavedQuestion) -> None:
         say(f"Note: the question could not be saved: {error.message}")
 
 
-def _take_up(arguments: argparse.Namespace) -> SavedQuestion:
+def _resume_interrupted(arguments: argparse.Namespace) -> SavedQuestion:
     """Set the arguments to those of the last interrupted question. Raises GistreadError."""
     book = open_named(arguments.book)
     user_data = UserData(default_paths().books)
@@ -221,8 +220,8 @@ def _existing(numbers: tuple[int, ...], memory: GistMemory) -> set[int]:
 
 
 async def _with_estimate(
-    events: AsyncIterator[told.ReaderEvent], session: Session, upto: int | None
-) -> AsyncIterator[told.ReaderEvent]:
+    events: AsyncIterator[reader_events.ReaderEvent], session: Session, upto: int | None
+) -> AsyncIterator[reader_events.ReaderEvent]:
     """The events; before the first, once the model is loaded, what a long answer takes."""
     is_first = True
     async for event in events:
@@ -249,11 +248,15 @@ async def _say_estimate(session: Session, upto: int | None) -> None:
 
 
 async def _show_events(
-    events: AsyncIterator[told.ReaderEvent], book: Book, reader: str, arguments: argparse.Namespace, line: ProgressLine
-) -> tuple[str, list[Json], told.Answered]:
+    events: AsyncIterator[reader_events.ReaderEvent],
+    book: Book,
+    reader: str,
+    arguments: argparse.Namespace,
+    line: ProgressLine,
+) -> tuple[str, list[Json], reader_events.Answered]:
     as_json = arguments.json or arguments.events
     steps: list[Json] = []
-    answered: told.Answered | None = None
+    answered: reader_events.Answered | None = None
     members = reported = 0
     answer = _StreamedAnswer(live=not as_json and sys.stdout.isatty())
     async for event in events:
@@ -264,25 +267,25 @@ async def _show_events(
         if text := describe(event):
             line.say(text)
         match event:
-            case told.Proposed():
+            case reader_events.Proposed():
                 line.say(prompt(event, len(book.text)))
-            case told.Started(reader=name):
+            case reader_events.Started(reader=name):
                 reader = name
-            case told.Prepared(what=what, done=done, total=total):
+            case reader_events.Prepared(what=what, done=done, total=total):
                 line.show(f"{what}: {done} of {total}")
-            case told.PartRead(number=number, total=total):
+            case reader_events.PartRead(number=number, total=total):
                 line.show(f"part {number} of {total}")
-            case told.TeamFormed(parts=parts):
+            case reader_events.TeamFormed(parts=parts):
                 members = len(parts)
-            case told.Reported():
+            case reader_events.Reported():
                 reported = reported % members + 1
                 line.show(f"{reported} of {members} members have read their parts")
-            case told.AnswerDelta(text=text):
+            case reader_events.AnswerDelta(text=text):
                 line.clear()
                 answer.add(text)
-            case told.Restarted() | told.SteppedBack():
+            case reader_events.Restarted() | reader_events.SteppedBack():
                 answer.restart()
-            case told.Answered():
+            case reader_events.Answered():
                 answered = event
     line.clear()
     assert answered is not None, "a reader ends with Answered"
@@ -306,7 +309,7 @@ class _StreamedAnswer:
             write("")
             self._streamed.clear()
 
-    def finish(self, answered: told.Answered, book: Book) -> None:
+    def finish(self, answered: reader_events.Answered, book: Book) -> None:
         streamed = "".join(self._streamed)
         if streamed:
             write("")

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from gistread.book.open import open_bytes
-from gistread.cli.opening import settings
+from gistread.cli.opening import load_settings
 from gistread.cli.output import write
 from gistread.cli.read import open_screen
 from gistread.errors import ExitStatus
@@ -19,7 +19,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         write(text)
         return ExitStatus.DONE
     book = open_bytes(text.encode(), "gistread.md")
-    return open_screen(book, settings(arguments), "")
+    return open_screen(book, load_settings(arguments), "")
 
 
 def page_names() -> list[str]:

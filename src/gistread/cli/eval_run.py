@@ -12,8 +12,8 @@ from statistics import fmean
 from gistread import prompts
 from gistread.cli.interrupt import InterruptError, run_until_interrupted
 from gistread.cli.loading import choose_embedding_model, loaded, new_embedder
-from gistread.cli.model_check import checked
-from gistread.cli.opening import settings
+from gistread.cli.model_check import ensure_checked
+from gistread.cli.opening import load_settings
 from gistread.cli.output import say
 from gistread.cli.progress import ProgressLine, at_work, reading_line
 from gistread.config import Config
@@ -52,7 +52,7 @@ class _Models:
 
 def run_task(arguments: argparse.Namespace) -> Path:
     """Run a task, or resume its run; the run folder. Raises GistreadError."""
-    config = settings(arguments)
+    config = load_settings(arguments)
     task = TASKS[arguments.task]
     if arguments.data is None or not arguments.data.exists():
         problem = "needs a data file" if arguments.data is None else f"cannot find {arguments.data}"
@@ -96,7 +96,7 @@ async def _run(
                 embedder = new_embedder(models.embedding, line) if models.embedding else None
                 if embedder:
                     stack.push_async_callback(embedder.close)
-                result = await checked(asking, models.asking, line)
+                result = await ensure_checked(asking, models.asking, line)
                 trust = (result.is_reliable, result.knows_absence) if result else (None, False)
                 options = replace(plan.options, embedder=embedder, is_reliable=trust[0], knows_absence=trust[1])
                 plan = replace(plan, options=options)

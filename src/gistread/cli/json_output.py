@@ -26,7 +26,7 @@ def index_document(memory: GistMemory, info: EngineInfo, *, resumed_pages: int, 
         **_focus(memory.focus),
         "pages": len(memory.entries),
         "gist_words": memory.gist_words,
-        "compression_rate": _rate(memory.compression_rate()),
+        "compression_rate": round(memory.compression_rate(), 2),
         "extractive_gists": sum(entry.gist.source is GistSource.EXTRACTIVE for entry in memory.entries),
         "resumed_pages": resumed_pages,
         "usage": {"book_tokens": book_tokens, **usage_document(usage)},
@@ -46,7 +46,7 @@ def ask_document(
         "citations": [asdict(citation) for citation in answered.citations],
         "lookups": answered.lookups,
         "steps": steps,
-        "compression_rate": _rate(answered.compression_rate),
+        "compression_rate": round(answered.compression_rate, 2),
         "context_tokens": answered.context_tokens,
         "seen": answered.seen,
         "upto": len(memory.book.text) if memory.bound_share < 1 else None,
@@ -176,7 +176,3 @@ def _page(page: Page) -> Json:
 
 def usage_document(usage: Usage) -> Json:
     return {**asdict(usage), "seconds": round(usage.seconds, 3)}
-
-
-def _rate(percent: float) -> float:
-    return round(percent, 2)

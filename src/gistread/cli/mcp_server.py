@@ -31,7 +31,7 @@ from gistread.memory.sizes import unread_memory
 from gistread.paths import default_paths
 from gistread.people.index import Index
 from gistread.people.mentions import is_covered
-from gistread.readers import events as told
+from gistread.readers import events as reader_events
 from gistread.readers.bound import saved_bound
 from gistread.readers.claims import claims
 from gistread.readers.recap import recap
@@ -242,9 +242,9 @@ class LibraryServer:
                     if text := describe(event):
                         await context.report_progress(len(steps), message=text)
                     match event:
-                        case told.Started(reader=reader):
+                        case reader_events.Started(reader=reader):
                             pass
-                        case told.Answered():
+                        case reader_events.Answered():
                             answered = event
             assert answered is not None, "a reader ends with Answered"
             assert session.asking_info is not None

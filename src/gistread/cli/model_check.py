@@ -55,7 +55,7 @@ def check(model: ModelSource, config: Config, *, again: bool, json: bool) -> Exi
     return ExitStatus.ENGINE if result.worth is Worth.NONE else ExitStatus.DONE
 
 
-async def checked(engine: Engine, model: ModelSource, line: ProgressLine) -> CheckResult | None:
+async def ensure_checked(engine: Engine, model: ModelSource, line: ProgressLine) -> CheckResult | None:
     """The result of a loaded model's check, run if needed; None on a server or too slow. Raises EngineError."""
     results = check_results()
     if engine.info.placement is not None and results.get(engine.info.fingerprint) is None:

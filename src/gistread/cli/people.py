@@ -14,11 +14,11 @@ from gistread.cli.recap import longest_memory
 from gistread.errors import ExitStatus, UsageError
 from gistread.memory.sizes import unread_memory
 from gistread.paths import default_paths
-from gistread.people.corrections import said_of
+from gistread.people.corrections import describe_correction
 from gistread.people.index import Card, Index
 from gistread.people.joining import Entity
 from gistread.people.mentions import is_covered
-from gistread.people.timeline import table, timeline
+from gistread.people.timeline import build_timeline, table
 from gistread.readers.claims import Claim, claims, identities
 from gistread.readers.introductions import introduced
 from gistread.units import bars, counted
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     user_data = UserData(default_paths().books)
     if arguments.undo:
         undone = user_data.undo_name_correction(book.sha256)
-        say(f"Undone: {said_of(undone)}" if undone else "No name has been corrected.")
+        say(f"Undone: {describe_correction(undone)}" if undone else "No name has been corrected.")
         return ExitStatus.DONE if undone else ExitStatus.FAILED
     bound = bound_of(arguments.upto, unread_memory(book), "Up to your place; `--upto all` shows the whole book.")
     view = Index.of(book).upto(len(book.text) if bound is None else bound, user_data.name_corrections(book.sha256))
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         return ExitStatus.FAILED
     if (correction := _correction(found, view, arguments)) is not None:
         user_data.correct_name(book.sha256, correction)
-        say(f"{said_of(correction)} `gistread people BOOK --undo` takes it back.")
+        say(f"{describe_correction(correction)} `gistread people BOOK --undo` takes it back.")
         return ExitStatus.DONE
     cards = [view.card(entity) for entity in found]
     memory = longest_memory(book, saved_memories(book, arguments.book)).upto(len(view.book.text))
@@ -110,7 +110,7 @@ def _list(index: Index, book: Book, arguments: argparse.Namespace) -> ExitStatus
 
 
 def _timeline(view: Index, arguments: argparse.Namespace) -> ExitStatus:
-    line = timeline(view)
+    line = build_timeline(view)
     if arguments.json:
         chapters = [
             {

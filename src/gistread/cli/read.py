@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gistread.book.model import Book
 from gistread.book.open import open_file
-from gistread.cli.opening import STANDARD_INPUT, open_named, settings
+from gistread.cli.opening import STANDARD_INPUT, load_settings, open_named
 from gistread.cli.output import say
 from gistread.config import Config
 from gistread.errors import BookError, ExitStatus, UsageError
@@ -16,7 +16,7 @@ from gistread.system import terminal_path
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    config, model = settings(arguments), arguments.model or ""
+    config, model = load_settings(arguments), arguments.model or ""
     match arguments.command:
         case "sample":
             return _sample(config, model)

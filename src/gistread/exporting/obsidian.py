@@ -36,10 +36,7 @@ def as_note(export: Export) -> str:
 
 
 def append_to_note(export: Export, path: Path) -> str:
-    """Append what the note lacks, creating it; a folder gets `Author — Title.md`. Says what was done.
-
-    Raises StorageError.
-    """
+    """Append new items to the note, or to `Author — Title.md` in a folder; returns a message. Raises StorageError."""
     if path.is_dir():
         path /= export_file_name(export.book.title, ExportFormat.OBSIDIAN, export.book.authors)
     try:

@@ -60,20 +60,17 @@ def matching(entries: Iterable[LibraryEntry], typed: str) -> list[LibraryEntry]:
 def _entries(
     opened: Sequence[OpenedBook], known: CatalogueContents, words_per_minute: Callable[[str], float]
 ) -> Iterable[LibraryEntry]:
-    by_text: dict[str, BookFile] = {}
-    for file in sorted(known.files.values(), key=lambda file: file.at):
-        if file.sha256:
-            by_text[file.sha256] = file
+    by_text = {file.sha256: file for file in sorted(known.files.values(), key=lambda file: file.at) if file.sha256}
     taken: set[Path] = set()
     listed: set[str] = set()
     for book in opened:
         entry = _opened(book, by_text.get(book.sha256), words_per_minute)
-        if entry.path is not None and entry.path in taken:
+        if entry.path in taken:
             continue  # the file holds another text now, and that was read later
         if entry.path is not None:
             taken.add(entry.path)
         listed.update(entry.ids)
-        if not any(known.removed.get(one, 0) >= book.opened_at for one in entry.ids if one in known.removed):
+        if not any(known.removed[one] >= book.opened_at for one in entry.ids if one in known.removed):
             yield entry
     for path, file in known.paths.items():
         entry = LibraryEntry(file.title, file.authors, path, file.sha256, file.digest, file.size, file.format)

@@ -135,21 +135,17 @@ _BESIDE = 2  # Depth of the search from the file's old folder
 _MOST_FILES = 50_000
 
 
-def find_moved(
-    entry: LibraryEntry, folders: Iterable[Path], stopped: Callable[[], bool] = lambda: False
-) -> BookFile | None:
-    """The book's file in the library's folders or near its old place; None if it is not found."""
+def find_moved(entry: LibraryEntry, folders: Iterable[Path]) -> BookFile | None:
+    """The book's file in the library's folders or near its old path; None if it is not found."""
     if not entry.digest or entry.path is None:
         return None
     parent = entry.path.parent
     looked: set[Path] = set()
     places = [(parent, _BESIDE), *((folder, DEEPEST) for folder in folders), (parent.parent, 1)]
-    steps = (step for root, deepest in places for step in walk(root, stopped, deepest))
-    for file in (step for step in steps if isinstance(step, Path)):
-        if stopped() or len(looked) >= _MOST_FILES:
+    steps = (step for root, deepest in places for step in walk(root, lambda: False, deepest))
+    for file in (step for step in steps if isinstance(step, Path) and step not in looked):
+        if len(looked) >= _MOST_FILES:
             return None
-        if file in looked:
-            continue
         looked.add(file)
         try:
             if file.stat().st_size == entry.size and (found := examine_file(file)).digest == entry.digest:

@@ -47,7 +47,7 @@ class MarkStore:
             mark = merge_marks(mark, _mark(known) if known else None, base)
             if known and known["changed_at"] >= mark.changed_at:
                 mark = replace(mark, changed_at=known["changed_at"] + _MOMENT_S)
-            self._append(journal, [_record(mark)])
+            self._append(journal, [asdict(mark)])
         return mark
 
     def put_new(self, sha256: str, marks: Iterable[Mark]) -> list[Mark]:
@@ -56,7 +56,7 @@ class MarkStore:
             known = _versions(_valid_records(journal.records, journal.path))
             new = [mark for mark in marks if mark.id not in known]
             if new:
-                self._append(journal, [_record(mark) for mark in new])
+                self._append(journal, list(map(asdict, new)))
         return new
 
     def remove(self, sha256: str, mark: Mark) -> Mark:
@@ -108,10 +108,6 @@ def _versions(records: Iterable[Record]) -> dict[str, Record]:
         if before is None or record["changed_at"] >= before["changed_at"]:
             latest[record["id"]] = record
     return latest
-
-
-def _record(mark: Mark) -> Record:
-    return asdict(mark)
 
 
 def _mark(record: Record) -> Mark | None:

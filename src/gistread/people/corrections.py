@@ -14,7 +14,7 @@ def corrected(entities: Iterable[Entity], corrections: Sequence[NameCorrection])
     """
     found = list(entities)
     for one in corrections:
-        if entity := next(filter(None, (with_form(found, form) for form in one.forms)), None):
+        if entity := next(filter(None, (find_by_form(found, form) for form in one.forms)), None):
             found = [other for other in found if other is not entity]
             found += _corrected(entity, one, found)
     return by_count(found) if corrections else found
@@ -25,7 +25,7 @@ def _weight(entity: Entity) -> tuple[bool, int]:
     return len(entity.others) == len(entity.forms), entity.count
 
 
-def said_of(one: NameCorrection) -> str:
+def describe_correction(one: NameCorrection) -> str:
     """The correction in a line."""
     match one.verb:
         case "merge":
@@ -53,7 +53,7 @@ def _corrected(entity: Entity, one: NameCorrection, others: list[Entity]) -> lis
                     remaining = replace(remaining, name=entity.name)
                 return [remaining, entity_of(own, entity.kind)]
         case "merge":
-            same = with_form(others, one.other)
+            same = find_by_form(others, one.other)
             if same is not None:
                 others.remove(same)
                 better = max(entity, same, key=_weight)
@@ -61,6 +61,6 @@ def _corrected(entity: Entity, one: NameCorrection, others: list[Entity]) -> lis
     return [entity]
 
 
-def with_form(entities: Iterable[Entity], form: str) -> Entity | None:
+def find_by_form(entities: Iterable[Entity], form: str) -> Entity | None:
     """The one that has this form of its name."""
     return next((one for one in entities if any(form == each.text for each in one.forms)), None)

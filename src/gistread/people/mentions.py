@@ -80,14 +80,14 @@ class Form:
 
 
 @cache
-def words() -> dict[str, dict[str, str]]:
+def word_tables() -> dict[str, dict[str, str]]:
     return tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 
 
 @cache
 def titles() -> dict[str, str]:
     """The kind of each title: man, wife, woman, anyone."""
-    return {title: kind for kind, listed in words()["titles"].items() for title in listed.split()}
+    return {title: kind for kind, listed in word_tables()["titles"].items() for title in listed.split()}
 
 
 def plain(word: str) -> str:
@@ -110,7 +110,7 @@ def find_names(book: Book, start: int = 0) -> list[Form]:
         for match in _NAME.finditer(book.text, start, end):
             named = match[0].split()
             inside.update(map(plain, named[_opens(book.text, match.start(), start) :]))
-    never = {*words()["never"]["words"].split(), *(stop_words()["en"] - titles().keys())}
+    never = {*word_tables()["never"]["words"].split(), *(stop_words()["en"] - titles().keys())}
     never |= {word for word in inside if _IS_NO_NAME.fullmatch(word)}
     not_names = never | {word for word in inside if inside[word] < _SELDOM * small[word]}
     # Words that are names at the beginning of a sentence too.
@@ -165,7 +165,7 @@ def _name_in(match: re.Match[str], opens: bool, not_names: set[str], opening: se
 
 @cache
 def _alone() -> frozenset[str]:
-    return frozenset(words()["alone"]["words"].split())
+    return frozenset(word_tables()["alone"]["words"].split())
 
 
 def _context(text: str, start: int, end: int, titled: bool) -> Context:

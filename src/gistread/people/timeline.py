@@ -30,7 +30,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
 @dataclass(frozen=True, slots=True)
-class Chapter:
+class TimelineChapter:
     title: str
     start: int
     date: str  # The first that it names, as the book writes it; empty without one
@@ -41,10 +41,10 @@ class Chapter:
 @dataclass(frozen=True, slots=True)
 class Timeline:
     people: tuple[str, ...]  # As they are mostly called, the commonest first
-    chapters: tuple[Chapter, ...]
+    chapters: tuple[TimelineChapter, ...]
 
 
-def timeline(view: Index) -> Timeline:
+def build_timeline(view: Index) -> Timeline:
     """The timeline of what is known; a long text without chapters is cut into equal parts."""
     people = [one for one in view.entities if one.kind is Kind.PERSON][:_MOST_PEOPLE]
     starts = [one.starts() for one in people]
@@ -52,7 +52,7 @@ def timeline(view: Index) -> Timeline:
     for title, start, end in _parts(view.book):
         date, at = _date(view.book.text, title, start, end)
         counts = tuple(bisect_left(places, end) - bisect_left(places, start) for places in starts)
-        chapters.append(Chapter(title, start, date, at, counts))
+        chapters.append(TimelineChapter(title, start, date, at, counts))
     return Timeline(tuple(_called(one) for one in people), tuple(chapters))
 
 

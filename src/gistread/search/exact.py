@@ -24,20 +24,17 @@ class FoldedText:
         self._text = text
         self._folded = text.translate({ord(character): _fold(character) for character in set(text)})
 
-    def find(
-        self, words: str, *, match_case: bool | None = None, whole_words: bool = False
-    ) -> Iterator[tuple[int, int]]:
+    def find(self, words: str, *, whole_words: bool = False) -> Iterator[tuple[int, int]]:
         """Ranges of `words`, in order, without overlap; none for empty `words`.
 
         White space, quotes, dashes and ellipses match in all their forms. A plain letter matches any diacritic; a
-        letter with a diacritic only itself. Case counts if `words` has a capital, unless `match_case` decides. With
-        `whole_words`, "art" is not found in "party".
+        letter with a diacritic only itself. Case counts if `words` has a capital. With `whole_words`, "art" is not
+        found in "party".
         """
         words = unicodedata.normalize("NFC", words).strip()
         if not words:
             return iter(())
-        if match_case is None:
-            match_case = words != words.lower()
+        match_case = words != words.lower()
         tokens: list[str] = _TOKEN.findall(words)
         places = self._places(tokens)
         has_diacritics = any(len(each) == 1 and each.isalpha() and _fold(each) != each.lower() for each in tokens)

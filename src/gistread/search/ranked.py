@@ -15,7 +15,7 @@ from itertools import accumulate, chain, pairwise
 from typing import Any
 
 from gistread.book.normalise import count_words
-from gistread.search.tokens import Terms, stop_words
+from gistread.search.tokens import Terms
 
 _CACHE_SIZE = 3  # Cached rankers; War and Peace takes about 60 MB
 
@@ -162,8 +162,6 @@ class Relevance:
 
     def __init__(self, passages: Sequence[str], language: str = "") -> None:
         """`language`: BCP 47; empty means English."""
-        code = language.replace("_", "-").partition("-")[0].lower() or "en"
-        self._asking = stop_words().get(code, frozenset())
         self._terms = Terms(language)
         texts = tuple(passages)
         self._ranker = cached_ranker(texts, language)
@@ -173,7 +171,7 @@ class Relevance:
         """Scores for a question and, with less weight, the `choices` of answers and what was said before."""
         alone, near = ([0.0] * len(self._middles) for _ in range(2))
         for words, weight in ((question, 1.0), (" ".join(choices), CHOICE_WEIGHT), (context, CONTEXT_WEIGHT)):
-            if wanted := " ".join(word for word in self._terms.words(words) if word not in self._asking):
+            if wanted := " ".join(word for word in self._terms.words(words) if word not in self._terms.stop_words):
                 alone = _added(alone, weight, self._ranker.scores(wanted))
                 near = _added(near, weight, self._ranker.nearness(wanted))
         return Scores(tuple(alone), tuple(spread(alone, self._middles)), tuple(near))

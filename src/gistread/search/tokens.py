@@ -8,13 +8,11 @@ from functools import cache, lru_cache
 from pathlib import Path
 from threading import Lock
 
-# Scripts without spaces: Thai, Lao, Burmese, Khmer, kana, Han.
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-)
-_TOKEN = re.compile(f"[{_UNSPACED}]+|(?:(?![{_UNSPACED}_])\\w)+(?:['’](?:(?![{_UNSPACED}_])\\w)+)*")
+from gistread.book.normalise import UNSPACED
+
+_TOKEN = re.compile(f"[{UNSPACED}]+|(?:(?![{UNSPACED}_])\\w)+(?:['’](?:(?![{UNSPACED}_])\\w)+)*")
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
-_UNSPACED_START = re.compile(f"[{_UNSPACED}]")
+_UNSPACED_START = re.compile(f"[{UNSPACED}]")
 
 # Snowball's language names by ISO 639-1.
 _SNOWBALL: dict[str, str] = dict(
@@ -51,6 +49,7 @@ class Terms:
     def __init__(self, language: str) -> None:
         """`language`: BCP 47. Empty means English; for an unknown one words are not stemmed."""
         code = language.replace("_", "-").partition("-")[0].lower() or "en"
+        self.stop_words = stop_words().get(code, frozenset())
         self._elides = code in _ELIDING
         self._stem = _stemmer(_SNOWBALL[code]) if code in _SNOWBALL else str
 

@@ -87,7 +87,7 @@ async def act(
         raise UsageError("The task is empty.", 'Say what is to be done, as in: gistread act page.html "Search for tea"')
     if len(task) > _MAX_TASK_CHARACTERS:
         raise UsageError(f"The task has {len(task)} characters; the limit is {_MAX_TASK_CHARACTERS}.", "Shorten it.")
-    asked = _Asked(task, tuple(done[-_MAX_STEPS:]), engine)
+    chooser = _StepChooser(task, tuple(done[-_MAX_STEPS:]), engine)
     usage = NO_USAGE
     near = _nearest(page, task)
     gists: dict[int, str] = {}
@@ -98,17 +98,17 @@ async def act(
         gists[number] = gist
         usage += cost
         yield ArtifactProgress(len(gists), len(long), usage)
-    window = await _laid_out(page, near, gists, asked)
+    window = await _fit_window(page, near, gists, chooser)
     lookups: list[int] = []
     while len(lookups) < max_snippets or not window.can_act(lookups):
-        wanted, cost = await asked.next_snippet(window, lookups)
+        wanted, cost = await chooser.next_snippet(window, lookups)
         usage += cost
         if wanted is None:
             break
         lookups.append(wanted)
         yield SnippetOpened(wanted, len(lookups))
     window.opened.update(lookups)
-    element, operation, value, cost = await asked.step(window)
+    element, operation, value, cost = await chooser.step(window)
     shown = tuple(window.shown)
     yield Action(element, operation, value, tuple(lookups), shown, window.compression_rate, usage + cost)
 
@@ -155,27 +155,27 @@ async def _attempts(snippet: Snippet, engine: Engine) -> tuple[Attempt, ...]:
     )
 
 
-async def _laid_out(page: WebPage, near: Sequence[int], gists: dict[int, str], asked: "_Asked") -> _Window:
-    context = asked.engine.info.context_tokens
+async def _fit_window(page: WebPage, near: Sequence[int], gists: dict[int, str], chooser: "_StepChooser") -> _Window:
+    context = chooser.engine.info.context_tokens
     largest = max((page.snippet(number) for number in near), key=lambda one: len(one.text))
-    for reserve in (await asked.engine.count(largest.text), 0):
+    for reserve in (await chooser.engine.count(largest.text), 0):
         low, high = 0, len(near)
         while low < high:
             middle = (low + high + 1) // 2
-            fits = await asked.measured(_Window(page, sorted(near[:middle]), gists)) + reserve <= context
+            fits = await chooser.measure(_Window(page, sorted(near[:middle]), gists)) + reserve <= context
             low, high = (middle, high) if fits else (low, middle - 1)
         if low:
             return _Window(page, sorted(near[:low]), gists)
-    raise PromptTooLongError(await asked.measured(_Window(page, [near[0]], gists)), 0, context)
+    raise PromptTooLongError(await chooser.measure(_Window(page, [near[0]], gists)), 0, context)
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _StepChooser:
     task: str
     done: tuple[str, ...]
     engine: Engine
 
-    async def measured(self, window: _Window, opened: Sequence[int] = ()) -> int:
+    async def measure(self, window: _Window, opened: Sequence[int] = ()) -> int:
         """Tokens of the longest prompt over this window with its answer."""
         both = [self._prompt(name, window, opened) for name in ("act_lookup", "act_step")]
         return max([await self.engine.measure(prompt) for prompt in both]) + _STEP_TOKENS + _TYPED_TOKENS
@@ -187,10 +187,10 @@ class _Asked:
         if not can_act:
             closed = [number for number in closed if window.page.snippet(number).elements]
         context = self.engine.info.context_tokens
-        offered = [number for number in closed if await self.measured(window, [*named, number]) <= context]
+        offered = [number for number in closed if await self.measure(window, [*named, number]) <= context]
         if not offered:
             if not can_act:
-                raise PromptTooLongError(await self.measured(window, closed[:1]), 0, context)
+                raise PromptTooLongError(await self.measure(window, closed[:1]), 0, context)
             return None, NO_USAGE
         prompt = self._prompt("act_lookup", window)
         if named:

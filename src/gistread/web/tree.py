@@ -53,7 +53,7 @@ def is_visible(element: etree._Element) -> bool:
     return not _HIDDEN_STYLE.search(element.get("style") or "")
 
 
-def words_in(element: etree._Element, without: etree._Element | None = None) -> str:
+def visible_text(element: etree._Element, without: etree._Element | None = None) -> str:
     """The visible text of an element in one line, with the alternative text of images."""
     parts: list[str] = []
     _collect(element, 0, parts, without)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
-from gistread.book.normalise import clean, one_line
+from gistread.book.normalise import clean_line
 from gistread.book.sniff import ConvertibleFormat
 from gistread.errors import BookError
 from gistread.system import end_group
@@ -93,7 +93,7 @@ def _run(command: list[str], directory: Path, description: str, cancelled: Calla
     if process.returncode or not (directory / "book.epub").is_file():
         # The last line of output, without the temporary path.
         lines = log.read_text("utf-8", errors="replace").replace(f"{directory}{os.sep}", "").strip().splitlines()
-        reason = one_line(clean(lines[-1]))[:_LONGEST_REASON].rstrip(". ") if lines else ""
+        reason = clean_line(lines[-1])[:_LONGEST_REASON].rstrip(". ") if lines else ""
         if "drm" in reason.lower():
             raise BookError(f"{description} that is protected by DRM; it opens only in the shop's own reader.", NO_DRM)
         raise BookError(f"{description}; {COMMAND} could not convert it{f': {reason}' if reason else ''}.", _BY_HAND)

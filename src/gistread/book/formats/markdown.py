@@ -75,7 +75,7 @@ def split_front_matter(text: str) -> tuple[str, Metadata]:
         except tomllib.TOMLDecodeError:
             return text, Metadata()
     elif match := _PERCENT.match(head):
-        authors = [part for line in (match[2] or "").split("\n") for part in re.split(r"[;]|\band\b", line)]
+        authors = [part for line in (match[2] or "").split("\n") for part in re.split(r";|\band\b", line)]
         return text[match.end() :], _metadata({"title": match[1], "author": authors})
     return text, Metadata()
 

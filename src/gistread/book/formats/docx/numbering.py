@@ -81,13 +81,13 @@ def read_numbering(root: etree._Element | None) -> Numbering:
         family = attribute(child(element, "abstractnumid")) or ""
         linked = attribute(child(families.get(family), "numstylelink"))
         family = by_style.get(linked, family) if linked else family
-        levels = dict(_levels(families.get(family)))
+        levels = _levels(families.get(family))
         restarts = set()
         for override in element:
             if local_name(override) != "lvloverride":
                 continue
             level = _integer(attribute(override, "ilvl"))
-            levels.update(_levels(override))
+            levels |= _levels(override)
             start = attribute(child(override, "startoverride"))
             if start is not None:
                 restarts.add(level)
@@ -97,19 +97,16 @@ def read_numbering(root: etree._Element | None) -> Numbering:
     return Numbering(lists)
 
 
-def _levels(element: etree._Element | None) -> list[tuple[int, _Level]]:
-    return [
-        (
-            _integer(attribute(level, "ilvl")),
-            _Level(
-                (attribute(child(level, "numfmt")) or "decimal").lower(),
-                attribute(child(level, "lvltext")) or "",
-                _integer(attribute(child(level, "start")), 1),
-            ),
+def _levels(element: etree._Element | None) -> dict[int, _Level]:
+    return {
+        _integer(attribute(level, "ilvl")): _Level(
+            (attribute(child(level, "numfmt")) or "decimal").lower(),
+            attribute(child(level, "lvltext")) or "",
+            _integer(attribute(child(level, "start")), 1),
         )
         for level in (element if element is not None else ())
         if local_name(level) == "lvl"
-    ]
+    }
 
 
 def _integer(text: str | None, otherwise: int = 0) -> int:

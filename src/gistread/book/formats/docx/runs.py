@@ -91,7 +91,7 @@ class RunWriter:
             handler(self, element)
         elif name in _DELETED:
             self.state.changes += 1
-        elif name == "omath" or name == "omathpara":
+        elif name in ("omath", "omathpara"):
             self._text(equation_text(element), {})
         elif name not in _IGNORED:
             self._elements(element)
@@ -115,14 +115,13 @@ class RunWriter:
         self._inside(element, (relation.target if relation else "") + (f"#{anchor}" if anchor else ""))
 
     def _inside(self, element: etree._Element, href: str) -> None:
-        outer = self.target
-        if href:
-            self._begin_link(href)
+        outer = self._begin_link(href) if href else None
         self._elements(element)
-        if href:
+        if outer is not None:
             self.target, self._leaf = outer, None
 
     def _begin_link(self, href: str) -> etree._Element:
+        """Write into a new link from here on. Returns the element around it."""
         outer = self.target
         self.target, self._leaf = etree.SubElement(outer, "a", href=href), None
         return outer

@@ -32,7 +32,7 @@ _BY_NAME: tuple[tuple[re.Pattern[str], StyleRole], ...] = (
 )
 _LEVEL = re.compile(r"heading\s*([1-9])")
 _DEEPEST = 20
-_BODY_LEVEL = 9  # Outline level of body text
+BODY_LEVEL = 9  # Outline level of body text
 
 
 RunFormat = Mapping[str, bool | str]
@@ -153,7 +153,7 @@ def _paragraph(chain: list[etree._Element]) -> ParagraphStyle:
             numbered = _LEVEL.match(name)
             level = int(numbered[1]) if numbered else 0
         if outline.isdecimal() and role not in (StyleRole.TITLE, StyleRole.CONTENTS):
-            role, level = (StyleRole.HEADING, int(outline) + 1) if int(outline) < _BODY_LEVEL else (StyleRole.TEXT, 0)
+            role, level = (StyleRole.HEADING, int(outline) + 1) if int(outline) < BODY_LEVEL else (StyleRole.TEXT, 0)
     numbering = None
     for element in chain:
         numbering = inherit_numbering(numbering, numbering_of(child(element, "ppr")))

@@ -9,6 +9,7 @@ from gistread.book.formats.docx.numbering import Numbering
 from gistread.book.formats.docx.package import DocxPart
 from gistread.book.formats.docx.runs import RunState, RunWriter
 from gistread.book.formats.docx.styles import (
+    BODY_LEVEL,
     ParagraphStyle,
     StyleRole,
     attribute,
@@ -73,7 +74,7 @@ class BodyWriter:
         style = self.state.styles.paragraphs.get(attribute(child(properties, "pstyle")) or "", ParagraphStyle())
         in_contents = style.role is StyleRole.CONTENTS or self.state.is_in_contents
         level = attribute(child(properties, "outlinelvl")) or ""
-        if level.isdecimal() and style.role is StyleRole.TEXT and int(level) < 9:
+        if level.isdecimal() and style.role is StyleRole.TEXT and int(level) < BODY_LEVEL:
             style = ParagraphStyle(StyleRole.HEADING, int(level) + 1, style.numbering)
         draft = self._joined if self._joined is not None else etree.Element("p")
         writer = RunWriter(draft, self.state)
@@ -94,7 +95,7 @@ class BodyWriter:
             else:
                 self._within(box, "div")
 
-    def _styled(self, draft: etree._Element, style: ParagraphStyle, marker: "tuple[str, int] | None") -> None:
+    def _styled(self, draft: etree._Element, style: ParagraphStyle, marker: tuple[str, int] | None) -> None:
         role = style.role
         empty = not len(draft) and not (draft.text or "").strip() and not (marker and role is StyleRole.HEADING)
         if empty or (not plain_text(draft) and not any(local_name(e) == "img" for e in draft.iter()) and not marker):
@@ -247,7 +248,7 @@ def finish_tree(root: etree._Element) -> None:
                 parent.remove(contents)
 
 
-def _marker(properties: etree._Element | None, style: ParagraphStyle, numbering: Numbering) -> "tuple[str, int] | None":
+def _marker(properties: etree._Element | None, style: ParagraphStyle, numbering: Numbering) -> tuple[str, int] | None:
     own = inherit_numbering(numbering_of(properties), style.numbering)
     if own is None or own[0] in ("", "0"):
         return None

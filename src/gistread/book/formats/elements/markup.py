@@ -25,9 +25,8 @@ _SELF_CLOSED = re.compile(rb"<([A-Za-z][A-Za-z0-9:_-]*+)((?:\s[^<>]*?)?)\s*/>")
 # Elements that are void in HTML too.
 _VOID = frozenset(b"area base br col embed hr img image input link meta param source track wbr".split())
 
-MOST_NESTED = (
-    150  # Levels of a tree, below Python's recursion limit from any caller, so that a book is the same everywhere
-)
+# Levels of a tree: below Python's recursion limit from any caller, so that every caller reads the same book.
+MOST_NESTED = 150
 _MOST_NESTED_TAGS = 100  # Parsers add levels, such as <tbody>
 _TAG = re.compile(rb"<(/?)([A-Za-z][A-Za-z0-9:_-]*+)[^<>]*>")
 _WORD = re.compile(r"\w+")

@@ -2,7 +2,7 @@
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from urllib.parse import unquote, urlsplit
@@ -40,7 +40,7 @@ _ISBN = re.compile(r"(?:urn:)?(?:isbn(?:-1[03])?)?[: ]*([0-9][0-9 -]{8,16}[0-9xX
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,20}")
 
 
-class PackageError(Exception):
+class PackageError(ArchiveError):
     """The EPUB cannot be read; the message completes a sentence."""
 
 
@@ -218,10 +218,10 @@ def _first_picture(archive: Archive, path: str) -> str:
 
 
 def _text_path(item: _Item, items: dict[str, _Item]) -> str:
-    chain = [item]
-    while (following := items.get(chain[-1].fallback)) and following not in chain:
-        chain.append(following)
-    texts = [each for each in chain if _is_text(each)]
+    choices = [item]
+    while (fallback := items.get(choices[-1].fallback)) and fallback not in choices:
+        choices.append(fallback)
+    texts = [each for each in choices if _is_text(each)]
     return next((each.path for each in texts if "scripted" not in each.properties), texts[0].path if texts else "")
 
 
@@ -238,10 +238,10 @@ def _contents(archive: Archive, root: etree._Element, items: dict[str, _Item]) -
             navs = list(elements_named(tree, "nav"))
             marked = [nav for nav in navs if "toc" in nav.get(EPUB_TYPE, "").split() or nav.get("role") == "doc-toc"]
             lists = (child for nav in (marked or navs)[:1] for child in nav if local_name(child) == "ol")
-            entries = chain.from_iterable(_navigation(each, item.path) for each in lists)
+            entries: Iterable[ContentsEntry] = chain.from_iterable(_navigation(each, item.path) for each in lists)
         else:
             top = first_named(tree, "navmap")
-            entries = chain(_ncx(top, item.path) if top is not None else ())
+            entries = _ncx(top, item.path) if top is not None else ()
         found = tuple(islice((entry for entry in entries if entry.title and entry.path), _MOST_ENTRIES))
         if found:
             texts = {item.path: _text_path(item, items) or item.path for item in items.values()}
@@ -282,9 +282,8 @@ def _entry(title: str, reference: str, path: str, level: int) -> ContentsEntry:
 
 def _metadata(root: etree._Element, name: str) -> list[etree._Element]:
     metadata = first_named(root, "metadata")
-    return (
-        [element for element in elements_named(metadata, name) if plain_text(element)] if metadata is not None else []
-    )
+    elements = elements_named(metadata, name) if metadata is not None else ()
+    return [element for element in elements if plain_text(element)]
 
 
 def _refined(root: etree._Element, name: str) -> dict[str, str]:

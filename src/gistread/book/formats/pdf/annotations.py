@@ -8,6 +8,7 @@ import pypdfium2.raw as pdfium
 
 _MOST_ANNOTATIONS = 2_000  # Per page
 _MOST_STRING_BYTES = 2**16
+_EMPTY_STRING_BYTES = 2  # Its terminator
 
 # Form fields, typed text and stamps: part of the page once they are drawn on it.
 DRAWN_KINDS = frozenset((pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT, pdfium.FPDF_ANNOT_STAMP))
@@ -27,8 +28,8 @@ def annotation_kinds(page: Any) -> Iterator[int]:
     for index in range(min(_MOST_ANNOTATIONS, pdfium.FPDFPage_GetAnnotCount(page.raw))):
         annotation = pdfium.FPDFPage_GetAnnot(page.raw, index)
         kind = pdfium.FPDFAnnot_GetSubtype(annotation)
-        empty = 2  # Bytes of a string without characters
-        if kind not in COMMENT_KINDS or pdfium.FPDFAnnot_GetStringValue(annotation, b"Contents", None, 0) > empty:
+        length = pdfium.FPDFAnnot_GetStringValue(annotation, b"Contents", None, 0)
+        if kind not in COMMENT_KINDS or length > _EMPTY_STRING_BYTES:
             yield kind
         pdfium.FPDFPage_CloseAnnot(annotation)
 
@@ -36,11 +37,11 @@ def annotation_kinds(page: Any) -> Iterator[int]:
 def utf16_text(get: Callable[[Any, int], int]) -> str:
     """A string of PDFium, which `get` writes to a buffer of that many bytes; broken characters become U+FFFD."""
     size = min(get(None, 0), _MOST_STRING_BYTES)
-    if size <= 2:
+    if size <= _EMPTY_STRING_BYTES:
         return ""
     buffer = ctypes.create_string_buffer(size)
     get(buffer, size)
-    return buffer.raw[: size - 2].decode("utf-16-le", "replace")
+    return buffer.raw[: size - _EMPTY_STRING_BYTES].decode("utf-16-le", "replace")
 
 
 def links_of(document: Any, page: Any) -> Iterator[list[Any]]:

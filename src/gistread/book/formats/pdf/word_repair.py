@@ -17,15 +17,12 @@ _DASHES = "—–―"
 
 # English word parts, for words the book does not contain.
 _BEGINNINGS = word_set(
-    """after any com con counter dis down every fore inter mis out over per pre pro some sub super sur trans under
-    with"""
+    "after any com con counter dis down every fore inter mis out over per pre pro some sub super sur trans under with"
 )
 _ENDINGS = word_set(
     """able ably age aged ally ance body ded dom ed ence ened ening er ers ess est ever ful fully gence hood ible ing
-    ings
-    ion ions ish ism ist ists ity ive land less like ling ly man ment ments men ness red self ship side sion sive some
-    son
-    ted teen ter tic ties ting tion tions tive ton tude ty ward wards where wise"""
+    ings ion ions ish ism ist ists ity ive land less like ling ly man ment ments men ness red self ship side sion sive
+    some son ted teen ter tic ties ting tion tions tive ton tude ty ward wards where wise"""
 )
 # Before words of at least four letters.
 _APART = word_set("all cold cross five four good half high hot ill left long low new old self six three two well")

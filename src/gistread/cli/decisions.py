@@ -26,7 +26,7 @@ def prompt(proposed: Proposed, length: int) -> str:
 
 
 @contextmanager
-def deciding(steering: Callable[[], Steering], line: ProgressLine, length: int) -> Iterator[None]:
+def read_decisions(steering: Callable[[], Steering], line: ProgressLine, length: int) -> Iterator[None]:
     """Obey what is typed about a book of `length` characters; the end of input means to answer now."""
 
     def read() -> None:
