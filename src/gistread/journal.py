@@ -63,7 +63,7 @@ def check_version(records: Iterable[Record], kind: str, version: int, path: Path
 
 
 def read_records(path: Path) -> tuple[list[Record], int]:
-    """The whole records, also those after damage, and the bytes in front of the first damage. Raises StorageError."""
+    """All intact records, and the length in bytes before the first damage. Raises StorageError."""
     records: list[Record] = []
     length = 0
     whole = True
@@ -87,7 +87,7 @@ def read_records(path: Path) -> tuple[list[Record], int]:
 
 
 def list_files(folder: Path, pattern: str) -> list[Path]:
-    """The files of a folder whose names match, sorted; none without a folder. Raises StorageError."""
+    """The files in a folder that match, sorted; none if the folder is missing. Raises StorageError."""
     try:
         return sorted(path for path in folder.iterdir() if path.match(pattern))
     except FileNotFoundError:
@@ -97,7 +97,7 @@ def list_files(folder: Path, pattern: str) -> list[Path]:
 
 
 def is_damaged(path: Path) -> bool:
-    """Whether a whole line is no record; a line torn at the end is no damage. Raises StorageError."""
+    """Whether a complete line is not a valid record; a torn last line does not count. Raises StorageError."""
     _, length = read_records(path)
     try:
         with path.open("rb") as file:
@@ -108,7 +108,7 @@ def is_damaged(path: Path) -> bool:
 
 
 def append_record(path: Path, record: Record, *, wait_s: float) -> None:
-    """Append to a file without reading it, creating it. Raises StorageError."""
+    """Append to a file without reading it; creates the file. Raises StorageError."""
     try:
         make_folder(path.parent)
         with _open_locked(path, time.monotonic() + wait_s) as file:
@@ -131,10 +131,10 @@ class InUseError(StorageError):
 
 
 class Journal:
-    """A file open for appending, by one process at a time. `records` are those found on opening."""
+    """A file open for appending, by one process at a time. `records` holds the records found on opening."""
 
     def __init__(self, path: Path, *, wait_s: float = 0.0) -> None:
-        """Open, creating file and folder, and remove damage; wait `wait_s` for another process. Raises StorageError."""
+        """Open or create the file and remove damage; waits `wait_s` for another process. Raises StorageError."""
         self.path = path
         try:
             make_folder(path.parent)
@@ -207,15 +207,15 @@ class Journal:
 
 @contextlib.contextmanager
 def locked(path: Path, *, wait_s: float) -> Iterator[None]:
-    """Keep other processes from changing a file, created if missing. Raises OSError, StorageError after `wait_s`."""
+    """Lock a file, created if missing. Raises OSError, or StorageError if it stays locked for `wait_s`."""
     with _open_locked(path, time.monotonic() + wait_s):
         yield
 
 
 def _open_locked(path: Path, until: float) -> FileIO:
-    """Open and lock; `until` is in `time.monotonic`. Raises OSError, StorageError if another process keeps the lock."""
+    """Open and lock, waiting at most until `until` (`time.monotonic`). Raises OSError, InUseError."""
     while True:
-        # Unbuffered: what a full disk refuses must not be written later from a buffer.
+        # Unbuffered: after a write to a full disk fails, no buffer may write it later.
         file = FileIO(path, "ab", opener=private_opener)
         try:
             locked = try_lock(file)
@@ -246,7 +246,7 @@ def try_lock(file: FileIO) -> bool:
     try:
         return system.try_lock(file.fileno())
     except OSError:
-        return True  # Some network file systems have no locks; then writers are not separated.
+        return True  # Some network file systems have no locks; writers then share the file.
 
 
 def append_whole(file: FileIO, data: bytes, length: int) -> None:
@@ -261,7 +261,7 @@ def append_whole(file: FileIO, data: bytes, length: int) -> None:
 
 
 def write_all(file: FileIO, data: bytes) -> None:
-    """Unbuffered writes may be partial."""
+    """Write all of `data`; a single unbuffered write may be partial."""
     left = memoryview(data)
     while left:
         left = left[file.write(left) :]

@@ -26,7 +26,7 @@ class PathWithin:
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """The four directories, which may not exist yet, and what is in them."""
+    """The four directories, which may not exist yet, and the files and folders in them."""
 
     config: Path  # Settings, themes and presets
     data: Path  # User data: library, positions, marks, questions, downloaded models. Never deleted by the program.
@@ -54,7 +54,7 @@ class Paths:
     worker_log = PathWithin("state", "worker.log")
 
     def make_private(self) -> None:
-        """Take the rights of others from what earlier versions have left readable."""
+        """Remove the access of other users to files of earlier versions."""
         for folder in (self.config, self.data, self.cache, self.state):
             make_private(folder)
 

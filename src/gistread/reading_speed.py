@@ -7,7 +7,7 @@ from gistread.errors import StorageError
 from gistread.journal import Journal, Record, check_version, read_records
 
 DEFAULT_WPM = 230.0  # Silent reading of English prose (Brysbaert 2019: 238 to 260)
-SLOWEST, FASTEST = 60.0, 800.0  # Words per minute. Slower is a pause, faster is leafing.
+SLOWEST, FASTEST = 60.0, 800.0  # Words per minute. Slower is a pause, faster is skimming.
 _LAST = 40  # Number of recent samples that count
 _ENOUGH_WORDS = 1500  # Minimum for an estimate
 _VERSION = 1

@@ -50,7 +50,7 @@ def _by_chapter(book: Book, parts: Iterable[tuple[int, Iterable[str]]]) -> Itera
 
 
 def mark_markdown(book: Book, mark: Mark, chapter: str = "") -> Iterator[str]:
-    """The blocks of a mark: its words, its note, what and where it is."""
+    """The blocks of a mark: its words, its note, its kind and place."""
     yield _quoted(mark.place.exact + (" …" if mark.kind in (MarkKind.BOOKMARK, MarkKind.LETTER) else ""))
     if mark.note:
         yield block(mark.note)

@@ -1,4 +1,4 @@
-"""The cover of a book's file, found without reading the whole book."""
+"""Reads a book's cover without reading the whole book."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The list of books, merged from user data, catalogue and disk; one entry a book, with its latest text."""
+"""Lists the library, merged from user data, catalogue and disk: one entry per book, with its latest text."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -30,7 +30,7 @@ class Order(StrEnum):
 def list_entries(
     user_data: UserData, catalogue: Catalogue, words_per_minute: Callable[[str], float] = lambda language: DEFAULT_WPM
 ) -> tuple[list[LibraryEntry], str]:
-    """All books, the last read first, and a message if some cannot be read. Checks files: use a thread."""
+    """All books, the last read first, and a message if some cannot be read. Checks files; call it in a thread."""
     problem = ""
     try:
         known = catalogue.read()
@@ -66,7 +66,7 @@ def _entries(
     for book in opened:
         entry = _opened(book, by_text.get(book.sha256), words_per_minute)
         if entry.path in taken:
-            continue  # the file holds another text now, and that was read later
+            continue  # the file now holds another text, which was opened later
         if entry.path is not None:
             taken.add(entry.path)
         listed.update(entry.ids)
@@ -79,7 +79,7 @@ def _entries(
 
 
 def _opened(book: OpenedBook, file: BookFile | None, words_per_minute: Callable[[str], float]) -> LibraryEntry:
-    # A file located after a move was recorded later than the last opening.
+    # The catalogue records a moved file after the last opening.
     path = file.path if file is not None and (book.path is None or file.at > book.opened_at) else book.path
     path = absolute(path) if path else None
     return _on_disk(

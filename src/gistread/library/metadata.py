@@ -27,7 +27,7 @@ _SUFFIXES = (
     *(".epub", ".txt", ".text", ".md", ".markdown", ".html", ".htm", ".xhtml", ".mhtml", ".mht", ".fb2", ".fb2.zip"),
     *(".fbz", ".docx", ".pdf", ".mobi", ".azw", ".azw3", ".prc", SERIES_SUFFIX),
 )
-_TITLE_PAGES = 64 * 1024  # Bytes of plain text that contain title and author, if any do
+_TITLE_PAGES = 64 * 1024  # Bytes at the start of plain text, enough for title and author
 
 
 def has_book_suffix(name: str) -> bool:
@@ -35,7 +35,7 @@ def has_book_suffix(name: str) -> bool:
 
 
 def read_book_file(path: Path, cancelled: Callable[[], bool] = lambda: False) -> BookFile:
-    """The file with its title and authors. Raises BookError if it holds no readable book."""
+    """The file with its title and authors. Raises BookError if it is not a readable book."""
     with open_file(path) as stream:
         head = stream.read(HEAD_BYTES)
         if not head:

@@ -1,4 +1,4 @@
-"""Scans a folder for books, step by step, following links once, and finds a moved book by its bytes."""
+"""Scans a folder for books step by step, visiting linked folders once, and finds a moved book by its bytes."""
 
 import os
 import re
@@ -78,7 +78,7 @@ def scan(folder: Path, known: Mapping[Path, BookFile], stopped: Callable[[], boo
 def walk(
     folder: Path, stopped: Callable[[], bool], deepest: int = DEEPEST
 ) -> Iterator[Path | ScanFailure | ScanCutShort]:
-    """Every file below the folder that is named like a book."""
+    """Yield every file below the folder with a book's suffix, and any failures."""
     visited: set[tuple[int, int]] = set()
     waiting = [(folder, 0)]
     entries = 0
@@ -156,7 +156,7 @@ def find_moved(entry: LibraryEntry, folders: Iterable[Path]) -> BookFile | None:
 
 
 def is_this_book(entry: LibraryEntry, path: Path) -> bool:
-    """Whether the file holds the book: the same bytes, or the same text. Raises BookError."""
+    """Whether the file has the book's bytes or text. Raises BookError."""
     try:
         if entry.digest and examine_file(path).digest == entry.digest:
             return True

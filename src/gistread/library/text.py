@@ -21,7 +21,7 @@ def relative_time(then_s: float, now_s: float) -> str:
     seconds = now_s - then_s
     then, now = datetime.fromtimestamp(then_s), datetime.fromtimestamp(now_s)
     days = (now.date() - then.date()).days
-    if seconds < _MIN_S:  # a clock that was set back is no reason to speak of the future
+    if seconds < _MIN_S:  # also if the clock was set back
         return "just now"
     if seconds < _H_S:
         return f"{int(seconds // _MIN_S)} min ago"
@@ -37,7 +37,7 @@ def relative_time(then_s: float, now_s: float) -> str:
 
 
 def count_books(entries: Iterable[LibraryEntry]) -> str:
-    """`12 books, 3 begun`; empty for none. The sample does not count."""
+    """`12 books, 3 begun`, without the sample; empty for none."""
     books = [entry for entry in entries if entry.ids]
     begun = sum(entry.was_opened and not entry.finished for entry in books)
     return f"{counted(len(books), 'book')}, {begun} begun" if books else ""
@@ -84,7 +84,7 @@ def percent(share: float) -> str:
 
 
 def furthest_reader(entry: LibraryEntry, furthest: Mapping[str, BookProgress]) -> BookProgress | None:
-    """Who has read a book; of a series, who has read its volumes without a gap. `furthest` is by SHA-256."""
+    """The furthest memory of a book; for a series, combined over volumes without a gap. `furthest` is by SHA-256."""
     if not entry.volumes:
         return furthest.get(entry.sha256)
     read_until = pages = 0

@@ -1,4 +1,4 @@
-"""Stores marks in one journal per book: the latest record of an id counts. Processes append under a short lock."""
+"""Stores marks in one journal per book, where the latest record of an id counts. Processes share it by locking."""
 
 import time
 from collections.abc import Iterable
@@ -33,7 +33,7 @@ class MarkStore:
         return set(_versions(self._read(sha256)))
 
     def stamp(self, sha256: str) -> Stamp | None:
-        """Changes with the file; None if there is none."""
+        """A value that changes with the file; None if it does not exist."""
         try:
             status = self._file(sha256).stat()
         except OSError:
@@ -41,7 +41,7 @@ class MarkStore:
         return status.st_ino, status.st_mtime_ns, status.st_size
 
     def put(self, sha256: str, mark: Mark, base: Mark | None = None) -> Mark:
-        """Store a mark, merged with what others wrote after `base`; return the stored one. Raises StorageError."""
+        """Store a mark, merged with changes made since `base`, and return the result. Raises StorageError."""
         with self._open(sha256) as journal:
             known = _versions(_valid_records(journal.records, journal.path)).get(mark.id)
             mark = merge_marks(mark, _mark(known) if known else None, base)

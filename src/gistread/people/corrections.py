@@ -1,4 +1,4 @@
-"""What a person corrects about the names of a book: two are one, one is two, another name, not shown."""
+"""Applies the user's corrections of a book's names: merge, split, rename, hide."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -8,10 +8,7 @@ from gistread.user_data import NameCorrection
 
 
 def corrected(entities: Iterable[Entity], corrections: Sequence[NameCorrection]) -> list[Entity]:
-    """The entities with the corrections applied in their order, the commonest first.
-
-    One that speaks of a name that is not there, or not yet, changes nothing.
-    """
+    """Apply the corrections in order; ignores those of unknown names. The commonest entity comes first."""
     found = list(entities)
     for one in corrections:
         if entity := next(filter(None, (find_by_form(found, form) for form in one.forms)), None):
@@ -21,12 +18,12 @@ def corrected(entities: Iterable[Entity], corrections: Sequence[NameCorrection])
 
 
 def _weight(entity: Entity) -> tuple[bool, int]:
-    """Of two that are merged, a name that was given wins, then the commoner one."""
+    """Sort key of the entity whose name a merge keeps: a name given by the user wins, then the commoner one."""
     return len(entity.others) == len(entity.forms), entity.count
 
 
 def describe_correction(one: NameCorrection) -> str:
-    """The correction in a line."""
+    """The correction in one line."""
     match one.verb:
         case "merge":
             return f"{one.forms[0]} and {one.other} are one."
@@ -38,7 +35,7 @@ def describe_correction(one: NameCorrection) -> str:
 
 
 def _corrected(entity: Entity, one: NameCorrection, others: list[Entity]) -> list[Entity]:
-    """What becomes of the entity; removes from `others` what it is merged with."""
+    """The corrected entities; removes a merged one from `others`."""
     match one.verb:
         case "hide":
             return []
@@ -62,5 +59,5 @@ def _corrected(entity: Entity, one: NameCorrection, others: list[Entity]) -> lis
 
 
 def find_by_form(entities: Iterable[Entity], form: str) -> Entity | None:
-    """The one that has this form of its name."""
+    """The entity that has this form of a name."""
     return next((one for one in entities if any(form == each.text for each in one.forms)), None)

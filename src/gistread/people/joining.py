@@ -1,7 +1,7 @@
-"""Joins the forms of names that are one person's: "Mr. Darcy", "Fitzwilliam Darcy", "Darcy".
+"""Joins the names of one person: "Mr. Darcy", "Fitzwilliam Darcy", "Darcy".
 
-Two people are never joined for a family name alone: a bare "Bennet" is of neither husband nor daughters. Everything is
-computed from the mentions given, so what is known up to a place of the book comes from the mentions in front of it.
+A shared family name alone joins nobody: a bare "Bennet" is neither the husband nor a daughter. The result depends only
+on the mentions given, so a view up to an offset reveals nothing of the text after it.
 """
 
 from bisect import bisect_left
@@ -15,18 +15,18 @@ from heapq import merge
 from gistread.people.mentions import Context, Form, plain, titles, word_tables
 
 _PARTICLES = frozenset("de du da di van von der den of la le y al".split())  # noqa: SIM905
-_LEAST = 2  # Mentions of what is listed, unless it has a title
+_LEAST = 2  # Minimum of mentions, except for names with a title
 _LEAST_PRONOUNS = 4
 _SELDOM_ACTS = 0.25  # Share of mentions of a town up to which it may act ("Tidney was under water")
-_LEAST_ACTS = 2  # Times that something with "the" speaks or acts like a person
-_YOUNGER = 0.05  # Share of "Miss Bennet" from which "Miss Elizabeth Bennet" shows that she has an elder sister
+_LEAST_ACTS = 2  # Times that a name with "the" speaks or acts before it is a person
+_YOUNGER = 0.05  # Share of "Miss Elizabeth" among mentions of "Miss Bennet" that shows an elder sister
 _MUCH_MORE_FREQUENT = 8
-_MORE_FREQUENT = 3  # Times as often as any other, a first name is of this person
+_MORE_FREQUENT = 3  # A name belongs to the person mentioned this many times as often as any other
 _SIDE_BY_SIDE = 45  # Characters between mentions of two people in one sentence
-_TOGETHER = 0.04  # Share of mentions side by side with another's from which they are two
-# Nobody calls a bearer of these by the first name alone.
+_TOGETHER = 0.04  # Share of mentions side by side that shows two people
+# Bearers of these titles are not called by the first name alone.
 _FORMAL = frozenset({"lady", "lord", "sir", "dame", "king", "queen", "saint", "st"})
-_SURE = 0.65  # Share of the pronouns after a name that says whether it is a man's
+_SURE = 0.65  # Share of "he" or "she" among the pronouns after a name that decides the sex
 
 
 class Kind(StrEnum):
@@ -88,7 +88,7 @@ class _Group:
 
     @property
     def precedes_first_names(self) -> bool:
-        """Whether its title stands in front of first names too."""
+        """Whether its title is also used with first names, as in "Prince Andrew"."""
         return bool(self.titles & _first_titles())
 
     @property
@@ -97,16 +97,16 @@ class _Group:
 
     @property
     def is_of_a_place(self) -> bool:
-        """Whether it is a "Dean of Barchester", so that its last word is no family name."""
+        """Whether it names a place, as "Dean of Barchester": then its last word is no family name."""
         return all(" of " in form.text for form in self.forms)
 
     @property
     def is_described(self) -> bool:
-        """Whether it is rather a "the Carriage"."""
+        """Whether it usually has an article, as "the Carriage"."""
         return 2 * self.count_of(Context.ARTICLE) > self.count
 
     def is_town(self, towns: frozenset[str]) -> bool:
-        """Whether it is the bare name of one of these, and seldom acts."""
+        """Whether it is the bare name of one of these towns and seldom acts."""
         is_bare = not self.title_kind and not self.is_full and self.words[0] in towns and not self.is_described
         return is_bare and self.count_of(Context.PERSON) <= _SELDOM_ACTS * self.count
 
@@ -119,7 +119,7 @@ class _Group:
 
     @property
     def sex(self) -> str:
-        """man, woman, or "" if neither the title, nor the first name, nor the pronouns say it."""
+        """man or woman, by the title, the first name or the pronouns; "" if unknown."""
         if self.title_kind in ("man", "woman", "wife"):
             return "man" if self.title_kind == "man" else "woman"
         if (self.is_full or self.precedes_first_names or not self.title_kind) and (
@@ -136,7 +136,7 @@ class _Group:
 
 
 def join(forms: Iterable[Form]) -> list[Entity]:
-    """The people, places and other things with these names, the commonest first."""
+    """Join these names into people, places and other entities, the commonest first."""
     groups = _grouped(form for form in forms if form.starts)
     titled = {group.words[-1] for group in groups if group.title_kind and not group.is_of_a_place}
     towns = _towns(groups)
@@ -174,7 +174,7 @@ class _PersonIndex:
     """The people found so far, by the words of their names."""
 
     def __init__(self, persons: Iterable[_Group], groups: Iterable[_Group]) -> None:
-        """`groups` are all names, as they are found in the book."""
+        """`groups`: all names of the book before joining."""
         self.persons: list[_Group] = []
         self._bare = {group.words[0]: group for group in groups if not group.is_full and not group.title_kind}
         self._by_first: dict[str, list[_Group]] = {}
@@ -206,7 +206,7 @@ class _PersonIndex:
         return None if owner and (_is_younger(owner, group) or self._are_two(group, owner)) else owner
 
     def _are_two(self, titled: _Group, full: _Group) -> bool:
-        """Whether "Mr. Emerson" and George Emerson are two people: they often stand side by side."""
+        """Whether "Mr. Emerson" and "George Emerson" are two people: often mentioned side by side."""
         starts = titled.starts()
         called = self._bare.get(full.words[0])
         others = [*full.starts(), *(called.starts() if called else ())]
@@ -230,7 +230,7 @@ class _PersonIndex:
         return _commonest([one for one in last if one.may_match(group)], _MUCH_MORE_FREQUENT)
 
     def find_by_short_form(self, group: _Group) -> _Group | None:
-        """The person whose first name has this short form."""
+        """The person with this short form of a first name."""
         full = _first_names()[1].get(group.words[0], frozenset())
         found = [one for name in full for one in self._by_first.get(name, []) if one in self.persons]
         return _commonest(
@@ -262,7 +262,7 @@ def _first_titles() -> frozenset[str]:
 
 @cache
 def _first_names() -> tuple[dict[str, str], dict[str, frozenset[str]]]:
-    """man or woman for each known first name, and the full names of each short form."""
+    """The sex of each known first name, and the full names of each short form."""
     sexes: dict[str, str] = {}
     short: dict[str, set[str]] = {}
     for sex, table in (("man", "men"), ("woman", "women")):
@@ -276,7 +276,7 @@ def _first_names() -> tuple[dict[str, str], dict[str, frozenset[str]]]:
 
 
 def _without_plurals(groups: list[_Group]) -> list[_Group]:
-    """Without "the Bennets", who are several people."""
+    """Drop plurals such as "the Bennets"."""
     known = {group.words[-1] for group in groups}
     return [
         group
@@ -289,7 +289,7 @@ def _without_plurals(groups: list[_Group]) -> list[_Group]:
 
 
 def _merged(full: list[_Group]) -> list[_Group]:
-    """Full names, those with the same first and last name joined; also a short form or an initial: "Eliza Bennet"."""
+    """Join full names with the same last name and the same first name, its short form or initial."""
     families: dict[str, list[_Group]] = {}
     for group in sorted(full, key=lambda group: -group.count):
         family = families.setdefault(group.words[-1], [])
@@ -301,7 +301,7 @@ def _merged(full: list[_Group]) -> list[_Group]:
 
 
 def _are_same(one: _Group, other: _Group) -> bool:
-    """Whether two full names with the same last name are one person's."""
+    """Whether two full names with the same last name may be one person's."""
     if not one.may_match(other) or (one.title_kind == "wife") != (other.title_kind == "wife"):
         return False
     if one.words == other.words[-len(one.words) :] or other.words == one.words[-len(other.words) :]:
@@ -313,7 +313,7 @@ def _are_same(one: _Group, other: _Group) -> bool:
 
 @cache
 def _forms_of(name: str) -> frozenset[str]:
-    """A first name, what it is short for, and its short forms."""
+    """A first name with its full forms and short forms."""
     short = _first_names()[1]
     return frozenset((name, *short.get(name, ()), *(form for form, names in short.items() if name in names)))
 
@@ -326,7 +326,7 @@ def _is_younger(full: _Group, titled: _Group) -> bool:
 
 
 def _commonest(found: Iterable[_Group], times: int = _MORE_FREQUENT) -> _Group | None:
-    """The one that is mentioned so many times as often as any other."""
+    """The group with at least `times` the mentions of any other."""
     first, second = (*sorted(found, key=lambda group: -group.count), None, None)[:2]
     return first if first and (second is None or first.count >= times * second.count) else None
 

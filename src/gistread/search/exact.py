@@ -1,4 +1,4 @@
-"""Finds text as typed, ignoring case, line ends, typography and diacritics: one search in a folded text."""
+"""Finds text as typed in a folded text: ignores case, line ends, typography and diacritics."""
 
 import re
 import unicodedata
@@ -13,7 +13,7 @@ _DASHES = "-‐‑‒–—―−"
 _TOKEN = re.compile(r"\s+|--|\.\.\.|.", re.DOTALL)
 _WORD = re.compile(r"\w")
 
-# Single letters for two, which matching by character misses.
+# Single letters that stand for two; matching by character misses them.
 _LIGATURES = {"ß": "(?:ß|ss)", "ẞ": "(?:ß|ss)", "æ": "(?:æ|ae)", "œ": "(?:œ|oe)"}
 
 
@@ -74,7 +74,7 @@ def _variable(token: str) -> str | None:
 
 @cache
 def _fold(character: str) -> str:
-    """The plain character for this one; always one."""
+    """The plain form of a character; always a single character."""
     if character in _SINGLE_QUOTES:
         return "'"
     if character in _DOUBLE_QUOTES:

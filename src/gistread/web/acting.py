@@ -1,4 +1,4 @@
-"""Chooses the next action of a task on a web page (ReadAgent, appendix D.1), always among what is legal."""
+"""Chooses the next action of a task on a web page, always a legal one (ReadAgent, appendix D.1)."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -16,7 +16,7 @@ from gistread.web.model import Action, Element, Operation, Snippet, WebPage
 
 MAX_SNIPPETS = 5  # Most look-ups (Table 9: one, or one to five)
 
-_MAX_SHOWN = 60  # Most snippets shown: gists of more would take a laptop many minutes
+_MAX_SHOWN = 60  # Most snippets shown: a laptop needs many minutes for more gists
 _STOP = "STOP"
 _KIND = "web gist"
 _PROMPTS = ("act_gist", "act_gist_again")
@@ -56,7 +56,7 @@ class _Window:
         return "\n\n".join(parts)
 
     def can_act(self, named: Sequence[int]) -> bool:
-        """Whether the model sees an element, with these snippets open too."""
+        """Whether the model sees an element if these snippets are open too."""
         return bool(self.elements) or any(self.page.snippet(number).elements for number in named)
 
     @property
@@ -176,7 +176,7 @@ class _StepChooser:
     engine: Engine
 
     async def measure(self, window: _Window, opened: Sequence[int] = ()) -> int:
-        """Tokens of the longest prompt over this window with its answer."""
+        """Tokens of the longest prompt over this window and its answer."""
         both = [self._prompt(name, window, opened) for name in ("act_lookup", "act_step")]
         return max([await self.engine.measure(prompt) for prompt in both]) + _STEP_TOKENS + _TYPED_TOKENS
 
@@ -195,7 +195,7 @@ class _StepChooser:
         prompt = self._prompt("act_lookup", window)
         if named:
             prompt = (*prompt, Message("assistant", "".join(f"Part {number}, " for number in named)))
-        # Without an element in sight, the model must open a snippet.
+        # If no element is visible, the model must open a snippet.
         options = [*(f"Part {number}" for number in offered), *((_STOP,) if can_act else ())]
         if len(options) == 1:
             return offered[0], NO_USAGE
@@ -203,7 +203,7 @@ class _StepChooser:
         return (offered[choice.index] if choice.index < len(offered) else None), choice.usage
 
     async def step(self, window: _Window) -> tuple[Element, Operation, str, Usage]:
-        """Element, operation and value, each a continuation of the same answer."""
+        """Choose element, operation and value, each as a continuation of the same answer."""
         prompt = self._prompt("act_step", window)
         number, usage = await self._choose(prompt, "", [f"Element {one.index}" for one in window.elements])
         element = window.elements[number]

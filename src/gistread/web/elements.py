@@ -1,4 +1,4 @@
-"""Finds the interactive elements of a page, with their selectors and names, in the order of browsers."""
+"""Finds the interactive elements of a page, with selectors and accessible names as browsers compute them."""
 
 import re
 from collections import Counter
@@ -39,7 +39,7 @@ _TYPED_ROLES = {"textbox": "text field", "searchbox": "search field", "combobox"
 _ATTRIBUTES = ("id", "name", "type", "href", "value")
 _MAX_NAME = 120
 _MAX_VALUE = 200
-_MAX_OPTIONS = 60  # Most options of a list: one of countries has two hundred
+_MAX_OPTIONS = 60  # Most options of a list; a list of countries has two hundred
 
 _PLAIN_ID = re.compile(r"[A-Za-z_][\w-]*\Z", re.ASCII)
 
@@ -48,7 +48,7 @@ _PLAIN_ID = re.compile(r"[A-Za-z_][\w-]*\Z", re.ASCII)
 class FoundElement:
     node: etree._Element
     element: Element
-    leaf: bool  # It contains no other interactive element: its text is its name
+    leaf: bool  # Contains no other interactive element, so its text is its name
 
 
 def find_elements(root: etree._Element) -> dict[etree._Element, FoundElement]:

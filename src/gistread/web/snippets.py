@@ -1,4 +1,4 @@
-"""Splits a web page along its elements into snippets as long as a short page (ReadAgent, appendix D.1)."""
+"""Splits a web page along its elements into snippets of at most a short page (ReadAgent, appendix D.1)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -34,7 +34,7 @@ class _Line:
 
 
 def read_page(data: bytes, name: str, depth: int = DEPTH) -> WebPage:
-    """The page in `data`, split at this depth; `name` is for messages. Raises BookError."""
+    """The page in `data`, split at this depth; `name` is used in messages. Raises BookError."""
     root = tree_of(data, name)
     found = find_elements(root)
     if not found:

@@ -1,4 +1,4 @@
-"""Parses a saved page into a tree and tells which elements are visible. Nothing is fetched, and no script runs."""
+"""Parses a saved page and finds its visible elements. Fetches nothing and runs no scripts."""
 
 import re
 from collections.abc import Iterator
