@@ -67,55 +67,42 @@ def read_records(path: Path) -> tuple[list[Record], int]:
     records: list[Record] = []
     length = 0
     whole = True
-    try:
-        with path.open("rb") as file:
-            for line in file:
-                record = decode_line(line)
-                if record is not None:
-                    records.append(record)
-                    length += len(line) if whole else 0
-                else:
-                    whole = False
-                    # The damage may be in the line feed before another record.
-                    inner = (decode_line(line[start.start() :]) for start in _LINE_START.finditer(line, 1))
-                    records += filter(None, inner)
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        raise _storage_error(path, error) from error
+    with _storage_errors(path), contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+        for line in file:
+            record = decode_line(line)
+            if record is not None:
+                records.append(record)
+                length += len(line) if whole else 0
+            else:
+                whole = False
+                # The damage may be in the line feed before another record.
+                inner = (decode_line(line[start.start() :]) for start in _LINE_START.finditer(line, 1))
+                records += filter(None, inner)
     return records, length
 
 
 def list_files(folder: Path, pattern: str) -> list[Path]:
     """The files in a folder that match, sorted; none if the folder is missing. Raises StorageError."""
-    try:
+    with _storage_errors(folder), contextlib.suppress(FileNotFoundError):
         return sorted(path for path in folder.iterdir() if path.match(pattern))
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise _storage_error(folder, error) from error
+    return []
 
 
 def is_damaged(path: Path) -> bool:
     """Whether a complete line is not a valid record; a torn last line does not count. Raises StorageError."""
     _, length = read_records(path)
-    try:
-        with path.open("rb") as file:
-            file.seek(length)
-            return b"\n" in file.read()
-    except OSError as error:
-        raise _storage_error(path, error) from error
+    with _storage_errors(path), path.open("rb") as file:
+        file.seek(length)
+        return b"\n" in file.read()
 
 
 def append_record(path: Path, record: Record, *, wait_s: float) -> None:
     """Append to a file without reading it; creates the file. Raises StorageError."""
-    try:
+    with _storage_errors(path):
         make_folder(path.parent)
         with _open_locked(path, time.monotonic() + wait_s) as file:
             length = os.fstat(file.fileno()).st_size
             append_whole(file, b"\n" * _is_torn(path, length) + encode_line(record), length)
-    except OSError as error:
-        raise _storage_error(path, error) from error
 
 
 def _is_torn(path: Path, length: int) -> bool:
@@ -136,50 +123,42 @@ class Journal:
     def __init__(self, path: Path, *, wait_s: float = 0.0) -> None:
         """Open or create the file and remove damage; waits `wait_s` for another process. Raises StorageError."""
         self.path = path
-        try:
+        with _storage_errors(path):
             make_folder(path.parent)
             self._file = _open_locked(path, time.monotonic() + wait_s)
-        except OSError as error:
-            raise _storage_error(path, error) from error
-        try:
-            self.records, self._length = read_records(path)
-            self.cut_bytes = path.stat().st_size - self._length
-            if self.cut_bytes:
-                self._remove_damage()
-        except OSError as error:
-            self._file.close()
-            raise _storage_error(path, error) from error
-        except BaseException:
-            self._file.close()
-            raise
+            try:
+                self.records, self._length = read_records(path)
+                self.cut_bytes = path.stat().st_size - self._length
+                if self.cut_bytes:
+                    self._remove_damage()
+            except BaseException:
+                self._file.close()
+                raise
 
     def append(self, *records: Record) -> None:
         """Write and sync; after an error the file still ends with a whole record. Raises StorageError."""
         data = b"".join(map(encode_line, records))
-        try:
+        with _storage_errors(self.path):
             append_whole(self._file, data, self._length)
-        except OSError as error:
-            raise _storage_error(self.path, error) from error
         self._length += len(data)
 
     def rewrite(self, records: Iterable[Record]) -> None:
         """Replace all records atomically. Raises StorageError and then leaves the file as it was."""
         data = b"".join(map(encode_line, records))
         new = self.path.with_name(self.path.name + ".new")
-        file: FileIO | None = None
-        try:
+        with _storage_errors(self.path):
             new.unlink(missing_ok=True)
             file = FileIO(new, "ab", opener=private_opener)
-            try_lock(file)  # before it has the name, so that nobody writes in between
-            write_all(file, data)
-            os.fsync(file.fileno())
-            new.replace(self.path)
-        except OSError as error:
-            if file is not None:
+            try:
+                try_lock(file)  # before it has the name, so that nobody writes in between
+                write_all(file, data)
+                os.fsync(file.fileno())
+                new.replace(self.path)
+            except OSError:
                 file.close()
-            with contextlib.suppress(OSError):
-                new.unlink(missing_ok=True)
-            raise _storage_error(self.path, error) from error
+                with contextlib.suppress(OSError):
+                    new.unlink(missing_ok=True)
+                raise
         self._file.close()
         self._file = file
         self._length = len(data)
@@ -267,5 +246,12 @@ def write_all(file: FileIO, data: bytes) -> None:
         left = left[file.write(left) :]
 
 
-def _storage_error(path: Path, error: OSError) -> StorageError:
-    return StorageError(f"{path}: {error.strerror or error}.", "`gistread paths` lists the folders in use.")
+@contextlib.contextmanager
+def _storage_errors(path: Path) -> Iterator[None]:
+    """Raise an OSError as StorageError."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            f"{path}: {error.strerror or error}.", "`gistread paths` lists the folders in use."
+        ) from error

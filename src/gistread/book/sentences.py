@@ -50,30 +50,27 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 def _continues(text: str, end: int) -> bool:
     """Whether the sentence continues after a mark inside it: "Oh!" said she."""
-    following = text[end : end + 8].lstrip()
-    return bool(following) and following[0].islower()
+    return text[end : end + 8].lstrip()[:1].islower()
 
 
 def _ends_sentence(text: str, dot: int, end: int) -> bool:
     if _continues(text, end):
         return False
+    following = text[end : end + 8].lstrip()
     before = text[max(0, dot - _LOOK_BACK) : dot]
     match = _LAST_WORD.search(before)
     word = match[0] if match else ""
     if end - dot > 1:
-        # An ellipsis or a closing quotation mark; abbreviations rarely stand before either.
+        # An ellipsis or a closing quotation mark; abbreviations rarely precede either.
         return True
     if len(word) == 1 and word.isalpha() and word.isupper():
-        # An initial, unless the sentence ends with "I".
-        # A name precedes it in "Charles I.", "J. I. Packer".
+        # An initial, unless the sentence ends with "I". After a name it is no pronoun: "Charles I.", "J. I. Packer".
         names = before[: len(before) - len(word)].split()
         return word == "I" and not (names and names[-1][:1].isupper())
     if word.lower() in _ABBREVIATIONS:
-        following = text[end : end + 8].lstrip()
         return word.lower() in _MAY_END and following[:1].isupper() and word.lower() not in ("st", "no", "fig")
     if _DOTTED.match(word):
         # "at 5 p.m. She left" ends; "the U.S. Army" and "e.g. This" do not.
-        following = text[end : end + 8].lstrip()
         return word.islower() and following[:1].isupper() and word not in ("i.e", "e.g", "d.h", "z.b", "c.-à-d")
     # "3. Kapitel", "der 5. Mai": ordinals stay with their word; larger numbers end sentences.
     start = dot - len(word)

@@ -42,9 +42,8 @@ def read_page(data: bytes, name: str, depth: int = DEPTH) -> WebPage:
             f"{name} has no link, button or field.", "If scripts add them, save the page from a browser that shows it."
         )
     groups = _merge_small(list(_cut(_Writer(found).lines_of(root), depth)))
-    title = first_named(root, "title")
     return WebPage(
-        title="" if title is None else plain_text(title),
+        title=plain_text(first_named(root, "title")),
         elements=tuple(one.element for one in found.values()),
         snippets=tuple(
             Snippet(

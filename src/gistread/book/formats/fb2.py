@@ -66,8 +66,7 @@ def _metadata(root: etree._Element) -> Metadata:
         return Metadata()
     isbn = _text(first_named(root, "publish-info"), "isbn").replace(" ", "")
     own = _text(first_named(root, "document-info"), "id")
-    cover = first_named(info, "coverpage")
-    image = first_named(cover, "image") if cover is not None else None
+    image = first_named(first_named(info, "coverpage"), "image")
     return Metadata(
         title=_text(info, "book-title"),
         authors=tuple(dict.fromkeys(filter(None, (_person(each) for each in info if local_name(each) == "author")))),
@@ -83,8 +82,7 @@ def _person(author: etree._Element) -> str:
 
 
 def _text(root: etree._Element | None, name: str) -> str:
-    found = first_named(root, name) if root is not None else None
-    return plain_text(found) if found is not None else ""
+    return plain_text(first_named(root, name))
 
 
 _NOTE_BODIES = frozenset(("notes", "note", "comments", "comment", "footnotes", "footnote", "endnotes"))

@@ -80,7 +80,7 @@ def _byline(found: list[TextBlock]) -> tuple[str, ...]:
 
 def _notices(decoded: Decoded, unwrapped: GutenbergText) -> list[str]:
     notices = list(encoding_notices(decoded))
-    dropped = len(_CONTROLS.findall(decoded.text)) - decoded.text.count("\x1a") if decoded.text else 0
+    dropped = len(_CONTROLS.findall(decoded.text)) - decoded.text.count("\x1a")
     if dropped > 0:
         notices.append(f"{dropped} control characters were left out.")
     return notices

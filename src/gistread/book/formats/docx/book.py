@@ -50,7 +50,7 @@ def read_docx(archive: Archive, name: str) -> Book:
     metadata = metadata_of(archive)
     # Otherwise the text styled as title.
     heading = next(root.iter("h1"), None) if writer.has_title else None
-    title = metadata.title or (plain_text(heading) if heading is not None else "")
+    title = metadata.title or plain_text(heading)
     metadata = replace(metadata, title=title, language=_language(metadata, state))
     return book_from_tree(root, name, "docx", metadata, notices=tuple(_notices(writer, main)))
 

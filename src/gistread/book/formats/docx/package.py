@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from gistread.book.formats.archive import Archive, ArchiveError, normalise_path
-from gistread.book.formats.elements.markup import elements_named, local_name, parse_recovering, parse_xml, plain_text
+from gistread.book.formats.elements.markup import elements_named, local_name, parse_entry, parse_xml, plain_text
 from gistread.book.formats.elements.single_document import Metadata
 from gistread.book.formats.encoding import decode_declared
 from gistread.book.normalise import language_tag
@@ -61,10 +61,7 @@ def related_part(archive: Archive, main: DocxPart, kind: str) -> DocxPart | None
 
 def metadata_of(archive: Archive) -> Metadata:
     path = next((r.target for r in _relations(archive, "").values() if r.kind == "core-properties"), _CORE)
-    try:
-        root = parse_recovering(archive.read(path))
-    except ArchiveError:
-        return Metadata()
+    root = parse_entry(archive, path)
     if root is None:
         return Metadata()
     properties = {local_name(element): plain_text(element) for element in root}
@@ -91,12 +88,9 @@ def _part(archive: Archive, path: str) -> DocxPart:
 
 def _relations(archive: Archive, path: str) -> dict[str, Relation]:
     folder, name = posixpath.split(path)
-    try:
-        root = parse_recovering(archive.read(posixpath.join(folder, "_rels", f"{name}.rels")))
-    except ArchiveError:
-        return {}
+    root = parse_entry(archive, posixpath.join(folder, "_rels", f"{name}.rels"))
     found = {}
-    for element in elements_named(root, "relationship") if root is not None else ():
+    for element in elements_named(root, "relationship"):
         target, external = element.get("Target", ""), element.get("TargetMode", "").lower() == "external"
         if not external:
             target = normalise_path(target if target.startswith("/") else posixpath.join(folder, target))

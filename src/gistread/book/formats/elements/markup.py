@@ -9,6 +9,7 @@ from html.entities import html5
 
 from lxml import etree, html
 
+from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.formats.encoding import decode_declared
 
 _NAMED_ENTITY = re.compile(rb"&([A-Za-z][A-Za-z0-9]{0,40});")
@@ -81,6 +82,14 @@ def parse_recovering(data: bytes) -> etree._Element | None:
     return tree.root if tree else None
 
 
+def parse_entry(archive: Archive, path: str) -> etree._Element | None:
+    """`parse_recovering` for a file of an archive; None if it is missing or damaged."""
+    try:
+        return parse_recovering(archive.read(path))
+    except ArchiveError:
+        return None
+
+
 def parse_xml(text: str, *, most_tags: int | None = None) -> Tree | None:
     """Parse XML other than XHTML, repairing it if necessary."""
     if text.count("<") > (most_tags or _MOST_TAGS):
@@ -107,16 +116,16 @@ def local_name(element: etree._Element) -> str:
     return tag.rpartition("}")[2].lower() if isinstance(tag, str) else ""
 
 
-def elements_named(root: etree._Element, name: str) -> Iterator[etree._Element]:
-    return (element for element in root.iter() if local_name(element) == name)
+def elements_named(root: etree._Element | None, name: str) -> Iterator[etree._Element]:
+    return (element for element in (() if root is None else root.iter()) if local_name(element) == name)
 
 
-def first_named(root: etree._Element, name: str) -> etree._Element | None:
+def first_named(root: etree._Element | None, name: str) -> etree._Element | None:
     return next(elements_named(root, name), None)
 
 
-def plain_text(element: etree._Element) -> str:
-    return " ".join("".join(str(part) for part in element.itertext()).split())
+def plain_text(element: etree._Element | None) -> str:
+    return "" if element is None else " ".join("".join(str(part) for part in element.itertext()).split())
 
 
 def append_text(element: etree._Element, text: str | None) -> None:

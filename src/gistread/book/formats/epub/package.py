@@ -15,6 +15,7 @@ from gistread.book.formats.elements.markup import (
     first_named,
     local_name,
     parse,
+    parse_entry,
     parse_recovering,
     plain_text,
 )
@@ -90,7 +91,7 @@ def read_package(archive: Archive) -> Package:
             frozenset(item.get("properties", "").split()),
             item.get("fallback", ""),
         )
-        for item in (elements_named(manifest, "item") if manifest is not None else ())
+        for item in elements_named(manifest, "item")
     }
     notices = [*left_out_notices({"other edition(s) in the file": others})]
     spine = _spine(root, items, notices)
@@ -111,26 +112,17 @@ def read_package(archive: Archive) -> Package:
 
 def encrypted_paths(archive: Archive) -> frozenset[str]:
     """Paths of the encrypted files, without obfuscated fonts."""
-    root = _parsed(archive, ENCRYPTION)
     found = set()
-    for data in elements_named(root, "encrypteddata") if root is not None else ():
+    for data in elements_named(parse_entry(archive, ENCRYPTION), "encrypteddata"):
         methods = {method.get("Algorithm", "") for method in elements_named(data, "encryptionmethod")}
         if not methods <= _FONT_OBFUSCATION or not methods:
             found |= {normalise_path(unquote(ref.get("URI", ""))) for ref in elements_named(data, "cipherreference")}
     return frozenset(found)
 
 
-def _parsed(archive: Archive, path: str) -> etree._Element | None:
-    try:
-        return parse_recovering(archive.read(path))
-    except ArchiveError:
-        return None
-
-
 def _package_path(archive: Archive) -> tuple[str, int]:
     """The path of the first package, and how many others there are."""
-    root = _parsed(archive, CONTAINER)
-    named = elements_named(root, "rootfile") if root is not None else ()
+    named = elements_named(parse_entry(archive, CONTAINER), "rootfile")
     paths = [path for each in named if archive.find(path := normalise_path(each.get("full-path", "")))]
     if paths:
         return paths[0], len(set(paths)) - 1
@@ -159,8 +151,7 @@ def _is_text(item: _Item) -> bool:
 
 def _spine(root: etree._Element, items: dict[str, _Item], notices: list[str]) -> tuple[str, ...]:
     paths: list[str] = []
-    spine = first_named(root, "spine")
-    for reference in islice(elements_named(spine, "itemref"), _MOST_ENTRIES) if spine is not None else ():
+    for reference in islice(elements_named(first_named(root, "spine"), "itemref"), _MOST_ENTRIES):
         item = items.get(reference.get("idref", ""))
         if item is None:
             notices.append(f"The reading order names {reference.get('idref', '')!r}, which is not in the book.")
@@ -231,7 +222,7 @@ def _contents(archive: Archive, root: etree._Element, items: dict[str, _Item]) -
     navigation = [item for item in items.values() if "nav" in item.properties]
     older = [item for item in (ncx, *items.values()) if item and item.media_type == "application/x-dtbncx+xml"]
     for item in (*navigation[:1], *older[:1]):
-        tree = _parsed(archive, item.path)
+        tree = parse_entry(archive, item.path)
         if tree is None:
             continue
         if "nav" in item.properties:
@@ -281,9 +272,7 @@ def _entry(title: str, reference: str, path: str, level: int) -> ContentsEntry:
 
 
 def _metadata(root: etree._Element, name: str) -> list[etree._Element]:
-    metadata = first_named(root, "metadata")
-    elements = elements_named(metadata, name) if metadata is not None else ()
-    return [element for element in elements if plain_text(element)]
+    return [element for element in elements_named(first_named(root, "metadata"), name) if plain_text(element)]
 
 
 def _refined(root: etree._Element, name: str) -> dict[str, str]:

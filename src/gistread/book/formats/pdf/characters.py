@@ -89,7 +89,7 @@ class PageCharacters:
         return self._origin[0].value, self._origin[1].value
 
     def _on_page(self, index: int, box: _Box) -> _Box:
-        """The box of a character, which PDFium gives in the frame of a form on the page if it has /ActualText."""
+        """The box of a character on the page: with /ActualText in a form, PDFium gives it in the form's frame."""
         if not self._has_forms:
             return box
         page, form = self._matrix, self._own_matrix

@@ -109,8 +109,10 @@ class PdfDocument:
     def upright(self, place: PagePosition) -> PagePosition:
         """Convert a position in the file to the frame of its page's runs."""
         turn = self.turns.get(place.page, 0)
-        if not turn or place.x is None or place.y is None:
-            return place if not turn else PagePosition(place.page, None, None)
+        if not turn:
+            return place
+        if place.x is None or place.y is None:
+            return PagePosition(place.page, None, None)
         x, y, _, _ = rotate_box((place.x, place.y, place.x, place.y), turn)
         return PagePosition(place.page, x, y)
 
