@@ -1,4 +1,4 @@
-"""Assembles a `Book` from paragraphs, chapter starts and inline marks. Every format ends here."""
+"""Assembles a `Book` from paragraphs, chapter starts and inline marks, for every format."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,8 +9,8 @@ from gistread.book.inline import InlineMark
 from gistread.book.model import Book, Chapter, Image, LanguageSpan, Link, Paragraph, ParagraphKind, Span
 from gistread.book.normalise import clean, clean_line, count_words, keep_lines, one_line
 
-# A title page, dedication and short table of contents belong to the first chapter; more words than this, about half a
-# printed page, get a chapter of their own.
+# Front matter up to this many words, about half a printed page, belongs to the first chapter: title page, dedication,
+# short table of contents. Longer front matter gets a chapter of its own.
 _FRONT_MATTER_WORDS = 150
 
 _KEEPS_LINES = frozenset({ParagraphKind.VERSE, ParagraphKind.TABLE, ParagraphKind.LIST, ParagraphKind.CODE})
@@ -32,7 +32,7 @@ class ChapterStart:
     index: int
     title: str
     level: int
-    blocks: int = 1  # Number of paragraphs that its heading takes
+    blocks: int = 1  # Number of paragraphs in its heading
 
 
 def by_paragraph(chapters: Iterable[ChapterStart]) -> Mapping[int, Sequence[ChapterStart]]:
@@ -46,7 +46,7 @@ ResolveLink = Callable[[InlineMark], LinkTarget | None]  # Finds the target of a
 
 
 class BookBuilder:
-    """Collects paragraphs and chapters. Offsets are final as soon as they are returned."""
+    """Collects paragraphs and chapters. Returned offsets are final."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -68,7 +68,7 @@ class BookBuilder:
         lines: bool = False,
         marks: Sequence[InlineMark] = (),
     ) -> bool:
-        """Append a paragraph with `inline` marks; False for empty text and a scene break after another."""
+        """Append a paragraph and return True; skip empty text and repeated scene breaks."""
         text = clean(text)
         if marks:
             text = inline.attach_marks(text)

@@ -1,4 +1,4 @@
-"""Loads the bytes of a book's pictures from its file or folder. Fetches nothing; reads nothing outside the folder."""
+"""Loads the bytes of a book's pictures from its file or folder, and from nowhere else."""
 
 import base64
 import io

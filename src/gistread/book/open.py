@@ -1,4 +1,4 @@
-"""Opens a book: detects the format from the content and calls its reader. Never blocks on a pipe or device."""
+"""Opens a book: detects the format by content and calls its reader. Never blocks on a pipe or device."""
 
 import io
 import os
@@ -16,7 +16,7 @@ from gistread.errors import BookError
 from gistread.system import READ_FLAGS
 
 LIMIT_BYTES = 64 * 1024 * 1024  # For plain text, HTML, Markdown and FB2; about twenty times War and Peace
-_ARCHIVE_LIMIT_BYTES = 1024 * 1024 * 1024  # For EPUB, DOCX and PDF, of which only the text is read
+_ARCHIVE_LIMIT_BYTES = 1024 * 1024 * 1024  # For EPUB, DOCX and PDF: only their text is read
 
 _FRESH_COPY = "Get a fresh copy of the file."
 
@@ -59,7 +59,7 @@ def open_bytes(data: bytes, name: str) -> Book:
 
 
 def read_limited(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES) -> bytes:
-    """All of a stream. Raises BookError if it is longer than `limit_bytes`."""
+    """Read a whole stream. Raises BookError if it is longer than `limit_bytes`."""
     data = stream.read(limit_bytes + 1)
     if len(data) > limit_bytes:
         raise _too_large_error(name, limit_bytes)
@@ -71,7 +71,7 @@ def open_file(source: Path) -> io.BufferedReader:
     try:
         descriptor = os.open(source, READ_FLAGS)
     except FileNotFoundError as error:
-        is_address = source.parts[:1] in (("http:",), ("https:",))  # A path has one of its two slashes
+        is_address = source.parts[:1] in (("http:",), ("https:",))  # `Path` collapses the two slashes
         hint = "Nothing is read from the network. Download the book, then open its file." if is_address else ""
         raise BookError(f"No such file: {source}", hint) from error
     except PermissionError as error:

@@ -1,19 +1,19 @@
-"""Splits text into sentences by rules: abbreviations, initials and numbers of the common languages, in linear time."""
+"""Splits text into sentences in linear time, by rules for abbreviations, initials and numbers of common languages."""
 
 import re
 from collections.abc import Iterator
 
 LONGEST_CHARACTERS = 4000  # Longer sentences are split at white space, or anywhere if there is none
 
-# Characters that may close after a sentence end.
+# Closing characters that may follow a sentence end.
 _CLOSING = "\"'”’»«›‹)\\]」』）】》〉"
-# Possessive, and not from the middle of a run, so that a page of dots takes linear time.
+# Possessive, and matches only at the start of a run: a page of dots takes linear time.
 _END = re.compile(
     f"(?<![.!?…])[.!?…]++[{_CLOSING}]*+(?: »)?(?=\\s)"
     f"|(?<![。！？｡؟۔।॥])[。！？｡؟۔।॥]++(?P<closed>[{_CLOSING}]*+)"
     "|\\n\\n++"
 )
-# Particles and commas with which Japanese and Chinese continue after speech: 「はい。」と言った。
+# Particles and commas that continue a Japanese or Chinese sentence after speech: 「はい。」と言った。
 _CONTINUATIONS = "とっ、，,"
 
 _ABBREVIATIONS = frozenset(
@@ -32,7 +32,7 @@ _GAP = re.compile(r"\s*")
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """(start, end) of each sentence, without surrounding white space and of at most `LONGEST_CHARACTERS`."""
+    """(start, end) of each sentence, without surrounding white space; at most `LONGEST_CHARACTERS` long."""
     spans: list[tuple[int, int]] = []
     start = 0
     for match in _END.finditer(text):

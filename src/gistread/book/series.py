@@ -1,7 +1,7 @@
-"""A series: a TOML file that lists books, by paths relative to it, to be read as one.
+"""Reads a series: a TOML file that lists books to be read as one, by paths relative to it.
 
-A volume that cannot be opened is an error, since all later offsets depend on it. Joining only shifts offsets: a
-volume's text in the series equals its text as a single book.
+Every volume must open, since all later offsets depend on it. A volume's text in the series equals its text as a single
+book.
 """
 
 import os
@@ -26,7 +26,7 @@ _EXAMPLE = 'Example: title = "…" and volumes = ["one.epub", "two.txt"].'
 @dataclass(frozen=True, slots=True)
 class SeriesFile:
     title: str
-    authors: tuple[str, ...]  # Empty: use those of the volumes
+    authors: tuple[str, ...]  # Empty: the volumes' authors
     volumes: tuple[str, ...]
 
 
@@ -38,7 +38,7 @@ def is_series(stream: BinaryIO, name: str) -> bool:
 
 
 def read_series(stream: BinaryIO, source: Path, open_volume: Callable[[Path], Book]) -> Book:
-    """Read the series in `source`, open at its start. Raises BookError, which names the faulty volume."""
+    """Read the series `source` from a stream at its start. Raises BookError, which names the faulty volume."""
     listed = read_series_file(stream, source.name)
     volumes: list[Book] = []
     characters = 0
@@ -108,7 +108,7 @@ def volume_path(stream: BinaryIO, source: Path, number: int) -> Path:
 
 
 def reject_series(stream: BinaryIO, name: str) -> None:
-    """Reject a series as a volume, so that none can include itself. Raises BookError, OSError."""
+    """Reject a series as a volume, so that no series can include itself. Raises BookError, OSError."""
     if is_series(stream, name):
         raise BookError(f"{name} is itself a series.", "List its volumes instead.")
 
@@ -122,7 +122,7 @@ _Range = TypeVar("_Range", Paragraph, Span, Link, Image, LanguageSpan)
 
 
 def join_books(title: str, authors: Sequence[str], books: Sequence[Book]) -> Book:
-    """Join books. Picture sources become "NUMBER/SOURCE", volumes counted from 1. `authors` default to all."""
+    """Join books. Picture sources become "NUMBER/SOURCE", with volumes from 1. `authors` default to all."""
     volumes = _volumes(books)
     language = _language(books)
     spans: list[Span] = []

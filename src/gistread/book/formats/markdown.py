@@ -25,10 +25,10 @@ _PERCENT = re.compile(
     r"%[ \t]*([^\n]*(?:\n[ \t]+\S[^\n]*)*)\n(?:%[ \t]*([^\n]*(?:\n[ \t]+\S[^\n]*)*)\n)?(?:%[^\n]*\n)?"
 )
 _LONGEST = 20_000
-# Levels, counting a list and its item; the parser drops what is deeper, and takes longer for signs in a row.
+# Levels, counting a list and its item. The parser drops deeper text, and nested signs slow it down.
 _USUAL_DEPTH = 20
 _DEEPEST = 100
-# Indents and signs of quotes and lists that may nest deeper.
+# Indents, and signs of quotes and lists: deeper nesting.
 _SIGN = r"(?:[ \t>]|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))"
 _TOO_DEEP = re.compile(f"^({_SIGN}{{24}}){_SIGN}+", re.MULTILINE)
 

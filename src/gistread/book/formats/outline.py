@@ -1,4 +1,4 @@
-"""Decides which heading candidates of a plain text are headings, at which level; contents lists do not count."""
+"""Decides which heading candidates of a plain text are headings, and their levels. Drops tables of contents."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -86,7 +86,7 @@ def _after(found: list[Candidate], i: int, sizes: list[int]) -> int:
 
 
 def _key(c: Candidate) -> tuple[Rank, str, int | None]:
-    """Equal for a heading and its contents entry, whose wording may differ."""
+    """A key shared by a heading and its contents entry, even if their wording differs."""
     return c.rank, c.family if c.number is None else "", c.number
 
 
@@ -172,7 +172,7 @@ def _with_entries(found: list[Candidate], blocks: Sequence[TextBlock], sizes: li
     while i < len(blocks) and sizes[i + 1] - sizes[i] < _ENTRY_CHARACTERS * (1 if len(blocks[i].lines) < 3 else 20):
         keys = {entry_key(line) for line in blocks[i].lines} - {""}
         if keys <= entries:
-            break  # the first heading that the contents have named
+            break  # the first heading named by the contents
         entries |= keys
         i += 1
     known = {c.index for c in found}

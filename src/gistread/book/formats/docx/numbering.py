@@ -1,4 +1,4 @@
-"""Computes the numbers and bullets of Word's lists, which documents do not store."""
+"""Computes the numbers and bullets of Word's lists; documents do not store them."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from gistread.book.formats.elements.markup import local_name
 
 _PLACE = re.compile(r"%([1-9])")
 _LEVELS = 9
-# Dashes and the like are kept; symbol fonts use private characters that mean nothing elsewhere.
+# Bullets that are kept; symbol fonts use private characters that have no meaning elsewhere.
 _OWN_BULLETS = frozenset("-–—*·◦▪‣")
 _FORMATS = {"lowerletter": "a", "upperletter": "A", "lowerroman": "i", "upperroman": "I"}
 
@@ -41,7 +41,7 @@ class Numbering:
     _begun: set[tuple[str, int]] = field(default_factory=set)
 
     def next_marker(self, name: str, level: int) -> str:
-        """Number or bullet of the next paragraph of this list at this level; empty if it has none."""
+        """The number or bullet of the list's next paragraph at this level; empty if it has none."""
         found = self.lists.get(name)
         if found is None:
             return ""
@@ -109,5 +109,5 @@ def _levels(element: etree._Element | None) -> dict[int, _Level]:
     }
 
 
-def _integer(text: str | None, otherwise: int = 0) -> int:
-    return int(text) if text and re.fullmatch(r"\d{1,9}", text) else otherwise
+def _integer(text: str | None, default: int = 0) -> int:
+    return int(text) if text and re.fullmatch(r"\d{1,9}", text) else default

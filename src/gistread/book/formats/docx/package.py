@@ -1,4 +1,4 @@
-"""Finds the parts of a Word document by their relationships, since paths and namespaces differ between writers."""
+"""Finds the parts of a Word document by relationships: paths and namespaces differ between programs."""
 
 import posixpath
 import re
@@ -36,7 +36,7 @@ class DocxPart:
     root: etree._Element
     relations: Mapping[str, Relation] = field(default_factory=dict)  # By id
     repaired: bool = False  # The XML was not well-formed
-    lost: int = 0  # Words of it that could not be read
+    lost: int = 0  # Number of unreadable words
 
 
 def main_part(archive: Archive) -> DocxPart:
@@ -67,7 +67,7 @@ def metadata_of(archive: Archive) -> Metadata:
     properties = {local_name(element): plain_text(element) for element in root}
     title = properties.get("title", "")
     return Metadata(
-        # Left by printing to a file.
+        # A title left by printing to a file.
         title="" if title.lower().startswith("microsoft word -") else title,
         authors=tuple(dict.fromkeys(filter(None, (name.strip() for name in properties.get("creator", "").split(";"))))),
         language=language_tag(properties.get("language", "")),

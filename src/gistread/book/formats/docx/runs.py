@@ -38,7 +38,7 @@ class NoteReference:
 class _Field:
     instruction: str = ""
     has_result: bool = False
-    # For a link: the writer of its paragraph and the element around it.
+    # For a link: the writer of its paragraph, and the element around the link.
     around: "tuple[RunWriter, etree._Element] | None" = None
 
 
@@ -50,7 +50,7 @@ class RunState:
     counts: dict[str, int] = field(default_factory=dict)  # Notes so far, by kind
     characters: dict[str, int] = field(default_factory=dict)
     sample: list[str] = field(default_factory=list)
-    places: list[str] = field(default_factory=list)  # Bookmarks between paragraphs, which belong to the next one
+    places: list[str] = field(default_factory=list)  # Bookmarks before the next paragraph
     changes: int = 0
     comments: int = 0
     hidden: int = 0  # Words formatted as hidden
@@ -77,7 +77,7 @@ class RunWriter:
             self._place(place)
         self.state.places.clear()
         self._elements(element)
-        for each in self.state.fields:  # The code of a field ends with its paragraph, if a damaged file does not end it
+        for each in self.state.fields:  # In a damaged file, an unfinished field code ends with its paragraph
             each.has_result = True
 
     def _elements(self, element: etree._Element) -> None:
@@ -151,7 +151,7 @@ class RunWriter:
         elif any(not each.has_result for each in state.fields):
             return
         elif name == "t":
-            # Holds only text unless a damaged file was repaired.
+            # A repaired file may have elements inside.
             self._text("".join(map(str, element.itertext())) if len(element) else element.text or "", look)
         elif name in ("tab", "ptab"):
             self._text("\t", look)
@@ -186,7 +186,7 @@ class RunWriter:
         elif kind == "end" and fields:
             around = fields.pop().around
             if around is not None and around[0] is self:
-                # A field that began in another paragraph ended with it.
+                # A field of an earlier paragraph has ended with it.
                 self.target, self._leaf = around[1], None
 
     def _text(self, text: str, look: RunFormat) -> None:
@@ -248,7 +248,7 @@ class RunWriter:
         )
         words = words or next(filter(None, (attribute(e, "alt") for e in _drawn(element, "shape"))), "")
         inside = list(_drawn(element, "blip", "imagedata", "rect", "txbxcontent", "textpath"))
-        if words and not inside:  # A diagram, whose drawing stands in other files
+        if words and not inside:  # A diagram, drawn in other files
             etree.SubElement(self.target, "img", {"src": "", "alt": words})
             self._leaf = None
         for inner in inside:

@@ -26,7 +26,7 @@ _DEEPEST_HEADING = 6
 _DEEPEST_LIST = 9
 _CONTENTS = "contents"
 _EMPTY = "empty"
-# If more paragraphs are empty, they are spacing and separate no scenes.
+# If more paragraphs are empty, they are spacing, not scene breaks.
 _PARAGRAPHS_FOR_ONE_EMPTY = 6
 _PROSE_TAGS = frozenset(("p", "blockquote"))
 
@@ -36,7 +36,7 @@ class BodyWriter:
     target: etree._Element
     state: RunState
     numbering: Numbering
-    has_title: bool = False  # A paragraph has the title style, so headings move one level down
+    has_title: bool = False  # Whether a paragraph has the title style: headings move one level down
     unread: int = 0
     _lists: list[etree._Element] = field(default_factory=list)  # Open lists, the outermost first
     _joined: etree._Element | None = None  # A paragraph whose end was deleted: the next one continues it
@@ -193,7 +193,7 @@ _HANDLERS: dict[str, Callable[[BodyWriter, etree._Element], None]] = {
 
 
 def write_notes(writer: BodyWriter, parts: dict[str, DocxPart]) -> None:
-    """Append the notes that the text refers to, in order of reference. `parts`: the notes parts by kind."""
+    """Append the notes in order of reference. `parts`: the notes parts by kind."""
     notes = {
         (kind, attribute(element, "id")): (element, part)
         for kind, part in parts.items()
@@ -202,7 +202,7 @@ def write_notes(writer: BodyWriter, parts: dict[str, DocxPart]) -> None:
     }
     state, outer = writer.state, writer.target
     done = 0
-    # A note may refer to another, which then follows it.
+    # A note may refer to another one, which follows it.
     while done < len(state.references):
         reference = state.references[done]
         done += 1
@@ -223,7 +223,7 @@ def write_notes(writer: BodyWriter, parts: dict[str, DocxPart]) -> None:
 
 
 def finish_tree(root: etree._Element) -> None:
-    """Apply what needs the whole document: scene breaks, captions, removal of the table of contents."""
+    """Finish the whole tree: mark scene breaks, attach captions, remove the table of contents."""
     empty = [e for e in root.iter("p") if e.get("class") == _EMPTY]
     paragraphs = sum(1 for _ in root.iter("p"))
     parts = len(empty) * _PARAGRAPHS_FOR_ONE_EMPTY <= paragraphs

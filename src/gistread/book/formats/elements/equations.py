@@ -1,4 +1,4 @@
-"""Writes MathML in one line: x² = 1/2, √2, the rows of a matrix; TeX or a description where it has no such form."""
+"""Writes MathML on one line: x² = 1/2, √2, the rows of a matrix. Falls back to TeX or a description."""
 
 import unicodedata
 
@@ -44,7 +44,7 @@ def lowered(text: str) -> str:
 
 
 def accented(base: str, sign: str, *, under: bool = False) -> str:
-    """The base with an accent, bar or brace: x̂, ab‾, (a + b)⏞; empty if the sign is none."""
+    """The base with an accent, bar or brace: x̂, ab‾, (a + b)⏞; empty for another sign."""
     is_mark = len(sign) == 1 and unicodedata.combining(sign)
     mark = sign if is_mark else (_UNDER_ACCENTS if under else _ACCENTS).get(sign)
     if mark and len(base) == 1:
@@ -101,7 +101,7 @@ def _text(element: etree._Element, depth: int) -> str:
 
 
 def _row(children: list[etree._Element], parts: list[str]) -> str:
-    """Operators with spaces around them, factors without."""
+    """Join a row: spaces around operators, none between factors."""
     row = last = ""
     for child, text in zip(children, parts, strict=True):
         name = local_name(child)
@@ -116,7 +116,7 @@ def _row(children: list[etree._Element], parts: list[str]) -> str:
 
 
 def _operator(text: str, before: str) -> str:
-    """An operator with the spaces that it has after this character."""
+    """An operator with the spaces it needs after this character."""
     sign = text.translate(_INVISIBLE)
     is_relation = len(sign) == 1 and unicodedata.category(sign) == "Sm" and sign not in _SIGNS | _PREFIXES
     if is_relation or (sign in _SIGNS and (before.isalnum() or before in _CLOSING)):

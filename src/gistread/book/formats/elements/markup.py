@@ -1,4 +1,4 @@
-"""Parses untrusted markup into trees, as XML first, since HTML parsers misread XHTML (`<title/>` swallows the page)."""
+"""Parses untrusted markup into trees: first as XML, since HTML parsers misread XHTML (`<title/>` swallows the page)."""
 
 import re
 from collections import Counter
@@ -28,12 +28,12 @@ _VOID = frozenset(b"area base br col embed hr img image input link meta param so
 
 # Levels of a tree: below Python's recursion limit from any caller, so that every caller reads the same book.
 MOST_NESTED = 150
-_MOST_NESTED_TAGS = 100  # Parsers add levels, such as <tbody>
+_MOST_NESTED_TAGS = 100  # Fewer, since parsers add levels such as <tbody>
 _TAG = re.compile(rb"<(/?)([A-Za-z][A-Za-z0-9:_-]*+)[^<>]*>")
 _WORD = re.compile(r"\w+")
 _COMMENT = re.compile(rb"<!--.*?-->|<\?.*?\?>", re.DOTALL)
 _XML_TAG = re.compile(rb"<(/?)([A-Za-z_][\w:.-]*+)[^<>]*?(/?)>")
-_WORD_TEXT = frozenset((b"w:p", b"w:r", b"w:t"))  # Word's paragraphs, runs and texts, without which none is read
+_WORD_TEXT = frozenset((b"w:p", b"w:r", b"w:t"))  # Word's paragraphs, runs and texts, which must stay
 _UNNESTED = frozenset(b"html head body title style script textarea p li dt dd tr td th option".split())
 _HEADINGS = frozenset(b"h1 h2 h3 h4 h5 h6".split())
 _PHRASES = frozenset(
@@ -162,7 +162,7 @@ def _html(data: bytes) -> etree._Element | None:
 
 
 def _opened(match: re.Match[bytes]) -> bytes:
-    """An element whose markup parsers take for text, with its content behind it."""
+    """Close an element whose content parsers treat as raw text, so that the content is parsed."""
     closing, name, is_empty = match.groups()
     return match[0] if is_empty else b"</div>" if closing else match[0] + b"</%b><div>" % name
 
@@ -172,7 +172,7 @@ def _is_too_deep(root: etree._Element) -> bool:
 
 
 def _flattened(data: bytes) -> bytes:
-    """Markup whose innermost elements are paragraphs, as when a page never closes its <font>: parsers cut it off."""
+    """Replace elements nested too deeply by paragraphs: parsers would cut them off. (Pages may never close <font>.)"""
     opened: list[bytes] = []
 
     def flat(match: re.Match[bytes]) -> bytes:
@@ -194,7 +194,7 @@ def _flattened(data: bytes) -> bytes:
 
 
 def _shallow(data: bytes) -> bytes:
-    """XML without the tags nested too deeply for parsers, but with their text."""
+    """Remove the tags nested too deeply for parsers, but keep their text."""
     opened: list[tuple[bytes, bool]] = []  # Names, and whether they are kept
     names = Counter[bytes]()
 
@@ -217,7 +217,7 @@ def _shallow(data: bytes) -> bytes:
 
 
 def _numeric_entities(data: bytes) -> bytes:
-    """Replace HTML's named entities by numbers: without its DTD, XML drops all but five."""
+    """Replace HTML's named entities by numbers: XML without a DTD knows only five."""
     return _NAMED_ENTITY.sub(_numeric, data)
 
 
@@ -231,7 +231,7 @@ def _numeric(match: re.Match[bytes]) -> bytes:
 
 
 def _without_invalid(text: str) -> str:
-    """Remove characters that a tree cannot hold; a repairing parser accepts them and fails later."""
+    """Remove characters that are invalid in a tree: a repairing parser would accept them and fail later."""
     return _CHARACTER_REFERENCE.sub(_valid_reference, NOT_IN_XML.sub("", text))
 
 

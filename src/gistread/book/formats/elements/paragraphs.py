@@ -15,7 +15,7 @@ from gistread.book.model import ParagraphKind
 _SHORT_LINE_CHARACTERS = 60
 _TAB_COLUMNS = 4
 _IDEOGRAPH = "[\u2e80-\u312f\u3190-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
-# A line wrapped in the source is a space, but not between ideographs.
+# A line break in the source is a space, except between ideographs.
 _WRAPPED_IDEOGRAPHS = re.compile(
     f"({_IDEOGRAPH}{inline.MARK_PATTERN}{{0,8}})[ \t\r]*\n\\s*(?={inline.MARK_PATTERN}{{0,8}}{_IDEOGRAPH})"
 )
@@ -27,7 +27,7 @@ class ParsedParagraph:
     kind: ParagraphKind
     level: int = 0
     lines: bool = False  # Keep its line feeds
-    marks: tuple[InlineMark, ...] = ()  # With unresolved `href`; `is_note` is what the link says of itself
+    marks: tuple[InlineMark, ...] = ()  # With unresolved `href`, and `is_note` as declared by the link
 
     @property
     def words(self) -> str:
@@ -43,7 +43,7 @@ class ParsedParagraph:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What the surrounding elements say of the text inside."""
+    """Properties that the surrounding elements give to the text inside."""
 
     kind: ParagraphKind = ParagraphKind.TEXT
     level: int = 0

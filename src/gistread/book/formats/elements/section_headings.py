@@ -1,4 +1,4 @@
-"""Decides which headings of a marked-up text start chapters, at which level, and which belong together."""
+"""Decides which headings of a marked-up text start chapters, their levels, and which belong together."""
 
 import re
 from collections import Counter
@@ -22,7 +22,7 @@ class HeadingParagraph:
 
     @cached_property
     def candidate(self) -> Candidate | None:
-        """What its words say of its number and rank."""
+        """Its number and rank, by its words."""
         return heading_candidate(self.index, TextBlock((one_line(self.text),), ParagraphKind.TEXT, 1))
 
 
@@ -74,7 +74,7 @@ def _is_title(runs: list[list[HeadingParagraph]], title: str) -> bool:
 def _without_title_page(
     run: list[HeadingParagraph], alone: frozenset[int], authors: frozenset[str]
 ) -> list[HeadingParagraph]:
-    """The part of the first run that already belongs to a chapter, after title and authors."""
+    """The headings of the first run that follow title and authors and belong to a chapter."""
     is_name = False
     for at, one in enumerate(run[1:], start=1):
         byline = _BYLINE.match(one.text)
@@ -93,7 +93,7 @@ def _letters(text: str) -> str:
 
 
 def _sizes_that_stand_alone(runs: list[list[HeadingParagraph]]) -> frozenset[int]:
-    """Sizes whose headings usually follow text rather than a larger heading."""
+    """Sizes of headings that usually follow text, not a larger heading."""
     under = Counter(one.size for run in runs for before, one in pairwise(run) if before.size < one.size)
     alone = Counter(one.size for run in runs for one in run) - under
     return frozenset(size for size, count in alone.items() if count >= under[size])

@@ -41,7 +41,7 @@ _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 @dataclass(frozen=True, slots=True)
 class XhtmlDocument:
     paragraphs: tuple[ParsedParagraph, ...]
-    anchors: dict[str, int]  # By id: index of the paragraph it stands in or before; may equal the number of paragraphs
+    anchors: dict[str, int]  # By id: index of the paragraph at or after it; may equal the number of paragraphs
     ends: dict[str, int] = field(default_factory=dict)
     notes: tuple[tuple[int, int], ...] = ()  # Ranges of paragraphs of the declared notes
     language: str = ""  # Declared by the document, otherwise the book's
@@ -52,10 +52,9 @@ class XhtmlDocument:
 def read_document(root: etree._Element, language: str = "", sheet: StyleSheet = _NO_SHEET) -> XhtmlDocument:
     """The paragraphs of `root`, an <html> element or a part of one in any namespace. The tree is not changed.
 
-    Formats translated to XHTML express verse as class "verse", notes as `epub:type="footnote"` with an id, and
-    references to them as `<a epub:type="noteref" href="#id">`; both names of that attribute work. `sheet` comes from
-    external style sheets; `language` is the book's, for a document that declares none. Elements nested too deeply
-    become plain text.
+    Translators to XHTML mark verse by class "verse", notes by `epub:type="footnote"` and an id, and references by
+    `<a epub:type="noteref" href="#id">`. `sheet`: the external style sheets. `language`: the book's, for documents
+    that declare none. Elements nested too deeply become plain text.
     """
     bodies = (child for child in root if local_name(child) == "body")
     language = next(filter(None, map(inline_elements.language_of, (root, *bodies))), language)
@@ -211,7 +210,7 @@ class _Walker:
 
     def _table(self, element: etree._Element, context: Context) -> None:
         if self._in_cell or not semantics.is_data_table(element):
-            # A layout table, or cells with texts of their own: read cell by cell.
+            # A layout table, or long cells: read cell by cell.
             self._children(element, context)
             self.flush(context)
             return
@@ -265,7 +264,7 @@ class _Walker:
                 self.ends[name] = first + 1
 
     def _figure(self, element: etree._Element, context: Context) -> None:
-        """Pictures without a description of their own get the figure's caption, whether it precedes or follows them."""
+        """Give the figure's caption, wherever it is, to pictures without a description."""
         before, self._captioned = self._captioned, None
         within = [(each, local_name(each)) for each in element.iter(etree.Element)]
         self._captions = {plain_text(each) for each, name in within if semantics.is_caption(each, name)} - {""}
@@ -348,8 +347,8 @@ def _ids_of(element: etree._Element) -> tuple[str, ...]:
     return tuple(filter(None, map(element.get, ("id", _XML_ID, "name"))))
 
 
-def _integer(text: str | None, otherwise: int) -> int:
-    return int(text) if text and re.fullmatch(r"-?\d{1,6}", text.strip()) else otherwise
+def _integer(text: str | None, default: int) -> int:
+    return int(text) if text and re.fullmatch(r"-?\d{1,6}", text.strip()) else default
 
 
 def _ruby(element: etree._Element) -> str:
@@ -363,5 +362,5 @@ def _ruby(element: etree._Element) -> str:
         elif name != "rp":
             base.append(plain_text(child))
         base.append(child.tail or "")
-    word, said = ("".join("".join(parts).split()) for parts in (base, reading))
-    return f"{word}（{said}）" if said else word
+    word, spoken = ("".join("".join(parts).split()) for parts in (base, reading))
+    return f"{word}（{spoken}）" if spoken else word

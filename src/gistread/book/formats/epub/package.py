@@ -62,7 +62,7 @@ class Package:
     cover: str
     spine: tuple[str, ...]  # Paths of the text files in reading order, possibly repeated
     contents: tuple[ContentsEntry, ...]
-    unlisted: tuple[str, ...]  # Paths of XHTML files that are neither in the spine nor a table of contents
+    unlisted: tuple[str, ...]  # Paths of XHTML files that are neither in the spine nor navigation
     notices: tuple[str, ...]
 
 
@@ -121,7 +121,7 @@ def encrypted_paths(archive: Archive) -> frozenset[str]:
 
 
 def _package_path(archive: Archive) -> tuple[str, int]:
-    """The path of the first package, and how many others there are."""
+    """The path of the first package, and the number of others."""
     named = elements_named(parse_entry(archive, CONTAINER), "rootfile")
     paths = [path for each in named if archive.find(path := normalise_path(each.get("full-path", "")))]
     if paths:

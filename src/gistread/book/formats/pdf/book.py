@@ -25,7 +25,7 @@ from gistread.units import ranges
 
 _FRESH_COPY = "Get a fresh copy of the file."
 _MORE_MEMORY = "Close other programs, or allow this one more (`ulimit -v`)."
-_SCAN_LETTERS_PER_PAGE = 10  # Per page; with fewer, the page is a picture
+_SCAN_LETTERS_PER_PAGE = 10  # With fewer, pages are pictures
 _UNREADABLE_SHARE = 0.3
 _LATIN = re.compile("[a-z]")
 _FEWEST_LETTERS = 500
@@ -71,7 +71,7 @@ def build_book(document: PdfDocument, name: str) -> Book:
     lines = [line for rows_of_page in page_rows for line in rows_of_page]
     guessed = sum(page.guessed for page in pages)
     vowels = _share_of_vowels("".join(line.text for line in lines))
-    # Bitmap fonts of TeX do not name their letters either, but code them as ASCII does.
+    # TeX's bitmap fonts do not name their letters either, but encode them as ASCII.
     is_code = guessed > _UNREADABLE_SHARE * letters and (vowels or 0) < _LEAST_VOWELS
     if is_code or share_of_unreadable(lines) > _UNREADABLE_SHARE:
         raise BookError(
@@ -101,7 +101,7 @@ def build_book(document: PdfDocument, name: str) -> Book:
 
 
 def _usual_gutter(gutters: Sequence[float | None]) -> float | None:
-    """The place between columns that many pages share; None if there is none."""
+    """The position between columns on many pages; None if they share none."""
     found = [x for x in gutters if x is not None]
     common = Counter(round(x / _SAME_GUTTER_POINTS) for x in found).most_common(1)
     if not common or common[0][1] <= 0.3 * len(gutters):
@@ -111,7 +111,7 @@ def _usual_gutter(gutters: Sequence[float | None]) -> float | None:
 
 
 def _share_of_vowels(text: str) -> float | None:
-    """Among Latin letters; None if these are less than half of the text."""
+    """Share of vowels among Latin letters; None if less than half of the text is Latin."""
     letters = _LATIN.findall(text.lower())
     vowels = sum(letter in "aeiouy" for letter in letters)
     return vowels / len(letters) if 2 * len(letters) > len(text) else None

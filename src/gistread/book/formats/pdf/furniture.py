@@ -1,4 +1,4 @@
-"""Finds running heads, feet, page and line numbers: what nearby pages repeat, or count on, at the same place."""
+"""Finds running heads, feet, page and line numbers: text that nearby pages repeat or number at the same place."""
 
 import re
 from collections import Counter, defaultdict
@@ -17,7 +17,7 @@ _HEIGHT_POINTS = 6.0
 _MOST_SHARE = 0.3
 _USUAL_SHARE = 0.4
 _COUNTED_SHARE = 0.5
-_NEAR_PAGES = 4  # A running head recurs within this distance: on every other page, or around a figure
+_NEAR_PAGES = 4  # A running head recurs within this distance, even on alternate pages or around a figure
 _LEAST_PAGES = 3
 _FIRST_IS_1 = 100_000  # Key for page numbers that count from 1
 _EDGES = _STARTS, _ENDS = ("# and words", "words and #")  # Keys for numbers beside words that change with chapters
@@ -41,7 +41,7 @@ def find_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
 
     def repeats(row: Line, number: int, side: str) -> bool:
         keys = list(_keys(row.text, number))
-        # A page number at the foot where a chapter begins, and in the head elsewhere.
+        # A page number may be at the foot where a chapter begins, and in the head elsewhere.
         if any(_is_bare(words) and counts[first] > _COUNTED_SHARE * len(pages) for words, first in keys):
             return True
         if side == "b" and any(_is_bare(words) and first == _FIRST_IS_1 for words, first in keys):
@@ -66,7 +66,7 @@ def _is_bare(words: str) -> bool:
 
 
 def _with_strays(edges: Sequence[tuple[Sequence[Line], Sequence[Line]]], found: list[list[Line]]) -> list[list[Line]]:
-    """Rows that stand alone where other pages have furniture: the head of a one-page chapter."""
+    """Add unrepeated rows at the usual place of furniture, such as the head of a one-page chapter."""
     where = Counter((round(row.baseline), round(row.size * 2)) for rows in found for row in rows)
     usual = {key for key, count in where.items() if count >= max(_LEAST_PAGES, _USUAL_SHARE * len(found))}
     return [
@@ -127,7 +127,7 @@ def without_line_numbers(pages: Sequence[Page]) -> list[Page]:
 
 
 def _line_numbers(runs: Sequence[TextRun]) -> set[int]:
-    """Ids of the numbers left or right of all text that grow by the same step from line to line."""
+    """Ids of the numbers beside the text that grow by a constant step from line to line."""
     numbers = [run for run in runs if run.text.strip().isdecimal()]
     words = [run for run in runs if any(map(str.isalpha, run.text))]
     if len(numbers) < _FEWEST_LINE_NUMBERS or not words:

@@ -1,4 +1,4 @@
-"""Arranges a page's text runs into columns and lines in reading order, by their positions."""
+"""Arranges a page's text runs into columns and lines in reading order, by position."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -11,7 +11,7 @@ from gistread.book.formats.pdf.table_rows import Segment, is_table, table_flows,
 
 _SAME_ROW_EMS = 0.35
 _RAISED_EMS = 0.15
-_SCRIPT_RATIO = 0.92  # Browsers set exponents in as much as 0.89 of the size
+_SCRIPT_RATIO = 0.92  # Browsers set exponents in up to 0.89 of the size
 _SPACE_EMS = 0.12
 _NARROW_GAP_EMS = 1.05  # Gaps within a column are narrower than this
 _CELL_GAP_EMS = 1.8
@@ -20,7 +20,7 @@ _WIDE_SHARE = 0.6
 _LEAST_COLUMN_POINTS = 90.0
 _MOST_SEGMENTS = 4_000
 _DROP_CAP_RATIO = 1.8
-READING_RATIO = 0.65  # Size of readings (ruby), at most, to that of their words
+READING_RATIO = 0.65  # Largest size of readings (ruby), relative to their words
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,11 @@ class Line:
     size: float  # Font size of most of its letters
     text: str
     cells: tuple[int, ...] = ()  # Indices of the runs after a gap too wide for a space
-    stacks: tuple[tuple["Line", ...], ...] = ()  # Lines of each cell, if it is a table's row with cells of several
+    stacks: tuple[tuple["Line", ...], ...] = ()  # The lines of each cell, if it is a table row with multi-line cells
 
     @property
     def parts(self) -> tuple["Line", ...]:
-        """The lines it consists of, usually itself."""
+        """The lines it consists of, usually only itself."""
         return tuple(chain.from_iterable(self.stacks)) or (self,)
 
     @property
@@ -56,7 +56,7 @@ class Column:
 
 
 def rows(page: Page) -> list[Line]:
-    """The rows across the whole page from the top down, for finding furniture."""
+    """The rows across the whole page, from the top down."""
     return [_line(page.number, group) for group in _by_baseline(_segments(page.runs))]
 
 
@@ -92,7 +92,7 @@ def _segments(runs: Sequence[TextRun]) -> list[Segment]:
 
 
 def _with_readings(runs: Sequence[TextRun]) -> Sequence[TextRun]:
-    """The runs with small readings (ruby) in brackets after the East Asian characters under them."""
+    """Insert small readings (ruby), in brackets, after the East Asian characters below them."""
     bases = [run for run in runs if EAST_ASIAN.search(run.text)]
     placed: dict[int, list[tuple[int, str]]] = {}
     readings: set[int] = set()
@@ -125,7 +125,7 @@ def _continues(segment: Segment, run: TextRun) -> bool:
 
 
 def _on_one_row(one: Segment | TextRun, other: Segment | TextRun) -> bool:
-    """Whether two runs share a line: one baseline, or the smaller raised or lowered beside the larger."""
+    """Whether two runs share a line: on one baseline, or the smaller one raised or lowered."""
     small, large = sorted((one, other), key=lambda each: each.size)
     if abs(one.baseline - other.baseline) <= _SAME_ROW_EMS * small.size:
         return True
@@ -136,7 +136,7 @@ def _on_one_row(one: Segment | TextRun, other: Segment | TextRun) -> bool:
 
 def _by_baseline(segments: list[Segment]) -> list[list[Segment]]:
     found: list[list[Segment]] = []
-    # A raised number joins its line, not the line the number.
+    # A raised number joins its line; the line does not join the number.
     for segment in sorted(segments, key=lambda one: (-round(one.baseline / 3), one.left)):
         for row in reversed(found[-3:]):
             largest = max(row, key=lambda one: one.size)
@@ -285,7 +285,7 @@ def _line(page: int, segments: list[Segment]) -> Line:
         gap = run.left - right
         if index and gap > _CELL_GAP_EMS * size:
             cells.append(index)
-        # Between neighbours in the file, PDFium reports white space itself.
+        # PDFium reports the white space between neighbours in the file.
         if index and not words[-1].endswith(" ") and gap > _SPACE_EMS * size and id(run) not in together:
             words.append(" ")
         words.append(run.text)

@@ -60,7 +60,7 @@ def split_into_blocks(columns: Sequence[Column], layout: PageLayout) -> list[Blo
         body, foot = _split_footnotes(column, layout.size)
         own = _column_blocks(replace(column, lines=tuple(body)), layout)
         if foot and not foot[0].label:
-            # It continues a note from the page before.
+            # It continues a note of the previous page.
             for block in [block for block in found[-6:] if block.notes][-1:]:
                 block.notes[-1].lines += foot.pop(0).lines
         owner = own[-1] if own else None
@@ -168,7 +168,7 @@ def _begins(lines: Sequence[Line], index: int, left: float, right: float, layout
     indent = line.left - above.left
     shift = line.left + line.right - above.left - above.right
     if line.size >= _HEADING_RATIO * layout.size and abs(indent) > 0.6 * line.size > abs(shift):
-        return short and ended  # Lines of a centred title, whose first may fill the column
+        return short and ended  # The first line of a centred title may fill the column
     if indent > 0.6 * line.size:
         if _is_centred(above, left, right) and _is_centred(line, left, right):
             return short and ended
@@ -283,7 +283,7 @@ def _has_stacks(block: Block) -> bool:
 
 
 def _is_fragment(block: Block) -> bool:
-    """Whether it may be a cell of a table."""
+    """Whether the block may be a cell of a table."""
     return block.kind in _RUNNING and all(_is_narrow(line, block) for line in block.lines)
 
 
@@ -292,7 +292,7 @@ def _is_narrow(line: Line, block: Block) -> bool:
 
 
 def _merge_labels(found: Iterable[Block], layout: PageLayout) -> list[Block]:
-    """Join the words in a figure, above its caption, into one paragraph."""
+    """Join the labels inside a figure, above its caption, into one paragraph."""
     merged: list[Block] = []
     for block in found:
         labels: list[Line] = []
@@ -372,7 +372,7 @@ def _split_footnotes(column: Column, body_size: float) -> tuple[Sequence[Line], 
     while start and lines[start - 1].size < _SMALL_NOTE * body_size:
         start -= 1
     small = lines[start:]
-    # A whole page of small print is no footnote; an unlabelled first line may continue the page before.
+    # A whole page of small print is no footnote. An unlabelled first line may continue the previous page.
     labelled = [index for index, line in enumerate(small) if _note_label(line)]
     if not start or not labelled or len(small) > 0.8 * len(lines):
         return lines, []
