@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from gistread import dictionary
-from gistread.dictionary import DictionaryError, Lookup, choose_lookup, contains_entry, look_up, word_in
+from gistread.dictionary import DictionaryError, Lookup, choose_lookup, contains_entry, extract_word, look_up
 from gistread.errors import UsageError
 
 
@@ -27,7 +27,7 @@ from gistread.errors import UsageError
     ],
 )
 def test_a_selection_becomes_a_word_that_no_program_takes_for_an_option(selected: str, word: str) -> None:
-    assert word_in(selected) == word
+    assert extract_word(selected) == word
 
 
 def installed(*names: str) -> object:

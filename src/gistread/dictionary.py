@@ -51,7 +51,7 @@ class Lookup:
         return Path(self.argv[0]).name if self.argv else ""
 
 
-def word_in(text: str) -> str:
+def extract_word(text: str) -> str:
     """The word or short phrase in a selected text, on one line; empty if there is none or it is too long."""
     found = _WORD.search(" ".join(text.split()))
     return found[0] if found and len(found[0]) <= LONGEST_WORD else ""

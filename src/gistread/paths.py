@@ -10,7 +10,6 @@ _APP = "gistread"
 WEIGHTS = "weights"
 SNAPSHOTS = "snapshots"
 MEASUREMENTS = "measured.json"
-CHECK_RESULTS = "tried.json"
 
 
 class PathWithin:
@@ -48,7 +47,7 @@ class Paths:
     weights = PathWithin("cache", WEIGHTS)
     snapshots = PathWithin("cache", SNAPSHOTS)
     measurements = PathWithin("cache", MEASUREMENTS)
-    check_results = PathWithin("cache", CHECK_RESULTS)
+    check_results = PathWithin("cache", "tried.json")
     recent_commands = PathWithin("state", "recent-commands")
     log_file = PathWithin("state", "gistread.log")
     worker_log = PathWithin("state", "worker.log")

@@ -1,6 +1,7 @@
 """Measures the user's reading speed by language: the median of recent samples."""
 
 from dataclasses import asdict, dataclass
+from itertools import accumulate
 from pathlib import Path
 
 from gistread.errors import StorageError
@@ -35,12 +36,8 @@ def estimate_speed(samples: list[SpeedSample]) -> float:
     total = sum(one.words for one in last)
     if total < _ENOUGH_WORDS:
         return DEFAULT_WPM
-    passed = 0.0
-    for one in last:
-        passed += one.words
-        if 2 * passed >= total:
-            return one.words_per_minute
-    return DEFAULT_WPM
+    passed = accumulate(one.words for one in last)
+    return next(one.words_per_minute for one, words in zip(last, passed, strict=True) if 2 * words >= total)
 
 
 class ReadingSpeedFile:

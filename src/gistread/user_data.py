@@ -43,7 +43,7 @@ class ReadingPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingAlong:
+class ReadAlongChoice:
     """Which model was chosen for a book, and whether it reads along."""
 
     model: str  # Path, name or address; empty for none
@@ -182,10 +182,10 @@ class UserData:
     def set_whole_book(self, sha256: str, whole: bool) -> None:
         self._append(sha256, {"kind": "bound", "whole": whole})
 
-    def reading_along(self, sha256: str) -> ReadingAlong | None:
+    def reading_along(self, sha256: str) -> ReadAlongChoice | None:
         """The last choice for this book; None if never chosen."""
         last = _last(self._read(sha256), "reading")
-        return ReadingAlong(str(last["model"]), bool(last["along"])) if last else None
+        return ReadAlongChoice(str(last["model"]), bool(last["along"])) if last else None
 
     def set_reading_along(self, sha256: str, model: str, along: bool) -> None:
         self._append(sha256, {"kind": "reading", "model": model, "along": along})

@@ -269,12 +269,12 @@ def test_every_look_up_is_decided_on_the_terminal(
     answers = ["no\n", "perhaps\n1\n", "back\n", "+3\n", "\n", ""]
     proposals: list[str] = []
 
-    def prompt(proposed: Proposed, length: int) -> str:
+    def format_prompt(proposed: Proposed, length: int) -> str:
         proposals.append(describe_proposed(proposed, length))
         typing(answers[len(proposals) - 1] if len(proposals) <= len(answers) else "\n")
-        return decisions.prompt(proposed, length)
+        return decisions.format_prompt(proposed, length)
 
-    monkeypatch.setattr("gistread.cli.ask.prompt", prompt)
+    monkeypatch.setattr("gistread.cli.ask.format_prompt", format_prompt)
     ran = run("ask", indexed, QUESTION, "--steps", "ask", "--reader", "readagent-s")
     assert ran.status == ExitStatus.DONE
     assert proposals[0] == "Wants page 2: He counted the stairs"

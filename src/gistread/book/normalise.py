@@ -53,7 +53,7 @@ def join_title(parts: Sequence[str]) -> str:
     return text
 
 
-def keep_lines(text: str, *, keep_spacing: bool = False) -> str:
+def keep_lines(text: str, *, keep_spacing: bool) -> str:
     """`text` with its line ends, without empty lines and common indent. `keep_spacing` keeps gaps inside lines."""
     lines = [line.rstrip() for line in text.expandtabs(4).split("\n")]
     lines = [line for line in lines if line.strip()]

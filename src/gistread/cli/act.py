@@ -8,7 +8,7 @@ from pathlib import Path
 from gistread.book.open import open_file, read_limited
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json, usage_document
-from gistread.cli.loading import loaded
+from gistread.cli.loading import open_engine
 from gistread.cli.opening import STANDARD_INPUT, load_settings
 from gistread.cli.output import write, write_json
 from gistread.cli.progress import ProgressLine, engine_line
@@ -66,7 +66,7 @@ async def _act(
     page: WebPage, task: str, done: list[str], model: ModelSource, config: Config, most: int, *, events: bool
 ) -> Action:
     with ProgressLine() as line:
-        async with loaded(model, config, line) as engine:
+        async with open_engine(model, config, line) as engine:
             unwatch = engine.watch(lambda state: line.show(engine_line(state, model.name)))
             try:
                 async with aclosing(act(page, task, done, engine, _saved_gists(), most)) as steps:

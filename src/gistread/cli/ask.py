@@ -10,8 +10,8 @@ from pathlib import Path
 
 from gistread.book.model import Book
 from gistread.cli import memories
-from gistread.cli.bound import bound_of
-from gistread.cli.decisions import check_terminal, prompt, read_decisions
+from gistread.cli.bound import resolve_bound
+from gistread.cli.decisions import check_terminal, format_prompt, read_decisions
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json, ask_document, reader_document, step_document
 from gistread.cli.loading import choose_embedding_model
@@ -117,7 +117,7 @@ async def _ask(
             memory = session.memory or unread_memory(book)
             pinned = _existing(arguments.expand, memory)
             before = _thread(book, arguments)
-            upto = bound_of(arguments.upto, memory, _UPTO_HERE)
+            upto = resolve_bound(arguments.upto, memory, _UPTO_HERE)
             if before and upto is None and not arguments.upto and (upto := before.questions[-1].upto) is not None:
                 share = f"{upto / len(book.text):.0%}"
                 say(f"Asked over the book up to {share}, as the last question; `--upto all` asks the whole book.")
@@ -144,9 +144,9 @@ async def _ask(
             _save(book, asked)
             decisions = read_decisions(lambda: session.steering, line, len(book.text))
             async with aclosing(session.stream_answer(arguments.question, **options)) as events:
-                said = events if passage else _with_estimate(events, session, upto)
+                shown_events = events if passage else _with_estimate(events, session, upto)
                 with nullcontext() if config.steps == "alone" else decisions:
-                    reader, steps, answered = await _show_events(said, book, config.reader, arguments, line)
+                    reader, steps, answered = await _show_events(shown_events, book, config.reader, arguments, line)
             info = session.asking_info
             assert info is not None
             if upto is not None:
@@ -268,7 +268,7 @@ async def _show_events(
             line.say(text)
         match event:
             case reader_events.Proposed():
-                line.say(prompt(event, len(book.text)))
+                line.say(format_prompt(event, len(book.text)))
             case reader_events.Started(reader=name):
                 reader = name
             case reader_events.Prepared(what=what, done=done, total=total):

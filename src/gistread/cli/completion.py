@@ -20,16 +20,16 @@ _CHOICES = {"readers": METHODS, "parts": PARTS}
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
     if arguments.names:
-        for name in names(arguments.names):
+        for name in completion_names(arguments.names):
             write(name)
     elif arguments.shell:
-        write(script(arguments.shell))
+        write(completion_script(arguments.shell))
     else:
         raise UsageError("Name a shell.", "`gistread help completion` lists them.")
     return ExitStatus.DONE
 
 
-def names(kind: str) -> list[str]:
+def completion_names(kind: str) -> list[str]:
     """The words that the scripts ask for when they complete: those without spaces."""
     paths = default_paths()
     found: list[str]
@@ -51,7 +51,7 @@ def names(kind: str) -> list[str]:
     return [name for name in found if len(name.split()) == 1]
 
 
-def script(shell: str) -> str:
+def completion_script(shell: str) -> str:
     parser = whole_parser()
     _add_completions(parser)
     text: str = shtab.complete(parser, shell)

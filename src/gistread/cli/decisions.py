@@ -18,7 +18,7 @@ def check_terminal(steps: Steps) -> None:
         raise UsageError(f"`--steps {steps}` needs a terminal: standard input is none.")
 
 
-def prompt(proposed: Proposed, length: int) -> str:
+def format_prompt(proposed: Proposed, length: int) -> str:
     """`Wants page 11: it tells of the key [Enter: open, a page number, no, answer]`"""
     opens = bool(proposed.pages or proposed.places)
     choices = [f"Enter: {'open' if opens else 'answer'}", *nameable(proposed, length), "no", *["answer"] * opens]

@@ -11,7 +11,7 @@ from statistics import fmean
 
 from gistread import prompts
 from gistread.cli.interrupt import InterruptError, run_until_interrupted
-from gistread.cli.loading import choose_embedding_model, loaded, new_embedder
+from gistread.cli.loading import choose_embedding_model, new_embedder, open_engine
 from gistread.cli.model_check import ensure_checked
 from gistread.cli.opening import load_settings
 from gistread.cli.output import say
@@ -90,9 +90,9 @@ async def _run(
         plan = await asyncio.to_thread(_plan, arguments, config, task, readers)
         try:
             async with AsyncExitStack() as stack:
-                engine = asking = await stack.enter_async_context(loaded(models.reading, config, line))
+                engine = asking = await stack.enter_async_context(open_engine(models.reading, config, line))
                 if models.asking != models.reading:
-                    asking = await stack.enter_async_context(loaded(models.asking, config, line))
+                    asking = await stack.enter_async_context(open_engine(models.asking, config, line))
                 embedder = new_embedder(models.embedding, line) if models.embedding else None
                 if embedder:
                     stack.push_async_callback(embedder.close)
@@ -110,7 +110,7 @@ async def _run(
                 if models.judge in (models.reading, models.asking):
                     await _rate(folder, engine if models.judge == models.reading else asking, line)
             if models.judge not in (None, models.reading, models.asking):
-                async with loaded(models.judge, config, line) as judge:
+                async with open_engine(models.judge, config, line) as judge:
                     await _rate(folder, judge, line)
         except asyncio.CancelledError:
             raise InterruptError(

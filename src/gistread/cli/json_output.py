@@ -95,7 +95,7 @@ def _on(path: int) -> Json:
     return {"path": path} if path else {}
 
 
-def pages_document(memory: GistMemory, fingerprint: str, ahead: Iterable[MemoryEntry] = ()) -> Json:
+def pages_document(memory: GistMemory, fingerprint: str, ahead: Iterable[MemoryEntry]) -> Json:
     """What `pages --json` prints; the pages `ahead` follow a gap and have no number."""
 
     def documents(entries: Iterable[MemoryEntry]) -> list[Json]:

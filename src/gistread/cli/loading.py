@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def loaded(
+async def open_engine(
     model: ModelSource, config: Config, line: ProgressLine, *, measure: bool = False
 ) -> AsyncIterator[Engine]:
     """An engine with this model loaded, and measured at once if asked for. Raises EngineError."""
@@ -48,7 +48,7 @@ async def loaded(
 async def load_info(model: ModelSource, config: Config) -> EngineInfo:
     """Load and measure a model, show that, and unload it. Raises EngineError."""
     with ProgressLine() as line:
-        async with loaded(model, config, line, measure=True) as engine:
+        async with open_engine(model, config, line, measure=True) as engine:
             return engine.info
 
 

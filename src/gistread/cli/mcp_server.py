@@ -23,7 +23,7 @@ from gistread.cli.search import hit_document
 from gistread.config import Config
 from gistread.errors import BookError, ExitStatus, GistreadError, StorageError
 from gistread.library.catalogue import Catalogue
-from gistread.library.entries import list_entries, matching
+from gistread.library.entries import filter_entries, list_entries
 from gistread.library.model import LibraryEntry
 from gistread.memory.model import GistMemory
 from gistread.memory.progress import all_memories, furthest_memories
@@ -271,7 +271,7 @@ class LibraryServer:
     def _view(self, name: str) -> _View:
         """The book with this id or these words in its title, up to its bound. Raises GistreadError."""
         entries = _entries()
-        found = [entry for entry in entries if _id_of(entry) == name] or matching(entries, name)
+        found = [entry for entry in entries if _id_of(entry) == name] or filter_entries(entries, name)
         if len(found) != 1:
             raise GistreadError(f"{len(found) or 'No'} books match {name!r}.", "`books` lists them with their ids.")
         (entry,) = found

@@ -146,9 +146,10 @@ def _check_text(memories: list[SharedMemory], book: Book) -> None:
     """Raises GistreadError if none of the memories is of this book's text."""
     texts = {book.sha256, *(volume.sha256 for volume in book.volume_books)}
     if not any(memory.book in texts for memory in memories):
-        of = memories[0]
+        other = memories[0]
+        text = f"{other.title}, {other.characters:,} characters"
         raise GistreadError(
-            f"The memory is of another text: {of.title}, {of.characters:,} characters; yours has {len(book.text):,}.",
+            f"The memory is of another text: {text}; yours has {len(book.text):,}.",
             "It fits only the same edition in the same wording. Leave out the book to import it for another copy.",
         )
 

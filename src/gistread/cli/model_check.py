@@ -4,7 +4,7 @@ import contextlib
 
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json
-from gistread.cli.loading import loaded
+from gistread.cli.loading import open_engine
 from gistread.cli.output import fail, write, write_json
 from gistread.cli.progress import ProgressLine
 from gistread.config import Config
@@ -67,7 +67,7 @@ async def ensure_checked(engine: Engine, model: ModelSource, line: ProgressLine)
 
 async def _check(model: ModelSource, config: Config) -> tuple[CheckResult, EngineInfo]:
     with ProgressLine() as line:
-        async with loaded(model, config, line) as engine:
+        async with open_engine(model, config, line) as engine:
             line.show(f"checking {engine.info.name} …")
             return await check_model(engine, Priority.INTERACTIVE), engine.info
 

@@ -44,13 +44,12 @@ def hit_document(book: Book, start: int, end: int) -> Json:
     right = min(max(end, last), end + _AROUND)
     if right < last and (space := text.rfind(" ", end, right)) >= 0:
         right = space
-    before, after = text[left:start], text[end:right]
     return {
         "start": start,
         "end": end,
-        "text": book.text[start:end],
-        "before": before,
-        "after": after,
+        "text": text[start:end],
+        "before": text[left:start],
+        "after": text[end:right],
         "chapter": book.chapter_title(start),
     }
 

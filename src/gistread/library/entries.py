@@ -37,10 +37,10 @@ def list_entries(
     except StorageError as error:
         known, problem = CatalogueContents(), str(error)
     entries = list(_entries(user_data.recent(), known, cache(words_per_minute)))
-    return in_order(entries, Order.LAST_READ), problem or user_data.problem
+    return sort_entries(entries, Order.LAST_READ), problem or user_data.problem
 
 
-def in_order(entries: Iterable[LibraryEntry], order: Order) -> list[LibraryEntry]:
+def sort_entries(entries: Iterable[LibraryEntry], order: Order) -> list[LibraryEntry]:
     """Sort entries; unopened books come last in orders about reading."""
     keys: dict[Order, Callable[[LibraryEntry], Any]] = {
         Order.LAST_READ: lambda entry: (-entry.opened_at, _title(entry)),
@@ -51,7 +51,7 @@ def in_order(entries: Iterable[LibraryEntry], order: Order) -> list[LibraryEntry
     return sorted(entries, key=keys[order])
 
 
-def matching(entries: Iterable[LibraryEntry], typed: str) -> list[LibraryEntry]:
+def filter_entries(entries: Iterable[LibraryEntry], typed: str) -> list[LibraryEntry]:
     """Entries whose title, authors or file name contain every word of `typed`."""
     words = folded(typed).split()
     return [entry for entry in entries if all(word in entry.folded for word in words)]

@@ -68,7 +68,7 @@ def describe_book_figures(book: BookFigures) -> str:
     facts = (
         _read_for(book.seconds),
         f"{book.words_per_minute:.0f} words a minute",
-        percent(book.share),
+        format_percent(book.share),
         f"at this pace finished on {finish.day} {finish:%B}" if finish else "",
     )
     return " · ".join(filter(None, facts))
@@ -78,7 +78,7 @@ def _read_for(seconds: float) -> str:
     return format_duration(seconds) if seconds >= _MIN_S else "less than a minute" if seconds else "nothing yet"
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """`47%`; 100% only at 1."""
     return f"{min(99, round(100 * share)) if share < 1 else 100}%"
 
@@ -103,7 +103,7 @@ def furthest_reader(entry: LibraryEntry, furthest: Mapping[str, BookProgress]) -
 
 def describe_memory(header: MemoryHeader, book: Book, now_s: float) -> tuple[str, str]:
     """A memory's model, preset, progress, pages and date."""
-    share = "" if header.complete else f", {percent(header.read_until / max(1, len(book.text)))} of the book"
+    share = "" if header.complete else f", {format_percent(header.read_until / max(1, len(book.text)))} of the book"
     facts = (
         f"{counted(header.pages, 'page')}{share}",
         f"{header.size.min_words} to {header.size.max_words} words a page",

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from gistread.people.joining import Entity, by_count, entity_of
+from gistread.people.joining import Entity, make_entity, sort_by_count
 from gistread.user_data import NameCorrection
 
 
@@ -14,7 +14,7 @@ def corrected(entities: Iterable[Entity], corrections: Sequence[NameCorrection])
         if entity := next(filter(None, (find_by_form(found, form) for form in one.forms)), None):
             found = [other for other in found if other is not entity]
             found += _corrected(entity, one, found)
-    return by_count(found) if corrections else found
+    return sort_by_count(found) if corrections else found
 
 
 def _weight(entity: Entity) -> tuple[bool, int]:
@@ -45,16 +45,16 @@ def _corrected(entity: Entity, one: NameCorrection, others: list[Entity]) -> lis
             own = [form for form in entity.forms if form.text == one.forms[0]]
             rest = [form for form in entity.forms if form.text != one.forms[0]]
             if rest:
-                remaining = entity_of(rest, entity.kind)
+                remaining = make_entity(rest, entity.kind)
                 if entity.name.removeprefix("the ") != one.forms[0]:
                     remaining = replace(remaining, name=entity.name)
-                return [remaining, entity_of(own, entity.kind)]
+                return [remaining, make_entity(own, entity.kind)]
         case "merge":
             same = find_by_form(others, one.other)
             if same is not None:
                 others.remove(same)
                 better = max(entity, same, key=_weight)
-                return [replace(entity_of((*entity.forms, *same.forms), better.kind), name=better.name)]
+                return [replace(make_entity((*entity.forms, *same.forms), better.kind), name=better.name)]
     return [entity]
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from gistread.book.model import Book
 from gistread.people.corrections import corrected
-from gistread.people.joining import Entity, Kind, join
+from gistread.people.joining import Entity, Kind, join_names
 from gistread.people.mentions import Form, find_names, plain
 from gistread.search.tokens import folded
 from gistread.user_data import NameCorrection
@@ -51,7 +51,7 @@ class Index:
     @cached_property
     def entities(self) -> list[Entity]:
         """The commonest first."""
-        return corrected(join(self.forms), self.corrections)
+        return corrected(join_names(self.forms), self.corrections)
 
     def find(self, name: str) -> list[Entity]:
         """Entities with this name, or with all its words in one form; the commonest first."""

@@ -12,7 +12,7 @@ from enum import StrEnum
 from functools import cache
 from heapq import merge
 
-from gistread.people.mentions import Context, Form, plain, titles, word_tables
+from gistread.people.mentions import Form, MentionContext, plain, titles, word_tables
 
 _PARTICLES = frozenset("de du da di van von der den of la le y al".split())  # noqa: SIM905
 _LEAST = 2  # Minimum of mentions, except for names with a title
@@ -65,9 +65,9 @@ class Entity:
 class _Group:
     """Forms of one name; once joined, of one person."""
 
-    def __init__(self, kind: str, rest: tuple[str, ...]) -> None:
-        self.title_kind = kind  # Of the title: man, wife, woman, anyone; "" without one
-        self.words = rest  # Words of the name without titles and particles
+    def __init__(self, title_kind: str, words: tuple[str, ...]) -> None:
+        self.title_kind = title_kind  # man, wife, woman, anyone; "" without a title
+        self.words = words  # Words of the name without titles and particles
         self.titles: set[str] = set()
         self.forms: list[Form] = []
         self.contexts: Counter[int] = Counter()
@@ -92,6 +92,11 @@ class _Group:
         return bool(self.titles & _first_titles())
 
     @property
+    def is_wife(self) -> bool:
+        """Whether its title is a wife's, such as "Mrs."."""
+        return self.title_kind == "wife"
+
+    @property
     def is_full(self) -> bool:
         return len(self.words) > 1
 
@@ -103,17 +108,17 @@ class _Group:
     @property
     def is_described(self) -> bool:
         """Whether it usually has an article, as "the Carriage"."""
-        return 2 * self.count_of(Context.ARTICLE) > self.count
+        return 2 * self.count_of(MentionContext.ARTICLE) > self.count
 
     def is_town(self, towns: frozenset[str]) -> bool:
         """Whether it is the bare name of one of these towns and seldom acts."""
         is_bare = not self.title_kind and not self.is_full and self.words[0] in towns and not self.is_described
-        return is_bare and self.count_of(Context.PERSON) <= _SELDOM_ACTS * self.count
+        return is_bare and self.count_of(MentionContext.PERSON) <= _SELDOM_ACTS * self.count
 
     def starts(self) -> list[int]:
         return list(merge(*(form.starts for form in self.forms)))
 
-    def count_of(self, context: Context) -> int:
+    def count_of(self, context: MentionContext) -> int:
         mask = context.value  # An IntFlag takes ten times as long
         return sum(count for one, count in self.contexts.items() if one & mask)
 
@@ -126,7 +131,7 @@ class _Group:
             known := _first_names()[0].get(self.words[0])
         ):
             return known
-        he, she = self.count_of(Context.HE), self.count_of(Context.SHE)
+        he, she = self.count_of(MentionContext.HE), self.count_of(MentionContext.SHE)
         if he + she < _LEAST_PRONOUNS:
             return ""
         return "man" if he >= _SURE * (he + she) else "woman" if she >= _SURE * (he + she) else ""
@@ -135,7 +140,7 @@ class _Group:
         return not self.sex or not other.sex or self.sex == other.sex
 
 
-def join(forms: Iterable[Form]) -> list[Entity]:
+def join_names(forms: Iterable[Form]) -> list[Entity]:
     """Join these names into people, places and other entities, the commonest first."""
     groups = _grouped(form for form in forms if form.starts)
     titled = {group.words[-1] for group in groups if group.title_kind and not group.is_of_a_place}
@@ -159,13 +164,13 @@ def join(forms: Iterable[Form]) -> list[Entity]:
         if owner := known.find_by_short_form(group):
             owner.absorb(group)
             known.persons.remove(group)
-    entities = [entity_of(group.forms, _kind(group)) for group in known.persons]
-    entities += [entity_of(group.forms, Kind.PLACE) for group in places]
+    entities = [make_entity(group.forms, _kind(group)) for group in known.persons]
+    entities += [make_entity(group.forms, Kind.PLACE) for group in places]
     entities = [one for one in entities if one.count >= _LEAST or plain(one.name.split()[0]) in titles()]
-    return by_count(entities)
+    return sort_by_count(entities)
 
 
-def by_count(entities: Iterable[Entity]) -> list[Entity]:
+def sort_by_count(entities: Iterable[Entity]) -> list[Entity]:
     """The commonest first."""
     return sorted(entities, key=lambda one: (-one.count, one.first))
 
@@ -191,11 +196,7 @@ class _PersonIndex:
         """The person with this title and one name: "Mr. Darcy", "Prince Andrew"."""
 
         def same(found: Iterable[_Group]) -> list[_Group]:
-            return [
-                one
-                for one in found
-                if one.may_match(group) and (one.title_kind == "wife") == (group.title_kind == "wife")
-            ]
+            return [one for one in found if one.may_match(group) and one.is_wife == group.is_wife]
 
         (name,) = group.words
         if group.precedes_first_names:
@@ -223,7 +224,7 @@ class _PersonIndex:
         called = [one for each in _forms_of(name) for one in self._by_first.get(each, []) if one.may_match(group)]
         if first := [one for one in called if one.is_full and not one.titles & _FORMAL]:
             return _commonest(first)
-        last = [one for one in self._by_last.get(name, []) if one.title_kind != "wife"]
+        last = [one for one in self._by_last.get(name, []) if not one.is_wife]
         men = [one for one in last if one.sex == "man"]
         if owner := _commonest(men, _MUCH_MORE_FREQUENT):
             return owner
@@ -234,7 +235,7 @@ class _PersonIndex:
         full = _first_names()[1].get(group.words[0], frozenset())
         found = [one for name in full for one in self._by_first.get(name, []) if one in self.persons]
         return _commonest(
-            [one for one in found if one.may_match(group) and one.title_kind != "wife" and not one.titles & _FORMAL]
+            [one for one in found if one.may_match(group) and not one.is_wife and not one.titles & _FORMAL]
         )
 
 
@@ -246,7 +247,7 @@ def _grouped(forms: Iterable[Form]) -> list[_Group]:
         while heads < len(named) - 1 and named[heads] in titles() and named[heads + 1] != "of":
             heads += 1
         rest = tuple(word for word in named[heads:] if word not in _PARTICLES) or (named[-1],)
-        if rest[0] in titles() and not any(one & Context.ARTICLE for one in form.contexts):
+        if rest[0] in titles() and not any(one & MentionContext.ARTICLE for one in form.contexts):
             continue  # "Uncle" is not the name of one person.
         kind = titles()[named[heads - 1]] if heads else ""
         key = ("" if kind == "anyone" and len(rest) > 1 else kind, rest)
@@ -284,7 +285,7 @@ def _without_plurals(groups: list[_Group]) -> list[_Group]:
         if not any(
             group.words[-1].endswith(ending) and group.words[-1].removesuffix(ending) in known for ending in ("s", "es")
         )
-        or 2 * group.count_of(Context.ARTICLE) < group.count
+        or 2 * group.count_of(MentionContext.ARTICLE) < group.count
     ]
 
 
@@ -302,7 +303,7 @@ def _merged(full: list[_Group]) -> list[_Group]:
 
 def _are_same(one: _Group, other: _Group) -> bool:
     """Whether two full names with the same last name may be one person's."""
-    if not one.may_match(other) or (one.title_kind == "wife") != (other.title_kind == "wife"):
+    if not one.may_match(other) or one.is_wife != other.is_wife:
         return False
     if one.words == other.words[-len(one.words) :] or other.words == one.words[-len(other.words) :]:
         return True
@@ -349,7 +350,7 @@ def _kind(group: _Group) -> Kind:
         return Kind.PLACE
     if group.is_described and group.words[-1] in word_tables()["bodies"]["words"].split():
         return Kind.OTHER
-    acts, places = group.count_of(Context.PERSON), group.count_of(Context.PLACE)
+    acts, places = group.count_of(MentionContext.PERSON), group.count_of(MentionContext.PLACE)
     if places > acts and places >= 0.15 * group.count:
         return Kind.PLACE
     return Kind.PERSON if acts >= (_LEAST_ACTS if group.is_described else 1) else Kind.OTHER
@@ -360,12 +361,12 @@ def _place_words(which: str) -> frozenset[str]:
     return frozenset(word_tables()["places"][which].split())
 
 
-def entity_of(forms: Iterable[Form], kind: Kind) -> Entity:
+def make_entity(forms: Iterable[Form], kind: Kind) -> Entity:
     """The person or thing with these names."""
     forms = tuple(sorted(forms, key=lambda form: (-len(form.starts), form.starts[0])))
     frequent = [form for form in forms if len(form.starts) >= _LEAST] or forms
     name = max(frequent, key=_fullness)
-    with_article = Context.ARTICLE.value
+    with_article = MentionContext.ARTICLE.value
     article = sum(1 for one in forms[0].contexts if one & with_article) > len(forms[0].starts) / 2
     return Entity(f"the {name.text}" if article else name.text, kind, forms)
 

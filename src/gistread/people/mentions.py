@@ -54,7 +54,7 @@ _SAMPLE = 30_000  # Characters that show whether capitals mark names
 _SELDOM = 0.25  # Share of lower-case uses below which a capitalised word is a name
 
 
-class Context(IntFlag):
+class MentionContext(IntFlag):
     """Hints from the words around a mention."""
 
     NONE = 0
@@ -71,7 +71,7 @@ class Form:
 
     text: str
     starts: "array[int]" = field(default_factory=lambda: array("I"))  # Ascending offsets of the book's text
-    contexts: "array[int]" = field(default_factory=lambda: array("B"))  # A `Context` for each of them
+    contexts: "array[int]" = field(default_factory=lambda: array("B"))  # A `MentionContext` for each of them
 
     def upto(self, end: int) -> "Form":
         """The form with the mentions that end before this offset."""
@@ -168,16 +168,16 @@ def _alone() -> frozenset[str]:
     return frozenset(word_tables()["alone"]["words"].split())
 
 
-def _context(text: str, start: int, end: int, titled: bool) -> Context:
+def _context(text: str, start: int, end: int, titled: bool) -> MentionContext:
     before, after = text[max(0, start - 24) : start], text[end : end + _NEAR]
-    found = Context.NONE
+    found = MentionContext.NONE
     is_called = _CALLED.search(before) and _CALLED_AFTER.match(after)
     if titled or is_called or _SPEAKS_BEFORE.search(before) or _SPEAKS_AFTER.match(after) or _ACTS.match(after):
-        found |= Context.PERSON
+        found |= MentionContext.PERSON
     elif _AT.search(before) and not after.startswith(("'s", "’s")):  # Not "in the Dragon's house"
-        found |= Context.PLACE
+        found |= MentionContext.PLACE
     if pronoun := _HE_OR_SHE.match(after):
-        found |= Context.HE if pronoun[1] else Context.SHE
+        found |= MentionContext.HE if pronoun[1] else MentionContext.SHE
     if _ARTICLE.search(before):
-        found |= Context.ARTICLE
+        found |= MentionContext.ARTICLE
     return found

@@ -56,7 +56,7 @@ def build_timeline(view: Index) -> Timeline:
     return Timeline(tuple(_called(one) for one in people), tuple(chapters))
 
 
-def table(line: Timeline, columns: int) -> tuple[str, list[str]]:
+def format_table(line: Timeline, columns: int) -> tuple[str, list[str]]:
     """A heading and a row per chapter, for as many people as fit into `columns`."""
     titles = min(_TITLE_CELLS, 2 + max((len(one.title) for one in line.chapters), default=0))
     longest = max((len(one.date) for one in line.chapters), default=0)

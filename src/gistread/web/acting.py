@@ -207,29 +207,29 @@ class _StepChooser:
         prompt = self._prompt("act_step", window)
         number, usage = await self._choose(prompt, "", [f"Element {one.index}" for one in window.elements])
         element = window.elements[number]
-        said = f"Element {element.index}, "
-        which, cost = await self._choose(prompt, said, [str(one) for one in element.operations])
+        answer = f"Element {element.index}, "
+        which, cost = await self._choose(prompt, answer, [str(one) for one in element.operations])
         usage += cost
         operation = element.operations[which]
-        said += operation
+        answer += operation
         value = ""
         if operation is Operation.SELECT:
-            option, cost = await self._choose(prompt, f"{said}: ", element.options)
+            option, cost = await self._choose(prompt, f"{answer}: ", element.options)
             value, usage = element.options[option], usage + cost
         elif operation is Operation.TYPE:
             sampling = Sampling(max_tokens=_TYPED_TOKENS, stop=('"', "\n"), grammar=_ONE_LINE)
-            written = await self.engine.complete((*prompt, Message("assistant", f'{said}: "')), sampling)
+            written = await self.engine.complete((*prompt, Message("assistant", f'{answer}: "')), sampling)
             if not written.text.strip():
                 raise EngineError("The model typed nothing.", "Say in the task what to type.")
             value, cost = " ".join(written.text.split()), written.usage
             usage += cost
         return element, operation, value, usage
 
-    async def _choose(self, prompt: Prompt, said: str, options: Sequence[str]) -> tuple[int, Usage]:
+    async def _choose(self, prompt: Prompt, answer: str, options: Sequence[str]) -> tuple[int, Usage]:
         if len(options) == 1:
             return 0, NO_USAGE
-        if said:
-            prompt = (*prompt, Message("assistant", said))
+        if answer:
+            prompt = (*prompt, Message("assistant", answer))
         choice = await self.engine.choose(prompt, options)
         return choice.index, choice.usage
 

@@ -8,7 +8,7 @@ from lxml import etree
 
 from gistread.book.formats.docx.package import Relation
 from gistread.book.formats.docx.styles import RunFormat, Styles, attribute, child, run_format_of
-from gistread.book.formats.elements.equations import accented, grouped, lowered, raised
+from gistread.book.formats.elements.equations import add_accent, bracket, subscript, superscript
 from gistread.book.formats.elements.list_markers import format_number
 from gistread.book.formats.elements.markup import append_text, local_name
 from gistread.book.formats.elements.semantics import EPUB_TYPE
@@ -336,25 +336,25 @@ def equation_text(element: etree._Element, depth: int = 0) -> str:
     if name == "f":
         if attribute(child(element, "fpr", "type")) == "noBar":
             return f"{part('num')} choose {part('den')}"
-        return f"{grouped(part('num'))}/{grouped(part('den'))}"
+        return f"{bracket(part('num'))}/{bracket(part('den'))}"
     if name in ("ssup", "ssub", "ssubsup"):
-        return (
-            part("e") + (lowered(part("sub")) if "sub" in name else "") + (raised(part("sup")) if "sup" in name else "")
-        )
+        below = subscript(part("sub")) if "sub" in name else ""
+        above = superscript(part("sup")) if "sup" in name else ""
+        return part("e") + below + above
     if name == "rad":
-        return f"{raised(part('deg')).lstrip('^')}√{grouped(part('e'))}"
+        return f"{superscript(part('deg')).lstrip('^')}√{bracket(part('e'))}"
     if name in ("m", "eqarr", "mr"):
         rows = (equation_text(e, depth + 1) for e in element if local_name(e) in ("mr", "e"))
         return (" " if name == "mr" else "; ").join(rows)
     if name in ("acc", "bar", "groupchr"):
         sign = attribute(child(element, f"{name}pr", "chr")) or {"acc": "\u0302", "bar": "‾"}.get(name, "⏟")
         under = attribute(child(element, f"{name}pr", "pos")) == "bot"
-        return accented(part("e"), "_" if under and name == "bar" else sign, under=under) or part("e")
+        return add_accent(part("e"), "_" if under and name == "bar" else sign, under=under) or part("e")
     if name in ("limlow", "limupp"):
-        return part("e") + (lowered if name == "limlow" else raised)(part("lim"))
+        return part("e") + (subscript if name == "limlow" else superscript)(part("lim"))
     if name == "nary":
         sign = attribute(child(element, "narypr", "chr")) or "∫"
-        return f"{sign}{lowered(part('sub'))}{raised(part('sup'))} {part('e')}"
+        return f"{sign}{subscript(part('sub'))}{superscript(part('sup'))} {part('e')}"
     if name == "d":
         opening, closing = (attribute(child(element, "dpr", f"{end}chr")) for end in ("beg", "end"))
         inside = ", ".join(equation_text(e, depth + 1) for e in element if local_name(e) == "e")

@@ -42,7 +42,7 @@ class ParsedParagraph:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class BlockContext:
     """Properties that the surrounding elements give to the text inside."""
 
     kind: ParagraphKind = ParagraphKind.TEXT
@@ -52,7 +52,7 @@ class Context:
     note: bool = False
 
 
-def context_inside(element: etree._Element, name: str, types: frozenset[str], context: Context) -> Context:
+def context_inside(element: etree._Element, name: str, types: frozenset[str], context: BlockContext) -> BlockContext:
     if name in HEADINGS:
         return replace(context, kind=ParagraphKind.HEADING, level=HEADINGS[name], verse=False)
     if name == "pre":
@@ -71,7 +71,7 @@ def context_inside(element: etree._Element, name: str, types: frozenset[str], co
     return context
 
 
-def classify(collected: CollectedText, context: Context, marker: str) -> ParsedParagraph:
+def classify(collected: CollectedText, context: BlockContext, marker: str) -> ParsedParagraph:
     lines = _preformatted(collected) if context.preformatted else _fold_lines(collected.text)
     marks = collected.marks
     if context.kind is ParagraphKind.HEADING and collected.has_words:

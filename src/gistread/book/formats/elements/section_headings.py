@@ -34,9 +34,7 @@ _MOST_ON_TITLE_PAGE = 8
 _LONGEST_TITLE = 300
 
 
-def find_chapters(
-    headings: Sequence[HeadingParagraph], title: str = "", authors: Sequence[str] = ()
-) -> tuple[ChapterStart, ...]:
+def find_chapters(headings: Sequence[HeadingParagraph], title: str, authors: Sequence[str]) -> tuple[ChapterStart, ...]:
     """The chapters that these headings start, in order, without the book's `title` and `authors` at the start."""
     runs: list[list[HeadingParagraph]] = []
     for one in headings:

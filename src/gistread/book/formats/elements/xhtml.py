@@ -15,7 +15,7 @@ from gistread.book.formats.elements.collector import Collector
 from gistread.book.formats.elements.equations import equation_text
 from gistread.book.formats.elements.list_markers import marker
 from gistread.book.formats.elements.markup import MOST_NESTED, elements_named, local_name, plain_text
-from gistread.book.formats.elements.paragraphs import Context, ParsedParagraph, classify, context_inside
+from gistread.book.formats.elements.paragraphs import BlockContext, ParsedParagraph, classify, context_inside
 from gistread.book.formats.elements.pictures import (
     Picture,
     drawn_text,
@@ -60,8 +60,8 @@ def read_document(root: etree._Element, language: str = "", sheet: StyleSheet = 
     language = next(filter(None, map(inline_elements.language_of, (root, *bodies))), language)
     sheet = merge_sheets([sheet, *(read_sheet(plain_text(each)) for each in in_head(root, "style"))])
     walker = _Walker(language, sheet)
-    walker.element(root, Context())
-    walker.flush(Context())
+    walker.element(root, BlockContext())
+    walker.flush(BlockContext())
     return XhtmlDocument(
         paragraphs=tuple(walker.paragraphs),
         anchors=walker.anchors,
@@ -95,7 +95,7 @@ class _Walker:
     _in_cell: bool = False
     _depth: int = 0
 
-    def element(self, element: etree._Element, context: Context) -> None:
+    def element(self, element: etree._Element, context: BlockContext) -> None:
         name = local_name(element)
         if not name or name in semantics.SKIPPED:
             if name in semantics.CONTROLS:
@@ -113,7 +113,7 @@ class _Walker:
             self._known(element, name, frozenset(), inline_elements.BY_NAME.get(name, ()), context)
         self._depth -= 1
 
-    def _described(self, element: etree._Element, name: str, context: Context) -> None:
+    def _described(self, element: etree._Element, name: str, context: BlockContext) -> None:
         types = semantics.types_of(element)
         if types & semantics.NON_TEXT_TYPES or (semantics.is_hidden(element) and not types & semantics.NOTES_TYPES):
             # Links may lead to invisible elements: an index refers to printed page numbers.
@@ -133,7 +133,12 @@ class _Walker:
         self.language = before
 
     def _known(
-        self, element: etree._Element, name: str, types: frozenset[str], marks: tuple[InlineMark, ...], context: Context
+        self,
+        element: etree._Element,
+        name: str,
+        types: frozenset[str],
+        marks: tuple[InlineMark, ...],
+        context: BlockContext,
     ) -> None:
         if name not in semantics.BLOCKS:
             self._anchor(element)
@@ -152,7 +157,7 @@ class _Walker:
             for value in _ids_of(element):
                 self.ends.setdefault(value, last)
 
-    def flush(self, context: Context) -> None:
+    def flush(self, context: BlockContext) -> None:
         if self._in_cell:
             self._collector.text(" ")
             return
@@ -169,7 +174,7 @@ class _Walker:
                 self.anchors[value] = len(self.paragraphs)
                 self._ids.append(value)
 
-    def _children(self, element: etree._Element, context: Context) -> None:
+    def _children(self, element: etree._Element, context: BlockContext) -> None:
         text = self._collector.text
         if element.text:
             text(element.text)
@@ -178,7 +183,7 @@ class _Walker:
             if child.tail:
                 text(child.tail)
 
-    def _block(self, element: etree._Element, name: str, types: frozenset[str], context: Context) -> None:
+    def _block(self, element: etree._Element, name: str, types: frozenset[str], context: BlockContext) -> None:
         inner = context_inside(element, name, types, context)
         if name in ("ul", "ol", "menu", "dir"):
             self._list(element, name, replace(inner, kind=ParagraphKind.LIST, level=inner.level + 1))
@@ -196,7 +201,7 @@ class _Walker:
             self._children(element, inner)
             self.flush(inner)
 
-    def _list(self, element: etree._Element, name: str, context: Context) -> None:
+    def _list(self, element: etree._Element, name: str, context: BlockContext) -> None:
         number = _integer(element.get("start"), 1)
         for child in element:
             if local_name(child) == "li":
@@ -208,7 +213,7 @@ class _Walker:
             self.flush(context)
         self._marker = ""
 
-    def _table(self, element: etree._Element, context: Context) -> None:
+    def _table(self, element: etree._Element, context: BlockContext) -> None:
         if self._in_cell or not semantics.is_data_table(element):
             # A layout table, or long cells: read cell by cell.
             self._children(element, context)
@@ -225,7 +230,7 @@ class _Walker:
         self._collector.rows(rows)
         self.flush(replace(context, kind=ParagraphKind.TABLE))
 
-    def _cell(self, cell: etree._Element, context: Context) -> str:
+    def _cell(self, cell: etree._Element, context: BlockContext) -> str:
         self._anchor(cell)
         start = self._collector.start_cell()
         self._in_cell = True
@@ -233,7 +238,7 @@ class _Walker:
         self._in_cell = False
         return self._collector.end_cell(start)
 
-    def _heading_group(self, element: etree._Element, context: Context) -> None:
+    def _heading_group(self, element: etree._Element, context: BlockContext) -> None:
         level = next(
             (semantics.HEADINGS[local_name(e)] for e in element.iter() if local_name(e) in semantics.HEADINGS), 1
         )
@@ -244,7 +249,7 @@ class _Walker:
             self._children(child, inner)
             self.flush(inner)
 
-    def _stanzas(self, element: etree._Element, context: Context) -> None:
+    def _stanzas(self, element: etree._Element, context: BlockContext) -> None:
         first, known = len(self.paragraphs), len(self._ids)
         self._children(element, context)
         self.flush(context)
@@ -263,7 +268,7 @@ class _Walker:
             if name in self.ends:
                 self.ends[name] = first + 1
 
-    def _figure(self, element: etree._Element, context: Context) -> None:
+    def _figure(self, element: etree._Element, context: BlockContext) -> None:
         """Give the figure's caption, wherever it is, to pictures without a description."""
         before, self._captioned = self._captioned, None
         within = [(each, local_name(each)) for each in element.iter(etree.Element)]
@@ -280,7 +285,7 @@ class _Walker:
     def _is_described(self, picture: Picture) -> bool:
         return bool(picture.words) and picture.words not in self._captions
 
-    def _caption(self, element: etree._Element, context: Context) -> None:
+    def _caption(self, element: etree._Element, context: BlockContext) -> None:
         inner = replace(context, kind=ParagraphKind.IMAGE)
         marks = self._captioned or []
         if plain_text(element):
@@ -306,7 +311,12 @@ class _Walker:
         self._collector.end(marks)
 
     def _inline(
-        self, element: etree._Element, name: str, types: frozenset[str], marks: tuple[InlineMark, ...], context: Context
+        self,
+        element: etree._Element,
+        name: str,
+        types: frozenset[str],
+        marks: tuple[InlineMark, ...],
+        context: BlockContext,
     ) -> None:
         collector = self._collector
         if name == "br":

@@ -11,7 +11,7 @@ from gistread.book.formats.notices import left_out_notices
 from gistread.book.formats.pdf.chapters import PositionIndex, by_headings, by_outline
 from gistread.book.formats.pdf.furniture import find_furniture, without_line_numbers
 from gistread.book.formats.pdf.layout import PageLayout, measure_layout
-from gistread.book.formats.pdf.lines import READING_RATIO, Line, columns, find_gutter, rows
+from gistread.book.formats.pdf.lines import READING_RATIO, TextLine, columns, find_gutter, rows
 from gistread.book.formats.pdf.pages import PagePosition, PdfDocument, TextRun
 from gistread.book.formats.pdf.paragraphs import Block, split_into_blocks
 from gistread.book.formats.pdf.process import CancelledError, DamagedError, LockedError, read_document
@@ -191,7 +191,7 @@ class _NoteIndex:
         self._notes = {key: indices[0] for key, indices in found.items() if len(indices) == 1}
         self._first_lines = {paragraphs[index].lines[0] for index in self._notes.values()}
 
-    def href(self, line: Line, run: TextRun) -> str:
+    def href(self, line: TextLine, run: TextRun) -> str:
         if line in self._first_lines and run is line.runs[0]:
             return ""
         index = self._notes.get((line.page, run.text.strip()))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from gistread.book.formats.pdf.lines import Column, Line
+from gistread.book.formats.pdf.lines import Column, TextLine
 from gistread.book.model import Style
 
 _COMMON_SHARE = 0.04
@@ -101,7 +101,7 @@ def _has_indents(columns: Iterable[Column], size: float) -> bool:
     return indented > 0.5 * flush and indented > 2
 
 
-def first_word_width(line: Line) -> float:
+def first_word_width(line: TextLine) -> float:
     """Estimated width of the first word, assuming letters of equal width."""
     words = len(line.text.partition(" ")[0])
     return words * (line.right - line.left) / max(1, len(line.text))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, groupby, pairwise
 
-from gistread.book.formats.pdf.pages import EAST_ASIAN, Page, TextRun
+from gistread.book.formats.pdf.pages import EAST_ASIAN, PdfPage, TextRun
 from gistread.book.formats.pdf.table_rows import Segment, is_table, table_flows, with_table_rows
 
 _SAME_ROW_EMS = 0.35
@@ -24,7 +24,7 @@ READING_RATIO = 0.65  # Largest size of readings (ruby), relative to their words
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TextLine:
     """Text on one baseline of one column, from left to right."""
 
     page: int
@@ -35,10 +35,12 @@ class Line:
     size: float  # Font size of most of its letters
     text: str
     cells: tuple[int, ...] = ()  # Indices of the runs after a gap too wide for a space
-    stacks: tuple[tuple["Line", ...], ...] = ()  # The lines of each cell, if it is a table row with multi-line cells
+    stacks: tuple[
+        tuple["TextLine", ...], ...
+    ] = ()  # The lines of each cell, if it is a table row with multi-line cells
 
     @property
-    def parts(self) -> tuple["Line", ...]:
+    def parts(self) -> tuple["TextLine", ...]:
         """The lines it consists of, usually only itself."""
         return tuple(chain.from_iterable(self.stacks)) or (self,)
 
@@ -50,17 +52,17 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    lines: tuple[Line, ...]
+    lines: tuple[TextLine, ...]
     left: float
     right: float
 
 
-def rows(page: Page) -> list[Line]:
+def rows(page: PdfPage) -> list[TextLine]:
     """The rows across the whole page, from the top down."""
     return [_line(page.number, group) for group in _by_baseline(_segments(page.runs))]
 
 
-def columns(page: Page, gutter: float | None, dropped: Iterable[Line]) -> list[Column]:
+def columns(page: PdfPage, gutter: float | None, dropped: Iterable[TextLine]) -> list[Column]:
     """The page's columns in reading order, without the `dropped` rows. `gutter`: the usual place between columns."""
     gone = {id(run) for line in dropped for run in line.runs}
     segments = _segments([run for run in page.runs if id(run) not in gone] if gone else page.runs)
@@ -68,7 +70,7 @@ def columns(page: Page, gutter: float | None, dropped: Iterable[Line]) -> list[C
     return [_column([_line(page.number, row) for row in _by_baseline(flow)]) for flow in flows if flow]
 
 
-def find_gutter(page: Page) -> float | None:
+def find_gutter(page: PdfPage) -> float | None:
     """The x between two columns, or None."""
     segments = _segments(page.runs)
     x = _gutter(segments, None)
@@ -267,7 +269,7 @@ def _joined(segments: list[Segment], x: float) -> list[Segment]:
     return [Segment([], row[0].left, max(one.right for one in row), row[0].baseline) for row in rows]
 
 
-def _line(page: int, segments: list[Segment]) -> Line:
+def _line(page: int, segments: list[Segment]) -> TextLine:
     if any(segment.cells for segment in segments):
         stacks = [cell for segment in segments for cell in segment.cells or [[segment]]]
         return _table_line([[_line(page, row) for row in _by_baseline(cell)] for cell in stacks])
@@ -290,13 +292,13 @@ def _line(page: int, segments: list[Segment]) -> Line:
             words.append(" ")
         words.append(run.text)
         right = max(right, run.right)
-    return Line(page, tuple(runs), runs[0].left, right, baseline, size, "".join(words).strip(), tuple(cells))
+    return TextLine(page, tuple(runs), runs[0].left, right, baseline, size, "".join(words).strip(), tuple(cells))
 
 
-def _table_line(cells: list[list[Line]]) -> Line:
+def _table_line(cells: list[list[TextLine]]) -> TextLine:
     lines = list(chain.from_iterable(cells))
     runs = [[run for line in cell for run in line.runs] for cell in cells]
-    return Line(
+    return TextLine(
         page=lines[0].page,
         runs=tuple(chain.from_iterable(runs)),
         left=min(line.left for line in lines),
@@ -309,15 +311,15 @@ def _table_line(cells: list[list[Line]]) -> Line:
     )
 
 
-def is_raised(line: Line, run: TextRun) -> bool:
+def is_raised(line: TextLine, run: TextRun) -> bool:
     return run.size < _SCRIPT_RATIO * line.size and run.baseline > line.baseline + _RAISED_EMS * line.size
 
 
-def is_lowered(line: Line, run: TextRun) -> bool:
+def is_lowered(line: TextLine, run: TextRun) -> bool:
     return run.size < _SCRIPT_RATIO * line.size and run.baseline < line.baseline - 0.08 * line.size
 
 
-def _column(lines: list[Line]) -> Column:
+def _column(lines: list[TextLine]) -> Column:
     lefts = sorted(line.left for line in lines)
     rights = sorted(line.right for line in lines)
     return Column(tuple(lines), lefts[len(lefts) // 10], rights[-1 - len(rights) // 10])

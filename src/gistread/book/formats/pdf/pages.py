@@ -84,7 +84,7 @@ class OutlineEntry:
 
 
 @dataclass(frozen=True)
-class Page:
+class PdfPage:
     """Text runs in file order, which may differ from reading order."""
 
     number: int
@@ -102,7 +102,7 @@ class PdfDocument:
     metadata: Mapping[str, str] = field(default_factory=dict)
     language: str = ""
     outline: tuple[OutlineEntry, ...] = ()
-    pages: list[Page] = field(default_factory=list)
+    pages: list[PdfPage] = field(default_factory=list)
     unread: list[int] = field(default_factory=list)
     turns: dict[int, int] = field(default_factory=dict)
 
@@ -140,7 +140,7 @@ def rotate_box(box: tuple[float, float, float, float], turn: int) -> tuple[float
 _STAMP_SHARE = 0.15
 
 
-def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> Page:
+def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> PdfPage:
     """Decode a page record of the worker; `fonts`: all fonts so far."""
     raw = record["runs"]
     letters = Counter[int]()
@@ -166,6 +166,6 @@ def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> Page:
         )
         for left, bottom, right, top, target in record["links"]
     )
-    return Page(
+    return PdfPage(
         record["page"], tuple(runs), areas, max(main, 0), record["has_pictures"], record["guessed"], Counter(left_out)
     )

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from gistread.book.formats.pdf.layout import PageLayout, first_word_width
-from gistread.book.formats.pdf.lines import Column, Line, is_raised
+from gistread.book.formats.pdf.lines import Column, TextLine, is_raised
 from gistread.book.formats.pdf.pages import HYPHEN
 from gistread.book.model import ParagraphKind
 
@@ -38,7 +38,7 @@ _MOST_OF_WIDTH = 0.6
 
 @dataclass(slots=True)
 class Block:
-    lines: list[Line]
+    lines: list[TextLine]
     kind: ParagraphKind = ParagraphKind.TEXT
     label: str = ""  # A note's number or sign
     left: float = 0.0
@@ -145,7 +145,7 @@ def _column_blocks(column: Column, layout: PageLayout) -> list[Block]:
     return _merge_labels(_merge_rows(found, layout), layout)
 
 
-def _begins(lines: Sequence[Line], index: int, left: float, right: float, layout: PageLayout, block: Block) -> bool:
+def _begins(lines: Sequence[TextLine], index: int, left: float, right: float, layout: PageLayout, block: Block) -> bool:
     above, line = lines[index - 1], lines[index]
     size = max(above.size, line.size)
     gap = above.bottom - line.baseline
@@ -186,12 +186,12 @@ def _begins(lines: Sequence[Line], index: int, left: float, right: float, layout
     return set_in and ended and layout.indents and len(block.lines) == 1
 
 
-def _is_short(above: Line, below: Line, right: float) -> bool:
+def _is_short(above: TextLine, below: TextLine, right: float) -> bool:
     room = right - above.right
     return room > first_word_width(below) * 1.1 + 0.9 * above.size
 
 
-def _has_hanging_indent(lines: Sequence[Line], index: int, right: float) -> bool:
+def _has_hanging_indent(lines: Sequence[TextLine], index: int, right: float) -> bool:
     continuing = starting = 0
     low, high = max(1, index - _WINDOW), min(len(lines), index + _WINDOW + 1)
     for above, line in zip(lines[low - 1 : high - 1], lines[low:high], strict=True):
@@ -202,21 +202,21 @@ def _has_hanging_indent(lines: Sequence[Line], index: int, right: float) -> bool
     return continuing > starting
 
 
-def _starts_item(line: Line) -> bool:
+def _starts_item(line: TextLine) -> bool:
     return bool(_BULLET.match(line.text) or _NUMBERED.match(line.text))
 
 
-def _is_bold(line: Line) -> bool:
+def _is_bold(line: TextLine) -> bool:
     return all(run.font.is_bold for run in line.runs if any(map(str.isalnum, run.text))) and any(
         map(str.isalnum, line.text)
     )
 
 
-def _is_code(line: Line, layout: PageLayout) -> bool:
+def _is_code(line: TextLine, layout: PageLayout) -> bool:
     return not layout.is_fixed and all(run.font.is_fixed for run in line.runs)
 
 
-def _is_centred(line: Line, left: float, right: float) -> bool:
+def _is_centred(line: TextLine, left: float, right: float) -> bool:
     before, after = line.left - left, right - line.right
     return before > 2 * line.size and abs(before - after) < 0.1 * (right - left)
 
@@ -287,7 +287,7 @@ def _is_fragment(block: Block) -> bool:
     return block.kind in _RUNNING and all(_is_narrow(line, block) for line in block.lines)
 
 
-def _is_narrow(line: Line, block: Block) -> bool:
+def _is_narrow(line: TextLine, block: Block) -> bool:
     return line.right - line.left < _MOST_OF_WIDTH * (block.right - block.left)
 
 
@@ -295,7 +295,7 @@ def _merge_labels(found: Iterable[Block], layout: PageLayout) -> list[Block]:
     """Join the labels inside a figure, above its caption, into one paragraph."""
     merged: list[Block] = []
     for block in found:
-        labels: list[Line] = []
+        labels: list[TextLine] = []
         while block.kind is ParagraphKind.IMAGE and merged and _is_label(merged[-1], layout):
             labels[:0] = merged.pop().lines
         if labels:
@@ -366,7 +366,7 @@ def without_leaders(text: str) -> str:
     return _LEADERS.sub(" … ", text)
 
 
-def _split_footnotes(column: Column, body_size: float) -> tuple[Sequence[Line], list[Block]]:
+def _split_footnotes(column: Column, body_size: float) -> tuple[Sequence[TextLine], list[Block]]:
     lines = column.lines
     start = len(lines)
     while start and lines[start - 1].size < _SMALL_NOTE * body_size:
@@ -387,7 +387,7 @@ def _split_footnotes(column: Column, body_size: float) -> tuple[Sequence[Line], 
     ]
 
 
-def _note_label(line: Line) -> str:
+def _note_label(line: TextLine) -> str:
     first = line.runs[0]
     text = first.text.strip()
     if len(line.runs) > 1 and is_raised(line, first) and _RAISED_LABEL.fullmatch(text):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from gistread.book import inline
 from gistread.book.formats.pdf.layout import PageLayout
-from gistread.book.formats.pdf.lines import Line, is_lowered, is_raised
+from gistread.book.formats.pdf.lines import TextLine, is_lowered, is_raised
 from gistread.book.formats.pdf.pages import HYPHEN, LinkArea, TextRun
 from gistread.book.formats.pdf.paragraphs import Block, without_leaders
 from gistread.book.formats.pdf.word_repair import WordCounts
@@ -19,7 +19,7 @@ _ORDER = tuple(Style)
 _WORD = re.compile(r"\S+\s*")
 _CELL_GAP = "   "
 
-References = Callable[[Line, TextRun], str]
+References = Callable[[TextLine, TextRun], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def plain_text_of(block: Block, words: WordCounts) -> str:
 
 
 def _row(
-    line: Line,
+    line: TextLine,
     kind: ParagraphKind,
     layout: PageLayout,
     words: WordCounts,
@@ -84,7 +84,7 @@ def _row(
 
 
 def _chunks(
-    line: Line, kind: ParagraphKind, layout: PageLayout, areas: Sequence[LinkArea], references: References
+    line: TextLine, kind: ParagraphKind, layout: PageLayout, areas: Sequence[LinkArea], references: References
 ) -> list[StyledText]:
     found: list[StyledText] = []
     middle = line.baseline + 0.3 * line.size
@@ -109,7 +109,7 @@ def _chunks(
     return found
 
 
-def _styles(line: Line, run: TextRun, kind: ParagraphKind, layout: PageLayout) -> frozenset[Style]:
+def _styles(line: TextLine, run: TextRun, kind: ParagraphKind, layout: PageLayout) -> frozenset[Style]:
     styles = run.font.styles - layout.styles
     if kind is ParagraphKind.HEADING:
         styles -= {Style.STRONG, Style.EMPHASIS}
@@ -187,7 +187,7 @@ def _merged(chunks: list[StyledText]) -> list[StyledText]:
     return found
 
 
-def share_of_unreadable(lines: Sequence[Line]) -> float:
+def share_of_unreadable(lines: Sequence[TextLine]) -> float:
     """Share of characters without a Unicode meaning."""
     unreadable = sum(len(_UNREADABLE.findall(line.text)) for line in lines if not line.text.isascii())
     return unreadable / max(1, sum(len(line.text) for line in lines))
