@@ -1,4 +1,4 @@
-"""`gistread act FILE TASK`: choose the next step of a task on a saved web page (ReadAgent, appendix D)."""
+"""`gistread act FILE TASK`: chooses the next step of a task on a saved web page (ReadAgent, appendix D)."""
 
 import argparse
 import sys

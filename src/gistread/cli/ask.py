@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     if arguments.steps:
         check_terminal(steps)
     elif not sys.stdin.isatty():
-        steps = Steps.ALONE  # The setting is meant for people.
+        steps = Steps.ALONE  # The setting is for interactive use.
     memories.check_preset(config)
     check_models(arguments)
     embedding_model = choose_embedding_model(arguments.embedding_model, config, [reader])
@@ -82,7 +82,7 @@ def _choose_memory(
     if not needs_memory and not any(header.read_until for header in headers):
         return None
     fingerprint = ""
-    if config.asking_model:  # The other model is the one that has read.
+    if config.asking_model:  # `--model` names the model that has read.
         try:
             fingerprint = fingerprint_of(find_source(arguments.model or config.model))
         except EngineError:
@@ -184,7 +184,7 @@ def _resume_interrupted(arguments: argparse.Namespace) -> SavedQuestion:
 
 
 def _passage(words: str, book: Book) -> Passage:
-    """The place of the selected words, of several the one nearest to the reader's place. Raises UsageError."""
+    """The range of the selected words: the nearest to the user's place if there are several. Raises UsageError."""
     places = list(FoldedText(book.text).find(words))
     if not places:
         raise UsageError(f"The book does not have {in_short(words)}.", "`gistread search` finds similar ones.")
@@ -222,7 +222,7 @@ def _existing(numbers: tuple[int, ...], memory: GistMemory) -> set[int]:
 async def _with_estimate(
     events: AsyncIterator[reader_events.ReaderEvent], session: Session, upto: int | None
 ) -> AsyncIterator[reader_events.ReaderEvent]:
-    """The events; before the first, once the model is loaded, what a long answer takes."""
+    """Pass the events on; before the first, when the model is loaded, print the expected time of a long answer."""
     is_first = True
     async for event in events:
         if is_first:
@@ -232,7 +232,7 @@ async def _with_estimate(
 
 
 async def _say_estimate(session: Session, upto: int | None) -> None:
-    """Say what a long answer takes, and a quicker reader."""
+    """Print the expected time of a long answer, and a quicker reader."""
     memory = session.memory or unread_memory(session.book)
     known = memory if upto is None else memory.upto(upto)
     seconds = await seconds_to_answer(session, upto=upto)

@@ -1,4 +1,4 @@
-"""`gistread books`: list the library, add books and remove them."""
+"""`gistread books`: lists the library, adds and removes books."""
 
 import argparse
 import time

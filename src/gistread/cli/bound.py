@@ -1,4 +1,4 @@
-"""The spoiler bound of a command: what `--upto` says, or the place that the person has reached."""
+"""The spoiler bound of a command: `--upto`, or the furthest place the user has read."""
 
 from gistread.cli.output import say
 from gistread.errors import StorageError

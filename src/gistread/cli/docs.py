@@ -1,4 +1,4 @@
-"""`gistread docs`: the documents that are installed with gistread, as a book or as Markdown."""
+"""`gistread docs`: the installed documentation, as a book or as Markdown."""
 
 import argparse
 import os
@@ -27,7 +27,7 @@ def page_names() -> list[str]:
 
 
 def documents(page: str = "") -> str:
-    """One page, or all of them as one Markdown text with its links inside."""
+    """One page, or all pages as one Markdown text with internal links."""
     if page:
         return _text(page)
     texts = {name: _text(name) for name in page_names()}

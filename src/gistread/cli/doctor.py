@@ -1,4 +1,4 @@
-"""`gistread doctor`: the engine on this machine, its speed, and what would make it faster."""
+"""`gistread doctor`: the engine on this machine, its speed, and advice to make it faster."""
 
 import argparse
 import asyncio
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
 
 async def _examine(model_name: str, config: Config, *, measure: bool) -> _Findings:
-    # Loading a model changes memory and load: look at them first.
+    # Loading a model changes memory and load: measure them first.
     found = _Findings(physical_cores(), available_bytes(), psutil.getloadavg()[0], gpu_maker())
     try:
         found.library = await asyncio.to_thread(ask_library)

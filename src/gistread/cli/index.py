@@ -1,4 +1,4 @@
-"""`gistread index BOOK`: read the rest of the book, and build what readers need (`--for`)."""
+"""`gistread index BOOK`: reads the rest of the book, and builds the artifacts of readers (`--for`)."""
 
 import argparse
 import asyncio

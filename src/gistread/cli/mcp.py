@@ -1,4 +1,4 @@
-"""`gistread mcp`: the library for programs that speak the Model Context Protocol, on standard input and output."""
+"""`gistread mcp`: serves the library over the Model Context Protocol, on standard input and output."""
 
 import argparse
 import sys

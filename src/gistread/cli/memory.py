@@ -97,7 +97,7 @@ def _export(arguments: argparse.Namespace) -> None:
     book, query = open_named(arguments.book), memory_query(arguments, arguments.model)
     saved = saved_memories(book, arguments.book)
     headers = [header for header in saved if header.read_until]
-    # The task of a memory is the person's own; it is in the file only if they name it.
+    # The task of a memory is private; the file contains it only if the user names it.
     shown = [header for header in headers if header.focus.task == query.task]
     if headers and not shown and not query.task:
         raise GistreadError(

@@ -27,7 +27,7 @@ def check_results() -> CheckResults:
 
 
 def check(model: ModelSource, config: Config, *, again: bool, json: bool) -> ExitStatus:
-    """Print the result of a model's check; run it if there is none yet, or `again`. Raises TooSlowError."""
+    """Print the result of a model's check; run it if needed or `again`. Raises TooSlowError."""
     results = check_results()
     fingerprint = fingerprint_of(model)
     result = results.get(fingerprint) if fingerprint and not again else None
@@ -56,7 +56,7 @@ def check(model: ModelSource, config: Config, *, again: bool, json: bool) -> Exi
 
 
 async def ensure_checked(engine: Engine, model: ModelSource, line: ProgressLine) -> CheckResult | None:
-    """The result of a loaded model's check, run if needed; None on a server or too slow. Raises EngineError."""
+    """The result of a loaded model's check, run if needed; None on a server or if too slow. Raises EngineError."""
     results = check_results()
     if engine.info.placement is not None and results.get(engine.info.fingerprint) is None:
         line.show(f"checking {engine.info.name} …")

@@ -1,4 +1,4 @@
-"""`gistread people BOOK`: who and what is named in a book up to a place, or a card of one name. Needs no model."""
+"""`gistread people BOOK`: lists the people and places of a book, or shows a card of one. Needs no model."""
 
 import argparse
 import shutil
@@ -24,9 +24,9 @@ from gistread.readers.introductions import introduced
 from gistread.units import bars, counted
 from gistread.user_data import NameCorrection, NameVerb, UserData
 
-_LEAST_LISTED = 3  # Mentions of what the list shows without --all
+_LEAST_LISTED = 3  # Minimum of mentions in the list without --all
 _MOST_BARS = 64
-_COLUMNS = 100  # Where the output is no terminal
+_COLUMNS = 100  # If the output is no terminal
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
 
 def _correction(found: list[Entity], view: Index, arguments: argparse.Namespace) -> NameCorrection | None:
-    """The correction that was asked for. Raises UsageError."""
+    """The correction requested by the options, if any. Raises UsageError."""
     wanted: dict[NameVerb, str | None] = {
         "merge": arguments.merge,
         "split": arguments.split,
@@ -130,7 +130,7 @@ def _timeline(view: Index, arguments: argparse.Namespace) -> ExitStatus:
 
 
 def _lines(card: Card, view: Index, book: Book, known: Sequence[Claim]) -> list[str]:
-    """`book`: the whole book, of which shares are given."""
+    """The lines of a card. `book`: the whole book, for percentages."""
     entity = card.entity
     lines = [f"{entity.name}  ({entity.kind})"]
     if entity.others:

@@ -1,4 +1,4 @@
-"""`gistread recap BOOK`: the story up to a place, from the gists. Needs no model."""
+"""`gistread recap BOOK`: tells the story so far, from the gists. Needs no model."""
 
 import argparse
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
 
 def longest_memory(book: Book, headers: Sequence[MemoryHeader]) -> GistMemory:
-    """The memory that got furthest, or one without pages. Raises StorageError."""
+    """The furthest memory, or an empty one. Raises StorageError."""
     longest = max(headers, key=lambda header: header.read_until, default=None)
     return memory_store().load(book, longest) if longest and longest.read_until else unread_memory(book)
 

@@ -1,4 +1,4 @@
-"""`gistread search BOOK WORDS`: search a book."""
+"""`gistread search BOOK WORDS`: searches a book."""
 
 import argparse
 
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
 
 def hit_document(book: Book, start: int, end: int) -> Json:
-    """A hit of `search --json`."""
+    """A hit as `search --json` prints it."""
     text = book.text
     first = book.paragraphs[book.paragraph_index(start)].start if book.paragraphs else 0
     last = book.paragraphs[book.paragraph_index(max(start, end - 1))].end if book.paragraphs else len(text)

@@ -1,4 +1,4 @@
-"""`gistread series FILE BOOK…`: combine books into a series file, which opens like a book, or show one."""
+"""`gistread series FILE BOOK…`: combines books into a series file, which opens like a book, or shows one."""
 
 import argparse
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Sessions for `index` and `ask`: their progress and messages go to standard error."""
+"""Sessions for `index` and `ask`, with progress and messages on standard error."""
 
 import argparse
 import asyncio
@@ -29,7 +29,7 @@ def new_session(
     task: str,
     embedding_model: Path | None,
 ) -> Session:
-    """A session with the models of the command line, else of the settings; it shows its activity on the line."""
+    """A session with the models of the command line or the settings, which shows its activity on the line."""
 
     def on_event(event: session_events.SessionEvent) -> None:
         match event:
@@ -78,7 +78,7 @@ async def read_to_end(
 ) -> int:
     """Read the rest of the book; return the number of pages that existed before.
 
-    Raises InterruptError, and StorageError for a page that cannot be saved though it must.
+    Raises InterruptError, and with `must_save` StorageError if a page cannot be saved.
     """
     resumed_pages, started = 0, False
     try:

@@ -1,4 +1,4 @@
-"""`gistread doctor --tune` and `--untune`: the engine settings that are fastest on this machine."""
+"""`gistread doctor --tune` and `--untune`: finds the fastest engine settings for this machine."""
 
 from collections.abc import Mapping
 
@@ -53,7 +53,7 @@ async def tune_settings(model: str, config: Config, *, quiet: bool) -> Json:
 
 
 def forget_tuning() -> None:
-    """Return the settings that are tuned to their defaults. Raises UsageError, StorageError."""
+    """Reset tuned settings to their defaults. Raises UsageError, StorageError."""
     for key in TUNED:
         save_setting(default_paths().config_file, key, None)
 
