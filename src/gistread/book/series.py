@@ -77,9 +77,9 @@ def read_series_file(stream: BinaryIO, name: str) -> SeriesFile:
         reason = reasons.get(type(error), str(error).rstrip("."))
         raise BookError(f"{name} is not a valid series file: {reason}.", _EXAMPLE) from error
     title, authors, volumes = record.get("title", ""), record.get("authors", []), record.get("volumes")
-    if not _is_texts(volumes) or not volumes:
+    if not _is_string_list(volumes) or not volumes:
         raise BookError(f"{name} lists no volumes.", _EXAMPLE)
-    if not isinstance(title, str) or not _is_texts(authors):
+    if not isinstance(title, str) or not _is_string_list(authors):
         raise BookError(f"In {name}, title must be a string and authors a list of strings.", _EXAMPLE)
     if len(volumes) > MOST_VOLUMES:
         raise BookError(
@@ -113,7 +113,7 @@ def reject_series(stream: BinaryIO, name: str) -> None:
         raise BookError(f"{name} is itself a series.", "List its volumes instead.")
 
 
-def _is_texts(value: object) -> bool:
+def _is_string_list(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
 
 
@@ -134,13 +134,13 @@ def join_books(title: str, authors: Sequence[str], books: Sequence[Book]) -> Boo
     for number, (volume, book) in enumerate(zip(volumes, books, strict=True), start=1):
         by = volume.start
         paragraphs.append(Paragraph(volume.heading, volume.heading + len(volume.title), ParagraphKind.HEADING, 1))
-        paragraphs += _shifted(book.paragraphs, by)
+        paragraphs += _shift(book.paragraphs, by)
         ends = volumes[number].heading if number < len(volumes) else volume.end
         chapters += _chapters(volume, book, ends)
-        spans += _shifted(book.spans, by)
-        links += (_shifted_target(link, by) for link in _shifted(book.links, by))
-        images += (replace(image, source=f"{number}/{image.source}") for image in _shifted(book.images, by))
-        language_spans += _shifted(_foreign(book, language), by)
+        spans += _shift(book.spans, by)
+        links += (_shift_target(link, by) for link in _shift(book.links, by))
+        images += (replace(image, source=f"{number}/{image.source}") for image in _shift(book.images, by))
+        language_spans += _shift(_foreign(book, language), by)
     texts = [text for volume, book in zip(volumes, books, strict=True) for text in (volume.title, book.text)]
     covers = (f"{number}/{book.cover}" for number, book in enumerate(books, start=1) if book.cover)
     return Book(
@@ -188,11 +188,11 @@ def _chapters(volume: Volume, book: Book, ends: int) -> Iterator[Chapter]:
         yield Chapter(chapter.title, chapter.start + volume.start, end, chapter.level + 1)
 
 
-def _shifted(ranges: Iterable[_Range], by: int) -> Iterator[_Range]:
+def _shift(ranges: Iterable[_Range], by: int) -> Iterator[_Range]:
     return (replace(one, start=one.start + by, end=one.end + by) for one in ranges)
 
 
-def _shifted_target(link: Link, by: int) -> Link:
+def _shift_target(link: Link, by: int) -> Link:
     target, target_end = (None if offset is None else offset + by for offset in (link.target, link.target_end))
     return replace(link, target=target, target_end=target_end)
 

@@ -53,7 +53,7 @@ def build_timeline(view: Index) -> Timeline:
         date, at = _date(view.book.text, title, start, end)
         counts = tuple(bisect_left(places, end) - bisect_left(places, start) for places in starts)
         chapters.append(TimelineChapter(title, start, date, at, counts))
-    return Timeline(tuple(_called(one) for one in people), tuple(chapters))
+    return Timeline(tuple(_short_name(one) for one in people), tuple(chapters))
 
 
 def format_table(line: Timeline, columns: int) -> tuple[str, list[str]]:
@@ -63,10 +63,10 @@ def format_table(line: Timeline, columns: int) -> tuple[str, list[str]]:
     dates = min(_DATE_CELLS, longest + 2) if longest else 0
     count = max(1, (columns - titles - dates) // _NAME_CELLS)
     most = max((number for one in line.chapters for number in one.counts[:count]), default=0)
-    heading = " " * (titles + dates) + "".join(_fitted(name, _NAME_CELLS) for name in line.people[:count])
+    heading = " " * (titles + dates) + "".join(_fit(name, _NAME_CELLS) for name in line.people[:count])
     rows = [
-        _fitted(one.title, titles)
-        + (_fitted(one.date, dates) if dates else "")
+        _fit(one.title, titles)
+        + (_fit(one.date, dates) if dates else "")
         + "".join(_bar(number, most).ljust(_NAME_CELLS) for number in one.counts[:count])
         for one in line.chapters
     ]
@@ -91,13 +91,13 @@ def _date(text: str, title: str, start: int, end: int) -> tuple[str, int]:
     return "", start
 
 
-def _called(one: Entity) -> str:
+def _short_name(one: Entity) -> str:
     """The name given by the user, else the commonest form; only its last word if it is long."""
     name = one.name if len(one.others) == len(one.forms) else one.forms[0].text
     return name if len(name) < _NAME_CELLS else name.split()[-1]
 
 
-def _fitted(text: str, cells: int) -> str:
+def _fit(text: str, cells: int) -> str:
     return (text if len(text) < cells else text[: cells - 2] + "…").ljust(cells)
 
 

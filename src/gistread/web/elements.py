@@ -64,9 +64,9 @@ def find_elements(root: etree._Element) -> dict[etree._Element, FoundElement]:
             index=len(found) + 1,
             tag=local_name(node),
             role=role,
-            name=_short(selectors.name(node, leaf), _MAX_NAME),
+            name=_shorten(selectors.name(node, leaf), _MAX_NAME),
             attributes=tuple(
-                (key, _short(value, _MAX_VALUE))
+                (key, _shorten(value, _MAX_VALUE))
                 for key in _ATTRIBUTES
                 # Text typed into a saved page is private.
                 if (value := node.get(key)) and not (key == "value" and Operation.TYPE in operations)
@@ -124,14 +124,14 @@ def _options(node: etree._Element) -> tuple[str, ...]:
     if local_name(node) != "select":
         return ()
     names = (
-        _short(one.get("label") or visible_text(one), _MAX_NAME)
+        _shorten(one.get("label") or visible_text(one), _MAX_NAME)
         for one in node.iter("option")
         if one.get("disabled") is None and one.get("hidden") is None
     )
     return tuple(dict.fromkeys(name for name in names if name))[:_MAX_OPTIONS]
 
 
-def _short(text: str, most: int) -> str:
+def _shorten(text: str, most: int) -> str:
     text = " ".join(text.split()).replace('"', "'")
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 

@@ -24,7 +24,7 @@ _TOML = re.compile(r"\s*\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*$\n?", re.DOTALL | re.MU
 _PERCENT = re.compile(
     r"%[ \t]*([^\n]*(?:\n[ \t]+\S[^\n]*)*)\n(?:%[ \t]*([^\n]*(?:\n[ \t]+\S[^\n]*)*)\n)?(?:%[^\n]*\n)?"
 )
-_LONGEST = 20_000
+_LONGEST_FRONT_MATTER = 20_000
 # Levels, counting a list and its item. The parser drops deeper text, and nested signs slow it down.
 _USUAL_DEPTH = 20
 _DEEPEST = 100
@@ -60,7 +60,7 @@ def _slug(title: str) -> str:
 
 
 def split_front_matter(text: str) -> tuple[str, Metadata]:
-    head = text[:_LONGEST]
+    head = text[:_LONGEST_FRONT_MATTER]
     if match := _YAML.match(head):
         try:
             fields = yaml.load(match[1], Loader=yaml.BaseLoader)

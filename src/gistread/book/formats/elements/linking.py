@@ -111,7 +111,7 @@ class _Linker:
             note_pieces.setdefault(note.path, set()).update(range(note.first, note.last or note.first))
         for path, document in self.documents.items():
             paragraphs = [
-                self._rewritten(path, index, paragraph, notes, targets) if paragraph.marks else paragraph
+                self._rewrite(path, index, paragraph, notes, targets) if paragraph.marks else paragraph
                 for index, paragraph in enumerate(document.paragraphs)
             ]
             for index in note_pieces.get(path, ()):
@@ -164,10 +164,10 @@ class _Linker:
             document.paragraphs[first:last]
         )
         if not (declared or is_element):
-            last = self._goes_on(document, path, first, starts)
+            last = self._note_end(document, path, first, starts)
         return ParagraphRange(path, first, last)
 
-    def _goes_on(self, document: XhtmlDocument, path: str, first: int, starts: set[tuple[str, int]]) -> int:
+    def _note_end(self, document: XhtmlDocument, path: str, first: int, starts: set[tuple[str, int]]) -> int:
         for index in range(first + 1, min(len(document.paragraphs), first + _LONGEST_NOTE_PIECES)):
             if (path, index) in starts:
                 return index
@@ -216,7 +216,7 @@ class _Linker:
         other = _NUMBERED.match(self.documents[note.path].paragraphs[note.first].words)
         return bool(own and other and own[1].lower() == other[1].lower())
 
-    def _rewritten(
+    def _rewrite(
         self,
         path: str,
         index: int,

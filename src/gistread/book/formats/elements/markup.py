@@ -60,10 +60,10 @@ def parse_xhtml(text: str) -> Tree | None:
     if text.count("<") > _MOST_TAGS:
         return None
     data = _XML_DECLARATION.sub("", text, count=1).lstrip().encode("utf-8", errors="replace")
-    root = _xml(_numeric_entities(data))
+    root = _xml_root(_replace_entities(data))
     if root is not None and not _is_too_deep(root):
         return Tree(root, repaired=False)
-    root = _html(_SELF_CLOSED.sub(_expand_self_closed, data))
+    root = _html_root(_SELF_CLOSED.sub(_expand_self_closed, data))
     return None if root is None else Tree(root, repaired=True)
 
 
@@ -71,8 +71,8 @@ def parse_page(text: str) -> etree._Element | None:
     """Parse HTML as a browser would; None if it is empty or far too large."""
     if text.count("<") > _MOST_TAGS:
         return None
-    data = _without_invalid(text).encode("utf-8", errors="replace")
-    return _html(data)
+    data = _remove_invalid(text).encode("utf-8", errors="replace")
+    return _html_root(data)
 
 
 def parse_recovering(data: bytes) -> etree._Element | None:
@@ -94,15 +94,15 @@ def parse_xml(text: str, *, most_tags: int | None = None) -> Tree | None:
     """Parse XML other than XHTML, repairing it if necessary."""
     if text.count("<") > (most_tags or _MOST_TAGS):
         return None
-    text = _without_invalid(_XML_DECLARATION.sub("", text, count=1)).lstrip()
-    data = _numeric_entities(text.encode("utf-8", errors="replace"))
-    root = _xml(data)
+    text = _remove_invalid(_XML_DECLARATION.sub("", text, count=1)).lstrip()
+    data = _replace_entities(text.encode("utf-8", errors="replace"))
+    root = _xml_root(data)
     if root is None or _is_too_deep(root):
-        data = _shallow(data)
-        root = _xml(data)
+        data = _drop_deep_tags(data)
+        root = _xml_root(data)
     if root is not None:
         return Tree(root, repaired=False)
-    root = _xml(data, recover=True)
+    root = _xml_root(data, recover=True)
     if root is None:
         return None
     source = unescape(_XML_TAG.sub(b" ", _COMMENT.sub(b"", data)).decode("utf-8"))
@@ -135,7 +135,7 @@ def append_text(element: etree._Element, text: str | None) -> None:
         element.text = (element.text or "") + (text or "")
 
 
-def _xml(data: bytes, *, recover: bool = False) -> etree._Element | None:
+def _xml_root(data: bytes, *, recover: bool = False) -> etree._Element | None:
     parser = etree.XMLParser(
         resolve_entities=False,
         no_network=True,
@@ -151,17 +151,17 @@ def _xml(data: bytes, *, recover: bool = False) -> etree._Element | None:
         return None
 
 
-def _html(data: bytes) -> etree._Element | None:
+def _html_root(data: bytes) -> etree._Element | None:
     parser = html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=True, remove_comments=True, remove_pis=True)
-    data = _RAW_TEXT.sub(_opened, data)
+    data = _RAW_TEXT.sub(_close_raw_text, data)
     try:
         root = html.document_fromstring(data, parser)
-        return html.document_fromstring(_flattened(data), parser) if _is_too_deep(root) else root
+        return html.document_fromstring(_flatten(data), parser) if _is_too_deep(root) else root
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         return None
 
 
-def _opened(match: re.Match[bytes]) -> bytes:
+def _close_raw_text(match: re.Match[bytes]) -> bytes:
     """Close an element whose content parsers treat as raw text, so that the content is parsed."""
     closing, name, is_empty = match.groups()
     return match[0] if is_empty else b"</div>" if closing else match[0] + b"</%b><div>" % name
@@ -171,7 +171,7 @@ def _is_too_deep(root: etree._Element) -> bool:
     return bool(root.getroottree().xpath(f"boolean({'/*' * MOST_NESTED})"))
 
 
-def _flattened(data: bytes) -> bytes:
+def _flatten(data: bytes) -> bytes:
     """Replace elements nested too deeply by paragraphs: parsers would cut them off. (Pages may never close <font>.)"""
     opened: list[bytes] = []
 
@@ -193,7 +193,7 @@ def _flattened(data: bytes) -> bytes:
     return _TAG.sub(flat, data)
 
 
-def _shallow(data: bytes) -> bytes:
+def _drop_deep_tags(data: bytes) -> bytes:
     """Remove the tags nested too deeply for parsers, but keep their text."""
     opened: list[tuple[bytes, bool]] = []  # Names, and whether they are kept
     names = Counter[bytes]()
@@ -216,12 +216,12 @@ def _shallow(data: bytes) -> bytes:
     return _XML_TAG.sub(kept, data)
 
 
-def _numeric_entities(data: bytes) -> bytes:
+def _replace_entities(data: bytes) -> bytes:
     """Replace HTML's named entities by numbers: XML without a DTD knows only five."""
-    return _NAMED_ENTITY.sub(_numeric, data)
+    return _NAMED_ENTITY.sub(_numeric_reference, data)
 
 
-def _numeric(match: re.Match[bytes]) -> bytes:
+def _numeric_reference(match: re.Match[bytes]) -> bytes:
     name = match[1]
     if name in _XML_ENTITIES:
         return match[0]
@@ -230,7 +230,7 @@ def _numeric(match: re.Match[bytes]) -> bytes:
     return "".join(f"&#{ord(char)};" for char in value).encode("ascii") if value else b"&amp;" + match[0][1:]
 
 
-def _without_invalid(text: str) -> str:
+def _remove_invalid(text: str) -> str:
     """Remove characters that are invalid in a tree: a repairing parser would accept them and fail later."""
     return _CHARACTER_REFERENCE.sub(_valid_reference, NOT_IN_XML.sub("", text))
 

@@ -44,7 +44,7 @@ def find_chapters(headings: Sequence[HeadingParagraph], title: str, authors: Seq
             runs.append([one])
     if not runs:
         return ()
-    alone = _sizes_that_stand_alone(runs)
+    alone = _standalone_sizes(runs)
     if _is_title(runs, title):
         runs[0] = _without_title_page(runs[0], alone, frozenset(map(_letters, authors)))
     groups = [group for run in runs if run for group in _groups(run, alone)]
@@ -90,7 +90,7 @@ def _letters(text: str) -> str:
     return "".join(char for char in text.casefold() if char.isalnum())
 
 
-def _sizes_that_stand_alone(runs: list[list[HeadingParagraph]]) -> frozenset[int]:
+def _standalone_sizes(runs: list[list[HeadingParagraph]]) -> frozenset[int]:
     """Sizes of headings that usually follow text, not a larger heading."""
     under = Counter(one.size for run in runs for before, one in pairwise(run) if before.size < one.size)
     alone = Counter(one.size for run in runs for one in run) - under
@@ -103,14 +103,14 @@ def _groups(run: list[HeadingParagraph], alone: frozenset[int]) -> list[list[Hea
         before = groups[-1][0]
         deeper = one.size > before.size and one.size in alone
         wider = one.size < before.size
-        if deeper or wider or _is_another(before.candidate, one.candidate) or len(groups[-1]) == _MOST_TOGETHER:
+        if deeper or wider or _starts_division(before.candidate, one.candidate) or len(groups[-1]) == _MOST_TOGETHER:
             groups.append([one])
         else:
             groups[-1].append(one)
     return groups
 
 
-def _is_another(before: Candidate | None, one: Candidate | None) -> bool:
+def _starts_division(before: Candidate | None, one: Candidate | None) -> bool:
     """Whether `one` starts a division of its own, as CHAPTER I under BOOK ONE."""
     if before is None or one is None or one.number is None:
         return False

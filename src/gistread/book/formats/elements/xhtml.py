@@ -108,12 +108,12 @@ class _Walker:
             self.left_out["embedded page(s)"] += 1
         self._depth += 1
         if element.attrib:
-            self._described(element, name, context)
+            self._visit_with_attributes(element, name, context)
         else:
-            self._known(element, name, frozenset(), inline_elements.BY_NAME.get(name, ()), context)
+            self._visit(element, name, frozenset(), inline_elements.BY_NAME.get(name, ()), context)
         self._depth -= 1
 
-    def _described(self, element: etree._Element, name: str, context: BlockContext) -> None:
+    def _visit_with_attributes(self, element: etree._Element, name: str, context: BlockContext) -> None:
         types = semantics.types_of(element)
         if types & semantics.NON_TEXT_TYPES or (semantics.is_hidden(element) and not types & semantics.NOTES_TYPES):
             # Links may lead to invisible elements: an index refers to printed page numbers.
@@ -129,10 +129,10 @@ class _Walker:
         if language and not inline_elements.is_same_language(language, before or language):
             marks = (*marks, InlineMark(language=language))
         self.language = language or before
-        self._known(element, name, types, marks, context)
+        self._visit(element, name, types, marks, context)
         self.language = before
 
-    def _known(
+    def _visit(
         self,
         element: etree._Element,
         name: str,

@@ -110,10 +110,10 @@ def _with_readings(runs: Sequence[TextRun]) -> Sequence[TextRun]:
                 break
     if not readings:
         return runs
-    return [_inserted(run, placed.get(id(run), [])) for run in runs if id(run) not in readings]
+    return [_insert_readings(run, placed.get(id(run), [])) for run in runs if id(run) not in readings]
 
 
-def _inserted(run: TextRun, parts: list[tuple[int, str]]) -> TextRun:
+def _insert_readings(run: TextRun, parts: list[tuple[int, str]]) -> TextRun:
     text = run.text
     for place, part in sorted(parts, reverse=True):
         text = text[:place] + part + text[place:]
@@ -255,14 +255,14 @@ def _gutter(segments: list[Segment], known: float | None) -> float | None:
     if best is None:
         return None
     x = (low + high) / 2
-    left_wide = sum(s.right <= x and s.right - s.left > _WIDE_SHARE * (x - start) for s in _joined(segments, x))
-    right_wide = sum(s.left >= x and s.right - s.left > _WIDE_SHARE * (end - x) for s in _joined(segments, x))
+    left_wide = sum(s.right <= x and s.right - s.left > _WIDE_SHARE * (x - start) for s in _join_rows(segments, x))
+    right_wide = sum(s.left >= x and s.right - s.left > _WIDE_SHARE * (end - x) for s in _join_rows(segments, x))
     if min(left_wide, right_wide) < _LEAST_COLUMN_LINES or best[0] > (left_wide + right_wide):
         return None
     return x
 
 
-def _joined(segments: list[Segment], x: float) -> list[Segment]:
+def _join_rows(segments: list[Segment], x: float) -> list[Segment]:
     ordered = sorted(segments, key=lambda one: (one.left >= x, -round(one.baseline), one.left))
     grouped = groupby(ordered, key=lambda one: (one.left >= x, round(one.baseline)))
     rows = [list(row) for _, row in grouped]

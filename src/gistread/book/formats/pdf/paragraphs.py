@@ -134,7 +134,7 @@ def _column_blocks(column: Column, layout: PageLayout) -> list[Block]:
     found: list[Block] = []
     lines = column.lines
     for index, line in enumerate(lines):
-        if not index or _begins(lines, index, left, right, layout, found[-1]):
+        if not index or _begins_block(lines, index, left, right, layout, found[-1]):
             indented = line.left > left + 0.6 * line.size
             found.append(Block([line], left=left, right=right, first_indented=indented))
         else:
@@ -145,7 +145,9 @@ def _column_blocks(column: Column, layout: PageLayout) -> list[Block]:
     return _merge_labels(_merge_rows(found, layout), layout)
 
 
-def _begins(lines: Sequence[TextLine], index: int, left: float, right: float, layout: PageLayout, block: Block) -> bool:
+def _begins_block(
+    lines: Sequence[TextLine], index: int, left: float, right: float, layout: PageLayout, block: Block
+) -> bool:
     above, line = lines[index - 1], lines[index]
     size = max(above.size, line.size)
     gap = above.bottom - line.baseline
