@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.book import open_book
-from gistread.book.open import open_bytes, read_limited
+from gistread.book.open import open_book, open_bytes, read_limited
 from gistread.errors import BookError, ExitStatus
 from tests.permissions import obey_permissions
 

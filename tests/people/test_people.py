@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gistread.book import open_book
 from gistread.book.model import Book
+from gistread.book.open import open_book
 from gistread.people.index import Index
 from gistread.people.joining import Kind
 from gistread.people.mentions import is_covered
