@@ -65,7 +65,7 @@ def ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
     return runs
 
 
-def format_ranges(numbers: Iterable[int]) -> str:
+def ranges_words(numbers: Iterable[int]) -> str:
     """`3, 5–7`."""
     return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in ranges(numbers))
 

@@ -32,7 +32,7 @@ from gistread.readers.events import (
 from gistread.tui.answer_blocks import Exchange, Unfold, exchange_blocks, heard, line_key, strip_lines
 from gistread.tui.work.lines import Places, ToPage, ToPlace, WorkLine
 from gistread.tui.work.whole import Work
-from gistread.units import format_ranges
+from gistread.units import ranges_words
 from tests.readers.memories import make_memory
 
 MEMORY = make_memory(8, 8)
@@ -211,7 +211,7 @@ def test_without_pages_a_place_is_a_share_of_the_book() -> None:
     assert Places(1000).words(100, 200) == "10–20%"
     assert Places(1000).words(100, 101) == "10%"
     assert PLACES.words(PAGES[1][0], PAGES[3][1]) == "pages 2–4"
-    assert format_ranges([3, 1, 2, 7]) == "1–3, 7"
+    assert ranges_words([3, 1, 2, 7]) == "1–3, 7"
 
 
 def exchange_after(*events: ReaderEvent) -> Exchange:

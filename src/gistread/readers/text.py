@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from gistread.readers import events
-from gistread.units import counted, format_ranges, format_share
+from gistread.units import counted, format_share, ranges_words
 
 _STOPPED = {
     events.StopReason.ENOUGH: "enough",
@@ -104,7 +104,7 @@ def _pages_and_places(pages: Iterable[int], places: int = 0) -> str:
 
 def pages_words(numbers: Iterable[int]) -> str:
     """`page 3`, `pages 3, 5–7`."""
-    said = format_ranges(numbers)
+    said = ranges_words(numbers)
     return f"page {said}" if said.isdecimal() else f"pages {said}"
 
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from gistread.readers.events import Agreed, LookedUp, Noted, PathEnded, Planned, ReaderEvent, Refused, Visited
 from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, short
-from gistread.units import counted, format_ranges
+from gistread.units import counted, ranges_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +98,13 @@ class Paths:
 
     def _vote(self) -> Iterator[WorkLine]:
         for index, vote in enumerate(self.agreed):
-            paths = f"{'path' if len(vote.by) == 1 else 'paths'} {format_ranges(vote.by)}"
+            paths = f"{'path' if len(vote.by) == 1 else 'paths'} {ranges_words(vote.by)}"
             text = f"{len(vote.by)} of {len(self.trails)} would answer: {vote.answer}"
             yield WorkLine(("vote", index), text, "⚑" if not index else "·", tail=paths, style="answer")
         silent = [number for number, trail in self.trails.items() if trail.ended] if self.agreed else []
         silent = [number for number in silent if not any(number in vote.by for vote in self.agreed)]
         if silent:
-            paths = f"{'path' if len(silent) == 1 else 'paths'} {format_ranges(silent)}"
+            paths = f"{'path' if len(silent) == 1 else 'paths'} {ranges_words(silent)}"
             yield WorkLine(("silent",), "found no answer", "·", tail=paths)
 
     def _trail(self, path: int, element: str = "") -> Trail:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from gistread.readers.events import Agreed, MembersAsked, ReaderEvent, Reported, Shared, Stopped, TeamFormed
 from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, short
-from gistread.units import counted, format_ranges, progress_bar
+from gistread.units import counted, progress_bar, ranges_words
 
 _ANSWERS, _SILENT, _READING = "●", "○", "·"
 _CELLS_TOGETHER = 10
@@ -101,7 +101,7 @@ class Team:
             yield WorkLine(key, said.text, _ANSWERS, 1, goal, style="answer", spans=said.spans)
         if len(one.agreed) > 1 or any(len(agreed.by) > 1 for agreed in one.agreed):
             for index, agreed in enumerate(one.agreed):
-                by = f"{'member' if len(agreed.by) == 1 else 'members'} {format_ranges(agreed.by)}"
+                by = f"{'member' if len(agreed.by) == 1 else 'members'} {ranges_words(agreed.by)}"
                 verb = "says" if len(agreed.by) == 1 else "say"
                 dropped = "" if agreed in one.standing else "dropped"
                 yield WorkLine(("agreed", number, index), f"{by} {verb}: {agreed.answer}", "=", tail=dropped)
@@ -129,7 +129,7 @@ class Team:
         standing = last.standing
         if not standing:
             return WorkLine(("verdict",), "verdict: not found in any chunk", "⚑", style="answer")
-        by = format_ranges(member for agreed in standing for member in agreed.by)
+        by = ranges_words(member for agreed in standing for member in agreed.by)
         answers = " / ".join(short(agreed.answer, 60) for agreed in standing)
         goal = self._goal(standing[0].by[0])
         return WorkLine(("verdict",), f"verdict: {answers}", "⚑", goal=goal, tail=f"by {by}", style="answer")

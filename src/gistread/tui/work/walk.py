@@ -17,7 +17,7 @@ from gistread.readers.events import (
 )
 from gistread.tui.text import Span
 from gistread.tui.work.lines import Places, ToPage, WorkLine, pages_words, short
-from gistread.units import counted, format_ranges
+from gistread.units import counted, ranges_words
 
 Node = tuple[int, int, int]  # level, first and last page
 _TOP: Node = (-1, 0, 0)
@@ -85,7 +85,7 @@ class Walk:
             else:
                 passed.append(part)
         if passed and len(passed) < len(self.parts[node]):
-            said = format_ranges(page for part in passed for page in range(part.first, part.last + 1))
+            said = ranges_words(page for part in passed for page in range(part.first, part.last + 1))
             pages = "page" if said.isdecimal() else "pages"
             yield WorkLine(("passed", *node), f"{pages} {said}, not gone into", "·", depth, ToPage(passed[0].first))
 
