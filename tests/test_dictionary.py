@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from gistread import dictionary
-from gistread.dictionary import DictionaryError, Lookup, choose_lookup, defines, look_up, word_in
+from gistread.dictionary import DictionaryError, Lookup, choose_lookup, contains_entry, extract_word, look_up
 from gistread.errors import UsageError
 
 
@@ -27,7 +27,7 @@ from gistread.errors import UsageError
     ],
 )
 def test_a_selection_becomes_a_word_that_no_program_takes_for_an_option(selected: str, word: str) -> None:
-    assert word_in(selected) == word
+    assert extract_word(selected) == word
 
 
 def installed(*names: str) -> object:
@@ -124,8 +124,8 @@ async def test_without_any_dictionary_a_list_of_words_or_how_to_set_one(
     ],
 )
 def test_an_answer_without_an_entry_is_known_as_such(said: str, has_entry: bool) -> None:
-    assert defines(said) is has_entry
+    assert contains_entry(said) is has_entry
 
 
 async def test_a_program_that_says_nothing_has_no_entry() -> None:
-    assert not defines(await look_up(Lookup("xyzzy", ("/bin/true",))))
+    assert not contains_entry(await look_up(Lookup("xyzzy", ("/bin/true",))))

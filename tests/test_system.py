@@ -64,15 +64,15 @@ def test_on_windows_nothing_of_posix_is_needed(windows: list[object], tmp_path: 
         assert windows == [("peek", file.fileno())] * 2
     windows.clear()
     system.limit_memory(1)
-    system.write_no_core()
+    system.disable_core_dumps()
     system.lower_priority(5)
     system.end_group(12)
     system.end_group(12, force=False)
     assert windows == [("nice", 16384), ("taskkill", "/PID", "12", "/T", "/F"), ("taskkill", "/PID", "12", "/T")]
     assert system.cell_pixels() is None
     assert system.terminal_path() == "CONIN$"
-    assert system.ended_for_memory(3)
-    assert not system.ended_for_memory(1)
+    assert system.may_be_out_of_memory(3)
+    assert not system.may_be_out_of_memory(1)
 
 
 def test_a_signal_calls_in_the_loop_also_where_the_loop_has_no_handlers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,5 +103,5 @@ def test_on_posix_a_process_ends_with_what_it_started() -> None:
     assert system.wait_for_data(process.stdout, 30)
     system.end_group(process.pid)
     assert process.stdout.read() == b"\n"  # the child has closed it too
-    assert system.ended_for_memory(process.wait(30))
+    assert system.may_be_out_of_memory(process.wait(30))
     system.end_group(process.pid)

@@ -1,6 +1,6 @@
 """gistread: read long books in the terminal with a local language model, or from Python: see docs/scripting.md.
 
-Names are imported when they are first used, so that `import gistread` is cheap. `__init__.pyi` has their types.
+Names are imported on first use, so that `import gistread` is cheap. `__init__.pyi` has their types.
 """
 
 from importlib import import_module

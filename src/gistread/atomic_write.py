@@ -8,7 +8,7 @@ _NAME_LENGTH = 40  # Characters of the file's own name in that of the temporary 
 
 
 def make_folder(folder: Path) -> None:
-    """Create a folder, and those around it, for this user alone. Raises OSError."""
+    """Create a folder and its missing parents, accessible to this user only. Raises OSError."""
     for each in reversed((folder, *folder.parents)):
         if not each.exists():
             each.mkdir(mode=0o700, exist_ok=True)
@@ -20,7 +20,7 @@ def private_opener(path: str, flags: int) -> int:
 
 
 def make_private(folder: Path) -> None:
-    """Take the rights of others from a folder and all in it, if it exists; what cannot be changed stays."""
+    """Remove the access of other users to a folder, if it exists, and to all in it. Skips what it cannot change."""
     with contextlib.suppress(OSError):
         if not folder.stat().st_mode & 0o077:
             return
@@ -31,7 +31,7 @@ def make_private(folder: Path) -> None:
 
 
 def replace_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
-    """Replace a file atomically and synced. Permissions are kept; a new file gets `mode`. Raises OSError."""
+    """Replace a file atomically and sync it. Keeps permissions; a new file gets `mode`. Raises OSError."""
     import tempfile  # imported here: it takes 10 ms, and `--help` writes nothing
 
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem[:_NAME_LENGTH]}", suffix=path.suffix)

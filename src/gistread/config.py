@@ -48,8 +48,8 @@ class Config:
     model: str = ""
     """The model that reads, and answers unless `asking_model` is set; as `--model` takes it. Empty: the only one
     installed."""
-    read_along: bool = False  # Whether the model reads every book that is opened; else those it was let to read
-    asking_model: str = ""  # The model that answers questions, as `--asking-model` takes it. Empty: the one that reads.
+    read_along: bool = False  # Whether the model reads every opened book; else only books chosen for it
+    asking_model: str = ""  # The model that answers questions, as `--asking-model` takes it. Empty: the reading model.
     context_tokens: Annotated[int | None, _Range(256, 10_000_000)] = None  # Context length to load the model with
     connections: Annotated[int | None, _Range(1, 1000)] = None  # Most concurrent requests to a server
     # Which models may be requantised to run faster: `ask` only small ones, `always` any, `never` none.
@@ -70,12 +70,12 @@ class Config:
     reader: str = ""  # How questions are answered, as `--reader` takes it
     # Who decides which pages are looked up: the model `alone`, it `announce`s them, or you are `ask`ed.
     steps: Steps = "alone"
-    # When to build what a reader needs besides gists: `auto` once the book has been read, or `when asked`.
+    # When to build what a reader needs besides gists: `auto`, after the book has been read, or `when asked`.
     prepare: Prepare = "auto"
     follow: bool = True  # Whether book and memory scroll together
     # What the header line shows, separated by spaces.
     progress: Annotated[str, _Words(PROGRESS_PARTS)] = "title chapter chapter-left book-left page percent"
-    reading_goal: Annotated[int, _Range(0, 1440)] = 0  # Minutes of reading a day that you aim at; 0: no goal
+    reading_goal: Annotated[int, _Range(0, 1440)] = 0  # Daily reading goal in minutes; 0: no goal
     images: Images = "auto"  # How pictures are drawn. `auto`: by the terminal's abilities.
     pictures: bool = True  # Whether covers and pictures are shown among the text
     library_view: LibraryView = "covers"  # How the library shows its books

@@ -26,7 +26,7 @@ _WORD_LISTS = tuple(map(Path, ("/usr/share/dict/words", "/usr/dict/words", "/usr
 _WORD = re.compile(r"\w(?:.*\w)?", re.DOTALL)
 # Terminal colours, links and overstriking.
 _ESCAPE = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|.\x08")
-# How dictionaries say that they have nothing: dict, sdcv, `look_up` itself, the list of words, no dictionary.
+# Output without an entry: of dict, sdcv, `look_up` itself, the word list, and without any dictionary.
 _NO_ENTRY = re.compile(
     r"\A(?:No definitions found|Nothing similar to|\S+ has no entry|No dictionary found|[^\n]+\n\nThe list has no def)"
 )
@@ -51,7 +51,7 @@ class Lookup:
         return Path(self.argv[0]).name if self.argv else ""
 
 
-def word_in(text: str) -> str:
+def extract_word(text: str) -> str:
     """The word or short phrase in a selected text, on one line; empty if there is none or it is too long."""
     found = _WORD.search(" ".join(text.split()))
     return found[0] if found and len(found[0]) <= LONGEST_WORD else ""
@@ -76,9 +76,9 @@ def choose_lookup(word: str, command: str, which: Callable[[str], str | None] = 
     return Lookup(word, (program, *(part.replace("{word}", word) for part in parts[1:])))
 
 
-def defines(said: str) -> bool:
-    """Whether a dictionary's answer has an entry."""
-    return not _NO_ENTRY.search(said)
+def contains_entry(output: str) -> bool:
+    """Whether the result of `look_up` has an entry."""
+    return not _NO_ENTRY.search(output)
 
 
 async def look_up(lookup: Lookup, *, limit_s: float = LIMIT_S) -> str:
@@ -105,7 +105,7 @@ async def look_up(lookup: Lookup, *, limit_s: float = LIMIT_S) -> str:
     finally:
         if process.returncode is None:
             end_group(process.pid)
-        # Drain the pipe: `wait` would never return while it is full. A child in a session of its own may keep it open.
+        # Drain the pipe: `wait` never returns while it is full. A child in its own session may keep it open.
         with contextlib.suppress(ProcessLookupError, TimeoutError):
             await asyncio.wait_for(process.communicate(), _ENDED_WITHIN_S)
     text = _ESCAPE.sub("", output.decode("utf-8", "replace")).strip()

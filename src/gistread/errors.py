@@ -8,7 +8,7 @@ _INVISIBLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u2
 
 
 def traceback_text(error: BaseException) -> str:
-    """The traceback for a log: types without messages, which may quote a book, a question or an answer."""
+    """The traceback for a log, without messages: they may quote a book, a question or an answer."""
     import traceback  # imported here: it is needed for bugs only
 
     earlier = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
@@ -88,15 +88,13 @@ class PromptTooLongError(EngineError):
 
 
 class BudgetTooSmallError(UsageError):
-    """The token budget is smaller than the smallest piece of the book that could be shown."""
+    """The token budget is too small to show any part of the book."""
 
     def __init__(self, needed_tokens: int, budget_tokens: int) -> None:
         super().__init__(
             f"The budget is {budget_tokens} tokens; the smallest piece of the book to show has {needed_tokens}.",
             "Allow more tokens, or choose smaller pages (--max-words).",
         )
-        self.needed_tokens = needed_tokens
-        self.budget_tokens = budget_tokens
 
 
 class FetchError(GistreadError):

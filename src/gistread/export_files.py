@@ -1,4 +1,4 @@
-"""Writes files that the user exports, never over existing ones unasked."""
+"""Writes exported files; overwrites an existing file only on request."""
 
 import os
 import re
@@ -19,7 +19,7 @@ def safe_file_name(title: str) -> str:
 
 
 def write_document(path: Path, content: str | bytes, *, replace: bool = False) -> None:
-    """Write a file atomically. Raises ExistsError unless `replace`, and StorageError."""
+    """Write a file atomically. Raises StorageError, and ExistsError unless `replace`."""
     if path.is_dir():
         raise StorageError(f"{path} is a directory.", "Choose a file in it.")
     if path.exists() and not replace:

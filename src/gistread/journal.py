@@ -24,7 +24,7 @@ from gistread.errors import StorageError
 Record = dict[str, Any]
 
 _LINE_START = re.compile(rb"[0-9a-f]{8} \{")
-_AGAIN_S = 0.004  # Seconds between attempts to lock; a longer pause hardly ever finds a busy file free
+_RETRY_S = 0.004  # Seconds between attempts to lock; a longer pause hardly ever finds a busy file free
 
 
 def encode_line(record: Record) -> bytes:
@@ -63,59 +63,46 @@ def check_version(records: Iterable[Record], kind: str, version: int, path: Path
 
 
 def read_records(path: Path) -> tuple[list[Record], int]:
-    """The whole records, also those after damage, and the bytes in front of the first damage. Raises StorageError."""
+    """All intact records, and the length in bytes before the first damage. Raises StorageError."""
     records: list[Record] = []
     length = 0
     whole = True
-    try:
-        with path.open("rb") as file:
-            for line in file:
-                record = decode_line(line)
-                if record is not None:
-                    records.append(record)
-                    length += len(line) if whole else 0
-                else:
-                    whole = False
-                    # The damage may be in the line feed before another record.
-                    inner = (decode_line(line[start.start() :]) for start in _LINE_START.finditer(line, 1))
-                    records += filter(None, inner)
-    except FileNotFoundError:
-        pass
-    except OSError as error:
-        raise _storage_error(path, error) from error
+    with _storage_errors(path), contextlib.suppress(FileNotFoundError), path.open("rb") as file:
+        for line in file:
+            record = decode_line(line)
+            if record is not None:
+                records.append(record)
+                length += len(line) if whole else 0
+            else:
+                whole = False
+                # The damage may be in the line feed before another record.
+                inner = (decode_line(line[start.start() :]) for start in _LINE_START.finditer(line, 1))
+                records += filter(None, inner)
     return records, length
 
 
 def list_files(folder: Path, pattern: str) -> list[Path]:
-    """The files of a folder whose names match, sorted; none without a folder. Raises StorageError."""
-    try:
+    """The files in a folder that match, sorted; none if the folder is missing. Raises StorageError."""
+    with _storage_errors(folder), contextlib.suppress(FileNotFoundError):
         return sorted(path for path in folder.iterdir() if path.match(pattern))
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise _storage_error(folder, error) from error
+    return []
 
 
 def is_damaged(path: Path) -> bool:
-    """Whether a whole line is no record; a line torn at the end is no damage. Raises StorageError."""
+    """Whether a complete line is not a valid record; a torn last line does not count. Raises StorageError."""
     _, length = read_records(path)
-    try:
-        with path.open("rb") as file:
-            file.seek(length)
-            return b"\n" in file.read()
-    except OSError as error:
-        raise _storage_error(path, error) from error
+    with _storage_errors(path), path.open("rb") as file:
+        file.seek(length)
+        return b"\n" in file.read()
 
 
 def append_record(path: Path, record: Record, *, wait_s: float) -> None:
-    """Append to a file without reading it, creating it. Raises StorageError."""
-    try:
+    """Append to a file without reading it; creates the file. Raises StorageError."""
+    with _storage_errors(path):
         make_folder(path.parent)
         with _open_locked(path, time.monotonic() + wait_s) as file:
             length = os.fstat(file.fileno()).st_size
             append_whole(file, b"\n" * _is_torn(path, length) + encode_line(record), length)
-    except OSError as error:
-        raise _storage_error(path, error) from error
 
 
 def _is_torn(path: Path, length: int) -> bool:
@@ -131,55 +118,47 @@ class InUseError(StorageError):
 
 
 class Journal:
-    """A file open for appending, by one process at a time. `records` are those found on opening."""
+    """A file open for appending, by one process at a time. `records` holds the records found on opening."""
 
     def __init__(self, path: Path, *, wait_s: float = 0.0) -> None:
-        """Open, creating file and folder, and remove damage; wait `wait_s` for another process. Raises StorageError."""
+        """Open or create the file and remove damage; waits `wait_s` for another process. Raises StorageError."""
         self.path = path
-        try:
+        with _storage_errors(path):
             make_folder(path.parent)
             self._file = _open_locked(path, time.monotonic() + wait_s)
-        except OSError as error:
-            raise _storage_error(path, error) from error
-        try:
-            self.records, self._length = read_records(path)
-            self.cut_bytes = path.stat().st_size - self._length
-            if self.cut_bytes:
-                self._remove_damage()
-        except OSError as error:
-            self._file.close()
-            raise _storage_error(path, error) from error
-        except BaseException:
-            self._file.close()
-            raise
+            try:
+                self.records, self._length = read_records(path)
+                self.cut_bytes = path.stat().st_size - self._length
+                if self.cut_bytes:
+                    self._remove_damage()
+            except BaseException:
+                self._file.close()
+                raise
 
     def append(self, *records: Record) -> None:
         """Write and sync; after an error the file still ends with a whole record. Raises StorageError."""
         data = b"".join(map(encode_line, records))
-        try:
+        with _storage_errors(self.path):
             append_whole(self._file, data, self._length)
-        except OSError as error:
-            raise _storage_error(self.path, error) from error
         self._length += len(data)
 
     def rewrite(self, records: Iterable[Record]) -> None:
         """Replace all records atomically. Raises StorageError and then leaves the file as it was."""
         data = b"".join(map(encode_line, records))
         new = self.path.with_name(self.path.name + ".new")
-        file: FileIO | None = None
-        try:
+        with _storage_errors(self.path):
             new.unlink(missing_ok=True)
             file = FileIO(new, "ab", opener=private_opener)
-            try_lock(file)  # before it has the name, so that nobody writes in between
-            write_all(file, data)
-            os.fsync(file.fileno())
-            new.replace(self.path)
-        except OSError as error:
-            if file is not None:
+            try:
+                try_lock(file)  # before it has the name, so that nobody writes in between
+                write_all(file, data)
+                os.fsync(file.fileno())
+                new.replace(self.path)
+            except OSError:
                 file.close()
-            with contextlib.suppress(OSError):
-                new.unlink(missing_ok=True)
-            raise _storage_error(self.path, error) from error
+                with contextlib.suppress(OSError):
+                    new.unlink(missing_ok=True)
+                raise
         self._file.close()
         self._file = file
         self._length = len(data)
@@ -207,15 +186,15 @@ class Journal:
 
 @contextlib.contextmanager
 def locked(path: Path, *, wait_s: float) -> Iterator[None]:
-    """Keep other processes from changing a file, created if missing. Raises OSError, StorageError after `wait_s`."""
+    """Lock a file, created if missing. Raises OSError, or StorageError if it stays locked for `wait_s`."""
     with _open_locked(path, time.monotonic() + wait_s):
         yield
 
 
 def _open_locked(path: Path, until: float) -> FileIO:
-    """Open and lock; `until` is in `time.monotonic`. Raises OSError, StorageError if another process keeps the lock."""
+    """Open and lock, waiting at most until `until` (`time.monotonic`). Raises OSError, InUseError."""
     while True:
-        # Unbuffered: what a full disk refuses must not be written later from a buffer.
+        # Unbuffered: after a write to a full disk fails, no buffer may write it later.
         file = FileIO(path, "ab", opener=private_opener)
         try:
             locked = try_lock(file)
@@ -231,7 +210,7 @@ def _open_locked(path: Path, until: float) -> FileIO:
                 raise InUseError(
                     f"Another gistread is writing {path.name}.", "Close it there, or continue without saving."
                 )
-            time.sleep(_AGAIN_S)
+            time.sleep(_RETRY_S)
 
 
 def _still_named(path: Path, file: FileIO) -> bool:
@@ -246,7 +225,7 @@ def try_lock(file: FileIO) -> bool:
     try:
         return system.try_lock(file.fileno())
     except OSError:
-        return True  # Some network file systems have no locks; then writers are not separated.
+        return True  # Some network file systems have no locks; writers then share the file.
 
 
 def append_whole(file: FileIO, data: bytes, length: int) -> None:
@@ -261,11 +240,18 @@ def append_whole(file: FileIO, data: bytes, length: int) -> None:
 
 
 def write_all(file: FileIO, data: bytes) -> None:
-    """Unbuffered writes may be partial."""
+    """Write all of `data`; a single unbuffered write may be partial."""
     left = memoryview(data)
     while left:
         left = left[file.write(left) :]
 
 
-def _storage_error(path: Path, error: OSError) -> StorageError:
-    return StorageError(f"{path}: {error.strerror or error}.", "`gistread paths` lists the folders in use.")
+@contextlib.contextmanager
+def _storage_errors(path: Path) -> Iterator[None]:
+    """Raise an OSError as StorageError."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(
+            f"{path}: {error.strerror or error}.", "`gistread paths` lists the folders in use."
+        ) from error

@@ -1,4 +1,4 @@
-"""Migrates position, marks and questions to another version of a book's text; old records stay. Safe to repeat."""
+"""Copies position, marks and questions to another version of a book's text. Safe to repeat."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +23,7 @@ class MigratedData:
 def migrate_user_data(
     book: Book, user_data: UserData, marks: MarkStore, *, file: str, path: Path | None
 ) -> MigratedData | None:
-    """Copy the data of an earlier version, before this one is stored; None without. Raises StorageError."""
+    """Copy the data of an earlier version, before storing this one; None if there is none. Raises StorageError."""
     for old in earlier_versions(user_data, book, file=file, path=path):
         if (carried := _migrate_from(book, old, user_data, marks, certain=bool(file) and old.file == file)) is not None:
             return carried
@@ -56,7 +56,7 @@ def _migrate_from(
     """None if the texts are not of one work, or nothing is stored. Raises StorageError."""
     text = SearchableText(book.text)
     marks = [_migrate_mark(mark, text, old.length) for mark in store.marks(old.sha256)]
-    place = user_data.place(old.sha256)
+    place = user_data.position_quote(old.sha256)
     here = find_quote(place, text, old.length) if place else None
     found = sum(not mark.lost for mark in marks) + (here is not None)
     sought = len(marks) + (place is not None)
@@ -66,7 +66,7 @@ def _migrate_from(
         replace(
             question,
             citations=tuple(_migrate_citation(one, text, old.length) for one in question.citations),
-            upto=None,  # not known in the other text; such an answer is not shown to a bounded follow-up
+            upto=None,  # unknown in the new text; a bounded follow-up does not see such an answer
             passage=None,
         )
         for question in user_data.questions(old.sha256)

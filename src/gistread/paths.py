@@ -10,7 +10,6 @@ _APP = "gistread"
 WEIGHTS = "weights"
 SNAPSHOTS = "snapshots"
 MEASUREMENTS = "measured.json"
-CHECK_RESULTS = "tried.json"
 
 
 class PathWithin:
@@ -26,7 +25,7 @@ class PathWithin:
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """The four directories, which may not exist yet, and what is in them."""
+    """The four directories, which may not exist yet, and the files and folders in them."""
 
     config: Path  # Settings, themes and presets
     data: Path  # User data: library, positions, marks, questions, downloaded models. Never deleted by the program.
@@ -48,13 +47,13 @@ class Paths:
     weights = PathWithin("cache", WEIGHTS)
     snapshots = PathWithin("cache", SNAPSHOTS)
     measurements = PathWithin("cache", MEASUREMENTS)
-    check_results = PathWithin("cache", CHECK_RESULTS)
+    check_results = PathWithin("cache", "tried.json")
     recent_commands = PathWithin("state", "recent-commands")
     log_file = PathWithin("state", "gistread.log")
     worker_log = PathWithin("state", "worker.log")
 
     def make_private(self) -> None:
-        """Take the rights of others from what earlier versions have left readable."""
+        """Remove the access of other users to files of earlier versions."""
         for folder in (self.config, self.data, self.cache, self.state):
             make_private(folder)
 

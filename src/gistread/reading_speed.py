@@ -1,13 +1,14 @@
 """Measures the user's reading speed by language: the median of recent samples."""
 
 from dataclasses import asdict, dataclass
+from itertools import accumulate
 from pathlib import Path
 
 from gistread.errors import StorageError
 from gistread.journal import Journal, Record, check_version, read_records
 
 DEFAULT_WPM = 230.0  # Silent reading of English prose (Brysbaert 2019: 238 to 260)
-SLOWEST, FASTEST = 60.0, 800.0  # Words per minute. Slower is a pause, faster is leafing.
+SLOWEST, FASTEST = 60.0, 800.0  # Words per minute. Slower is a pause, faster is skimming.
 _LAST = 40  # Number of recent samples that count
 _ENOUGH_WORDS = 1500  # Minimum for an estimate
 _VERSION = 1
@@ -25,22 +26,18 @@ class SpeedSample:
         return 60 * self.words / self.seconds if self.seconds > 0 else float("inf")
 
     @property
-    def credible(self) -> bool:
+    def is_credible(self) -> bool:
         return SLOWEST <= self.words_per_minute <= FASTEST
 
 
 def estimate_speed(samples: list[SpeedSample]) -> float:
     """Words per minute: the median of recent samples, weighted by words; `DEFAULT_WPM` if there are too few."""
-    last = sorted((one for one in samples[-_LAST:] if one.credible), key=lambda one: one.words_per_minute)
+    last = sorted((one for one in samples[-_LAST:] if one.is_credible), key=lambda one: one.words_per_minute)
     total = sum(one.words for one in last)
     if total < _ENOUGH_WORDS:
         return DEFAULT_WPM
-    passed = 0.0
-    for one in last:
-        passed += one.words
-        if 2 * passed >= total:
-            return one.words_per_minute
-    return DEFAULT_WPM
+    passed = accumulate(one.words for one in last)
+    return next(one.words_per_minute for one, words in zip(last, passed, strict=True) if 2 * words >= total)
 
 
 class ReadingSpeedFile:

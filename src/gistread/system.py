@@ -1,4 +1,4 @@
-"""The calls that differ between POSIX and Windows. The Windows way has been run in simulation only."""
+"""The calls that differ between POSIX and Windows. The Windows code has been run in simulation only."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import IO
 
-_LOCKED_BYTE = (1 << 31) - 2  # Windows locks bytes against reading too: this one is behind the end of any journal
+_LOCKED_BYTE = (1 << 31) - 2  # Windows also blocks reads of a locked byte: this one is beyond any journal's end
 _POLL_S = 0.02
 # To read a file: opening a pipe without a writer does not block, and Windows changes no line ends.
 READ_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
@@ -38,7 +38,7 @@ def try_lock(descriptor: int) -> bool:
 
 
 def limit_memory(size_bytes: int) -> None:
-    """Limit the memory of this process, where the system can (not on Windows)."""
+    """Limit the memory of this process. No effect on Windows."""
     if sys.platform != "win32":
         import resource
 
@@ -47,7 +47,7 @@ def limit_memory(size_bytes: int) -> None:
 
 
 def is_limited_below(size_bytes: int) -> bool:
-    """Whether this process may take less memory than this (`ulimit -v`; never on Windows)."""
+    """Whether the memory of this process is limited below this size (`ulimit -v`; never on Windows)."""
     if sys.platform == "win32":
         return False
     import resource
@@ -58,7 +58,7 @@ def is_limited_below(size_bytes: int) -> bool:
 
 @contextmanager
 def limited_growth(size_bytes: int) -> Iterator[None]:
-    """Let this process grow by so much: then MemoryError is raised, where the system can (not on Windows)."""
+    """Limit the growth of this process's memory: MemoryError beyond it. No effect on Windows."""
     if sys.platform == "win32":
         yield
         return
@@ -78,8 +78,8 @@ def limited_growth(size_bytes: int) -> Iterator[None]:
             resource.setrlimit(resource.RLIMIT_AS, (before, most))
 
 
-def write_no_core() -> None:
-    """A crash of this process writes no copy of its memory (Windows writes none unless told to)."""
+def disable_core_dumps() -> None:
+    """Write no core dump if this process crashes (Windows writes none by default)."""
     if sys.platform != "win32":
         import resource
 
@@ -98,7 +98,7 @@ def lower_priority(niceness: int) -> None:
 
 
 def end_group(pid: int, *, force: bool = True) -> None:
-    """End a process that was started with `start_new_session`, and all that it started. It may have ended already."""
+    """End a process started with `start_new_session`, and its children. It may have ended already."""
     if sys.platform == "win32":
         import subprocess
 
@@ -110,15 +110,15 @@ def end_group(pid: int, *, force: bool = True) -> None:
             os.killpg(pid, signal.SIGKILL if force else signal.SIGTERM)
 
 
-def ended_for_memory(status: int) -> bool:
-    """Whether a process with this exit status may have run out of memory: killed, or a failed assertion."""
+def may_be_out_of_memory(status: int) -> bool:
+    """Whether a process with this exit status may have run out of memory: it was killed, or aborted."""
     if sys.platform == "win32":
         return status in _NO_MEMORY_WINDOWS
     return -status in (signal.SIGABRT, signal.SIGKILL)
 
 
 def on_signal(name: str, call: Callable[[], object]) -> None:
-    """Call this in the running event loop at a signal such as `SIGTERM`; does nothing where there is none."""
+    """Handle a signal such as `SIGTERM` in the running event loop. No effect if the system lacks the signal."""
     import asyncio  # imported here: small processes use this module too
 
     number = getattr(signal, name, None)
@@ -150,14 +150,14 @@ def wait_for_data(pipe: IO[bytes], timeout_s: float) -> bool:
 
 
 def terminal_path() -> str:
-    """The terminal that this process was started in. Raises OSError."""
+    """Path of the terminal of this process. Raises OSError."""
     if sys.platform == "win32":
         return "CONIN$"
     return os.ctermid()
 
 
 def cell_pixels() -> tuple[int, int] | None:
-    """(width, height) of a cell of the terminal in pixels, if the system knows them."""
+    """(width, height) of a terminal cell in pixels; None if unknown."""
     if sys.platform == "win32" or sys.__stdout__ is None:
         return None
     import fcntl

@@ -32,7 +32,7 @@ def iso_time(seconds: float) -> str:
 
 
 def format_share(share: float) -> str:
-    """Above 0, in percent."""
+    """A share above 0 in percent: `40%`, `under 1%`."""
     return f"{share:.0%}" if share >= 0.01 else "under 1%"
 
 
@@ -71,7 +71,7 @@ def ranges_words(numbers: Iterable[int]) -> str:
 
 
 def bars(counts: Sequence[int], most: int) -> str:
-    """A bar for each count, or for several of more than `most`; a dot for none."""
+    """A bar for each count, at most `most` bars: more counts share one. A dot stands for 0."""
     step = -(-len(counts) // most) or 1
     parts = [sum(counts[at : at + step]) for at in range(0, len(counts), step)]
     highest = max(parts, default=0)

@@ -1,4 +1,4 @@
-"""User data, one journal per book by the SHA-256 of its text: position, last opening, questions."""
+"""User data (position, questions, name corrections …): one journal per book, named by the SHA-256 of its text."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -30,11 +30,11 @@ class OpenedBook:
 
 @dataclass(frozen=True, slots=True)
 class ReadingPlace:
-    """Where the user reads in a book, and what they have read of it."""
+    """The user's position in a book, and the parts they have read."""
 
     offset: int = 0
     read: tuple[tuple[int, int], ...] = ()  # (start, end) of each part that was read, sorted
-    behind: tuple[int, ...] = ()  # Places before the last jumps, to go back to
+    behind: tuple[int, ...] = ()  # Positions before the last jumps, to go back to
 
     @property
     def furthest(self) -> int:
@@ -43,7 +43,7 @@ class ReadingPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingAlong:
+class ReadAlongChoice:
     """Which model was chosen for a book, and whether it reads along."""
 
     model: str  # Path, name or address; empty for none
@@ -80,17 +80,17 @@ class SavedQuestion:
     model: str = ""  # The model that answered
     memory: str = ""  # The model that had read the book; empty if none or unknown
     asked_at: float = 0.0  # Seconds since the epoch
-    unsupported: tuple[tuple[int, int], ...] = ()  # (start, end) in the answer of what the text did not support
-    scope: str = ""  # How much of the book was looked at, in words; empty for all of it
+    unsupported: tuple[tuple[int, int], ...] = ()  # (start, end) in the answer of unsupported statements
+    scope: str = ""  # The part of the book that was searched, in words; empty for all of it
     upto: int | None = None  # The spoiler bound of the answer; None for the whole book
     thread: float = 0.0  # When the first question of its thread was asked; 0 for that question itself
-    pinned: tuple[int, ...] = ()  # Pages pinned for it and those looked up, to open again if it was interrupted
-    passage: tuple[int, int] | None = None  # Start and end of the selected text that it is about
+    pinned: tuple[int, ...] = ()  # Pages pinned or looked up, to open again after an interruption
+    passage: tuple[int, int] | None = None  # (start, end) of the selected text it is about
 
 
 @dataclass(frozen=True, slots=True)
 class SavedThread:
-    """A question and those that go on from it."""
+    """A question and its follow-ups."""
 
     id: float  # When its first question was asked
     questions: tuple[SavedQuestion, ...]
@@ -102,10 +102,10 @@ NameVerb = Literal["merge", "split", "rename", "hide"]
 
 @dataclass(frozen=True, slots=True)
 class NameCorrection:
-    """What the user corrected about the person or place that has this name in the book."""
+    """A correction of the names of one person or place."""
 
     verb: NameVerb
-    forms: tuple[str, ...]  # Its names in the book, the one that is meant first
+    forms: tuple[str, ...]  # Its names in the book, the corrected one first
     other: str = ""  # For `merge` a name of the same person, for `rename` the new name
     made_at: float = 0.0  # Seconds since the epoch
 
@@ -114,7 +114,7 @@ NOT_SUPPORTED = "[Not supported by the text]"
 
 
 def mark_unsupported(answer: str, places: Sequence[tuple[int, int]]) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """The answer with `NOT_SUPPORTED` behind each of these places, and (start, end) of each mark in it."""
+    """The answer with `NOT_SUPPORTED` after each of these places, and (start, end) of each insertion."""
     text, last = "", 0
     marks: list[tuple[int, int]] = []
     for _, end in places:
@@ -129,7 +129,7 @@ class UserData:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self.problem = ""  # Why some of the books were left out when they were last listed
+        self.problem = ""  # Why the last listing left out some books; empty if it did not
 
     def record_opening(
         self, sha256: str, *, title: str, authors: Sequence[str], length: int, path: Path | None, file: str = ""
@@ -143,7 +143,7 @@ class UserData:
         return self.reading_place(sha256).offset
 
     def reading_place(self, sha256: str) -> ReadingPlace:
-        """The last position with what was read; before it was recorded, all in front of the position."""
+        """The last position and the parts read; for old records, everything before the position."""
         last = _last(self._read(sha256), "position")
         offset = int(last.get("offset", 0))
         read = tuple((start, end) for start, end in last.get("read", [(0, offset)] if offset else []))
@@ -163,7 +163,7 @@ class UserData:
         known = {name: fact for name, fact in facts.items() if fact}
         self._append(sha256, {"kind": "position", "offset": offset, **known})
 
-    def place(self, sha256: str) -> TextQuote | None:
+    def position_quote(self, sha256: str) -> TextQuote | None:
         """The quote at the last position; None if unknown."""
         words = _last(self._read(sha256), "position").get("words")
         return TextQuote(**words) if words else None
@@ -182,21 +182,21 @@ class UserData:
     def set_whole_book(self, sha256: str, whole: bool) -> None:
         self._append(sha256, {"kind": "bound", "whole": whole})
 
-    def reading_along(self, sha256: str) -> ReadingAlong | None:
-        """What was chosen last for this book; None if nothing was."""
+    def reading_along(self, sha256: str) -> ReadAlongChoice | None:
+        """The last choice for this book; None if never chosen."""
         last = _last(self._read(sha256), "reading")
-        return ReadingAlong(str(last["model"]), bool(last["along"])) if last else None
+        return ReadAlongChoice(str(last["model"]), bool(last["along"])) if last else None
 
     def set_reading_along(self, sha256: str, model: str, along: bool) -> None:
         self._append(sha256, {"kind": "reading", "model": model, "along": along})
 
     def reading_days(self, sha256: str) -> list[ReadingDay]:
-        """Each day on which the book was read, in the order of the calendar."""
+        """The days on which the book was read, in order."""
         last = {record["id"]: record for record in self._read(sha256) if record["kind"] == "day"}
         return [ReadingDay(day, last[day]["words"], last[day]["seconds"]) for day in sorted(last)]
 
     def add_reading(self, sha256: str, words: float, seconds: float) -> None:
-        """Add to what was read today."""
+        """Add to today's reading."""
         today = f"{date.today():%Y-%m-%d}"
 
         def added(known: Sequence[Record]) -> Record:
@@ -230,7 +230,7 @@ class UserData:
         return list({(one.asked_at, one.question): one for one in asked}.values())
 
     def threads(self, sha256: str) -> list[SavedThread]:
-        """The questions by thread, the thread continued last at the end."""
+        """The questions by thread; the thread continued last comes last."""
         threads: dict[float, list[SavedQuestion]] = {}
         for one in self.questions(sha256):
             key = one.thread or one.asked_at
@@ -239,16 +239,16 @@ class UserData:
         return [SavedThread(key, tuple(found), names.get(key) or found[0].question) for key, found in threads.items()]
 
     def rename_thread(self, sha256: str, thread: float, name: str) -> None:
-        """Name a thread; an empty name is its first question again."""
+        """Name a thread; an empty name restores its first question."""
         self._append(sha256, {"kind": "thread", "id": thread, "name": " ".join(name.split())})
 
     def delete_thread(self, sha256: str, thread: float) -> None:
         file = self._file(sha256)
         with Journal(file, wait_s=_WAIT_S) as journal:
-            journal.rewrite(record for record in journal.records if thread not in _threads_in(record))
+            journal.rewrite(record for record in journal.records if not _belongs_to(record, thread))
 
     def name_corrections(self, sha256: str) -> tuple[NameCorrection, ...]:
-        """In the order in which they were made."""
+        """The corrections in the order made, without undone ones."""
         latest = {record["id"]: record for record in self._read(sha256) if record["kind"] == "name"}
         return tuple(
             NameCorrection(record["verb"], tuple(record["forms"]), record["other"], record["id"])
@@ -262,7 +262,7 @@ class UserData:
         self._append(sha256, record | ({"undone": True} if undone else {}))
 
     def add_name_corrections(self, sha256: str, corrections: Iterable[NameCorrection]) -> None:
-        """Record those that were never recorded, not even undone."""
+        """Record new corrections; skips those recorded before, even if undone."""
         known = {record["id"] for record in self._read(sha256) if record["kind"] == "name"}
         for one in corrections:
             if one.made_at not in known:
@@ -276,7 +276,7 @@ class UserData:
         return last
 
     def recent(self) -> list[OpenedBook]:
-        """Opened books, the last first, without unreadable ones; of several texts from one file, the latest."""
+        """Readable opened books, the last opened first; for each file only the latest text."""
         seen: set[str] = set()
         books = []
         for book in self.all_texts():
@@ -286,7 +286,7 @@ class UserData:
         return books
 
     def all_texts(self) -> list[OpenedBook]:
-        """`recent` with every text from a file."""
+        """As `recent`, with every text of each file."""
         books: list[OpenedBook] = []
         self.problem = ""
         try:
@@ -312,7 +312,7 @@ class UserData:
         return _valid_records(records, file)
 
     def _append(self, sha256: str, new: Record | Callable[[Sequence[Record]], Record]) -> None:
-        """Append a record, or the one made of those that are known."""
+        """Append a record, or one computed from the known records."""
         file = self._file(sha256)
         with Journal(file, wait_s=_WAIT_S) as journal:
             known = _valid_records(journal.records, file)
@@ -349,21 +349,18 @@ _FIELDS = {
 
 def _compact(records: list[Record]) -> list[Record]:
     def key(record: Record) -> tuple[object, ...]:
-        """Identifies what a record is about: of several with one key the last counts."""
+        """The subject of a record; a later record with the same key replaces it."""
         return record["kind"], record.get("id"), record.get("asked_at"), record.get("question")
 
     last = {key(record): record for record in records}
     return [record for record in records if record is last[key(record)]]
 
 
-def _threads_in(record: Record) -> tuple[float, ...]:
-    """The thread that a record belongs to; empty if it is about no thread."""
-    match record:
-        case {"kind": "question", "asked_at": asked_at, **more}:
-            return (more.get("thread") or asked_at,)
-        case {"kind": "thread", "id": thread}:
-            return (thread,)
-    return ()
+def _belongs_to(record: Record, thread: float) -> bool:
+    """Whether a record is a question of this thread, or its name."""
+    if record.get("kind") == "question":
+        return thread == (record.get("thread") or record.get("asked_at"))
+    return record.get("kind") == "thread" and thread == record.get("id")
 
 
 def _last(records: Iterable[Record], kind: str) -> Record:

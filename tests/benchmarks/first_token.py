@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
 
-from gistread.book import open_book
 from gistread.book.normalise import count_words
+from gistread.book.open import open_book
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import NO_USAGE, Completion, Engine, Message, Priority, Sampling
 from gistread.memory.extractive import extract

@@ -20,8 +20,8 @@ from typing import cast
 
 import psutil
 
-from gistread.book import open_book
 from gistread.book.model import Book
+from gistread.book.open import open_book
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import (
     GREEDY,

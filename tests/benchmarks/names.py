@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gistread.book import open_book
 from gistread.book.model import Book
+from gistread.book.open import open_book
 from gistread.people.index import Index
 from gistread.people.joining import Kind
 from gistread.people.mentions import find_names, plain

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from gistread.book import open_book
+from gistread.book.open import open_book
 from gistread.engine.llama.fit import MOST_STREAMS
 from gistread.engine.protocol import NO_USAGE
 from gistread.memory.model import ReadingMethod, ReadingMode

@@ -3,7 +3,7 @@
 import time
 from collections.abc import AsyncIterator
 
-from gistread.book import open_book
+from gistread.book.open import open_book
 from gistread.engine.protocol import Engine
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage

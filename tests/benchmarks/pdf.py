@@ -7,8 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import cycle, islice
 
-from gistread.book import open_book
-from gistread.book.open import open_bytes
+from gistread.book.open import open_book, open_bytes
 from gistread.sample import story_path
 from tests.benchmarks.figures import Finding, Spread, Table, Target
 from tests.benchmarks.setting import Setting

@@ -10,8 +10,8 @@ from itertools import islice
 from pathlib import Path
 from statistics import mean
 
-from gistread.book import open_book
 from gistread.book.normalise import count_words
+from gistread.book.open import open_book
 from gistread.evaluation.metrics import ROUGE_KINDS, rouge
 from gistread.evaluation.model import Document
 from gistread.memory import tree

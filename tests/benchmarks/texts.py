@@ -3,9 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
-from gistread.book import open_book
 from gistread.book.model import Book
 from gistread.book.normalise import count_words
+from gistread.book.open import open_book
 from gistread.engine.protocol import Engine, Message, Prompt
 from gistread.sample import story_path
 

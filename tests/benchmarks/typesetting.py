@@ -7,8 +7,8 @@ import statistics
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 
-from gistread.book import open_book
 from gistread.book.model import Book
+from gistread.book.open import open_book
 from gistread.sample import story_path
 from gistread.tui.book_blocks import BookBlocks, PageStyle
 from gistread.tui.text.rows import RowIndex

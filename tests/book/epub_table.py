@@ -8,7 +8,8 @@ import functools
 import sys
 from pathlib import Path
 
-from gistread.book import Book, open_book
+from gistread.book.model import Book
+from gistread.book.open import open_book
 from gistread.errors import BookError
 from tests.book.data import all_epubs
 

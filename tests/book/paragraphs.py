@@ -1,7 +1,6 @@
 """Views of a book for assertions: paragraphs with kinds, chapters, link targets."""
 
-from gistread.book import Book, ParagraphKind
-from gistread.book.model import Style
+from gistread.book.model import Book, ParagraphKind, Style
 
 
 def paragraphs(book: Book) -> list[tuple[ParagraphKind, str]]:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from gistread.book import cache, open_book
+from gistread.book import cache
 from gistread.book.cache import open_cached
+from gistread.book.open import open_book
 from gistread.errors import BookError
 from tests.book.make_epub import epub, page
 

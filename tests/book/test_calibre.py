@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gistread.book import open_book
 from gistread.book.cache import open_cached
 from gistread.book.formats import calibre
-from gistread.book.open import open_bytes, open_file, read_book
+from gistread.book.open import open_book, open_bytes, open_file, read_book
 from gistread.errors import BookError
 from tests.book.make_epub import epub, page
 

@@ -4,9 +4,8 @@ from typing import ClassVar
 
 import pytest
 
-from gistread.book import ParagraphKind
 from gistread.book.formats.docx import package as docx_package
-from gistread.book.model import Style
+from gistread.book.model import ParagraphKind, Style
 from gistread.book.open import open_bytes
 from gistread.errors import BookError
 from tests.book.make_docx import docx, item, numbering, p, r, read

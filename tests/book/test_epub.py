@@ -6,10 +6,9 @@ import zipfile
 
 import pytest
 
-from gistread.book import Book, ParagraphKind
 from gistread.book.formats import archive
 from gistread.book.formats.elements import markup
-from gistread.book.model import Style
+from gistread.book.model import Book, ParagraphKind, Style
 from gistread.book.open import open_bytes
 from gistread.errors import BookError, ExitStatus
 from tests.book.make_epub import epub, package, page, read_pages

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gistread.book import open_book
 from gistread.book.model import Book
-from gistread.book.open import open_bytes
+from gistread.book.open import open_book, open_bytes
 from gistread.errors import BookError
 from tests.book.make_epub import epub, page
 from tests.book.make_pdf import Put, Sheet, column, pdf

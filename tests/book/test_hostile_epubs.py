@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gistread.book import Book
 from gistread.book.formats.elements import markup
+from gistread.book.model import Book
 from gistread.book.open import open_book, open_bytes
 from gistread.errors import BookError
 from tests.book.make_epub import epub, package, page, read_pages

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gistread.book import images, open_book
+from gistread.book import images
 from gistread.book.images import read_image
+from gistread.book.open import open_book
 from gistread.errors import BookError
 
 PIXELS = b"\x89PNG and so on"

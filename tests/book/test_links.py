@@ -2,8 +2,7 @@
 
 import pytest
 
-from gistread.book import Book, ParagraphKind
-from gistread.book.model import Link
+from gistread.book.model import Book, Link, ParagraphKind
 from gistread.book.open import open_bytes
 from tests.book.make_epub import epub, package, page, read_pages
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from gistread.book import Book, ParagraphKind
-from gistread.book.model import Style
+from gistread.book.model import Book, ParagraphKind, Style
 from gistread.book.open import open_bytes
 from gistread.errors import BookError
 from tests.book.paragraphs import chapters, images, links, paragraphs, styles

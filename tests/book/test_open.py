@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.book import open_book
-from gistread.book.open import open_bytes, read_limited
+from gistread.book.open import open_book, open_bytes, read_limited
 from gistread.errors import BookError, ExitStatus
 from tests.permissions import obey_permissions
 
@@ -164,7 +163,7 @@ def test_a_file_without_permission(tmp_path: Path) -> None:
     path.write_text("Once upon a time.")
     path.chmod(0)
     program = (
-        "import pathlib\nfrom gistread.book import open_book\nfrom gistread.errors import BookError\n"
+        "import pathlib\nfrom gistread.book.open import open_book\nfrom gistread.errors import BookError\n"
         f"try:\n    open_book(pathlib.Path({str(path)!r}))\nexcept BookError as error:\n    print(error)"
     )
     done = subprocess.run(
@@ -207,7 +206,7 @@ def test_opening_text_imports_neither_lxml_nor_charset_normalizer(tmp_path: Path
     path = tmp_path / "story.txt"
     path.write_text("Once upon a time.")
     program = (
-        "import sys, pathlib\nfrom gistread.book import open_book\n"
+        "import sys, pathlib\nfrom gistread.book.open import open_book\n"
         f"open_book(pathlib.Path({str(path)!r}))\n"
         "print([name for name in ('lxml', 'charset_normalizer', 'numpy', 'orjson') if name in sys.modules])"
     )

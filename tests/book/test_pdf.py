@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from gistread.book import open_book
 from gistread.book.formats.pdf import process as pdf_process
 from gistread.book.formats.pdf.book import read_pdf
 from gistread.book.formats.pdf.word_repair import WordCounts
 from gistread.book.model import Book, ParagraphKind, Style
+from gistread.book.open import open_book
 from gistread.errors import BookError
 from tests.book.data import needs_books, needs_pdfs, pdf_book, text_book
 from tests.book.make_pdf import HEIGHT, LinkTo, Put, Sheet, column, pdf, read

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gistread.book import Book, ParagraphKind, open_book
-from gistread.book.model import Style
+from gistread.book.model import Book, ParagraphKind, Style
+from gistread.book.open import open_book
 from tests.book.data import all_epubs, epub_book, needs_epubs
 from tests.book.epub_table import outcome, table
 from tests.book.promises import assert_keeps_promises

@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from gistread.book import Book, ParagraphKind, open_book
+from gistread.book.model import Book, ParagraphKind
+from gistread.book.open import open_book
 from tests.book.data import needs_books, text_book
 from tests.book.promises import assert_keeps_promises
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from gistread.book import cache, open_book
+from gistread.book import cache
 from gistread.book.cache import open_cached
 from gistread.book.images import read_image
 from gistread.book.model import Book, ParagraphKind
-from gistread.book.open import open_bytes
+from gistread.book.open import open_book, open_bytes
 from gistread.book.series import MOST_VOLUMES
 from gistread.errors import BookError
 from tests.book.data import epub_book, needs_books, needs_epubs, text_book

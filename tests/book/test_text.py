@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gistread.book import Book, ParagraphKind
+from gistread.book.model import Book, ParagraphKind
 from gistread.book.open import open_bytes
 from gistread.errors import BookError
 from tests.book.promises import assert_keeps_promises

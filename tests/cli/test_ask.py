@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gistread.book.open import open_book
-from gistread.cli import deciding
+from gistread.cli import decisions
 from gistread.cli.model_check import check_results
 from gistread.engine.protocol import Rates
 from gistread.errors import ExitStatus, UsageError
@@ -275,12 +275,12 @@ def test_every_look_up_is_decided_on_the_terminal(
     answers = ["no\n", "perhaps\n1\n", "back\n", "+3\n", "\n", ""]
     proposals: list[str] = []
 
-    def prompt(proposed: Proposed, length: int) -> str:
+    def format_prompt(proposed: Proposed, length: int) -> str:
         proposals.append(describe_proposed(proposed, length))
         typing(answers[len(proposals) - 1] if len(proposals) <= len(answers) else "\n")
-        return deciding.prompt(proposed, length)
+        return decisions.format_prompt(proposed, length)
 
-    monkeypatch.setattr("gistread.cli.ask.prompt", prompt)
+    monkeypatch.setattr("gistread.cli.ask.format_prompt", format_prompt)
     ran = run("ask", indexed, QUESTION, "--steps", "ask", "--reader", "readagent-s")
     assert ran.status == ExitStatus.DONE
     assert proposals[0] == "Wants page 2: He counted the stairs"
@@ -290,7 +290,7 @@ def test_every_look_up_is_decided_on_the_terminal(
     assert "[Enter: answer, a page number, no, back]" in ran.err
 
 
-def test_deciding_needs_a_terminal_and_the_setting_none(run: Run, indexed: Path, home: Path) -> None:
+def test_a_decision_needs_a_terminal_and_the_setting_none(run: Run, indexed: Path, home: Path) -> None:
     refused = run("ask", indexed, QUESTION, "--steps", "ask")
     assert refused.status == ExitStatus.USAGE
     assert refused.err == "gistread: `--steps ask` needs a terminal: standard input is none.\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.cli.completion import script
+from gistread.cli.completion import completion_script
 from gistread.errors import ExitStatus
 from tests.cli.conftest import Run
 from tests.engine.test_models import gguf
@@ -42,7 +42,7 @@ def completed(shell: str, folder: Path, *words: str) -> list[str]:
     path = shutil.which(shell)
     if path is None:
         pytest.skip(f"{shell} is not installed")
-    (folder / "completion").write_text(script(shell))
+    (folder / "completion").write_text(completion_script(shell))
     words = ("gistread", *words)
     run = [path, "--norc", "-c", _BASH, "bash", *words] if shell == "bash" else [path, "-c", _FISH, *words]
     program = folder / "bin" / "gistread"
@@ -89,7 +89,7 @@ def test_the_shell_accepts_the_completion_script(shell: str, tmp_path: Path) -> 
     if program is None:
         pytest.skip(f"{shell} is not installed")
     file = tmp_path / "script"
-    file.write_text(script(shell))
+    file.write_text(completion_script(shell))
     done = subprocess.run([program, "-n", str(file)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -127,7 +127,7 @@ def test_tuned_settings_are_saved_and_undone(run: Run, measured: Path, monkeypat
     async def work_seconds(*_: object) -> float:
         return next(seconds, 4.0)
 
-    monkeypatch.setattr("gistread.cli.tuning.loaded", loaded)
+    monkeypatch.setattr("gistread.cli.tuning.open_engine", loaded)
     monkeypatch.setattr("gistread.cli.tuning.Work.seconds", work_seconds)
     before = default_paths().config_file.read_bytes()
     tuned = run("doctor", "--model", measured, "--tune", "--json").json

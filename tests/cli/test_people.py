@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.book import open_book
+from gistread.book.open import open_book
 from gistread.errors import ExitStatus
 from gistread.paths import default_paths
 from gistread.user_data import UserData

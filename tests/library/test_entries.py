@@ -10,7 +10,7 @@ from gistread.errors import StorageError
 from gistread.journal import encode_line
 from gistread.library.adding import add_file, add_folder
 from gistread.library.catalogue import Catalogue
-from gistread.library.entries import Order, in_order, list_entries, matching
+from gistread.library.entries import Order, filter_entries, list_entries, sort_entries
 from gistread.library.model import LibraryEntry
 from gistread.library.scanning import find_moved, is_this_book
 from tests.library.conftest import Books, Make
@@ -214,7 +214,9 @@ def test_titles_are_ordered_as_in_library_catalogues() -> None:
     ]
 
     def order(by: Order) -> str:
-        return " ".join(entry.title.lstrip("“").removeprefix("The ")[0] for entry in in_order(reversed(entries), by))
+        return " ".join(
+            entry.title.lstrip("“").removeprefix("The ")[0] for entry in sort_entries(reversed(entries), by)
+        )
 
     assert order(Order.LAST_READ) == "T É A z"
     assert order(Order.TITLE) == "A É T z"
@@ -227,4 +229,4 @@ def test_titles_are_ordered_as_in_library_catalogues() -> None:
 )
 def test_filtering_ignores_order_case_and_accents(typed: str, found: int) -> None:
     entries = [named("The Time Machine", "H. G. Wells"), named("Émile", "J.-J. Rousseau"), named("Eugénie", "Balzac")]
-    assert len(matching(entries, typed)) == found
+    assert len(filter_entries(entries, typed)) == found

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from gistread.library.text import percent, relative_time
+from gistread.library.text import format_percent, relative_time
 from gistread.units import progress_bar
 
 NOW = datetime(2026, 3, 2, 0, 30)
@@ -44,4 +44,4 @@ def test_a_bar_is_empty_only_at_0_and_full_only_at_100_percent(share: float, dra
 
 @pytest.mark.parametrize(("share", "said"), [(0, "0%"), (0.4951, "50%"), (0.9999, "99%"), (1, "100%")])
 def test_a_percentage_is_100_only_at_the_end(share: float, said: str) -> None:
-    assert percent(share) == said
+    assert format_percent(share) == said

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.book import open_book
+from gistread.book.open import open_book
 from gistread.memory.model import GistMemory, PageSize, ReadingMethod, ReadingMode
 from gistread.memory.reading import read_book
 from gistread.memory.sizes import PAGE_SIZES

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from gistread.book import open_book
 from gistread.book.model import Book
+from gistread.book.open import open_book
 from gistread.people.index import Index
 from gistread.people.joining import Kind
 from gistread.people.mentions import is_covered
-from gistread.people.timeline import timeline
+from gistread.people.timeline import build_timeline
 from gistread.user_data import NameCorrection
 from tests.benchmarks.names import DATA, MAIN_CHARACTERS, main_people
 from tests.memory.books import make_book
@@ -170,7 +170,7 @@ def test_a_view_knows_nothing_of_what_follows(index: Index, book: Book) -> None:
     ],
 )
 def test_the_first_date_of_a_chapter_is_found(text: str, date: str) -> None:
-    line = timeline(Index.of(make_book(["# I", text], ["# II", "It rained in Tidney."])))
+    line = build_timeline(Index.of(make_book(["# I", text], ["# II", "It rained in Tidney."])))
     assert [one.date for one in line.chapters] == [date, ""]
 
 

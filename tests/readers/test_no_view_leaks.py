@@ -10,7 +10,7 @@ from gistread.book.model import Book
 from gistread.memory import facts, tree
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.people.index import Index
-from gistread.people.timeline import timeline
+from gistread.people.timeline import build_timeline
 from gistread.readers.claims import claims, identities
 from gistread.readers.introductions import introduced
 from gistread.readers.recap import recap
@@ -73,7 +73,7 @@ async def test_no_view_shows_what_stands_behind_the_bound() -> None:
         quotes = [book.text[start:end] for card in cards[:12] for start, end in introduced(card.entity, view.book)]
         told = recap(known, corrections)
         shown = repr([view.entities, cards, quotes, told, suggestions(known, corrections), facts.known_facts(known)])
-        shown += repr([timeline(view), said, same])
+        shown += repr([build_timeline(view), said, same])
         assert not [name for name, first in firsts.items() if first + len(name) > bound and name in shown], bound
         assert not told.stopped or told.stopped[1] <= bound
         assert all(len(card.chapters) == len(view.book.chapters) for card in cards)

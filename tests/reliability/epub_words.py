@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
-from gistread.book import Book, open_book
+from gistread.book.model import Book
+from gistread.book.open import open_book
 from gistread.errors import BookError
 from tests.book.data import all_epubs
 from tests.book.make_epub import read_pages

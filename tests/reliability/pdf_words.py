@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from gistread.book import open_book
+from gistread.book.open import open_book
 from gistread.errors import BookError
 from tests.book.data import all_pdfs
 from tests.reliability.typeset import Typeset, all_kinds

@@ -49,12 +49,6 @@ def test_whole_words_are_matched_on_request() -> None:
     assert found("He said “art”", '"art"', whole_words=True) == ["“art”"]
 
 
-def test_case_is_matched_on_request() -> None:
-    folded = FoldedText("Rain, rain")
-    assert list(folded.find("rain", match_case=True)) == [(6, 10)]
-    assert list(folded.find("Rain", match_case=False)) == [(0, 4), (6, 10)]
-
-
 @pytest.mark.parametrize("character", ["\x00", "\ud800", "\U0010ffff", "\u0336", "𝕬"])
 def test_any_character_can_be_searched_for(character: str) -> None:
     assert list(FoldedText(f"a{character}b").find(f"a{character}b")) == [(0, len(f"a{character}b"))]

@@ -1,4 +1,4 @@
-"""Assembles a `Book` from paragraphs, chapter starts and inline marks. Every format ends here."""
+"""Assembles a `Book` from paragraphs, chapter starts and inline marks, for every format."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from gistread.book import inline
 from gistread.book.inline import InlineMark
 from gistread.book.model import Book, Chapter, Image, LanguageSpan, Link, Paragraph, ParagraphKind, Span
-from gistread.book.normalise import clean, count_words, keep_lines, one_line
+from gistread.book.normalise import clean, clean_line, count_words, keep_lines, one_line
 
-# A title page, dedication and short table of contents belong to the first chapter; more words than this, about half a
-# printed page, get a chapter of their own.
+# Front matter up to this many words, about half a printed page, belongs to the first chapter: title page, dedication,
+# short table of contents. Longer front matter gets a chapter of its own.
 _FRONT_MATTER_WORDS = 150
 
 _KEEPS_LINES = frozenset({ParagraphKind.VERSE, ParagraphKind.TABLE, ParagraphKind.LIST, ParagraphKind.CODE})
@@ -32,7 +32,7 @@ class ChapterStart:
     index: int
     title: str
     level: int
-    blocks: int = 1  # Number of paragraphs that its heading takes
+    blocks: int = 1  # Number of paragraphs in its heading
 
 
 def by_paragraph(chapters: Iterable[ChapterStart]) -> Mapping[int, Sequence[ChapterStart]]:
@@ -46,7 +46,7 @@ ResolveLink = Callable[[InlineMark], LinkTarget | None]  # Finds the target of a
 
 
 class BookBuilder:
-    """Collects paragraphs and chapters. Offsets are final as soon as they are returned."""
+    """Collects paragraphs and chapters. Returned offsets are final."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -68,7 +68,7 @@ class BookBuilder:
         lines: bool = False,
         marks: Sequence[InlineMark] = (),
     ) -> bool:
-        """Append a paragraph with `inline` marks; False for empty text and a scene break after another."""
+        """Append a paragraph and return True; skip empty text and repeated scene breaks."""
         text = clean(text)
         if marks:
             text = inline.attach_marks(text)
@@ -90,7 +90,7 @@ class BookBuilder:
 
     def chapter(self, title: str, level: int = 1) -> None:
         start = self.next_start
-        title = one_line(clean(title))
+        title = clean_line(title)
         before = self._starts[-1] if self._starts else None
         if before is None or before.index != start:
             self._starts.append(ChapterStart(start, title, level))
@@ -113,7 +113,7 @@ class BookBuilder:
     ) -> Book:
         """Build the book, which must have at least one paragraph. `resolve` is called for every link."""
         text = "\n\n".join(self._parts)
-        name = one_line(clean(title)) or "Untitled"
+        name = clean_line(title) or "Untitled"
         return Book(
             text=text,
             title=name,
@@ -146,10 +146,10 @@ class BookBuilder:
 
 
 def _clean_lines(lines: Sequence[str]) -> tuple[str, ...]:
-    return tuple(line for line in (one_line(clean(each)) for each in lines) if line)
+    return tuple(filter(None, map(clean_line, lines)))
 
 
 def _link(start: int, end: int, mark: InlineMark, target: LinkTarget | None) -> Link:
     if target is None:
-        return Link(start, end, address=one_line(clean(mark.href)))
+        return Link(start, end, address=clean_line(mark.href))
     return Link(start, end, target.start, (target.end or target.start) if mark.is_note else None)

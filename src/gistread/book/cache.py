@@ -1,4 +1,4 @@
-"""Caches extracted books, keyed by the SHA-256 of the file, so that a long book opens at once the second time."""
+"""Caches extracted books by the SHA-256 of the file, so that a long book opens at once the second time."""
 
 import contextlib
 import hashlib
@@ -14,7 +14,7 @@ from gistread.atomic_write import make_folder, replace_file
 from gistread.book.model import Book, Chapter, Image, LanguageSpan, Link, Paragraph, ParagraphKind, Span, Style
 from gistread.book.open import Cancelled, never, open_book_or_series, read_book
 
-EXTRACTION_VERSION = 14  # Raise this whenever a file would yield another text, other paragraphs or other chapters
+EXTRACTION_VERSION = 14  # Raise this when a file yields different text, paragraphs or chapters
 
 _MAX_BOOKS = 40
 _SUFFIX = ".book"
@@ -88,7 +88,7 @@ def _load(entry: Path) -> Book | None:
 
 
 def _encode(book: Book) -> bytes:
-    bytearray(_PAYLOAD_BYTES * len(book.text))  # raises MemoryError, where orjson ends the process
+    bytearray(_PAYLOAD_BYTES * len(book.text))  # raises MemoryError; orjson would abort the process
     return orjson.dumps(_to_record(book))
 
 

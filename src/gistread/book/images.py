@@ -1,4 +1,4 @@
-"""Loads the bytes of a book's pictures from its file or folder. Fetches nothing; reads nothing outside the folder."""
+"""Loads the bytes of a book's pictures from its file or folder, and from nowhere else."""
 
 import base64
 import io
@@ -15,7 +15,6 @@ from gistread.errors import BookError
 
 LIMIT_BYTES = 32 * 1024 * 1024
 LIMIT_FICTIONBOOK_BYTES = 128 * 1024 * 1024  # An FB2 file with all its pictures
-_ZIP = b"PK\x03\x04"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
@@ -27,7 +26,7 @@ def read_image(book: Path, source: str) -> bytes:
         raise BookError("The book does not say where this picture is stored.")
     with open_file(book) as stream:
         head = stream.peek(HEAD_BYTES)[:HEAD_BYTES]
-        if head[: len(_ZIP)] == _ZIP:
+        if head.startswith(b"PK\x03\x04"):
             try:
                 archive = Archive(stream)
                 if (inside := next((name for name in archive.names if is_fb2_name(name)), None)) is not None:

@@ -1,7 +1,7 @@
-"""Marks of words in text under construction.
+"""Marks words in text under construction.
 
-A format puts private-use characters, `opening(i)` and `closing(i)`, around the words of its i-th mark, after
-`strip_marks` has removed its own; the builder removes them and knows their offsets.
+A format encloses the words of its i-th mark in private-use characters, `opening(i)` and `closing(i)`, after removing
+such characters from the source with `strip_marks`. The builder replaces them by offsets.
 """
 
 import re
@@ -12,11 +12,11 @@ from gistread.book.model import Style
 _OPENING = 0xF0000
 _CLOSING = 0x100000
 MAX_MARKS = 0xFFFD  # Per paragraph; later text stays unmarked
-# More than a Bible with a reference at each verse; guards against files of nothing but tags.
+# More than in a Bible with a reference at each verse; guards against files that consist of tags.
 MAX_MARKS_PER_BOOK = 500_000
 MARK_PATTERN = "[\U000f0000-\U000ffffd\U00100000-\U0010fffd]"  # Pattern of one mark
 _ANY = re.compile(MARK_PATTERN)
-# Atomic and never begun inside a run, so that a million spaces or marks in a row are scanned once.
+# Atomic, and matches only at the start of a run: a million spaces or marks in a row are scanned once.
 _RUN = re.compile(
     "(?<!\\s)(?>\\s*)[\U000f0000-\U000ffffd\U00100000-\U0010fffd][\\s\U000f0000-\U000ffffd\U00100000-\U0010fffd]*"
 )
@@ -27,10 +27,10 @@ class InlineMark:
     """Properties of marked words; several may apply."""
 
     style: Style | None = None
-    href: str = ""  # Where a link leads, as the format writes it; the format resolves it later
+    href: str = ""  # Target of a link, as written in the source; the format resolves it later
     is_note: bool = False  # The link is a note reference
     language: str = ""  # BCP 47, if it differs from the book's
-    image: str = ""  # Path or URL of the picture that the words stand for
+    image: str = ""  # Path or URL of the picture that the words represent
 
 
 def opening(index: int) -> str:
@@ -42,7 +42,7 @@ def closing(index: int) -> str:
 
 
 def strip_marks(text: str) -> str:
-    """A source's text without characters that would be taken for marks."""
+    """Text of a source without characters that serve as marks."""
     return text if text.isascii() else _ANY.sub("", text)
 
 

@@ -1,7 +1,7 @@
 """The book model: one normalised text, with chapters and paragraphs as character offsets into it.
 
-The SHA-256 of the text identifies the book. It is NFC; one empty line joins paragraphs; inside one a line feed stands
-only where the author ended a line (verse, tables); there are no other control characters.
+The SHA-256 of the text identifies the book. The text is NFC; an empty line separates paragraphs. Inside a paragraph, a
+line feed marks a line end of the author (verse, tables). The text has no other control characters.
 """
 
 import hashlib
@@ -69,7 +69,7 @@ class Image:
 
 @dataclass(frozen=True, slots=True)
 class LanguageSpan:
-    """`Book.text[start:end]` is in another language than the book."""
+    """`Book.text[start:end]` is in a language other than the book's."""
 
     start: int
     end: int
@@ -158,7 +158,7 @@ class Book:
                 yield one
 
     def paragraph_index(self, offset: int) -> int:
-        """Index of the paragraph at `offset`, or the last one that starts before it."""
+        """Index of the paragraph at `offset`, or of the last one before it."""
         return max(0, bisect_right(self.paragraphs, offset, key=lambda paragraph: paragraph.start) - 1)
 
     def chapter_index(self, offset: int) -> int:
@@ -192,7 +192,7 @@ class Book:
         return " · ".join(dict.fromkeys(title for title in titles if title))
 
     def upto(self, offset: int) -> "Book":
-        """The book as it is known to someone who has read up to `offset`: without title and authors, and without marks.
+        """The book as known to a reader at `offset`: without title, authors and marks.
 
         In a series, numbers replace the titles of volumes.
         """

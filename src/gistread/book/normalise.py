@@ -1,4 +1,4 @@
-"""Normalises text: removes characters that could steer a terminal, hide words or split them, and folds white space."""
+"""Normalises text: removes characters that control a terminal or hide or split words, and folds white space."""
 
 import re
 import unicodedata
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 _UNWANTED = re.compile(
     # Line ends: vertical tab, form feed, and Unicode's own.
     "(?P<end>[\x0b\x0c\x1c-\x1e\x85\u2028\u2029])"
-    # Non-breaking and other spaces hide words from a search and cost odd tokens.
+    # Unusual spaces, such as non-breaking ones: they hide words from searches and cost rare tokens.
     "|(?P<space>[\u00a0\u1680\u2000-\u200a\u202f\u205f])"
     "|(?P<surrogate>[\ud800-\udfff])"
     # Dropped: C0 and C1 controls, zero-width space, word joiner and soft hyphen, byte order marks, bidirectional
@@ -16,7 +16,7 @@ _UNWANTED = re.compile(
     "|[\x00-\x08\x0e-\x1b\x1f\x7f-\x84\x86-\x9f\u00ad\u200b\u2060-\u2064\u202a-\u202e\u2066-\u206f\ufeff"
     "\ufff9-\ufffb\ufdd0-\ufdef\ufffe\uffff\U000e0000-\U000e007f]"
 )
-# One plain class scans four times as fast as the groups above, and most books have no match.
+# A single class scans four times as fast as the groups above, and most books have no match.
 _ANY_UNWANTED = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\xa0\u00ad\u1680\u2000-\u200b\u2028-\u202f\u205f-\u206f\ud800-\udfff\ufdd0-\ufdef"
     "\ufeff\ufff9-\ufffb\ufffe\uffff\U000e0000-\U000e007f]"
@@ -40,6 +40,11 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def clean_line(text: str) -> str:
+    """Cleaned text on one line."""
+    return one_line(clean(text))
+
+
 def join_title(parts: Sequence[str]) -> str:
     """Join the parts of a title, such as a number and a name, in one line."""
     text = parts[0]
@@ -48,7 +53,7 @@ def join_title(parts: Sequence[str]) -> str:
     return text
 
 
-def keep_lines(text: str, *, keep_spacing: bool = False) -> str:
+def keep_lines(text: str, *, keep_spacing: bool) -> str:
     """`text` with its line ends, without empty lines and common indent. `keep_spacing` keeps gaps inside lines."""
     lines = [line.rstrip() for line in text.expandtabs(4).split("\n")]
     lines = [line for line in lines if line.strip()]
@@ -60,7 +65,7 @@ def keep_lines(text: str, *, keep_spacing: bool = False) -> str:
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of a constant, such as a list of class names."""
+    """The words of a string constant."""
     return frozenset(text.split())
 
 
@@ -68,20 +73,21 @@ _LANGUAGE_TAG = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{1,8})*")
 
 
 def language_tag(text: str) -> str:
-    """The BCP 47 tag in `text`; empty if it is none or names no language."""
+    """The BCP 47 tag in `text`; empty if it is invalid or names no language."""
     tag = text.strip().replace("_", "-")
     return tag if _LANGUAGE_TAG.fullmatch(tag) and tag.lower() not in ("und", "zxx", "mis", "mul") else ""
 
 
-# Scripts without spaces between words: Han, kana, Thai, Lao, Khmer, Burmese.
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+# Characters of scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana, Han.
+UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 )
+_UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
 
 
 def count_words(text: str) -> int:
-    """Number of words; in a script without spaces, of characters."""
+    """Number of words; for scripts without spaces, of characters."""
     if text.isascii():
         return len(text.split())
-    spaced, unspaced = _UNSPACED.subn(" ", text)
+    spaced, unspaced = _UNSPACED_CHARACTER.subn(" ", text)
     return len(spaced.split()) + unspaced

@@ -1,4 +1,4 @@
-"""Opens a book: detects the format from the content and calls its reader. Never blocks on a pipe or device."""
+"""Opens a book: detects the format by content and calls its reader. Never blocks on a pipe or device."""
 
 import io
 import os
@@ -16,7 +16,7 @@ from gistread.errors import BookError
 from gistread.system import READ_FLAGS
 
 LIMIT_BYTES = 64 * 1024 * 1024  # For plain text, HTML, Markdown and FB2; about twenty times War and Peace
-_ARCHIVE_LIMIT_BYTES = 1024 * 1024 * 1024  # For EPUB, DOCX and PDF, of which only the text is read
+_ARCHIVE_LIMIT_BYTES = 1024 * 1024 * 1024  # For EPUB, DOCX and PDF: only their text is read
 
 _FRESH_COPY = "Get a fresh copy of the file."
 
@@ -59,7 +59,7 @@ def open_bytes(data: bytes, name: str) -> Book:
 
 
 def read_limited(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES) -> bytes:
-    """All of a stream. Raises BookError if it is longer than `limit_bytes`."""
+    """Read a whole stream. Raises BookError if it is longer than `limit_bytes`."""
     data = stream.read(limit_bytes + 1)
     if len(data) > limit_bytes:
         raise _too_large_error(name, limit_bytes)
@@ -71,7 +71,7 @@ def open_file(source: Path) -> io.BufferedReader:
     try:
         descriptor = os.open(source, READ_FLAGS)
     except FileNotFoundError as error:
-        is_address = source.parts[:1] in (("http:",), ("https:",))  # A path has one of its two slashes
+        is_address = source.parts[:1] in (("http:",), ("https:",))  # `Path` collapses the two slashes
         hint = "Nothing is read from the network. Download the book, then open its file." if is_address else ""
         raise BookError(f"No such file: {source}", hint) from error
     except PermissionError as error:
@@ -96,12 +96,15 @@ def read_book(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES, ca
         if not head:
             raise BookError(f"{name} is empty.")
         kind = sniff.identify(head, name)
-        if kind is None:
-            return _read_zip(stream, name, cancelled)
+        archive = _open_archive(stream, name) if kind is None else None
+        if archive is not None:
+            kind = sniff.identify_zip(archive)
         if isinstance(kind, sniff.UnsupportedFormat):
-            raise _unsupported_error(name, kind)
+            raise BookError(f"{name} is {kind.name}. gistread reads {sniff.SUPPORTED_FORMATS}.", kind.advice)
         if isinstance(kind, sniff.ConvertibleFormat):
             return _convert(stream, name, kind, cancelled)
+        if archive is not None:
+            return _read_archive(archive, name, kind)
         if kind is sniff.ReadableFormat.SERIES:
             raise BookError(f"{name} is a series that refers to other files.", "Open it by its path.")
         _check_size(stream, name, _ARCHIVE_LIMIT_BYTES if kind is sniff.ReadableFormat.PDF else limit_bytes)
@@ -127,17 +130,15 @@ def read_book(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES, ca
     return read(data, name)
 
 
-def _read_zip(stream: BinaryIO, name: str, cancelled: Cancelled) -> Book:
+def _open_archive(stream: BinaryIO, name: str) -> Archive:
     _check_size(stream, name, _ARCHIVE_LIMIT_BYTES)
     try:
-        archive = Archive(stream)
+        return Archive(stream)
     except ArchiveError as error:
         raise BookError(f"{name} cannot be read: {error}.", _FRESH_COPY) from error
-    kind = sniff.identify_zip(archive)
-    if isinstance(kind, sniff.UnsupportedFormat):
-        raise _unsupported_error(name, kind)
-    if isinstance(kind, sniff.ConvertibleFormat):
-        return _convert(stream, name, kind, cancelled)
+
+
+def _read_archive(archive: Archive, name: str, kind: sniff.ReadableFormat | None) -> Book:
     if kind is sniff.ReadableFormat.DOCX:
         from gistread.book.formats.docx.book import read_docx
 
@@ -171,10 +172,6 @@ def _convert(stream: BinaryIO, name: str, kind: sniff.ConvertibleFormat, cancell
 def _check_size(stream: BinaryIO, name: str, limit_bytes: int) -> None:
     if stream.seek(0, 2) > limit_bytes:
         raise _too_large_error(name, limit_bytes)
-
-
-def _unsupported_error(name: str, kind: sniff.UnsupportedFormat) -> BookError:
-    return BookError(f"{name} is {kind.name}. gistread reads {sniff.SUPPORTED_FORMATS}.", kind.advice)
 
 
 def _too_large_error(name: str, limit_bytes: int) -> BookError:

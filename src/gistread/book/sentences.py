@@ -1,19 +1,19 @@
-"""Splits text into sentences by rules: abbreviations, initials and numbers of the common languages, in linear time."""
+"""Splits text into sentences in linear time, by rules for abbreviations, initials and numbers of common languages."""
 
 import re
 from collections.abc import Iterator
 
 LONGEST_CHARACTERS = 4000  # Longer sentences are split at white space, or anywhere if there is none
 
-# Characters that may close after a sentence end.
+# Closing characters that may follow a sentence end.
 _CLOSING = "\"'”’»«›‹)\\]」』）】》〉"
-# Possessive, and not from the middle of a run, so that a page of dots takes linear time.
+# Possessive, and matches only at the start of a run: a page of dots takes linear time.
 _END = re.compile(
     f"(?<![.!?…])[.!?…]++[{_CLOSING}]*+(?: »)?(?=\\s)"
     f"|(?<![。！？｡؟۔।॥])[。！？｡؟۔।॥]++(?P<closed>[{_CLOSING}]*+)"
     "|\\n\\n++"
 )
-# Particles and commas with which Japanese and Chinese continue after speech: 「はい。」と言った。
+# Particles and commas that continue a Japanese or Chinese sentence after speech: 「はい。」と言った。
 _CONTINUATIONS = "とっ、，,"
 
 _ABBREVIATIONS = frozenset(
@@ -32,7 +32,7 @@ _GAP = re.compile(r"\s*")
 
 
 def sentence_spans(text: str) -> list[tuple[int, int]]:
-    """(start, end) of each sentence, without surrounding white space and of at most `LONGEST_CHARACTERS`."""
+    """(start, end) of each sentence, without surrounding white space; at most `LONGEST_CHARACTERS` long."""
     spans: list[tuple[int, int]] = []
     start = 0
     for match in _END.finditer(text):
@@ -50,30 +50,27 @@ def sentence_spans(text: str) -> list[tuple[int, int]]:
 
 def _continues(text: str, end: int) -> bool:
     """Whether the sentence continues after a mark inside it: "Oh!" said she."""
-    following = text[end : end + 8].lstrip()
-    return bool(following) and following[0].islower()
+    return text[end : end + 8].lstrip()[:1].islower()
 
 
 def _ends_sentence(text: str, dot: int, end: int) -> bool:
     if _continues(text, end):
         return False
+    following = text[end : end + 8].lstrip()
     before = text[max(0, dot - _LOOK_BACK) : dot]
     match = _LAST_WORD.search(before)
     word = match[0] if match else ""
     if end - dot > 1:
-        # An ellipsis or a closing quotation mark; abbreviations rarely stand before either.
+        # An ellipsis or a closing quotation mark; abbreviations rarely precede either.
         return True
     if len(word) == 1 and word.isalpha() and word.isupper():
-        # An initial, unless the sentence ends with "I".
-        # A name precedes it in "Charles I.", "J. I. Packer".
+        # An initial, unless the sentence ends with "I". After a name it is no pronoun: "Charles I.", "J. I. Packer".
         names = before[: len(before) - len(word)].split()
         return word == "I" and not (names and names[-1][:1].isupper())
     if word.lower() in _ABBREVIATIONS:
-        following = text[end : end + 8].lstrip()
         return word.lower() in _MAY_END and following[:1].isupper() and word.lower() not in ("st", "no", "fig")
     if _DOTTED.match(word):
         # "at 5 p.m. She left" ends; "the U.S. Army" and "e.g. This" do not.
-        following = text[end : end + 8].lstrip()
         return word.islower() and following[:1].isupper() and word not in ("i.e", "e.g", "d.h", "z.b", "c.-à-d")
     # "3. Kapitel", "der 5. Mai": ordinals stay with their word; larger numbers end sentences.
     start = dot - len(word)

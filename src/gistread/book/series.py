@@ -1,7 +1,7 @@
-"""A series: a TOML file that lists books, by paths relative to it, to be read as one.
+"""Reads a series: a TOML file that lists books to be read as one, by paths relative to it.
 
-A volume that cannot be opened is an error, since all later offsets depend on it. Joining only shifts offsets: a
-volume's text in the series equals its text as a single book.
+Every volume must open, since all later offsets depend on it. A volume's text in the series equals its text as a single
+book.
 """
 
 import os
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from gistread.book.model import Book, Chapter, Image, LanguageSpan, Link, Paragraph, ParagraphKind, Span, Volume
-from gistread.book.normalise import clean, one_line
+from gistread.book.normalise import clean_line
 from gistread.book.sniff import HEAD_BYTES, ReadableFormat, identify
 from gistread.errors import BookError
 
@@ -26,7 +26,7 @@ _EXAMPLE = 'Example: title = "…" and volumes = ["one.epub", "two.txt"].'
 @dataclass(frozen=True, slots=True)
 class SeriesFile:
     title: str
-    authors: tuple[str, ...]  # Empty: use those of the volumes
+    authors: tuple[str, ...]  # Empty: the volumes' authors
     volumes: tuple[str, ...]
 
 
@@ -38,7 +38,7 @@ def is_series(stream: BinaryIO, name: str) -> bool:
 
 
 def read_series(stream: BinaryIO, source: Path, open_volume: Callable[[Path], Book]) -> Book:
-    """Read the series in `source`, open at its start. Raises BookError, which names the faulty volume."""
+    """Read the series `source` from a stream at its start. Raises BookError, which names the faulty volume."""
     listed = read_series_file(stream, source.name)
     volumes: list[Book] = []
     characters = 0
@@ -77,9 +77,9 @@ def read_series_file(stream: BinaryIO, name: str) -> SeriesFile:
         reason = reasons.get(type(error), str(error).rstrip("."))
         raise BookError(f"{name} is not a valid series file: {reason}.", _EXAMPLE) from error
     title, authors, volumes = record.get("title", ""), record.get("authors", []), record.get("volumes")
-    if not _is_texts(volumes) or not volumes:
+    if not _is_string_list(volumes) or not volumes:
         raise BookError(f"{name} lists no volumes.", _EXAMPLE)
-    if not isinstance(title, str) or not _is_texts(authors):
+    if not isinstance(title, str) or not _is_string_list(authors):
         raise BookError(f"In {name}, title must be a string and authors a list of strings.", _EXAMPLE)
     if len(volumes) > MOST_VOLUMES:
         raise BookError(
@@ -88,8 +88,8 @@ def read_series_file(stream: BinaryIO, name: str) -> SeriesFile:
     if not all(map(str.strip, volumes)):
         raise BookError(f"A volume in {name} has no path.", _EXAMPLE)
     return SeriesFile(
-        _shown(title) or _shown(Path(name).stem),
-        tuple(shown for author in authors if (shown := _shown(author))),
+        clean_line(title) or clean_line(Path(name).stem),
+        tuple(filter(None, map(clean_line, authors))),
         tuple(volumes),
     )
 
@@ -108,17 +108,13 @@ def volume_path(stream: BinaryIO, source: Path, number: int) -> Path:
 
 
 def reject_series(stream: BinaryIO, name: str) -> None:
-    """Reject a series as a volume, so that none can include itself. Raises BookError, OSError."""
+    """Reject a series as a volume, so that no series can include itself. Raises BookError, OSError."""
     if is_series(stream, name):
         raise BookError(f"{name} is itself a series.", "List its volumes instead.")
 
 
-def _is_texts(value: object) -> bool:
+def _is_string_list(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(one, str) for one in value)
-
-
-def _shown(text: str) -> str:
-    return one_line(clean(text))
 
 
 _BETWEEN = "\n\n"
@@ -126,7 +122,7 @@ _Range = TypeVar("_Range", Paragraph, Span, Link, Image, LanguageSpan)
 
 
 def join_books(title: str, authors: Sequence[str], books: Sequence[Book]) -> Book:
-    """Join books. Picture sources become "NUMBER/SOURCE", volumes counted from 1. `authors` default to all."""
+    """Join books. Picture sources become "NUMBER/SOURCE", with volumes from 1. `authors` default to all."""
     volumes = _volumes(books)
     language = _language(books)
     spans: list[Span] = []
@@ -138,13 +134,13 @@ def join_books(title: str, authors: Sequence[str], books: Sequence[Book]) -> Boo
     for number, (volume, book) in enumerate(zip(volumes, books, strict=True), start=1):
         by = volume.start
         paragraphs.append(Paragraph(volume.heading, volume.heading + len(volume.title), ParagraphKind.HEADING, 1))
-        paragraphs += _shifted(book.paragraphs, by)
+        paragraphs += _shift(book.paragraphs, by)
         ends = volumes[number].heading if number < len(volumes) else volume.end
         chapters += _chapters(volume, book, ends)
-        spans += _shifted(book.spans, by)
-        links += (_shifted_target(link, by) for link in _shifted(book.links, by))
-        images += (replace(image, source=f"{number}/{image.source}") for image in _shifted(book.images, by))
-        language_spans += _shifted(_foreign(book, language), by)
+        spans += _shift(book.spans, by)
+        links += (_shift_target(link, by) for link in _shift(book.links, by))
+        images += (replace(image, source=f"{number}/{image.source}") for image in _shift(book.images, by))
+        language_spans += _shift(_foreign(book, language), by)
     texts = [text for volume, book in zip(volumes, books, strict=True) for text in (volume.title, book.text)]
     covers = (f"{number}/{book.cover}" for number, book in enumerate(books, start=1) if book.cover)
     return Book(
@@ -192,11 +188,11 @@ def _chapters(volume: Volume, book: Book, ends: int) -> Iterator[Chapter]:
         yield Chapter(chapter.title, chapter.start + volume.start, end, chapter.level + 1)
 
 
-def _shifted(ranges: Iterable[_Range], by: int) -> Iterator[_Range]:
+def _shift(ranges: Iterable[_Range], by: int) -> Iterator[_Range]:
     return (replace(one, start=one.start + by, end=one.end + by) for one in ranges)
 
 
-def _shifted_target(link: Link, by: int) -> Link:
+def _shift_target(link: Link, by: int) -> Link:
     target, target_end = (None if offset is None else offset + by for offset in (link.target, link.target_end))
     return replace(link, target=target, target_end=target_end)
 

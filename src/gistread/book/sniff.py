@@ -1,4 +1,4 @@
-"""Detects the format of a file from its first bytes, also of those that cannot be read, for the message."""
+"""Detects the format of a file from its first bytes, including unreadable formats, for the error message."""
 
 import re
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class ConvertibleFormat:
     """A format that Calibre's `ebook-convert` turns into EPUB; its name has an article."""
 
     name: str
-    suffix: str  # Suffix for such files, since the converter goes by names
+    suffix: str  # The usual suffix: the converter detects formats by name
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ _TAG = re.compile(
 )
 _MHTML = re.compile(r"(?:[\w-]+:[^\n]*\n(?:[ \t][^\n]*\n)*)*?content-type:\s*multipart/related\b", re.IGNORECASE)
 
-# Some programs write a few lines before it.
+# Some programs write a few lines before the signature.
 _PDF = re.compile(rb"(?:\A|[\r\n])\s*%PDF-\d\.\d")
 _PDF_WITHIN_BYTES = 1024
 
@@ -149,7 +149,7 @@ def identify(head: bytes, name: str = "") -> FileType | None:
     for offset, signature, kind in _SIGNATURES:
         if head.startswith(signature, offset) or (offset == 0 and bare.startswith(signature)):
             return kind
-    if head.count(0) > len(head) // 8:  # UTF-16 or UTF-32: the ASCII that is looked for becomes legible
+    if head.count(0) > len(head) // 8:  # UTF-16 or UTF-32: makes ASCII legible
         head = head.replace(b"\0", b"")
     text = head.removeprefix(b"\xef\xbb\xbf").decode("latin-1").lstrip("\xff\xfe").replace("\r\n", "\n").lstrip()
     if _MARKUP_START.match(text):
@@ -160,7 +160,7 @@ def identify(head: bytes, name: str = "") -> FileType | None:
 
 
 def _by_content(text: str, suffix: str) -> ReadableFormat:
-    """The format of what is neither a known binary nor a whole XML or HTML document."""
+    """The format of a text that is no complete XML or HTML document."""
     if suffix == SERIES_SUFFIX:
         return ReadableFormat.SERIES
     if _MHTML.match(text):

@@ -1,4 +1,4 @@
-"""The command `gistread`: runs one command and reports errors. Imports are late, so that `--help` answers at once."""
+"""The command `gistread`: runs one command and reports errors. Imports late, so that `--help` is fast."""
 
 import argparse
 import contextlib
@@ -13,7 +13,7 @@ from gistread.cli.parser import parse
 from gistread.errors import ExitStatus, GistreadError, traceback_text
 from gistread.paths import default_paths
 
-_NOT_MAPPED = "failed to map segment"  # The loader's words where there is no memory for a library
+_NOT_MAPPED = "failed to map segment"  # The loader's message if memory is short for a library
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -26,7 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         discard_output()
         if error.message:
             fail(error.message)
-        # The reader of a pipe has what it wanted; with --events, the work itself was cut short.
+        # A closed pipe is no error, except with --events: the work itself was cut short.
         return ExitStatus.FAILED if error.message or "--events" in words else ExitStatus.DONE
 
 
@@ -60,7 +60,7 @@ def _with_adapter(arguments: argparse.Namespace) -> argparse.Namespace:
 
 
 def _report(words: list[str], message: str, hint: str, status: ExitStatus) -> ExitStatus:
-    """Print the error; with `--json` or `--events` also as a document on standard output."""
+    """Print the error, and with `--json` or `--events` also a document on standard output."""
     fail(f"{message}\n{hint}" if hint else message)
     error = {"message": message, "hint": hint, "status": int(status)}
     options = words[: words.index("--")] if "--" in words else words

@@ -1,4 +1,4 @@
-"""`gistread act FILE TASK`: choose the next step of a task on a saved web page (ReadAgent, appendix D)."""
+"""`gistread act FILE TASK`: chooses the next step of a task on a saved web page (ReadAgent, appendix D)."""
 
 import argparse
 import sys
@@ -8,8 +8,8 @@ from pathlib import Path
 from gistread.book.open import open_file, read_limited
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json, usage_document
-from gistread.cli.loading import loaded
-from gistread.cli.opening import STANDARD_INPUT, settings
+from gistread.cli.loading import open_engine
+from gistread.cli.opening import STANDARD_INPUT, load_settings
 from gistread.cli.output import write, write_json
 from gistread.cli.progress import ProgressLine, engine_line
 from gistread.config import Config
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     task: str = arguments.task
     if not task.strip():
         raise UsageError("The task is empty.", 'Example: gistread act page.html "Search for tea"')
-    config = settings(arguments)
+    config = load_settings(arguments)
     model = find_source(arguments.model or config.model)
     done = [*_history(arguments.history), *arguments.done]
     name = "standard input" if arguments.page == STANDARD_INPUT else Path(arguments.page).name
@@ -66,7 +66,7 @@ async def _act(
     page: WebPage, task: str, done: list[str], model: ModelSource, config: Config, most: int, *, events: bool
 ) -> Action:
     with ProgressLine() as line:
-        async with loaded(model, config, line) as engine:
+        async with open_engine(model, config, line) as engine:
             unwatch = engine.watch(lambda state: line.show(engine_line(state, model.name)))
             try:
                 async with aclosing(act(page, task, done, engine, _saved_gists(), most)) as steps:

@@ -16,7 +16,7 @@ def count(least: int) -> Callable[[str], int]:
 
 
 def book_name(text: str) -> str:
-    """The name of a book, such that it can be typed as it is: `./-weird.txt`."""
+    """The name of a book; one that begins with a dash becomes `./-weird.txt`."""
     return f"./{text}" if text.startswith("-") and text != "-" else text
 
 

@@ -126,7 +126,7 @@ def add_books(parser: argparse.ArgumentParser) -> None:
 def add_series(parser: argparse.ArgumentParser) -> None:
     option = parser.add_argument
     option("file", metavar="FILE", help="the series file, such as barsetshire.series")
-    # Without a default, argparse calls these missing too when FILE is.
+    # Without a default, argparse also reports these as missing if FILE is.
     option(
         "books", metavar="BOOK", nargs="*", default=[], help="its volumes in order; without them the series is shown"
     )

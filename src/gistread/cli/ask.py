@@ -10,12 +10,12 @@ from pathlib import Path
 
 from gistread.book.model import Book
 from gistread.cli import memories
-from gistread.cli.bound import bound_of
-from gistread.cli.deciding import check_terminal, deciding, prompt
+from gistread.cli.bound import resolve_bound
+from gistread.cli.decisions import check_terminal, format_prompt, read_decisions
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json, ask_document, reader_document, step_document
 from gistread.cli.loading import choose_embedding_model
-from gistread.cli.opening import check_models, open_named, settings
+from gistread.cli.opening import check_models, load_settings, open_named
 from gistread.cli.output import say, write, write_json
 from gistread.cli.progress import ProgressLine
 from gistread.cli.sessions import new_session, read_to_end
@@ -29,7 +29,7 @@ from gistread.memory.passages import Passage
 from gistread.memory.sizes import unread_memory
 from gistread.memory.writer import MemoryHeader
 from gistread.paths import default_paths
-from gistread.readers import events as told
+from gistread.readers import events as reader_events
 from gistread.readers.choices import with_options
 from gistread.readers.cost import QUICK
 from gistread.readers.passage import in_short, question_about, question_alone, reach
@@ -47,11 +47,11 @@ _UPTO_HERE = "Asked over the book up to your place; `--upto all` asks the whole 
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    again = _take_up(arguments) if arguments.again else None
+    again = _resume_interrupted(arguments) if arguments.again else None
     if not arguments.question.strip():
         raise UsageError("The question is empty.", 'Example: gistread ask BOOK "Who is Justine?"')
     with_options(arguments.question, arguments.choice)  # Raises UsageError for unusable options.
-    config = settings(arguments)
+    config = load_settings(arguments)
     reader = arguments.reader or config.reader or DEFAULT_READER
     if reader not in METHODS:
         raise UsageError(f"Unknown reader {reader!r} in config.toml.", f"Use one of {', '.join(METHODS)}.")
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     if arguments.steps:
         check_terminal(steps)
     elif not sys.stdin.isatty():
-        steps = Steps.ALONE  # The setting is meant for people.
+        steps = Steps.ALONE  # The setting is for interactive use.
     memories.check_preset(config)
     check_models(arguments)
     embedding_model = choose_embedding_model(arguments.embedding_model, config, [reader])
@@ -83,7 +83,7 @@ def _choose_memory(
     if not needs_memory and not any(header.read_until for header in headers):
         return None
     fingerprint = ""
-    if config.asking_model:  # The other model is the one that has read.
+    if config.asking_model:  # `--model` names the model that has read.
         try:
             fingerprint = fingerprint_of(find_source(arguments.model or config.model))
         except EngineError:
@@ -118,7 +118,7 @@ async def _ask(
             memory = session.memory or unread_memory(book)
             pinned = _existing(arguments.expand, memory)
             before = _thread(book, arguments)
-            upto = bound_of(arguments.upto, memory, _UPTO_HERE)
+            upto = resolve_bound(arguments.upto, memory, _UPTO_HERE)
             if before and upto is None and not arguments.upto and (upto := before.questions[-1].upto) is not None:
                 share = f"{upto / len(book.text):.0%}"
                 say(f"Asked over the book up to {share}, as the last question; `--upto all` asks the whole book.")
@@ -145,12 +145,11 @@ async def _ask(
                 passage=passage,
             )
             _save(book, asked)
-            deciders = deciding(lambda: session.steering, line, len(book.text))
-            decided = nullcontext() if config.steps == "alone" else deciders
+            decisions = read_decisions(lambda: session.steering, line, len(book.text))
             async with aclosing(session.stream_answer(arguments.question, **options)) as events:
-                said = events if passage else _with_estimate(events, session, upto)
-                with decided:
-                    reader, steps, answered = await _show_events(said, book, config.reader, arguments, line)
+                shown_events = events if passage else _with_estimate(events, session, upto)
+                with nullcontext() if config.steps == "alone" else decisions:
+                    reader, steps, answered = await _show_events(shown_events, book, config.reader, arguments, line)
             info = session.asking_info
             assert info is not None
             if upto is not None:
@@ -168,7 +167,7 @@ def _save(book: Book, question: SavedQuestion) -> None:
         say(f"Note: the question could not be saved: {error.message}")
 
 
-def _take_up(arguments: argparse.Namespace) -> SavedQuestion:
+def _resume_interrupted(arguments: argparse.Namespace) -> SavedQuestion:
     """Set the arguments to those of the last interrupted question. Raises GistreadError."""
     book = open_named(arguments.book)
     user_data = UserData(default_paths().books)
@@ -188,7 +187,7 @@ def _take_up(arguments: argparse.Namespace) -> SavedQuestion:
 
 
 def _passage(words: str, book: Book) -> Passage:
-    """The place of the selected words, of several the one nearest to the reader's place. Raises UsageError."""
+    """The range of the selected words: the nearest to the user's place if there are several. Raises UsageError."""
     places = list(FoldedText(book.text).find(words))
     if not places:
         raise UsageError(f"The book does not have {in_short(words)}.", "`gistread search` finds similar ones.")
@@ -224,9 +223,9 @@ def _existing(numbers: tuple[int, ...], memory: GistMemory) -> set[int]:
 
 
 async def _with_estimate(
-    events: AsyncIterator[told.ReaderEvent], session: Session, upto: int | None
-) -> AsyncIterator[told.ReaderEvent]:
-    """The events; before the first, once the model is loaded, what a long answer takes."""
+    events: AsyncIterator[reader_events.ReaderEvent], session: Session, upto: int | None
+) -> AsyncIterator[reader_events.ReaderEvent]:
+    """Pass the events on; before the first, when the model is loaded, print the expected time of a long answer."""
     is_first = True
     async for event in events:
         if is_first:
@@ -236,7 +235,7 @@ async def _with_estimate(
 
 
 async def _say_estimate(session: Session, upto: int | None) -> None:
-    """Say what a long answer takes, and a quicker reader."""
+    """Print the expected time of a long answer, and a quicker reader."""
     memory = session.memory or unread_memory(session.book)
     known = memory if upto is None else memory.upto(upto)
     seconds = await seconds_to_answer(session, upto=upto)
@@ -252,11 +251,15 @@ async def _say_estimate(session: Session, upto: int | None) -> None:
 
 
 async def _show_events(
-    events: AsyncIterator[told.ReaderEvent], book: Book, reader: str, arguments: argparse.Namespace, line: ProgressLine
-) -> tuple[str, list[Json], told.Answered]:
+    events: AsyncIterator[reader_events.ReaderEvent],
+    book: Book,
+    reader: str,
+    arguments: argparse.Namespace,
+    line: ProgressLine,
+) -> tuple[str, list[Json], reader_events.Answered]:
     as_json = arguments.json or arguments.events
     steps: list[Json] = []
-    answered: told.Answered | None = None
+    answered: reader_events.Answered | None = None
     members = reported = 0
     answer = _StreamedAnswer(live=not as_json and sys.stdout.isatty())
     async for event in events:
@@ -267,25 +270,25 @@ async def _show_events(
         if text := describe(event):
             line.say(text)
         match event:
-            case told.Proposed():
-                line.say(prompt(event, len(book.text)))
-            case told.Started(reader=name):
+            case reader_events.Proposed():
+                line.say(format_prompt(event, len(book.text)))
+            case reader_events.Started(reader=name):
                 reader = name
-            case told.Prepared(what=what, done=done, total=total):
+            case reader_events.Prepared(what=what, done=done, total=total):
                 line.show(f"{what}: {done} of {total}")
-            case told.PartRead(number=number, total=total):
+            case reader_events.PartRead(number=number, total=total):
                 line.show(f"part {number} of {total}")
-            case told.TeamFormed(parts=parts):
+            case reader_events.TeamFormed(parts=parts):
                 members = len(parts)
-            case told.Reported():
+            case reader_events.Reported():
                 reported = reported % members + 1
                 line.show(f"{reported} of {members} members have read their parts")
-            case told.AnswerDelta(text=text):
+            case reader_events.AnswerDelta(text=text):
                 line.clear()
                 answer.add(text)
-            case told.Restarted() | told.SteppedBack():
+            case reader_events.Restarted() | reader_events.SteppedBack():
                 answer.restart()
-            case told.Answered():
+            case reader_events.Answered():
                 answered = event
     line.clear()
     assert answered is not None, "a reader ends with Answered"
@@ -309,7 +312,7 @@ class _StreamedAnswer:
             write("")
             self._streamed.clear()
 
-    def finish(self, answered: told.Answered, book: Book) -> None:
+    def finish(self, answered: reader_events.Answered, book: Book) -> None:
         streamed = "".join(self._streamed)
         if streamed:
             write("")

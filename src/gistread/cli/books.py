@@ -1,4 +1,4 @@
-"""`gistread books`: list the library, add books and remove them."""
+"""`gistread books`: lists the library, adds and removes books."""
 
 import argparse
 import time
@@ -11,9 +11,9 @@ from gistread.cli.progress import ProgressLine
 from gistread.errors import ExitStatus, StorageError, UsageError
 from gistread.library.adding import AddResult, add
 from gistread.library.catalogue import Catalogue
-from gistread.library.entries import Order, in_order, list_entries, matching
+from gistread.library.entries import Order, filter_entries, list_entries, sort_entries
 from gistread.library.model import LibraryEntry, absolute
-from gistread.library.text import furthest_reader, percent, relative_time
+from gistread.library.text import format_percent, furthest_reader, relative_time
 from gistread.memory.focus import DEFAULT_FOCUS
 from gistread.memory.progress import BookProgress, all_memories, furthest_memories
 from gistread.paths import default_paths
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     entries, problem = list_entries(user_data, catalogue, ReadingSpeedFile(paths.reading_speed).words_per_minute)
     if problem:
         say(problem)
-    shown = matching(in_order(entries, Order(arguments.sort.replace("-", " "))), " ".join(arguments.words))
+    shown = filter_entries(sort_entries(entries, Order(arguments.sort.replace("-", " "))), " ".join(arguments.words))
     memories: list[BookProgress] = []
     try:
         memories += all_memories(paths.memories)
@@ -114,7 +114,7 @@ def _show_added(name: str, added: AddResult) -> None:
 def _find(entries: list[LibraryEntry], name: str) -> LibraryEntry:
     """The book with this path or these words in its title. Raises UsageError unless there is exactly one."""
     path = absolute(Path(name))
-    found = [entry for entry in entries if entry.path == path] or matching(entries, name)
+    found = [entry for entry in entries if entry.path == path] or filter_entries(entries, name)
     if len(found) == 1:
         return found[0]
     if not found:
@@ -127,7 +127,7 @@ def _lines(entry: LibraryEntry, read: BookProgress | None, now_s: float, unopene
     title = " · ".join((entry.title, ", ".join(entry.authors) or "unknown author"))
     if entry.was_opened:
         bar, opened = progress_bar(entry.share, _BAR_COLUMNS), relative_time(entry.opened_at, now_s)
-        progress = f"{percent(entry.share):>4} {bar}  {opened:12}"
+        progress = f"{format_percent(entry.share):>4} {bar}  {opened:12}"
     else:
         progress = f"{unopened:{_BAR_COLUMNS + 19}}"
     path = f"{one_line(entry.path)}{' (missing)' if entry.missing else ''}" if entry.path else "standard input"
@@ -140,7 +140,7 @@ def _read_by(entry: LibraryEntry, read: BookProgress | None) -> str:
         return ""
     share = read.read_until / entry.length
     focus = "" if read.focus == DEFAULT_FOCUS else f" {read.focus.description}"
-    return f"{read.model_name} has read {'all of it' if share >= 1 else percent(share)}{focus}"
+    return f"{read.model_name} has read {'all of it' if share >= 1 else format_percent(share)}{focus}"
 
 
 def _document(entry: LibraryEntry, read: BookProgress | None) -> Json:

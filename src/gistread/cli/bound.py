@@ -1,4 +1,4 @@
-"""The spoiler bound of a command: what `--upto` says, or the place that the person has reached."""
+"""The spoiler bound of a command: `--upto`, or the furthest place the user has read."""
 
 from gistread.cli.output import say
 from gistread.errors import StorageError
@@ -8,11 +8,8 @@ from gistread.readers.bound import offset_of, usual_bound
 from gistread.user_data import UserData
 
 
-def bound_of(chosen: str | None, memory: GistMemory, note: str) -> int | None:
-    """Offset where the text of this command ends, None for the whole book; says `note` if it was not chosen.
-
-    Raises UsageError.
-    """
+def resolve_bound(chosen: str | None, memory: GistMemory, note: str) -> int | None:
+    """Offset of the bound; None: the whole book. Prints `note` if the user did not choose it. Raises UsageError."""
     book, user_data = memory.book, UserData(default_paths().books)
     try:
         here, whole_book = user_data.reading_place(book.sha256).furthest, user_data.whole_book(book.sha256)

@@ -52,7 +52,7 @@ def _clear(names: list[str], *, json: bool) -> None:
 
 
 def _delete(name: str) -> int:
-    """Return the bytes freed. A memory that another process uses is kept."""
+    """Delete a part and return the bytes freed. Keeps memories in use by another process."""
     folder = _folder(name)
     if name == MEMORIES:
         return MemoryStore(folder).trim(0)
@@ -69,7 +69,7 @@ def _folder(name: str) -> Path:
 
 
 def _files(folder: Path) -> list[Path]:
-    """All files in a folder, which may not exist. Raises StorageError for one that cannot be read."""
+    """All files in a folder, which may not exist. Raises StorageError if a folder cannot be read."""
 
     def refuse(error: OSError) -> None:
         if not isinstance(error, FileNotFoundError):

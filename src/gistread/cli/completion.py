@@ -20,17 +20,17 @@ _CHOICES = {"readers": METHODS, "parts": PARTS}
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
     if arguments.names:
-        for name in names(arguments.names):
+        for name in completion_names(arguments.names):
             write(name)
     elif arguments.shell:
-        write(script(arguments.shell))
+        write(completion_script(arguments.shell))
     else:
         raise UsageError("Name a shell.", "`gistread help completion` lists them.")
     return ExitStatus.DONE
 
 
-def names(kind: str) -> list[str]:
-    """The words that the scripts ask for when they complete: those without spaces."""
+def completion_names(kind: str) -> list[str]:
+    """The names that completion scripts offer, without those that contain spaces."""
     paths = default_paths()
     found: list[str]
     if kind == "presets":
@@ -51,7 +51,7 @@ def names(kind: str) -> list[str]:
     return [name for name in found if len(name.split()) == 1]
 
 
-def script(shell: str) -> str:
+def completion_script(shell: str) -> str:
     parser = whole_parser()
     _add_completions(parser)
     text: str = shtab.complete(parser, shell)
@@ -61,7 +61,7 @@ def script(shell: str) -> str:
 
 
 def _add_completions(parser: argparse.ArgumentParser) -> None:
-    # argparse has no public list of what a parser takes.
+    # argparse has no public list of a parser's actions.
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for command in action.choices.values():
@@ -78,7 +78,7 @@ def _completion(action: argparse.Action, program: str) -> _Words | None:
     if action.dest in _MODELS:
         if program.endswith(" get"):
             return _from_command("catalogue")
-        # A model is also a file. bash offers files of its own accord if no name matches.
+        # A model may also be a file. bash itself offers files if no name matches.
         models = _from_command("models")
         return {**models, "fish": f"{models['fish']} {shtab.FILE['fish']}", "tcsh": shtab.FILE["tcsh"]}
     words: _Words | None = _PATHS.get(str(action.metavar))
@@ -88,7 +88,7 @@ def _completion(action: argparse.Action, program: str) -> _Words | None:
 def _from_command(kind: str) -> _Words:
     command = f"gistread completion --names {kind}"
     words: _Words = shtab.cmd(command)
-    # shtab's own way would run the command for every option before anything is completed.
+    # shtab's own code would run the command for every option at once.
     function, files = f"_gistread_{kind}", "; _files" if kind == "models" else ""
     preamble = {**words["preamble"], "zsh": f'{function}() {{ compadd -- ${{(f)"$({command})"}}{files} }}'}
     return {**words, "zsh": function, "preamble": preamble}

@@ -1,4 +1,4 @@
-"""`gistread docs`: the documents that are installed with gistread, as a book or as Markdown."""
+"""`gistread docs`: the installed documentation, as a book or as Markdown."""
 
 import argparse
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gistread.book.model import DOCUMENTATION
 from gistread.book.open import open_bytes
-from gistread.cli.opening import settings
+from gistread.cli.opening import load_settings
 from gistread.cli.output import write
 from gistread.cli.read import open_screen
 from gistread.errors import ExitStatus
@@ -21,7 +21,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         write(text)
         return ExitStatus.DONE
     book = replace(open_bytes(text.encode(), "gistread.md"), source_format=DOCUMENTATION)
-    return open_screen(book, settings(arguments), "")
+    return open_screen(book, load_settings(arguments), "")
 
 
 def page_names() -> list[str]:
@@ -29,7 +29,7 @@ def page_names() -> list[str]:
 
 
 def documents(page: str = "") -> str:
-    """One page, or all of them as one Markdown text with its links inside."""
+    """One page, or all pages as one Markdown text with internal links."""
     if page:
         return _text(page)
     texts = {name: _text(name) for name in page_names()}

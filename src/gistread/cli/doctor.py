@@ -1,4 +1,4 @@
-"""`gistread doctor`: the engine on this machine, its speed, and what would make it faster."""
+"""`gistread doctor`: the engine on this machine, its speed, and advice to make it faster."""
 
 import argparse
 import asyncio
@@ -11,7 +11,7 @@ from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json
 from gistread.cli.loading import load_info
 from gistread.cli.model_check import check_results, result_document
-from gistread.cli.opening import settings
+from gistread.cli.opening import load_settings
 from gistread.cli.output import fail, write, write_json
 from gistread.cli.tuning import forget_tuning, tune_settings
 from gistread.config import Config
@@ -52,7 +52,7 @@ class _Findings:
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    config = settings(arguments)
+    config = load_settings(arguments)
     if arguments.untune:
         forget_tuning()
         write(f"{', '.join(TUNED)} are chosen by gistread again.")
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
 
 async def _examine(model_name: str, config: Config, *, measure: bool) -> _Findings:
-    # Loading a model changes memory and load: look at them first.
+    # Loading a model changes memory and load: measure them first.
     found = _Findings(physical_cores(), available_bytes(), psutil.getloadavg()[0], gpu_maker())
     try:
         found.library = await asyncio.to_thread(ask_library)
@@ -123,8 +123,7 @@ def _quantization_advice(header: GgufHeader, config: Config, *, compared: bool) 
     if config.fast_weights == "never":
         return [Advice(f"{what}, and your settings do not allow a faster copy.", 'Set fast_weights = "ask".')]
     folder = default_paths().weights
-    if obstacle(header, folder, allow_large=True):
-        why = obstacle(header, folder, allow_large=True)
+    if why := obstacle(header, folder, allow_large=True):
         return [Advice(f"{what}; {why}.", "Download this model as Q4_0, Q4_K_M or Q8_0.")]
     why = obstacle(header, folder, allow_large=False)
     how = f"Make a faster copy: gistread models convert {header.path.stem}"

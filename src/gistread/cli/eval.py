@@ -99,7 +99,7 @@ class _Run:
     settings: RunSettings
     asked: tuple[AnsweredQuestion, ...]
     judge: str  # The model that rated the answers; may be empty
-    memories: str  # Figures of its memories, in one line
+    memories: str  # Summary of its memories, on one line
 
 
 def _read_run(folder: Path) -> _Run:

@@ -1,4 +1,4 @@
-"""A run of `gistread eval TASK`, with its progress on standard error."""
+"""Runs `gistread eval TASK`, with progress on standard error."""
 
 import argparse
 import asyncio
@@ -11,9 +11,9 @@ from statistics import fmean
 
 from gistread import prompts
 from gistread.cli.interrupt import InterruptError, run_until_interrupted
-from gistread.cli.loading import choose_embedding_model, loaded, new_embedder
-from gistread.cli.model_check import checked
-from gistread.cli.opening import settings
+from gistread.cli.loading import choose_embedding_model, new_embedder, open_engine
+from gistread.cli.model_check import ensure_checked
+from gistread.cli.opening import load_settings
 from gistread.cli.output import say
 from gistread.cli.progress import ProgressLine, at_work, reading_line
 from gistread.config import Config
@@ -51,14 +51,14 @@ class _Models:
 
 
 def run_task(arguments: argparse.Namespace) -> Path:
-    """Run a task, or resume its run; the run folder. Raises GistreadError."""
-    config = settings(arguments)
+    """Run a task, or resume its run. Returns the run folder. Raises GistreadError."""
+    config = load_settings(arguments)
     task = TASKS[arguments.task]
     if arguments.data is None or not arguments.data.exists():
         problem = "needs a data file" if arguments.data is None else f"cannot find {arguments.data}"
         raise UsageError(f"eval {task.name} {problem}.", f"Get it from {task.source} and give it with --data FILE.")
     if any(name.startswith("rouge") for name in task.metrics):
-        rouge("a", "a")  # Raises now rather than after the first answer if its library is missing.
+        rouge("a", "a")  # If its library is missing, raises before the first answer.
     reading = find_source(arguments.model or config.model)
     readers: tuple[str, ...] = arguments.readers
     try:
@@ -66,7 +66,7 @@ def run_task(arguments: argparse.Namespace) -> Path:
     except NoEmbeddingModelError as error:
         if readers != tuple(METHODS):
             raise
-        say(f"Note: {error.message}")  # `--readers all`: all that work without one.
+        say(f"Note: {error.message}")  # `--readers all` then means all that work without one.
         embedding = None
         readers = tuple(name for name in METHODS if not METHODS[name].needs_embedder)
     models = _Models(
@@ -90,13 +90,13 @@ async def _run(
         plan = await asyncio.to_thread(_plan, arguments, config, task, readers)
         try:
             async with AsyncExitStack() as stack:
-                engine = asking = await stack.enter_async_context(loaded(models.reading, config, line))
+                engine = asking = await stack.enter_async_context(open_engine(models.reading, config, line))
                 if models.asking != models.reading:
-                    asking = await stack.enter_async_context(loaded(models.asking, config, line))
+                    asking = await stack.enter_async_context(open_engine(models.asking, config, line))
                 embedder = new_embedder(models.embedding, line) if models.embedding else None
                 if embedder:
                     stack.push_async_callback(embedder.close)
-                result = await checked(asking, models.asking, line)
+                result = await ensure_checked(asking, models.asking, line)
                 trust = (result.is_reliable, result.knows_absence) if result else (None, False)
                 options = replace(plan.options, embedder=embedder, is_reliable=trust[0], knows_absence=trust[1])
                 plan = replace(plan, options=options)
@@ -110,7 +110,7 @@ async def _run(
                 if models.judge in (models.reading, models.asking):
                     await _rate(folder, engine if models.judge == models.reading else asking, line)
             if models.judge not in (None, models.reading, models.asking):
-                async with loaded(models.judge, config, line) as judge:
+                async with open_engine(models.judge, config, line) as judge:
                     await _rate(folder, judge, line)
         except asyncio.CancelledError:
             raise InterruptError(
@@ -176,7 +176,7 @@ def _settings(
     data: str,
     embedding: str,
 ) -> RunSettings:
-    """`asking`: the model that answers, unless it is the one that reads."""
+    """`asking`: the answering model, if it differs from the reading model."""
     size = plan.config.size
     method = plan.config.method
     return RunSettings(
@@ -217,7 +217,7 @@ async def _rate(folder: Path, judge: Engine, line: ProgressLine) -> None:
 
 
 class _RunProgress:
-    """Follows one run on the progress line; new texts and failed questions are lasting messages."""
+    """Shows a run on the progress line, and new texts and failed questions as messages."""
 
     def __init__(
         self, plan: running.Plan, engine: Engine, asking: Engine, outcomes: OutcomeFile, line: ProgressLine
@@ -230,7 +230,7 @@ class _RunProgress:
         self._line = line
         self._read: set[str] = set()  # Documents with a complete memory
         self._announced: set[str] = set()  # Documents whose questions have begun
-        self._text: Callable[[], str] = lambda: ""  # Makes the text of the line
+        self._text: Callable[[], str] = lambda: ""  # Returns the current text of the line
         self._pace = expected_pace(engine.info, plan.config.method.mode)
         self._update_estimate()
 

@@ -1,4 +1,4 @@
-"""`gistread export BOOK`: marks, notes, questions and gists as documents or for other programs, or the book's text."""
+"""`gistread export BOOK`: exports marks, notes, questions and gists, or the book's text."""
 
 import argparse
 import sys
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
 
 def _format(chosen: str | None, output: Path | None) -> ExportFormat:
-    """The format chosen, else that of the output file's suffix, else Markdown. Raises UsageError."""
+    """The chosen format, else the format of the output file's suffix, else Markdown. Raises UsageError."""
     if chosen:
         return ExportFormat(chosen)
     if output is None:
@@ -60,7 +60,7 @@ def _format(chosen: str | None, output: Path | None) -> ExportFormat:
 
 
 def _user_data(book: Book, name: str) -> Export:
-    """Marks, questions and gists, also those of an earlier version of the file. Raises StorageError."""
+    """Marks, questions and gists, including those of an earlier version of the file. Raises StorageError."""
     paths = default_paths()
     user_data, store = UserData(paths.books), MarkStore(paths.marks)
     path = Path(name) if name != STANDARD_INPUT else None

@@ -1,4 +1,4 @@
-"""`gistread figures`: how long was read today, this week and in each book."""
+"""`gistread figures`: reading time today, this week and for each book."""
 
 import argparse
 from datetime import date

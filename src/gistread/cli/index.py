@@ -1,4 +1,4 @@
-"""`gistread index BOOK`: read the rest of the book, and build what readers need (`--for`)."""
+"""`gistread index BOOK`: reads the rest of the book, and builds the artifacts of readers (`--for`)."""
 
 import argparse
 import asyncio
@@ -13,7 +13,7 @@ from gistread.cli.interrupt import InterruptError, run_until_interrupted
 from gistread.cli.json_output import Json, artifact_document, index_document
 from gistread.cli.loading import choose_embedding_model
 from gistread.cli.memories import check_preset, task_of
-from gistread.cli.opening import check_models, open_named, settings
+from gistread.cli.opening import check_models, load_settings, open_named
 from gistread.cli.output import write_json
 from gistread.cli.progress import ProgressLine, artifact_line, at_work
 from gistread.cli.sessions import new_session, read_to_end
@@ -29,7 +29,7 @@ from gistread.units import counted, format_duration
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    config = replace(settings(arguments), asking_model="")  # No questions are asked.
+    config = replace(load_settings(arguments), asking_model="")  # No questions are asked.
     check_preset(config)
     check_models(arguments)
     task = task_of(arguments)

@@ -1,4 +1,4 @@
-"""Ctrl+C and SIGTERM: the first cancels the work, so that engine and memory are closed; the second exits at once."""
+"""Handles Ctrl+C and SIGTERM: the first signal cancels the work, closing engine and memory; the second exits."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class InterruptError(GistreadError):
-    """The user stopped the work; says how far it got and how to resume."""
+    """The user stopped the work. The message gives the progress and how to resume."""
 
     exit_status = ExitStatus.INTERRUPTED
 

@@ -26,7 +26,7 @@ def index_document(memory: GistMemory, info: EngineInfo, *, resumed_pages: int, 
         **_focus(memory.focus),
         "pages": len(memory.entries),
         "gist_words": memory.gist_words,
-        "compression_rate": _rate(memory.compression_rate()),
+        "compression_rate": round(memory.compression_rate(), 2),
         "extractive_gists": sum(entry.gist.source is GistSource.EXTRACTIVE for entry in memory.entries),
         "resumed_pages": resumed_pages,
         "usage": {"book_tokens": book_tokens, **usage_document(usage)},
@@ -36,7 +36,7 @@ def index_document(memory: GistMemory, info: EngineInfo, *, resumed_pages: int, 
 def ask_document(
     reader: str, model: EngineInfo, memory: GistMemory, steps: Sequence[Json], answered: events.Answered
 ) -> Json:
-    """What `ask --json` prints. `model` is the one that answered; `steps` are made by `step_document`."""
+    """What `ask --json` prints. `model`: the one that answered. `steps`: from `step_document`."""
     return {
         "answer": answered.answer,
         "choice": answered.choice,
@@ -46,7 +46,7 @@ def ask_document(
         "citations": [asdict(citation) for citation in answered.citations],
         "lookups": answered.lookups,
         "steps": steps,
-        "compression_rate": _rate(answered.compression_rate),
+        "compression_rate": round(answered.compression_rate, 2),
         "context_tokens": answered.context_tokens,
         "seen": answered.seen,
         "upto": len(memory.book.text) if memory.bound_share < 1 else None,
@@ -58,7 +58,7 @@ def ask_document(
 
 
 def step_document(event: events.ReaderEvent) -> Json | None:
-    """The step of an answer, or None if the event is not a step."""
+    """The step of an answer; None if the event is no step."""
     match event:
         case _ if action := _STEPS.get(type(event)):
             return {"action": action, **asdict(event)}
@@ -95,8 +95,8 @@ def _on(path: int) -> Json:
     return {"path": path} if path else {}
 
 
-def pages_document(memory: GistMemory, fingerprint: str, ahead: Iterable[MemoryEntry] = ()) -> Json:
-    """What `pages --json` prints; the pages `ahead` follow a gap and have no number."""
+def pages_document(memory: GistMemory, fingerprint: str, ahead: Iterable[MemoryEntry]) -> Json:
+    """What `pages --json` prints. Pages `ahead` follow a gap and have no number."""
 
     def documents(entries: Iterable[MemoryEntry]) -> list[Json]:
         return [
@@ -142,7 +142,7 @@ def _focus(focus: GistFocus) -> Json:
 
 
 def reading_document(event: ReadingEvent) -> Json | None:
-    """An event while reading, or None. The last event is the whole document."""
+    """An event of reading as JSON; None if it is not reported."""
     match event:
         case ReadingStarted(pages=pages) if pages:
             return {"event": "resumed", "pages": pages}
@@ -161,7 +161,7 @@ def reading_document(event: ReadingEvent) -> Json | None:
 
 
 def artifact_document(what: str, done: int, total: int) -> Json:
-    """Progress of an artifact, in the form of the readers' event."""
+    """Progress of an artifact, in the form of the readers' `prepared` event."""
     return {"event": "prepared", "what": what, "done": done, "total": total}
 
 
@@ -176,7 +176,3 @@ def _page(page: Page) -> Json:
 
 def usage_document(usage: Usage) -> Json:
     return {**asdict(usage), "seconds": round(usage.seconds, 3)}
-
-
-def _rate(percent: float) -> float:
-    return round(percent, 2)

@@ -1,4 +1,4 @@
-"""The models of a command: which ones, and engines with them loaded."""
+"""Chooses and loads the models of a command."""
 
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 @asynccontextmanager
-async def loaded(
+async def open_engine(
     model: ModelSource, config: Config, line: ProgressLine, *, measure: bool = False
 ) -> AsyncIterator[Engine]:
-    """An engine with this model loaded, and measured at once if asked for. Raises EngineError."""
+    """An engine with this model loaded; `measure` measures it at once. Raises EngineError."""
     engine = new_engine(model, config, default_paths(), measure=measure)
     notice = ""
 
@@ -46,14 +46,14 @@ async def loaded(
 
 
 async def load_info(model: ModelSource, config: Config) -> EngineInfo:
-    """Load and measure a model, show that, and unload it. Raises EngineError."""
+    """Load and measure a model with progress, and unload it. Raises EngineError."""
     with ProgressLine() as line:
-        async with loaded(model, config, line, measure=True) as engine:
+        async with open_engine(model, config, line, measure=True) as engine:
             return engine.info
 
 
 def loading_notes(info: EngineInfo, state: EngineState, config: Config) -> list[str]:
-    """What the user should know about a loaded model, such as a context smaller than asked for."""
+    """Notes about a loaded model, such as a context smaller than requested."""
     placement = info.placement
     if placement is None:
         return [state.notice] if state.notice else []
@@ -65,7 +65,7 @@ def loading_notes(info: EngineInfo, state: EngineState, config: Config) -> list[
 
 
 def choose_embedding_model(typed: str | None, config: Config, readers: Iterable[str]) -> Path | None:
-    """The embedding model named, else that of the settings if a reader uses one. Raises EngineError."""
+    """The embedding model `typed`, else that of the settings if a reader uses one. Raises EngineError."""
     if typed:
         return resolve_embedding_model(typed)
     for name in readers:
@@ -80,7 +80,7 @@ def choose_embedding_model(typed: str | None, config: Config, readers: Iterable[
 
 
 def new_embedder(model: Path, line: ProgressLine) -> "LlamaEmbedder":
-    """An embedder that loads its model on first use and shows that on the line."""
+    """An embedder that loads its model on first use, with progress on the line."""
     from gistread.engine.llama.embedder import LlamaEmbedder  # imports NumPy
 
     embedder = LlamaEmbedder(model, log=default_paths().worker_log)

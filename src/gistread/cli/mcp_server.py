@@ -1,4 +1,4 @@
-"""A read-only server of the Model Context Protocol: the books of the library, each up to the person's bound."""
+"""A read-only Model Context Protocol server: the books of the library, each up to the user's bound."""
 
 import asyncio
 import os
@@ -23,7 +23,7 @@ from gistread.cli.search import hit_document
 from gistread.config import Config
 from gistread.errors import BookError, ExitStatus, GistreadError, StorageError
 from gistread.library.catalogue import Catalogue
-from gistread.library.entries import list_entries, matching
+from gistread.library.entries import filter_entries, list_entries
 from gistread.library.model import LibraryEntry
 from gistread.memory.model import GistMemory
 from gistread.memory.progress import all_memories, furthest_memories
@@ -31,7 +31,7 @@ from gistread.memory.sizes import unread_memory
 from gistread.paths import default_paths
 from gistread.people.index import Index
 from gistread.people.mentions import is_covered
-from gistread.readers import events as told
+from gistread.readers import events as reader_events
 from gistread.readers.bound import saved_bound
 from gistread.readers.claims import claims
 from gistread.readers.recap import recap
@@ -53,7 +53,7 @@ _IDLE_S = 600.0  # Seconds after an answer until the model is unloaded
 
 
 class _OpenBook:
-    """A book of the library, as a whole; only `_View` hands out its text."""
+    """A whole book of the library. Tools use its text only through `_View`."""
 
     def __init__(self, path: Path) -> None:
         self.book = open_cached(path, default_paths().texts)
@@ -64,7 +64,7 @@ class _OpenBook:
         return Index.of(self.book)
 
     def search(self, view: Book) -> BookSearch:
-        """The search of the book up to the end of `view`; that of the last bound is kept."""
+        """The search of the book up to the end of `view`; caches the search of the last bound."""
         known = self._search
         if known is None or known[0] != len(view.text):
             self._search = known = len(view.text), BookSearch(view)
@@ -73,7 +73,7 @@ class _OpenBook:
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """A book up to the bound of its reader."""
+    """A book up to the user's bound."""
 
     entry: LibraryEntry
     whole: _OpenBook
@@ -91,7 +91,7 @@ class _View:
 
 @contextmanager
 def _reported() -> Iterator[None]:
-    """Reports errors meant for people to the client, without the paths in those about files."""
+    """Report errors to the client; errors about files without their paths."""
     try:
         yield
     except BookError:
@@ -103,7 +103,7 @@ def _reported() -> Iterator[None]:
 
 
 class LibraryServer:
-    """The tools. Each reads the person's bound anew, and no argument changes it."""
+    """The tools. Each reads the user's bound anew; no argument changes it."""
 
     def __init__(self, config: Config, model: str) -> None:
         self._config = config
@@ -214,7 +214,7 @@ class LibraryServer:
 
     async def ask(self, book: str, question: str, context: Context) -> Json:
         """Ask the local model about a book: the answer with checked quotes. Takes from seconds to minutes."""
-        # A task of its own: the SDK cancels again at every await, and stopping a question awaits.
+        # A separate task: the SDK cancels at every await, and stopping a question awaits.
         task = asyncio.create_task(self._ask(book, question, context))
         try:
             with _reported():
@@ -242,9 +242,9 @@ class LibraryServer:
                     if text := describe(event):
                         await context.report_progress(len(steps), message=text)
                     match event:
-                        case told.Started(reader=reader):
+                        case reader_events.Started(reader=reader):
                             pass
-                        case told.Answered():
+                        case reader_events.Answered():
                             answered = event
             assert answered is not None, "a reader ends with Answered"
             assert session.asking_info is not None
@@ -253,7 +253,7 @@ class LibraryServer:
             return ask_document(reader, session.asking_info, memory, steps, answered)
 
     async def _session_of(self, book: Book) -> Session:
-        """The session of this book; the one of another book is closed, with its models."""
+        """The session of this book; closes the session of another book."""
         if self._session is None or self._session.book.sha256 != book.sha256:
             await self.close()
             self._session = await Session(book, self._model, config=self._config).__aenter__()
@@ -271,7 +271,7 @@ class LibraryServer:
     def _view(self, name: str) -> _View:
         """The book with this id or these words in its title, up to its bound. Raises GistreadError."""
         entries = _entries()
-        found = [entry for entry in entries if _id_of(entry) == name] or matching(entries, name)
+        found = [entry for entry in entries if _id_of(entry) == name] or filter_entries(entries, name)
         if len(found) != 1:
             raise GistreadError(f"{len(found) or 'No'} books match {name!r}.", "`books` lists them with their ids.")
         (entry,) = found

@@ -22,7 +22,7 @@ from gistread.units import counted
 
 @dataclass(frozen=True, slots=True)
 class MemoryQuery:
-    """What the command line says of the memory. Empty fields match any memory."""
+    """The memory described by the command line. Empty fields match any memory."""
 
     book: str  # As typed, for hints
     preset: str = ""
@@ -35,7 +35,7 @@ def memory_store() -> MemoryStore:
 
 
 def saved_memories(book: Book, name: str) -> list[MemoryHeader]:
-    """The memories of a book that was typed as `name`; says if one is damaged."""
+    """The memories of a book that was typed as `name`; prints a message if one is damaged."""
     store = memory_store()
     if store.is_damaged(book):
         say(f"A memory of this book is damaged. Run `gistread index {shlex.quote(name)}` to read its lost pages again.")
@@ -43,7 +43,7 @@ def saved_memories(book: Book, name: str) -> list[MemoryHeader]:
 
 
 def check_preset(config: Config) -> None:
-    """Raises UsageError if there is no such preset; call it before a model is loaded."""
+    """Raises UsageError for an unknown preset, before a model is loaded."""
     if config.preset != AUTO:
         find_preset(config.preset, default_paths().presets)
 
@@ -61,7 +61,7 @@ def memory_query(arguments: argparse.Namespace, model: str | None = None) -> Mem
 
 
 def _name_of(model: str) -> str:
-    """The name that a memory has for a model of this machine; else what was typed, as part of a name."""
+    """The full name of a model on this machine, as in memories; else `model` itself, as part of a name."""
     with contextlib.suppress(EngineError):
         return whole_name(find_source(model).name)
     return model
@@ -70,9 +70,9 @@ def _name_of(model: str) -> str:
 def find_memory(
     headers: Sequence[MemoryHeader], query: MemoryQuery, *, prefer: str = "", from_start: bool = True
 ) -> MemoryHeader:
-    """The furthest of the matching memories; of equals, the one by the model `prefer`. Raises GistreadError.
+    """The furthest matching memory; among equals, the one by the model `prefer`. Raises GistreadError.
 
-    `from_start`: only memories that have the first page, so that something can be shown or asked.
+    `from_start`: only memories with the first page, which can be shown or asked.
     """
     read = [header for header in headers if header.pages and (header.read_until or not from_start)]
     book = shlex.quote(query.book)

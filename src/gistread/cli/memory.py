@@ -97,7 +97,7 @@ def _export(arguments: argparse.Namespace) -> None:
     book, query = open_named(arguments.book), memory_query(arguments, arguments.model)
     saved = saved_memories(book, arguments.book)
     headers = [header for header in saved if header.read_until]
-    # The task of a memory is the person's own; it is in the file only if they name it.
+    # The task of a memory is private; the file contains it only if the user names it.
     shown = [header for header in headers if header.focus.task == query.task]
     if headers and not shown and not query.task:
         raise GistreadError(
@@ -146,9 +146,10 @@ def _check_text(memories: list[SharedMemory], book: Book) -> None:
     """Raises GistreadError if none of the memories is of this book's text."""
     texts = {book.sha256, *(volume.sha256 for volume in book.volume_books)}
     if not any(memory.book in texts for memory in memories):
-        of = memories[0]
+        other = memories[0]
+        text = f"{other.title}, {other.characters:,} characters"
         raise GistreadError(
-            f"The memory is of another text: {of.title}, {of.characters:,} characters; yours has {len(book.text):,}.",
+            f"The memory is of another text: {text}; yours has {len(book.text):,}.",
             "It fits only the same edition in the same wording. Leave out the book to import it for another copy.",
         )
 

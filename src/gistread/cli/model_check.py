@@ -4,7 +4,7 @@ import contextlib
 
 from gistread.cli.interrupt import run_until_interrupted
 from gistread.cli.json_output import Json
-from gistread.cli.loading import loaded
+from gistread.cli.loading import open_engine
 from gistread.cli.output import fail, write, write_json
 from gistread.cli.progress import ProgressLine
 from gistread.config import Config
@@ -27,7 +27,7 @@ def check_results() -> CheckResults:
 
 
 def check(model: ModelSource, config: Config, *, again: bool, json: bool) -> ExitStatus:
-    """Print the result of a model's check; run it if there is none yet, or `again`. Raises TooSlowError."""
+    """Print the result of a model's check; run it if needed or `again`. Raises TooSlowError."""
     results = check_results()
     fingerprint = fingerprint_of(model)
     result = results.get(fingerprint) if fingerprint and not again else None
@@ -55,8 +55,8 @@ def check(model: ModelSource, config: Config, *, again: bool, json: bool) -> Exi
     return ExitStatus.ENGINE if result.worth is Worth.NONE else ExitStatus.DONE
 
 
-async def checked(engine: Engine, model: ModelSource, line: ProgressLine) -> CheckResult | None:
-    """The result of a loaded model's check, run if needed; None on a server or too slow. Raises EngineError."""
+async def ensure_checked(engine: Engine, model: ModelSource, line: ProgressLine) -> CheckResult | None:
+    """The result of a loaded model's check, run if needed; None on a server or if too slow. Raises EngineError."""
     results = check_results()
     if engine.info.placement is not None and results.get(engine.info.fingerprint) is None:
         line.show(f"checking {engine.info.name} …")
@@ -67,7 +67,7 @@ async def checked(engine: Engine, model: ModelSource, line: ProgressLine) -> Che
 
 async def _check(model: ModelSource, config: Config) -> tuple[CheckResult, EngineInfo]:
     with ProgressLine() as line:
-        async with loaded(model, config, line) as engine:
+        async with open_engine(model, config, line) as engine:
             line.show(f"checking {engine.info.name} …")
             return await check_model(engine, Priority.INTERACTIVE), engine.info
 

@@ -1,4 +1,4 @@
-"""`gistread models convert NAME`: make a requantised copy of a model, and keep it if it is faster."""
+"""`gistread models convert NAME`: makes a requantised copy of a model, and keeps it if it is faster."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""`gistread models catalogue` and `get`: list downloadable models, and download one after asking."""
+"""`gistread models catalogue` and `get`: lists downloadable models, downloads one after asking."""
 
 import asyncio
 import shlex

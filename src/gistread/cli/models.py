@@ -75,7 +75,7 @@ def _list(folders: Sequence[Path], *, json: bool) -> None:
         models = find_models(folders)
     free_bytes = memory.result()
     path = default_paths().check_results
-    # The version takes longer to find out than a dozen headers to read.
+    # Finding the version takes longer than reading a dozen headers.
     result_of = CheckResults(path, installed_version()).by_file() if path.exists() else lambda _: None
     if json:
         write_json(models_document(models, free_bytes, result_of))
@@ -175,7 +175,7 @@ def _use(model: str, role_name: str, *, json: bool) -> None:
     if model == _NONE:
         setting, message = "", role.unset
     elif is_address(model) and role_name != "embedding":
-        setting = settings_name(model)  # Not contacted: the server need not run now.
+        setting = settings_name(model)  # The server is not contacted; it need not run now.
         message = role.set.format(setting)
     else:
         name, adapter = split_adapter(model)

@@ -27,7 +27,7 @@ def open_named(name: str) -> Book:
     return book
 
 
-def settings(arguments: argparse.Namespace) -> Config:
+def load_settings(arguments: argparse.Namespace) -> Config:
     """The settings, overridden by the command line. Raises UsageError."""
     config = load_config(default_paths().config_file)
     if getattr(arguments, "model", None):

@@ -1,4 +1,4 @@
-"""Standard output for data, standard error for messages, both free of control characters."""
+"""Writes data to standard output and messages to standard error, both without control characters."""
 
 import contextlib
 import io
@@ -21,11 +21,11 @@ SCHEMA = 1  # Version of all JSON on standard output; raised when a field is ren
 
 
 class OutputError(GistreadError):
-    """Standard output cannot be written to. The message is empty if its reader has closed it."""
+    """Standard output cannot be written to. The message is empty for a closed pipe."""
 
 
 def prepare_streams(*, quiet: bool = False) -> None:
-    """Replace characters that the terminal's encoding lacks; `quiet` suppresses messages other than errors."""
+    """Replace characters missing in the terminal's encoding; `quiet` suppresses messages other than errors."""
     global _quiet
     _quiet = quiet
     for stream in (sys.stdout, sys.stderr):
@@ -38,12 +38,12 @@ def is_quiet() -> bool:
 
 
 def sanitize(text: str) -> str:
-    """Replace characters that a terminal would obey with U+FFFD."""
+    """Replace characters that control a terminal with U+FFFD."""
     return _UNSAFE.sub("\ufffd", text)
 
 
 def one_line(text: object) -> str:
-    """Text for part of a line; file names may contain line breaks."""
+    """Sanitised text without line breaks, which file names may contain."""
     return sanitize(str(text)).replace("\n", "\ufffd")
 
 
@@ -63,7 +63,7 @@ def write(text: str, end: str = "\n") -> None:
 
 
 def write_json(fields: Mapping[str, Any]) -> None:
-    """Print a JSON object on one line, with the schema's version, in UTF-8 whatever the locale. Raises OutputError."""
+    """Print a JSON object with the schema's version on one line, always in UTF-8. Raises OutputError."""
     import orjson
 
     document = {"schema": SCHEMA, **fields}
@@ -86,7 +86,7 @@ def write_bytes(data: bytes) -> None:
 
 
 def discard_output() -> None:
-    """Discard what is left for standard output: Python flushes it once more at exit, and would complain again."""
+    """Discard remaining output: Python flushes it again at exit and would report the error again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

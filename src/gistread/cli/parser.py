@@ -18,7 +18,7 @@ _SEE_HELP = "`gistread help` lists the commands."
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports errors as UsageError, with the closest option for one that does not exist."""
+    """Reports errors as UsageError, and suggests the closest option for an unknown one."""
 
     def __init__(self, prog: str, description: str = "", epilog: str = "", **options: Any) -> None:
         super().__init__(
@@ -71,9 +71,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         _add_arguments(name, parser)
         if command.default_action:
             parsed = parser.parse_args(_with_action(argv[1:], command.default_action))
-        elif "--" in argv:  # Python's intermixed parsing loses it.
+        elif "--" in argv:  # Intermixed parsing drops it.
             parsed = parser.parse_args(argv[1:])
-        else:  # Names may stand on both sides of an option: `series FILE --add BOOK`.
+        else:  # Positional arguments may surround an option: `series FILE --add BOOK`.
             parsed = parser.parse_intermixed_args(argv[1:])
     else:
         if near := _misspelt(argv):
@@ -87,7 +87,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def whole_parser() -> argparse.ArgumentParser:
-    """One parser with every command below it, for completion scripts and the manual page."""
+    """A parser with all commands as subparsers, for completion scripts and the manual page."""
     parser = _main_parser(_EXAMPLES)
     parser.usage = None
     commands = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND", parser_class=_Parser)

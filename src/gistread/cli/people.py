@@ -1,11 +1,11 @@
-"""`gistread people BOOK`: who and what is named in a book up to a place, or a card of one name. Needs no model."""
+"""`gistread people BOOK`: lists the people and places of a book, or shows a card of one. Needs no model."""
 
 import argparse
 import shutil
 from collections.abc import Sequence
 
 from gistread.book.model import Book
-from gistread.cli.bound import bound_of
+from gistread.cli.bound import resolve_bound
 from gistread.cli.json_output import Json
 from gistread.cli.memories import saved_memories
 from gistread.cli.opening import open_named
@@ -14,19 +14,19 @@ from gistread.cli.recap import longest_memory
 from gistread.errors import ExitStatus, UsageError
 from gistread.memory.sizes import unread_memory
 from gistread.paths import default_paths
-from gistread.people.corrections import said_of
+from gistread.people.corrections import describe_correction
 from gistread.people.index import Card, Index
 from gistread.people.joining import Entity
 from gistread.people.mentions import is_covered
-from gistread.people.timeline import table, timeline
+from gistread.people.timeline import build_timeline, format_table
 from gistread.readers.claims import Claim, claims, identities
 from gistread.readers.introductions import introduced
 from gistread.units import bars, counted
 from gistread.user_data import NameCorrection, NameVerb, UserData
 
-_LEAST_LISTED = 3  # Mentions of what the list shows without --all
+_LEAST_LISTED = 3  # Minimum of mentions in the list without --all
 _MOST_BARS = 64
-_COLUMNS = 100  # Where the output is no terminal
+_COLUMNS = 100  # If the output is no terminal
 
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
@@ -36,9 +36,9 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     user_data = UserData(default_paths().books)
     if arguments.undo:
         undone = user_data.undo_name_correction(book.sha256)
-        say(f"Undone: {said_of(undone)}" if undone else "No name has been corrected.")
+        say(f"Undone: {describe_correction(undone)}" if undone else "No name has been corrected.")
         return ExitStatus.DONE if undone else ExitStatus.FAILED
-    bound = bound_of(arguments.upto, unread_memory(book), "Up to your place; `--upto all` shows the whole book.")
+    bound = resolve_bound(arguments.upto, unread_memory(book), "Up to your place; `--upto all` shows the whole book.")
     view = Index.of(book).upto(len(book.text) if bound is None else bound, user_data.name_corrections(book.sha256))
     if arguments.timeline:
         return _timeline(view, arguments)
@@ -52,21 +52,21 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         return ExitStatus.FAILED
     if (correction := _correction(found, view, arguments)) is not None:
         user_data.correct_name(book.sha256, correction)
-        say(f"{said_of(correction)} `gistread people BOOK --undo` takes it back.")
+        say(f"{describe_correction(correction)} `gistread people BOOK --undo` takes it back.")
         return ExitStatus.DONE
     cards = [view.card(entity) for entity in found]
     memory = longest_memory(book, saved_memories(book, arguments.book)).upto(len(view.book.text))
-    told = [claims(entity, memory) for entity in found]
+    known = [claims(entity, memory) for entity in found]
     if arguments.json:
-        write_json({"found": [card_document(card, view, one) for card, one in zip(cards, told, strict=True)]})
+        write_json({"found": [card_document(card, view, one) for card, one in zip(cards, known, strict=True)]})
     else:
-        shown = (_lines(card, view, book, one) for card, one in zip(cards, told, strict=True))
+        shown = (_lines(card, view, book, one) for card, one in zip(cards, known, strict=True))
         write("\n\n".join(map("\n".join, shown)))
     return ExitStatus.DONE
 
 
 def _correction(found: list[Entity], view: Index, arguments: argparse.Namespace) -> NameCorrection | None:
-    """The correction that was asked for. Raises UsageError."""
+    """The correction requested by the options, if any. Raises UsageError."""
     wanted: dict[NameVerb, str | None] = {
         "merge": arguments.merge,
         "split": arguments.split,
@@ -79,7 +79,8 @@ def _correction(found: list[Entity], view: Index, arguments: argparse.Namespace)
         return None
     if len(found) > 1:
         raise UsageError(f"Several have this name: {', '.join(one.name for one in found)}.", "Give more of the name.")
-    (entity,), (verb, other) = found, next(iter(given.items()))
+    entity = found[0]
+    verb, other = next(iter(given.items()))
     forms = tuple(one.text for one in entity.forms)
     if verb == "split":
         if other not in forms or len(forms) == 1:
@@ -110,7 +111,7 @@ def _list(index: Index, book: Book, arguments: argparse.Namespace) -> ExitStatus
 
 
 def _timeline(view: Index, arguments: argparse.Namespace) -> ExitStatus:
-    line = timeline(view)
+    line = build_timeline(view)
     if arguments.json:
         chapters = [
             {
@@ -123,20 +124,20 @@ def _timeline(view: Index, arguments: argparse.Namespace) -> ExitStatus:
         ]
         write_json({"chapters": chapters})
     else:
-        heading, rows = table(line, shutil.get_terminal_size((_COLUMNS, 1)).columns)
+        heading, rows = format_table(line, shutil.get_terminal_size((_COLUMNS, 1)).columns)
         write("\n".join((heading, *rows)))
     return ExitStatus.DONE
 
 
-def _lines(card: Card, view: Index, book: Book, told: Sequence[Claim]) -> list[str]:
-    """`book`: the whole book, of which shares are given."""
+def _lines(card: Card, view: Index, book: Book, known: Sequence[Claim]) -> list[str]:
+    """The lines of a card. `book`: the whole book, for percentages."""
     entity = card.entity
     lines = [f"{entity.name}  ({entity.kind})"]
     if entity.others:
         lines.append(f"  also      {', '.join(entity.others)}")
     lines += [f"  {_percent(start, book):>4}      {quote}" for start, quote in _quotes(card, view)]
-    lines += [f"  {_percent(one.quote[0], book):>4}      {one.text}" for one in told if one.checked]
-    same = identities(entity, view, told)
+    lines += [f"  {_percent(one.quote[0], book):>4}      {one.text}" for one in known if one.checked]
+    same = identities(entity, view, known)
     lines += [f"  {_percent(one.quote[0], book):>4}      is said to be the same as {one.other.name}" for one in same]
     chapters = sum(1 for count in card.chapters if count)
     in_chapters = f" in {chapters} of {counted(len(card.chapters), 'chapter')}" if len(card.chapters) > 1 else ""
@@ -167,7 +168,7 @@ def _document(entity: Entity) -> Json:
     }
 
 
-def card_document(card: Card, view: Index, told: Sequence[Claim] = ()) -> Json:
+def card_document(card: Card, view: Index, known: Sequence[Claim]) -> Json:
     """What `people NAME --json` prints for each entity found."""
     return {
         **_document(card.entity),
@@ -182,9 +183,9 @@ def card_document(card: Card, view: Index, told: Sequence[Claim] = ()) -> Json:
                 "quote": " ".join(view.book.text[start:end].split()),
                 "checked": one.checked,
             }
-            for one in told
+            for one in known
             for start, end in (one.quote,)
         ],
-        "same": [{"name": one.other.name, "start": one.quote[0]} for one in identities(card.entity, view, told)],
+        "same": [{"name": one.other.name, "start": one.quote[0]} for one in identities(card.entity, view, known)],
         "starts": card.entity.starts(),
     }

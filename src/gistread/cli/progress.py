@@ -15,7 +15,7 @@ _REDRAWN_EVERY_S = 0.1
 
 
 class ProgressLine:
-    """The last line of standard error, redrawn in place; draws nothing if that is no terminal or output is quiet."""
+    """The last line of standard error, redrawn in place. Draws nothing without a terminal or if quiet."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
@@ -74,7 +74,7 @@ def artifact_line(what: str, done: int, total: int, left_s: float) -> str:
 
 
 def engine_line(state: EngineState, model: str) -> str:
-    """What the engine is doing, such as `reading the prompt 40%`; empty if idle."""
+    """The engine's activity, such as `reading the prompt 40%`; empty if idle."""
     share = "" if state.fraction is None else f" {state.fraction:.0%}"
     match state.phase:
         case Phase.LOADING:

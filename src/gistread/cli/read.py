@@ -7,16 +7,18 @@ from pathlib import Path
 
 from gistread.book.model import Book
 from gistread.book.open import open_file
-from gistread.cli.opening import STANDARD_INPUT, open_named, settings
+from gistread.cli.opening import STANDARD_INPUT, load_settings, open_named
 from gistread.cli.output import say
 from gistread.config import Config
 from gistread.errors import BookError, ExitStatus, UsageError
 from gistread.paths import default_paths
 from gistread.system import terminal_path
 
+_NEEDS_TERMINAL = "gistread needs a terminal for its screen, and this is none."
+
 
 def run(arguments: argparse.Namespace) -> ExitStatus:
-    config, model = settings(arguments), arguments.model or ""
+    config, model = load_settings(arguments), arguments.model or ""
     match arguments.command:
         case "sample":
             return _sample(config, model)
@@ -29,7 +31,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
         try:
             terminal = os.open(terminal_path(), os.O_RDONLY)
         except OSError:
-            raise _no_terminal("gistread needs a terminal for its screen, and this is none.") from None
+            raise _no_terminal(_NEEDS_TERMINAL) from None
         os.dup2(terminal, sys.stdin.fileno())
         os.close(terminal)
         return open_screen(book, config, model, piped=True)
@@ -83,7 +85,7 @@ def _check_terminal(*, piped: bool) -> None:
     if os.environ.get("TEXTUAL_DRIVER"):  # `gistread serve`: the browser is the terminal.
         return
     if not sys.stdout.isatty() or not (piped or sys.stdin.isatty()):
-        raise _no_terminal("gistread needs a terminal for its screen, and this is none.")
+        raise _no_terminal(_NEEDS_TERMINAL)
     if os.environ.get("TERM") == "dumb":
         raise _no_terminal("gistread cannot draw its screen on a terminal with TERM=dumb.")
 

@@ -1,10 +1,10 @@
-"""`gistread recap BOOK`: the story up to a place, from the gists. Needs no model."""
+"""`gistread recap BOOK`: tells the story so far, from the gists. Needs no model."""
 
 import argparse
 from collections.abc import Sequence
 
 from gistread.book.model import Book
-from gistread.cli.bound import bound_of
+from gistread.cli.bound import resolve_bound
 from gistread.cli.json_output import Json
 from gistread.cli.memories import memory_store, saved_memories
 from gistread.cli.opening import open_named
@@ -21,7 +21,7 @@ from gistread.user_data import UserData
 def run(arguments: argparse.Namespace) -> ExitStatus:
     book = open_named(arguments.book)
     memory = longest_memory(book, saved_memories(book, arguments.book))
-    bound = bound_of(arguments.upto, memory, "Up to your place; `--upto all` tells the whole book.")
+    bound = resolve_bound(arguments.upto, memory, "Up to your place; `--upto all` tells the whole book.")
     corrections = UserData(default_paths().books).name_corrections(book.sha256)
     story = recap(memory if bound is None else memory.upto(bound), corrections)
     if arguments.json:
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
 
 def longest_memory(book: Book, headers: Sequence[MemoryHeader]) -> GistMemory:
-    """The memory that got furthest, or one without pages. Raises StorageError."""
+    """The furthest memory, or an empty one. Raises StorageError."""
     longest = max(headers, key=lambda header: header.read_until, default=None)
     return memory_store().load(book, longest) if longest and longest.read_until else unread_memory(book)
 

@@ -1,4 +1,4 @@
-"""`gistread search BOOK WORDS`: search a book."""
+"""`gistread search BOOK WORDS`: searches a book."""
 
 import argparse
 
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
 
 
 def hit_document(book: Book, start: int, end: int) -> Json:
-    """A hit of `search --json`."""
+    """A hit as `search --json` prints it."""
     text = book.text
     first = book.paragraphs[book.paragraph_index(start)].start if book.paragraphs else 0
     last = book.paragraphs[book.paragraph_index(max(start, end - 1))].end if book.paragraphs else len(text)
@@ -44,13 +44,12 @@ def hit_document(book: Book, start: int, end: int) -> Json:
     right = min(max(end, last), end + _AROUND)
     if right < last and (space := text.rfind(" ", end, right)) >= 0:
         right = space
-    before, after = text[left:start], text[end:right]
     return {
         "start": start,
         "end": end,
-        "text": book.text[start:end],
-        "before": before,
-        "after": after,
+        "text": text[start:end],
+        "before": text[left:start],
+        "after": text[end:right],
         "chapter": book.chapter_title(start),
     }
 

@@ -1,4 +1,4 @@
-"""`gistread series FILE BOOK…`: combine books into a series file, which opens like a book, or show one."""
+"""`gistread series FILE BOOK…`: combines books into a series file, which opens like a book, or shows one."""
 
 import argparse
 from pathlib import Path
@@ -13,7 +13,7 @@ from gistread.errors import BookError, ExitStatus, StorageError, UsageError
 from gistread.library.adding import add_file
 from gistread.library.catalogue import Catalogue
 from gistread.library.series import write_series
-from gistread.library.text import percent
+from gistread.library.text import format_percent
 from gistread.paths import default_paths
 from gistread.units import counted
 
@@ -58,7 +58,7 @@ def _read_by(volume: Book) -> str:
     if not headers:
         return ""
     share = headers[0].read_until / len(volume.text)
-    return f"{headers[0].model_name} has read {'all of it' if headers[0].complete else percent(share)}"
+    return f"{headers[0].model_name} has read {'all of it' if headers[0].complete else format_percent(share)}"
 
 
 def _document(path: Path, book: Book) -> Json:

@@ -1,4 +1,4 @@
-"""Sessions for `index` and `ask`: their progress and messages go to standard error."""
+"""Sessions for `index` and `ask`, with progress and messages on standard error."""
 
 import argparse
 import asyncio
@@ -16,7 +16,7 @@ from gistread.cli.progress import ProgressLine, at_work, engine_line, reading_li
 from gistread.config import Config
 from gistread.engine.model_source import find_source
 from gistread.errors import EngineError, StorageError
-from gistread.session import events as told
+from gistread.session import events as session_events
 from gistread.session.session import Session
 from gistread.units import format_duration
 
@@ -29,18 +29,18 @@ def new_session(
     task: str,
     embedding_model: Path | None,
 ) -> Session:
-    """A session with the models of the command line, else of the settings; it shows its activity on the line."""
+    """A session with the models of the command line or the settings, which shows its activity on the line."""
 
-    def on_event(event: told.SessionEvent) -> None:
+    def on_event(event: session_events.SessionEvent) -> None:
         match event:
-            case told.ActivityChanged():
+            case session_events.ActivityChanged():
                 line.show(_activity_line(session))
-            case told.ModelLoaded(info=info, state=state):
+            case session_events.ModelLoaded(info=info, state=state):
                 for note in loading_notes(info, state, config):
                     line.say(f"Note: {note}")
-            case told.Notice(text=text):
+            case session_events.Notice(text=text):
                 line.say(f"Note: {text}")
-            case told.QuestionStarted(model=name, memory=memory) if memory not in ("", name):
+            case session_events.QuestionStarted(model=name, memory=memory) if memory not in ("", name):
                 line.say(f"{name} answers over the memory of {memory}.")
 
     if not (arguments.model or config.model):
@@ -62,7 +62,7 @@ def _activity_line(session: Session) -> str:
     activity = session.activity
     if activity.engine is None:
         return ""
-    if activity.reading is told.ReadingState.RUNNING and session.memory is not None:
+    if activity.reading is session_events.ReadingState.RUNNING and session.memory is not None:
         return reading_line(session.memory, activity.engine, activity.seconds_left)
     return engine_line(activity.engine, activity.model)
 
@@ -78,20 +78,21 @@ async def read_to_end(
 ) -> int:
     """Read the rest of the book; return the number of pages that existed before.
 
-    Raises InterruptError, and StorageError for a page that cannot be saved though it must.
+    Raises InterruptError, and with `must_save` StorageError if a page cannot be saved.
     """
     resumed_pages, started = 0, False
     try:
         async with aclosing(session.stream_reading()) as reading:
             async for event in reading:
-                is_page = isinstance(event, told.PageRead | told.PageAhead)
-                if must_save and not session.saves_pages and (is_page or _has_pages_left(session)):
+                is_page = isinstance(event, session_events.PageRead | session_events.PageAhead)
+                has_pages_left = session.memory is not None and not session.memory.complete
+                if must_save and not session.saves_pages and (is_page or has_pages_left):
                     raise StorageError(
                         "The memory cannot be saved, so the book was read no further.",
                         "Close the other gistread, make room, or make the folder writable (`gistread paths` lists it). "
                         "Then run the command again.",
                     )
-                if isinstance(event, told.ReadingStarted):
+                if isinstance(event, session_events.ReadingStarted):
                     resumed_pages, started = event.pages, True
                     if on_open is not None:
                         await on_open()
@@ -112,11 +113,7 @@ async def read_to_end(
     return resumed_pages
 
 
-def _has_pages_left(session: Session) -> bool:
-    return session.memory is not None and not session.memory.complete
-
-
-def _say_estimate(session: Session, started: told.ReadingStarted, line: ProgressLine) -> None:
+def _say_estimate(session: Session, started: session_events.ReadingStarted, line: ProgressLine) -> None:
     memory, info = session.memory, session.info
     if started.seconds_left and memory is not None and info is not None:
         left = " left" if memory.entries else ""

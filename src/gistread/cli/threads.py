@@ -1,4 +1,4 @@
-"""`gistread threads BOOK`: the questions asked about a book, each with those that go on from it."""
+"""`gistread threads BOOK`: the questions asked about a book, with their follow-ups."""
 
 import argparse
 

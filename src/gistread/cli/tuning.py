@@ -1,11 +1,11 @@
-"""`gistread doctor --tune` and `--untune`: the engine settings that are fastest on this machine."""
+"""`gistread doctor --tune` and `--untune`: finds the fastest engine settings for this machine."""
 
 from collections.abc import Mapping
 
 import psutil
 
 from gistread.cli.json_output import Json
-from gistread.cli.loading import loaded
+from gistread.cli.loading import open_engine
 from gistread.cli.output import write
 from gistread.cli.progress import ProgressLine
 from gistread.config import Config, save_setting
@@ -28,7 +28,7 @@ async def tune_settings(model: str, config: Config, *, quiet: bool) -> Json:
     with ProgressLine() as line:
 
         async def attempt(settings: Config) -> tuple[Placement, float]:
-            async with loaded(source, settings, line) as engine:
+            async with open_engine(source, settings, line) as engine:
                 line.show(f"Trial {len(trials) + 1}")
                 placement = engine.info.placement
                 assert placement is not None
@@ -53,7 +53,7 @@ async def tune_settings(model: str, config: Config, *, quiet: bool) -> Json:
 
 
 def forget_tuning() -> None:
-    """Return the settings that are tuned to their defaults. Raises UsageError, StorageError."""
+    """Reset tuned settings to their defaults. Raises UsageError, StorageError."""
     for key in TUNED:
         save_setting(default_paths().config_file, key, None)
 

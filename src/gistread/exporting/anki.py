@@ -1,7 +1,7 @@
 """Cards for Anki: a text file with the headers that Anki 2.1.55 and later read, each note a cloze deletion.
 
-The format: https://docs.ankiweb.net/importing/text-files.html. A note is known by its first field, so importing again
-updates notes and doubles none.
+The format: https://docs.ankiweb.net/importing/text-files.html. Anki identifies a note by its first field, so importing
+again updates notes.
 """
 
 import csv
@@ -19,7 +19,7 @@ _HEADERS = (
 )
 _SOURCE = re.compile(r"\s?\[\d+\]")  # In an answer
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
-# What Anki takes for a field, a hint, a comment or a sound.
+# Text that Anki would read as a field, a hint, a comment or a sound.
 _ENTITIES = {
     "{{": "&#123;&#123;",
     "}}": "&#125;&#125;",
@@ -32,7 +32,7 @@ _SPECIAL = re.compile("|".join(map(re.escape, _ENTITIES)))
 
 
 def as_cards(export: Export) -> str:
-    """Cards of highlights, of answers with quotes that were found in the book, and of names."""
+    """Cards of highlights, of answers with verified quotes, and of names."""
     book, text = export.book, io.StringIO()
     text.writelines(f"{header}\n" for header in _HEADERS)
     writer = csv.writer(text, delimiter="\t", lineterminator="\n")
@@ -44,7 +44,7 @@ def as_cards(export: Export) -> str:
 
 
 def _cards(export: Export) -> Iterator[tuple[str, tuple[str, str, str], str]]:
-    """The tag of each card, its text as what stands before, in and after the gap, and its back."""
+    """(tag, (text before, in and after the gap), back) of each card."""
     book = export.book
     for mark in quoted_marks(export.marks):
         quote = " ".join(mark.place.exact.split())

@@ -31,7 +31,7 @@ def render_export(export: Export, form: ExportFormat) -> str:
 
 
 def write_export(export: Export, form: ExportFormat, path: Path, *, force: bool = False) -> str:
-    """Write the document, and say what was done; an Obsidian note is appended to. Raises ExistsError, StorageError."""
+    """Write the document, or append to an Obsidian note; returns a message. Raises ExistsError, StorageError."""
     if form is ExportFormat.OBSIDIAN:
         return append_to_note(export, path)
     write_document(path, render_export(export, form), replace=force)

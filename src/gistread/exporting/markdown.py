@@ -50,17 +50,15 @@ def _by_chapter(book: Book, parts: Iterable[tuple[int, Iterable[str]]]) -> Itera
 
 
 def mark_markdown(book: Book, mark: Mark, chapter: str = "") -> Iterator[str]:
-    """The blocks of a mark: its words, its note, what and where it is."""
+    """The blocks of a mark: its words, its note, its kind and place."""
     yield _quoted(mark.place.exact + (" …" if mark.kind in (MarkKind.BOOKMARK, MarkKind.LETTER) else ""))
     if mark.note:
         yield block(mark.note)
     name = {MarkKind.HIGHLIGHT: f"{mark.color or 'yellow'} highlight", MarkKind.LETTER: f"mark {mark.letter}"}.get(
         mark.kind, mark.kind.value
     )
-    place = (_inline(chapter), "" if mark.lost else _place(book, mark.start))
-    where = "".join(f" · {part}" for part in place if part)
-    day = f" · {iso_time(mark.made_at)[:10]}" if mark.made_at else ""
-    yield f"— *{name}{where}{day}*"
+    facts = (name, _inline(chapter), "" if mark.lost else _place(book, mark.start), iso_time(mark.made_at)[:10])
+    yield f"— *{' · '.join(filter(None, facts))}*"
 
 
 def question_markdown(book: Book, asked: SavedQuestion) -> Iterator[str]:
@@ -73,9 +71,9 @@ def question_markdown(book: Book, asked: SavedQuestion) -> Iterator[str]:
         page = f"page {one.page} · " if one.page else ""
         yield f"{_quoted(one.quote)}\n>\n> — *{page}{_place(book, one.start)}*"
     over = f", over the memory of {asked.memory}" if asked.memory not in ("", asked.model) else ""
-    said = [f"{asked.reader} with {asked.model}{over}" if asked.model else asked.reader, iso_time(asked.asked_at)[:10]]
-    if said := [part for part in said if part]:
-        yield f"*{_inline(' · '.join(said))}*"
+    method = f"{asked.reader} with {asked.model}{over}" if asked.model else asked.reader
+    if facts := " · ".join(filter(None, (method, iso_time(asked.asked_at)[:10]))):
+        yield f"*{_inline(facts)}*"
 
 
 def _place(book: Book, offset: int) -> str:

@@ -38,11 +38,11 @@ class Export:
     marks: Sequence[Mark] = ()
     questions: Sequence[SavedQuestion] = ()
     memory: GistMemory | None = None
-    names: Sequence[tuple[Entity, Passage]] = ()  # Who and what to make cards of, with the sentence that introduces it
+    names: Sequence[tuple[Entity, Passage]] = ()  # Entities for cards, each with the sentence that introduces it
 
 
 def export_file_name(title: str, form: ExportFormat, authors: Sequence[str] = ()) -> str:
-    """`Title – notes.md`; of a note for Obsidian `Author — Title.md`."""
+    """`Title – notes.md`; for Obsidian `Author — Title.md`."""
     name = safe_file_name(title)
     if form is ExportFormat.OBSIDIAN:
         return " — ".join((*map(safe_file_name, authors[:1]), f"{name}{form.suffix}"))

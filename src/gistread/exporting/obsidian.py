@@ -1,7 +1,7 @@
-"""A Markdown note for Obsidian that grows: each export appends what is new, and never changes what is there.
+"""A Markdown note for Obsidian: each export appends new items and leaves existing text unchanged.
 
-An Obsidian block id (`^mark-…`) on a line of its own follows every item and says that it was exported. Where it stays,
-the item is not written again, however it was edited.
+An Obsidian block id (`^mark-…`) on its own line follows every item. An item whose id is in the note is not exported
+again, even if the user edited it.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ _BLOCK_ID = re.compile(r"^\^([A-Za-z0-9-]+)[ \t\r]*$", re.MULTILINE)
 class _Item:
     id: str
     text: str
-    about: str = ""  # Id of the item that it is a note on
+    about: str = ""  # Id of the item it annotates
 
 
 def as_note(export: Export) -> str:
@@ -36,10 +36,7 @@ def as_note(export: Export) -> str:
 
 
 def append_to_note(export: Export, path: Path) -> str:
-    """Append what the note lacks, creating it; a folder gets `Author — Title.md`. Says what was done.
-
-    Raises StorageError.
-    """
+    """Append new items to the note, or to `Author — Title.md` in a folder; returns a message. Raises StorageError."""
     if path.is_dir():
         path /= export_file_name(export.book.title, ExportFormat.OBSIDIAN, export.book.authors)
     try:
@@ -81,7 +78,7 @@ def _items(export: Export) -> Iterator[_Item]:
     for mark in quoted_marks(export.marks):
         chapter = "" if mark.lost else export.book.chapter_title(mark.start)
         yield _Item(f"mark-{mark.id}", "\n\n".join(mark_markdown(export.book, replace(mark, note=""), chapter)))
-        if mark.note:  # Another item, so that a note written or changed later is exported too
+        if mark.note:  # A separate item, so that a note written or changed later is exported too
             yield _Item(f"note-{mark.id}-{_digest(mark.note)}", block(mark.note), f"mark-{mark.id}")
     for asked in export.questions:
         if asked.answer.strip():

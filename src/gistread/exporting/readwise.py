@@ -10,7 +10,7 @@ _READWISE_COLUMNS = ("Highlight", "Title", "Author", "URL", "Note", "Location", 
 
 
 def as_readwise(export: Export) -> str:
-    """Highlights and notes as rows. `Location` is the offset, which orders them."""
+    """Highlights and notes as rows; `Location` is the offset."""
     text, book = io.StringIO(), export.book
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_READWISE_COLUMNS)

@@ -1,4 +1,4 @@
-"""Adds files and folders to the library, in a thread. Removed books do not come back with their folder."""
+"""Adds files and folders to the library, in a thread. Adding a folder does not restore removed books."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ _BATCH_SIZE = 50  # Books per write: each write waits for the disk
 class AddResult:
     new: int = 0  # Books added
     known: int = 0  # Books already in the library, here or elsewhere
-    removed: int = 0  # Books removed from the list earlier, which stay out
+    removed: int = 0  # Books removed from the list earlier, not added again
     failed: list[ScanFailure] = field(default_factory=list)
     files: int = 0  # Files examined
     folder: Path | None = None  # The folder being scanned
@@ -39,7 +39,7 @@ def add_folder(
     stopped: Callable[[], bool],
     report: Callable[[AddResult], None] = lambda _: None,
 ) -> AddResult:
-    """Add all books below a folder; a stop keeps those found. Raises FolderError, StorageError."""
+    """Add all books below a folder; if stopped, those found so far. Raises FolderError, StorageError."""
     folder = absolute(folder)
     known = catalogue.read()
     here = dict(known.paths)

@@ -1,4 +1,4 @@
-"""The library's journal: known book files, added folders, removed books. Processes share it."""
+"""The library's journal, shared between processes: known book files, added folders, removed books."""
 
 import hashlib
 import os
@@ -29,7 +29,7 @@ class CatalogueContents:
 
 
 class Catalogue:
-    """The catalogue in a file that may not exist yet. Writing methods raise StorageError."""
+    """The catalogue, in a file that may not exist yet. Methods that write raise StorageError."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -78,7 +78,7 @@ class Catalogue:
 
 
 def examine_file(path: Path) -> BookFile:
-    """Digest and size of a file, without reading a book in it. Raises OSError."""
+    """Digest and size of a file, without parsing the book. Raises OSError."""
     with path.open("rb") as file:
         status = os.fstat(file.fileno())
         digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -92,7 +92,7 @@ def _contents(records: Iterable[Record], path: Path) -> CatalogueContents:
     records = list(records)
     check_version(records, "library", _VERSION, path, "see all books of the library")
     for record in records:
-        with suppress(KeyError, TypeError, ValueError, AttributeError):  # a record of another shape says nothing
+        with suppress(KeyError, TypeError, ValueError, AttributeError):  # ignore malformed records
             match record["kind"]:
                 case "file":
                     facts: dict[str, Any] = {

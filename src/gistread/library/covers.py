@@ -1,4 +1,4 @@
-"""The cover of a book's file, found without reading the whole book."""
+"""Reads a book's cover without reading the whole book."""
 
 from pathlib import Path
 
@@ -16,12 +16,9 @@ def read_cover(path: Path) -> bytes:
         source = ""
         try:
             if kind is None and identify_zip(archive := Archive(stream)) is ReadableFormat.EPUB:
-                from gistread.book.formats.epub.package import PackageError, read_package
+                from gistread.book.formats.epub.package import read_package
 
-                try:
-                    source = read_package(archive).cover
-                except PackageError as error:
-                    raise BookError(f"{path.name} cannot be read: {error}.") from error
+                source = read_package(archive).cover
         except ArchiveError as error:
             raise BookError(f"{path.name} cannot be read: {error}.") from error
         if kind is ReadableFormat.PDF:

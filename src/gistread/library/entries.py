@@ -1,4 +1,4 @@
-"""The list of books, merged from user data, catalogue and disk; one entry a book, with its latest text."""
+"""Lists the library, merged from user data, catalogue and disk: one entry per book, with its latest text."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -30,17 +30,17 @@ class Order(StrEnum):
 def list_entries(
     user_data: UserData, catalogue: Catalogue, words_per_minute: Callable[[str], float] = lambda language: DEFAULT_WPM
 ) -> tuple[list[LibraryEntry], str]:
-    """All books, the last read first, and a message if some cannot be read. Checks files: use a thread."""
+    """All books, the last read first, and a message if some cannot be read. Checks files; call it in a thread."""
     problem = ""
     try:
         known = catalogue.read()
     except StorageError as error:
         known, problem = CatalogueContents(), str(error)
     entries = list(_entries(user_data.recent(), known, cache(words_per_minute)))
-    return in_order(entries, Order.LAST_READ), problem or user_data.problem
+    return sort_entries(entries, Order.LAST_READ), problem or user_data.problem
 
 
-def in_order(entries: Iterable[LibraryEntry], order: Order) -> list[LibraryEntry]:
+def sort_entries(entries: Iterable[LibraryEntry], order: Order) -> list[LibraryEntry]:
     """Sort entries; unopened books come last in orders about reading."""
     keys: dict[Order, Callable[[LibraryEntry], Any]] = {
         Order.LAST_READ: lambda entry: (-entry.opened_at, _title(entry)),
@@ -51,7 +51,7 @@ def in_order(entries: Iterable[LibraryEntry], order: Order) -> list[LibraryEntry
     return sorted(entries, key=keys[order])
 
 
-def matching(entries: Iterable[LibraryEntry], typed: str) -> list[LibraryEntry]:
+def filter_entries(entries: Iterable[LibraryEntry], typed: str) -> list[LibraryEntry]:
     """Entries whose title, authors or file name contain every word of `typed`."""
     words = folded(typed).split()
     return [entry for entry in entries if all(word in entry.folded for word in words)]
@@ -60,20 +60,17 @@ def matching(entries: Iterable[LibraryEntry], typed: str) -> list[LibraryEntry]:
 def _entries(
     opened: Sequence[OpenedBook], known: CatalogueContents, words_per_minute: Callable[[str], float]
 ) -> Iterable[LibraryEntry]:
-    by_text: dict[str, BookFile] = {}
-    for file in sorted(known.files.values(), key=lambda file: file.at):
-        if file.sha256:
-            by_text[file.sha256] = file
+    by_text = {file.sha256: file for file in sorted(known.files.values(), key=lambda file: file.at) if file.sha256}
     taken: set[Path] = set()
     listed: set[str] = set()
     for book in opened:
         entry = _opened(book, by_text.get(book.sha256), words_per_minute)
-        if entry.path is not None and entry.path in taken:
-            continue  # the file holds another text now, and that was read later
+        if entry.path in taken:
+            continue  # the file now holds another text, which was opened later
         if entry.path is not None:
             taken.add(entry.path)
         listed.update(entry.ids)
-        if not any(known.removed.get(one, 0) >= book.opened_at for one in entry.ids if one in known.removed):
+        if not any(known.removed[one] >= book.opened_at for one in entry.ids if one in known.removed):
             yield entry
     for path, file in known.paths.items():
         entry = LibraryEntry(file.title, file.authors, path, file.sha256, file.digest, file.size, file.format)
@@ -82,7 +79,7 @@ def _entries(
 
 
 def _opened(book: OpenedBook, file: BookFile | None, words_per_minute: Callable[[str], float]) -> LibraryEntry:
-    # A file located after a move was recorded later than the last opening.
+    # The catalogue records a moved file after the last opening.
     path = file.path if file is not None and (book.path is None or file.at > book.opened_at) else book.path
     path = absolute(path) if path else None
     return _on_disk(

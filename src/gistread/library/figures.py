@@ -1,6 +1,6 @@
-"""Reading figures: time read today and this week, and for each book its pace and when it will be finished.
+"""Reading figures: time read today and this week, and for each book its pace and expected date of finishing.
 
-Only text that moved through the view at the pace of a reader was recorded, so an open page counts for nothing.
+Only text that scrolled by at reading speed was recorded, so an idle open page does not count.
 """
 
 import math
@@ -13,7 +13,7 @@ from gistread.library.model import LibraryEntry
 from gistread.user_data import ReadingDay, UserData
 
 _WEEK = 7
-_RECENT_DAYS = 14  # The pace for the date of finishing is that of these days, those without reading included
+_RECENT_DAYS = 14  # Days over which the pace is averaged, including days without reading
 _MOST_DAYS = 3650
 
 
@@ -21,11 +21,11 @@ _MOST_DAYS = 3650
 class BookFigures:
     title: str
     sha256: str
-    seconds: float  # Of reading, in all
+    seconds: float  # Total reading time
     words: float
     share: float  # Fraction read, from 0 to 1
     last_day: date
-    finished_on: date | None  # At the pace of the last two weeks; None if that is unknown or the book is finished
+    finished_on: date | None  # Expected at the pace of the last two weeks; None if unknown or already finished
 
     @property
     def words_per_minute(self) -> float:
@@ -34,7 +34,7 @@ class BookFigures:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    week: tuple[float, ...]  # Seconds read on each of the last seven days, today at the end
+    week: tuple[float, ...]  # Seconds read on each of the last seven days, today last
     books: tuple[BookFigures, ...]  # The last read first
 
     @property
@@ -43,7 +43,7 @@ class Figures:
 
 
 def reading_figures(user_data: UserData, entries: Iterable[LibraryEntry], today: date) -> Figures:
-    """The figures of every book that was read, those in `entries` with a date of finishing. Reads the disk."""
+    """Figures of every book that was read; those in `entries` get a date of finishing. Reads the disk."""
     by_text = {entry.sha256: entry for entry in entries if entry.sha256}
     week = dict.fromkeys((today - timedelta(days=ago) for ago in reversed(range(_WEEK))), 0.0)
     books = []
@@ -86,7 +86,7 @@ def _finished_on(days: Mapping[date, ReadingDay], words_left: int, today: date) 
     words = sum(one.words for one in recent.values())
     if words <= 0 or words_left <= 0:
         return None
-    # Of a book begun long ago, days without reading before the first of these count too.
+    # For a book begun earlier, the whole period counts, including idle days at its start.
     began = max(min(days), today - timedelta(days=_RECENT_DAYS - 1))
     days_left = math.ceil(words_left * ((today - began).days + 1) / words)
     return today + timedelta(days=days_left) if days_left <= _MOST_DAYS else None

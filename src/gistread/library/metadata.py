@@ -1,4 +1,4 @@
-"""Reads titles and authors from as little of a file as possible; the file name stands for what is slow to read."""
+"""Reads titles and authors from as little of a file as possible. For slow formats, the file name is the title."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.model import Book
-from gistread.book.normalise import clean, one_line
+from gistread.book.normalise import clean_line
 from gistread.book.open import open_file, read_book
 from gistread.book.series import read_series_file
 from gistread.book.sniff import (
@@ -27,7 +27,7 @@ _SUFFIXES = (
     *(".epub", ".txt", ".text", ".md", ".markdown", ".html", ".htm", ".xhtml", ".mhtml", ".mht", ".fb2", ".fb2.zip"),
     *(".fbz", ".docx", ".pdf", ".mobi", ".azw", ".azw3", ".prc", SERIES_SUFFIX),
 )
-_TITLE_PAGES = 64 * 1024  # Bytes of plain text that contain title and author, if any do
+_TITLE_PAGES = 64 * 1024  # Bytes at the start of plain text, enough for title and author
 
 
 def has_book_suffix(name: str) -> bool:
@@ -35,17 +35,16 @@ def has_book_suffix(name: str) -> bool:
 
 
 def read_book_file(path: Path, cancelled: Callable[[], bool] = lambda: False) -> BookFile:
-    """The file with its title and authors. Raises BookError if it holds no readable book."""
+    """The file with its title and authors. Raises BookError if it is not a readable book."""
     with open_file(path) as stream:
         head = stream.read(HEAD_BYTES)
         if not head:
             raise BookError(f"{path.name} is empty.")
         named = _read_metadata(path, stream, identify(head, path.name), cancelled)
     try:
-        file = examine_file(path)
+        return _with_file(named, path)
     except OSError as error:
         raise BookError(f"{path.name} cannot be read: {error.strerror or error}.") from error
-    return replace(named, path=file.path, digest=file.digest, size=file.size, modified_ns=file.modified_ns)
 
 
 def _read_metadata(path: Path, stream: BinaryIO, kind: FileType | None, cancelled: Callable[[], bool]) -> BookFile:
@@ -66,8 +65,12 @@ def _read_metadata(path: Path, stream: BinaryIO, kind: FileType | None, cancelle
 
 def book_file_of(path: Path, book: Book) -> BookFile:
     """The file of a book just read. Raises OSError."""
+    return _with_file(_whole(book), path)
+
+
+def _with_file(named: BookFile, path: Path) -> BookFile:
     file = examine_file(path)
-    return replace(_whole(book), path=file.path, digest=file.digest, size=file.size, modified_ns=file.modified_ns)
+    return replace(named, path=file.path, digest=file.digest, size=file.size, modified_ns=file.modified_ns)
 
 
 def _beginning(data: bytes, name: str, kind: FileType) -> Book:
@@ -86,12 +89,9 @@ def _zipped(path: Path, stream: BinaryIO) -> BookFile | None:
         archive = Archive(stream)
         kind = identify_zip(archive)
         if kind is ReadableFormat.EPUB:
-            from gistread.book.formats.epub.package import PackageError, encrypted_paths, read_package
+            from gistread.book.formats.epub.package import encrypted_paths, read_package
 
-            try:
-                package = read_package(archive)
-            except PackageError as problem:
-                raise BookError(f"{path.name} cannot be read: {problem}.") from problem
+            package = read_package(archive)
             if encrypted_paths(archive) & frozenset(package.spine):
                 raise BookError(f"{path.name} is encrypted: it is protected by DRM.")
             return _file(package.title or path.stem, package.authors, "epub")
@@ -122,5 +122,4 @@ def _whole(book: Book) -> BookFile:
 
 
 def _file(title: str, authors: Iterable[str], source_format: str) -> BookFile:
-    title, *authors = (one_line(clean(each)) for each in (title, *authors))
-    return BookFile(Path(), "", 0, 0, title, tuple(authors), source_format)
+    return BookFile(Path(), "", 0, 0, clean_line(title), tuple(map(clean_line, authors)), source_format)

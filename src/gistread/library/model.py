@@ -10,7 +10,7 @@ from pathlib import Path
 from gistread.reading_speed import DEFAULT_WPM
 from gistread.units import format_duration
 
-_FINISHED_CHARACTERS = 2_000  # A position with less text than this (a screenful) after it is the end of the book
+_FINISHED_CHARACTERS = 2_000  # A book with less text left than this, a screenful, is finished
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class LibraryEntry:
     opened_at: float = 0.0  # Seconds since the epoch; 0 if never opened
     words_per_minute: float = DEFAULT_WPM  # The user's reading speed in this language
     volumes: tuple[VolumeText, ...] = ()  # The volumes of a series that was opened
-    missing: bool = False  # There is no file at `path`
+    missing: bool = False  # No file exists at `path`
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -89,14 +89,14 @@ class LibraryEntry:
 
 
 def folded(text: str) -> str:
-    """Without case and accents: `emile` matches `Émile`."""
+    """The text without case and accents: `emile` matches `Émile`."""
     decomposed = unicodedata.normalize("NFKD", text.casefold())
     return "".join(character for character in decomposed if not unicodedata.combining(character))
 
 
 def absolute(path: Path) -> Path:
     """The absolute path without `~` and `..`; symbolic links stay."""
-    with contextlib.suppress(RuntimeError):  # `~somebody` that nobody is: then that is its name
+    with contextlib.suppress(RuntimeError):  # `~name` of an unknown user is a plain file name
         path = path.expanduser()
     return Path(os.path.normpath(path.absolute()))
 

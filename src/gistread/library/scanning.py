@@ -1,4 +1,4 @@
-"""Scans a folder for books, step by step, following links once, and finds a moved book by its bytes."""
+"""Scans a folder for books step by step, visiting linked folders once, and finds a moved book by its bytes."""
 
 import os
 import re
@@ -78,7 +78,7 @@ def scan(folder: Path, known: Mapping[Path, BookFile], stopped: Callable[[], boo
 def walk(
     folder: Path, stopped: Callable[[], bool], deepest: int = DEEPEST
 ) -> Iterator[Path | ScanFailure | ScanCutShort]:
-    """Every file below the folder that is named like a book."""
+    """Yield every file below the folder with a book's suffix, and any failures."""
     visited: set[tuple[int, int]] = set()
     waiting = [(folder, 0)]
     entries = 0
@@ -135,21 +135,17 @@ _BESIDE = 2  # Depth of the search from the file's old folder
 _MOST_FILES = 50_000
 
 
-def find_moved(
-    entry: LibraryEntry, folders: Iterable[Path], stopped: Callable[[], bool] = lambda: False
-) -> BookFile | None:
-    """The book's file in the library's folders or near its old place; None if it is not found."""
+def find_moved(entry: LibraryEntry, folders: Iterable[Path]) -> BookFile | None:
+    """The book's file in the library's folders or near its old path; None if it is not found."""
     if not entry.digest or entry.path is None:
         return None
     parent = entry.path.parent
     looked: set[Path] = set()
     places = [(parent, _BESIDE), *((folder, DEEPEST) for folder in folders), (parent.parent, 1)]
-    steps = (step for root, deepest in places for step in walk(root, stopped, deepest))
-    for file in (step for step in steps if isinstance(step, Path)):
-        if stopped() or len(looked) >= _MOST_FILES:
+    steps = (step for root, deepest in places for step in walk(root, lambda: False, deepest))
+    for file in (step for step in steps if isinstance(step, Path) and step not in looked):
+        if len(looked) >= _MOST_FILES:
             return None
-        if file in looked:
-            continue
         looked.add(file)
         try:
             if file.stat().st_size == entry.size and (found := examine_file(file)).digest == entry.digest:
@@ -160,7 +156,7 @@ def find_moved(
 
 
 def is_this_book(entry: LibraryEntry, path: Path) -> bool:
-    """Whether the file holds the book: the same bytes, or the same text. Raises BookError."""
+    """Whether the file has the book's bytes or text. Raises BookError."""
     try:
         if entry.digest and examine_file(path).digest == entry.digest:
             return True

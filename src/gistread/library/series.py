@@ -15,7 +15,7 @@ from gistread.errors import BookError, UsageError
 from gistread.export_files import safe_file_name, write_document
 
 
-def proposed_series(volume: Path, named_after: str) -> Path:
+def propose_series_path(volume: Path, named_after: str) -> Path:
     return volume.parent / f"{safe_file_name(named_after)}{SERIES_SUFFIX}"
 
 
@@ -26,7 +26,7 @@ def write_series(
     *,
     title: str | None = None,
     authors: Sequence[str] = (),
-    add: bool = False,
+    add: bool,
 ) -> Book:
     """Write and return the series `path`, opening every volume. Raises BookError, UsageError, StorageError."""
 

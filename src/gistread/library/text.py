@@ -21,7 +21,7 @@ def relative_time(then_s: float, now_s: float) -> str:
     seconds = now_s - then_s
     then, now = datetime.fromtimestamp(then_s), datetime.fromtimestamp(now_s)
     days = (now.date() - then.date()).days
-    if seconds < _MIN_S:  # a clock that was set back is no reason to speak of the future
+    if seconds < _MIN_S:  # also if the clock was set back
         return "just now"
     if seconds < _H_S:
         return f"{int(seconds // _MIN_S)} min ago"
@@ -37,7 +37,7 @@ def relative_time(then_s: float, now_s: float) -> str:
 
 
 def count_books(entries: Iterable[LibraryEntry]) -> str:
-    """`12 books, 3 begun`; empty for none. The sample does not count."""
+    """`12 books, 3 begun`, without the sample; empty for none."""
     books = [entry for entry in entries if entry.ids]
     begun = sum(entry.was_opened and not entry.finished for entry in books)
     return f"{counted(len(books), 'book')}, {begun} begun" if books else ""
@@ -68,7 +68,7 @@ def describe_book_figures(book: BookFigures) -> str:
     facts = (
         _read_for(book.seconds),
         f"{book.words_per_minute:.0f} words a minute",
-        percent(book.share),
+        format_percent(book.share),
         f"at this pace finished on {finish.day} {finish:%B}" if finish else "",
     )
     return " · ".join(filter(None, facts))
@@ -78,13 +78,13 @@ def _read_for(seconds: float) -> str:
     return format_duration(seconds) if seconds >= _MIN_S else "less than a minute" if seconds else "nothing yet"
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """`47%`; 100% only at 1."""
     return f"{min(99, round(100 * share)) if share < 1 else 100}%"
 
 
 def furthest_reader(entry: LibraryEntry, furthest: Mapping[str, BookProgress]) -> BookProgress | None:
-    """Who has read a book; of a series, who has read its volumes without a gap. `furthest` is by SHA-256."""
+    """The furthest memory of a book; for a series, combined over volumes without a gap. `furthest` is by SHA-256."""
     if not entry.volumes:
         return furthest.get(entry.sha256)
     read_until = pages = 0
@@ -103,7 +103,7 @@ def furthest_reader(entry: LibraryEntry, furthest: Mapping[str, BookProgress]) -
 
 def describe_memory(header: MemoryHeader, book: Book, now_s: float) -> tuple[str, str]:
     """A memory's model, preset, progress, pages and date."""
-    share = "" if header.complete else f", {percent(header.read_until / max(1, len(book.text)))} of the book"
+    share = "" if header.complete else f", {format_percent(header.read_until / max(1, len(book.text)))} of the book"
     facts = (
         f"{counted(header.pages, 'page')}{share}",
         f"{header.size.min_words} to {header.size.max_words} words a page",

@@ -73,7 +73,7 @@ class Mark:
 
 
 def new_mark(kind: MarkKind, place: TextQuote, *, color: Color | None = None, note: str = "", letter: str = "") -> Mark:
-    """A mark made now. A letter mark's id is its letter, since it marks one place per book."""
+    """A mark made now. A letter mark has its letter in its id: each letter marks one place per book."""
     now = time.time()
     identifier = f"letter-{letter}" if kind is MarkKind.LETTER else uuid.uuid4().hex[:16]
     return Mark(identifier, kind, place, color, note, letter, now, now)
@@ -85,7 +85,7 @@ def with_changes(mark: Mark, **fields: object) -> Mark:
 
 
 def merge_marks(mine: Mark, known: Mark | None, base: Mark | None) -> Mark:
-    """Merge my change of `base` with the version stored meanwhile: both notes, my other fields."""
+    """Merge a change of `base` with the version stored meanwhile: both notes, the other fields of `mine`."""
     if known is None or known.lost or base is None or known.note in (base.note, mine.note) or not known.note:
         return mine
     if mine.note == base.note:

@@ -1,4 +1,4 @@
-"""Stores marks in one journal per book: the latest record of an id counts. Processes append under a short lock."""
+"""Stores marks in one journal per book, where the latest record of an id counts. Processes share it by locking."""
 
 import time
 from collections.abc import Iterable
@@ -33,7 +33,7 @@ class MarkStore:
         return set(_versions(self._read(sha256)))
 
     def stamp(self, sha256: str) -> Stamp | None:
-        """Changes with the file; None if there is none."""
+        """A value that changes with the file; None if it does not exist."""
         try:
             status = self._file(sha256).stat()
         except OSError:
@@ -41,13 +41,13 @@ class MarkStore:
         return status.st_ino, status.st_mtime_ns, status.st_size
 
     def put(self, sha256: str, mark: Mark, base: Mark | None = None) -> Mark:
-        """Store a mark, merged with what others wrote after `base`; return the stored one. Raises StorageError."""
+        """Store a mark, merged with changes made since `base`, and return the result. Raises StorageError."""
         with self._open(sha256) as journal:
             known = _versions(_valid_records(journal.records, journal.path)).get(mark.id)
             mark = merge_marks(mark, _mark(known) if known else None, base)
             if known and known["changed_at"] >= mark.changed_at:
                 mark = replace(mark, changed_at=known["changed_at"] + _MOMENT_S)
-            self._append(journal, [_record(mark)])
+            self._append(journal, [asdict(mark)])
         return mark
 
     def put_new(self, sha256: str, marks: Iterable[Mark]) -> list[Mark]:
@@ -56,7 +56,7 @@ class MarkStore:
             known = _versions(_valid_records(journal.records, journal.path))
             new = [mark for mark in marks if mark.id not in known]
             if new:
-                self._append(journal, [_record(mark) for mark in new])
+                self._append(journal, list(map(asdict, new)))
         return new
 
     def remove(self, sha256: str, mark: Mark) -> Mark:
@@ -108,10 +108,6 @@ def _versions(records: Iterable[Record]) -> dict[str, Record]:
         if before is None or record["changed_at"] >= before["changed_at"]:
             latest[record["id"]] = record
     return latest
-
-
-def _record(mark: Mark) -> Record:
-    return asdict(mark)
 
 
 def _mark(record: Record) -> Mark | None:

@@ -1,1 +1,1 @@
-"""People and places of a book, found by rules: every mention by its offset, and which names are the same person."""
+"""Finds a book's people and places by rules: every mention, and which names are the same person."""

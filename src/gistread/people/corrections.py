@@ -1,32 +1,29 @@
-"""What a person corrects about the names of a book: two are one, one is two, another name, not shown."""
+"""Applies the user's corrections of a book's names: merge, split, rename, hide."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from gistread.people.joining import Entity, by_count, entity_of
+from gistread.people.joining import Entity, make_entity, sort_by_count
 from gistread.user_data import NameCorrection
 
 
 def corrected(entities: Iterable[Entity], corrections: Sequence[NameCorrection]) -> list[Entity]:
-    """The entities with the corrections applied in their order, the commonest first.
-
-    One that speaks of a name that is not there, or not yet, changes nothing.
-    """
+    """Apply the corrections in order; ignores those of unknown names. The commonest entity comes first."""
     found = list(entities)
     for one in corrections:
-        if entity := next(filter(None, (with_form(found, form) for form in one.forms)), None):
+        if entity := next(filter(None, (find_by_form(found, form) for form in one.forms)), None):
             found = [other for other in found if other is not entity]
             found += _corrected(entity, one, found)
-    return by_count(found) if corrections else found
+    return sort_by_count(found) if corrections else found
 
 
 def _weight(entity: Entity) -> tuple[bool, int]:
-    """Of two that are merged, a name that was given wins, then the commoner one."""
+    """Sort key of the entity whose name a merge keeps: a name given by the user wins, then the commoner one."""
     return len(entity.others) == len(entity.forms), entity.count
 
 
-def said_of(one: NameCorrection) -> str:
-    """The correction in a line."""
+def describe_correction(one: NameCorrection) -> str:
+    """The correction in one line."""
     match one.verb:
         case "merge":
             return f"{one.forms[0]} and {one.other} are one."
@@ -38,7 +35,7 @@ def said_of(one: NameCorrection) -> str:
 
 
 def _corrected(entity: Entity, one: NameCorrection, others: list[Entity]) -> list[Entity]:
-    """What becomes of the entity; removes from `others` what it is merged with."""
+    """The corrected entities; removes a merged one from `others`."""
     match one.verb:
         case "hide":
             return []
@@ -48,19 +45,19 @@ def _corrected(entity: Entity, one: NameCorrection, others: list[Entity]) -> lis
             own = [form for form in entity.forms if form.text == one.forms[0]]
             rest = [form for form in entity.forms if form.text != one.forms[0]]
             if rest:
-                remaining = entity_of(rest, entity.kind)
+                remaining = make_entity(rest, entity.kind)
                 if entity.name.removeprefix("the ") != one.forms[0]:
                     remaining = replace(remaining, name=entity.name)
-                return [remaining, entity_of(own, entity.kind)]
+                return [remaining, make_entity(own, entity.kind)]
         case "merge":
-            same = with_form(others, one.other)
+            same = find_by_form(others, one.other)
             if same is not None:
                 others.remove(same)
                 better = max(entity, same, key=_weight)
-                return [replace(entity_of((*entity.forms, *same.forms), better.kind), name=better.name)]
+                return [replace(make_entity((*entity.forms, *same.forms), better.kind), name=better.name)]
     return [entity]
 
 
-def with_form(entities: Iterable[Entity], form: str) -> Entity | None:
-    """The one that has this form of its name."""
+def find_by_form(entities: Iterable[Entity], form: str) -> Entity | None:
+    """The entity that has this form of a name."""
     return next((one for one in entities if any(form == each.text for each in one.forms)), None)

@@ -1,4 +1,4 @@
-"""The index of a book's names: who there is up to a place, where each is mentioned, and with whom."""
+"""Indexes a book's names up to an offset: who is mentioned, where, and with whom."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -8,7 +8,7 @@ from functools import cached_property
 
 from gistread.book.model import Book
 from gistread.people.corrections import corrected
-from gistread.people.joining import Entity, Kind, join
+from gistread.people.joining import Entity, Kind, join_names
 from gistread.people.mentions import Form, find_names, plain
 from gistread.search.tokens import folded
 from gistread.user_data import NameCorrection
@@ -20,19 +20,19 @@ _PARTS = 40  # Of a book without chapters
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What the index says of one entity, up to the end of the view."""
+    """Facts about one entity, up to the end of the view."""
 
     entity: Entity
     first: int  # Offset of the first mention
     last: int
     chapters: tuple[int, ...]  # Mentions in each chapter up to the end of the view
-    strip: tuple[int, ...]  # The same; in a book without chapters, mentions in equal parts of the text
-    together: tuple[tuple[Entity, int], ...]  # Who is mentioned near, and how often
+    strip: tuple[int, ...]  # As `chapters`; without chapters, mentions in equal parts of the text
+    together: tuple[tuple[Entity, int], ...]  # People mentioned nearby, and how often
 
 
 @dataclass(frozen=True)
 class Index:
-    """The names in a book, or in the part of it that is known."""
+    """The names in a book or in its known part."""
 
     book: Book
     forms: tuple[Form, ...]
@@ -44,14 +44,14 @@ class Index:
         return cls(book, tuple(find_names(book)))
 
     def upto(self, end: int, corrections: Sequence[NameCorrection] = ()) -> "Index":
-        """The index without everything after an offset: names, joins and counts come from the text before it."""
+        """The index of the text before an offset: names, joins and counts come from it alone."""
         forms = tuple(cut for form in self.forms if (cut := form.upto(end)).starts)
         return Index(self.book.upto(end), forms, corrections)
 
     @cached_property
     def entities(self) -> list[Entity]:
         """The commonest first."""
-        return corrected(join(self.forms), self.corrections)
+        return corrected(join_names(self.forms), self.corrections)
 
     def find(self, name: str) -> list[Entity]:
         """Entities with this name, or with all its words in one form; the commonest first."""
@@ -61,7 +61,7 @@ class Index:
         return exact or [one for one, forms in named if any(set(wanted) <= set(form) for form in forms)]
 
     def named_at(self, text: str, offset: int) -> Entity | None:
-        """Who or what is named at this offset of a text: the book's, a gist's, an answer's."""
+        """The entity named at this offset of a text, which need not be the book's."""
         found = [
             (len(form.text), entity)
             for entity in self.entities
@@ -71,7 +71,7 @@ class Index:
         return max(found, key=lambda one: one[0])[1] if found else None
 
     def places_between(self, start: int, end: int, known: "Index") -> list[tuple[int, int]]:
-        """(start, end) of the names in `text[start:end]` that a view of this index knows."""
+        """(start, end) of the names in `text[start:end]` that `known`, a view of this index, contains."""
         names = {form.text for entity in known.entities for form in entity.forms}
         return [
             (at, at + len(form.text))
@@ -106,7 +106,7 @@ class Index:
 
 
 def _words(name: str) -> list[str]:
-    """The words to find a name by, also when typed without its accents."""
+    """The words of a name for comparison, without accents and "the"."""
     return [folded(plain(word)) for word in name.split() if plain(word) != "the"]
 
 

@@ -1,7 +1,7 @@
-"""Joins the forms of names that are one person's: "Mr. Darcy", "Fitzwilliam Darcy", "Darcy".
+"""Joins the names of one person: "Mr. Darcy", "Fitzwilliam Darcy", "Darcy".
 
-Two people are never joined for a family name alone: a bare "Bennet" is of neither husband nor daughters. Everything is
-computed from the mentions given, so what is known up to a place of the book comes from the mentions in front of it.
+A shared family name alone joins nobody: a bare "Bennet" is neither the husband nor a daughter. The result depends only
+on the mentions given, so a view up to an offset reveals nothing of the text after it.
 """
 
 from bisect import bisect_left
@@ -12,21 +12,21 @@ from enum import StrEnum
 from functools import cache
 from heapq import merge
 
-from gistread.people.mentions import Context, Form, plain, titles, words
+from gistread.people.mentions import Form, MentionContext, plain, titles, word_tables
 
 _PARTICLES = frozenset("de du da di van von der den of la le y al".split())  # noqa: SIM905
-_LEAST = 2  # Mentions of what is listed, unless it has a title
+_LEAST = 2  # Minimum of mentions, except for names with a title
 _LEAST_PRONOUNS = 4
 _SELDOM_ACTS = 0.25  # Share of mentions of a town up to which it may act ("Tidney was under water")
-_LEAST_ACTS = 2  # Times that something with "the" speaks or acts like a person
-_YOUNGER = 0.05  # Share of "Miss Bennet" from which "Miss Elizabeth Bennet" shows that she has an elder sister
-_CLEARLY_OFTENER = 8
-_OFTENER = 3  # Times as often as any other, a first name is of this person
+_LEAST_ACTS = 2  # Times that a name with "the" speaks or acts before it is a person
+_YOUNGER = 0.05  # Share of "Miss Elizabeth" among mentions of "Miss Bennet" that shows an elder sister
+_MUCH_MORE_FREQUENT = 8
+_MORE_FREQUENT = 3  # A name belongs to the person mentioned this many times as often as any other
 _SIDE_BY_SIDE = 45  # Characters between mentions of two people in one sentence
-_TOGETHER = 0.04  # Share of mentions side by side with another's from which they are two
-# Nobody calls a bearer of these by the first name alone.
+_TOGETHER = 0.04  # Share of mentions side by side that shows two people
+# Bearers of these titles are not called by the first name alone.
 _FORMAL = frozenset({"lady", "lord", "sir", "dame", "king", "queen", "saint", "st"})
-_SURE = 0.65  # Share of the pronouns after a name that says whether it is a man's
+_SURE = 0.65  # Share of "he" or "she" among the pronouns after a name that decides the sex
 
 
 class Kind(StrEnum):
@@ -65,9 +65,9 @@ class Entity:
 class _Group:
     """Forms of one name; once joined, of one person."""
 
-    def __init__(self, kind: str, rest: tuple[str, ...]) -> None:
-        self.kind = kind  # Of the title: man, wife, woman, anyone; "" without one
-        self.rest = rest  # Words of the name without titles and particles
+    def __init__(self, title_kind: str, words: tuple[str, ...]) -> None:
+        self.title_kind = title_kind  # man, wife, woman, anyone; "" without a title
+        self.words = words  # Words of the name without titles and particles
         self.titles: set[str] = set()
         self.forms: list[Form] = []
         self.contexts: Counter[int] = Counter()
@@ -80,99 +80,108 @@ class _Group:
 
     def absorb(self, other: "_Group") -> None:
         self.add(other.forms, other.titles)
-        self.kind = self.kind or other.kind
+        self.title_kind = self.title_kind or other.title_kind
 
     @property
     def count(self) -> int:
         return self.contexts.total()
 
     @property
-    def by_first(self) -> bool:
-        """Whether its title stands in front of first names too."""
+    def precedes_first_names(self) -> bool:
+        """Whether its title is also used with first names, as in "Prince Andrew"."""
         return bool(self.titles & _first_titles())
 
     @property
+    def is_wife(self) -> bool:
+        """Whether its title is a wife's, such as "Mrs."."""
+        return self.title_kind == "wife"
+
+    @property
     def is_full(self) -> bool:
-        return len(self.rest) > 1
+        return len(self.words) > 1
 
     @property
     def is_of_a_place(self) -> bool:
-        """Whether it is a "Dean of Barchester", so that its last word is no family name."""
+        """Whether it names a place, as "Dean of Barchester": then its last word is no family name."""
         return all(" of " in form.text for form in self.forms)
 
     @property
     def is_described(self) -> bool:
-        """Whether it is rather a "the Carriage"."""
-        return 2 * self.of(Context.ARTICLE) > self.count
+        """Whether it usually has an article, as "the Carriage"."""
+        return 2 * self.count_of(MentionContext.ARTICLE) > self.count
 
-    def is_one_of(self, towns: frozenset[str]) -> bool:
-        """Whether it is the bare name of one of these, and seldom acts."""
-        is_bare = not self.kind and not self.is_full and self.rest[0] in towns and not self.is_described
-        return is_bare and self.of(Context.PERSON) <= _SELDOM_ACTS * self.count
+    def is_town(self, towns: frozenset[str]) -> bool:
+        """Whether it is the bare name of one of these towns and seldom acts."""
+        is_bare = not self.title_kind and not self.is_full and self.words[0] in towns and not self.is_described
+        return is_bare and self.count_of(MentionContext.PERSON) <= _SELDOM_ACTS * self.count
 
     def starts(self) -> list[int]:
         return list(merge(*(form.starts for form in self.forms)))
 
-    def of(self, context: Context) -> int:
+    def count_of(self, context: MentionContext) -> int:
         mask = context.value  # An IntFlag takes ten times as long
         return sum(count for one, count in self.contexts.items() if one & mask)
 
     @property
     def sex(self) -> str:
-        """man, woman, or "" if neither the title, nor the first name, nor the pronouns say it."""
-        if self.kind in ("man", "woman", "wife"):
-            return "man" if self.kind == "man" else "woman"
-        if (self.is_full or self.by_first or not self.kind) and (known := _first_names()[0].get(self.rest[0])):
+        """man or woman, by the title, the first name or the pronouns; "" if unknown."""
+        if self.title_kind in ("man", "woman", "wife"):
+            return "man" if self.title_kind == "man" else "woman"
+        if (self.is_full or self.precedes_first_names or not self.title_kind) and (
+            known := _first_names()[0].get(self.words[0])
+        ):
             return known
-        he, she = self.of(Context.HE), self.of(Context.SHE)
+        he, she = self.count_of(MentionContext.HE), self.count_of(MentionContext.SHE)
         if he + she < _LEAST_PRONOUNS:
             return ""
         return "man" if he >= _SURE * (he + she) else "woman" if she >= _SURE * (he + she) else ""
 
-    def may_be(self, other: "_Group") -> bool:
+    def may_match(self, other: "_Group") -> bool:
         return not self.sex or not other.sex or self.sex == other.sex
 
 
-def join(forms: Iterable[Form]) -> list[Entity]:
-    """The people, places and other things with these names, the commonest first."""
+def join_names(forms: Iterable[Form]) -> list[Entity]:
+    """Join these names into people, places and other entities, the commonest first."""
     groups = _grouped(form for form in forms if form.starts)
-    titled = {group.rest[-1] for group in groups if group.kind and not group.is_of_a_place}
+    titled = {group.words[-1] for group in groups if group.title_kind and not group.is_of_a_place}
     towns = _towns(groups)
     places = [
         group
         for group in groups
-        if group.rest[-1] not in titled and (_kind(group) is Kind.PLACE or group.is_one_of(towns))
+        if group.words[-1] not in titled and (_kind(group) is Kind.PLACE or group.is_town(towns))
     ]
     people = _without_plurals([group for group in groups if group not in places])
-    known = _Known(_merged([group for group in people if group.is_full]), people)
-    single = sorted((group for group in people if not group.is_full), key=lambda group: (not group.kind, -group.count))
+    known = _PersonIndex(_merged([group for group in people if group.is_full]), people)
+    single = sorted(
+        (group for group in people if not group.is_full), key=lambda group: (not group.title_kind, -group.count)
+    )
     for group in single:
-        if owner := known.titled(group) if group.kind else known.bare(group):
+        if owner := known.find_titled(group) if group.title_kind else known.find_bare(group):
             owner.absorb(group)
         else:
             known.add(group)
-    for group in [one for one in known.persons if not one.is_full and not one.kind]:
-        if owner := known.by_short_form(group):
+    for group in [one for one in known.persons if not one.is_full and not one.title_kind]:
+        if owner := known.find_by_short_form(group):
             owner.absorb(group)
             known.persons.remove(group)
-    entities = [entity_of(group.forms, _kind(group)) for group in known.persons]
-    entities += [entity_of(group.forms, Kind.PLACE) for group in places]
+    entities = [make_entity(group.forms, _kind(group)) for group in known.persons]
+    entities += [make_entity(group.forms, Kind.PLACE) for group in places]
     entities = [one for one in entities if one.count >= _LEAST or plain(one.name.split()[0]) in titles()]
-    return by_count(entities)
+    return sort_by_count(entities)
 
 
-def by_count(entities: Iterable[Entity]) -> list[Entity]:
+def sort_by_count(entities: Iterable[Entity]) -> list[Entity]:
     """The commonest first."""
     return sorted(entities, key=lambda one: (-one.count, one.first))
 
 
-class _Known:
+class _PersonIndex:
     """The people found so far, by the words of their names."""
 
     def __init__(self, persons: Iterable[_Group], groups: Iterable[_Group]) -> None:
-        """`groups` are all names, as they are found in the book."""
+        """`groups`: all names of the book before joining."""
         self.persons: list[_Group] = []
-        self._bare = {group.rest[0]: group for group in groups if not group.is_full and not group.kind}
+        self._bare = {group.words[0]: group for group in groups if not group.is_full and not group.title_kind}
         self._by_first: dict[str, list[_Group]] = {}
         self._by_last: dict[str, list[_Group]] = {}
         for group in persons:
@@ -180,27 +189,27 @@ class _Known:
 
     def add(self, group: _Group) -> None:
         self.persons.append(group)
-        self._by_first.setdefault(group.rest[0], []).append(group)
-        self._by_last.setdefault(group.rest[-1], []).append(group)
+        self._by_first.setdefault(group.words[0], []).append(group)
+        self._by_last.setdefault(group.words[-1], []).append(group)
 
-    def titled(self, group: _Group) -> _Group | None:
+    def find_titled(self, group: _Group) -> _Group | None:
         """The person with this title and one name: "Mr. Darcy", "Prince Andrew"."""
 
         def same(found: Iterable[_Group]) -> list[_Group]:
-            return [one for one in found if one.may_be(group) and (one.kind == "wife") == (group.kind == "wife")]
+            return [one for one in found if one.may_match(group) and one.is_wife == group.is_wife]
 
-        (name,) = group.rest
-        if group.by_first:
+        (name,) = group.words
+        if group.precedes_first_names:
             first = same(one for each in _forms_of(name) for one in self._by_first.get(each, []) if one.is_full)
             if found := _commonest([one for one in first if one.titles & group.titles]) or _commonest(first):
                 return found
-        owner = _commonest(same(self._by_last.get(name, [])), _CLEARLY_OFTENER)
+        owner = _commonest(same(self._by_last.get(name, [])), _MUCH_MORE_FREQUENT)
         return None if owner and (_is_younger(owner, group) or self._are_two(group, owner)) else owner
 
     def _are_two(self, titled: _Group, full: _Group) -> bool:
-        """Whether "Mr. Emerson" and George Emerson are two people: they often stand side by side."""
+        """Whether "Mr. Emerson" and "George Emerson" are two people: often mentioned side by side."""
         starts = titled.starts()
-        called = self._bare.get(full.rest[0])
+        called = self._bare.get(full.words[0])
         others = [*full.starts(), *(called.starts() if called else ())]
         together = sum(
             1
@@ -209,24 +218,24 @@ class _Known:
         )
         return together >= max(_LEAST, _TOGETHER * min(len(starts), len(others)))
 
-    def bare(self, group: _Group) -> _Group | None:
+    def find_bare(self, group: _Group) -> _Group | None:
         """The person with this first or family name. A bare family name is a man's, if a man has it."""
-        (name,) = group.rest
-        called = [one for each in _forms_of(name) for one in self._by_first.get(each, []) if one.may_be(group)]
+        (name,) = group.words
+        called = [one for each in _forms_of(name) for one in self._by_first.get(each, []) if one.may_match(group)]
         if first := [one for one in called if one.is_full and not one.titles & _FORMAL]:
             return _commonest(first)
-        last = [one for one in self._by_last.get(name, []) if one.kind != "wife"]
+        last = [one for one in self._by_last.get(name, []) if not one.is_wife]
         men = [one for one in last if one.sex == "man"]
-        if owner := _commonest(men, _CLEARLY_OFTENER):
+        if owner := _commonest(men, _MUCH_MORE_FREQUENT):
             return owner
-        return _commonest([one for one in last if one.may_be(group)], _CLEARLY_OFTENER)
+        return _commonest([one for one in last if one.may_match(group)], _MUCH_MORE_FREQUENT)
 
-    def by_short_form(self, group: _Group) -> _Group | None:
-        """The person whose first name has this short form."""
-        full = _first_names()[1].get(group.rest[0], frozenset())
+    def find_by_short_form(self, group: _Group) -> _Group | None:
+        """The person with this short form of a first name."""
+        full = _first_names()[1].get(group.words[0], frozenset())
         found = [one for name in full for one in self._by_first.get(name, []) if one in self.persons]
         return _commonest(
-            [one for one in found if one.may_be(group) and one.kind != "wife" and not one.titles & _FORMAL]
+            [one for one in found if one.may_match(group) and not one.is_wife and not one.titles & _FORMAL]
         )
 
 
@@ -238,7 +247,7 @@ def _grouped(forms: Iterable[Form]) -> list[_Group]:
         while heads < len(named) - 1 and named[heads] in titles() and named[heads + 1] != "of":
             heads += 1
         rest = tuple(word for word in named[heads:] if word not in _PARTICLES) or (named[-1],)
-        if rest[0] in titles() and not any(one & Context.ARTICLE for one in form.contexts):
+        if rest[0] in titles() and not any(one & MentionContext.ARTICLE for one in form.contexts):
             continue  # "Uncle" is not the name of one person.
         kind = titles()[named[heads - 1]] if heads else ""
         key = ("" if kind == "anyone" and len(rest) > 1 else kind, rest)
@@ -249,16 +258,16 @@ def _grouped(forms: Iterable[Form]) -> list[_Group]:
 
 @cache
 def _first_titles() -> frozenset[str]:
-    return frozenset(words()["first"]["names"].split())
+    return frozenset(word_tables()["first"]["names"].split())
 
 
 @cache
 def _first_names() -> tuple[dict[str, str], dict[str, frozenset[str]]]:
-    """man or woman for each known first name, and the full names of each short form."""
+    """The sex of each known first name, and the full names of each short form."""
     sexes: dict[str, str] = {}
     short: dict[str, set[str]] = {}
     for sex, table in (("man", "men"), ("woman", "women")):
-        for entry in words()[table]["names"].split():
+        for entry in word_tables()[table]["names"].split():
             name, _, forms = entry.partition("=")
             for each in filter(None, forms.split(",")):
                 short.setdefault(each, set()).add(name)
@@ -268,23 +277,23 @@ def _first_names() -> tuple[dict[str, str], dict[str, frozenset[str]]]:
 
 
 def _without_plurals(groups: list[_Group]) -> list[_Group]:
-    """Without "the Bennets", who are several people."""
-    known = {group.rest[-1] for group in groups}
+    """Drop plurals such as "the Bennets"."""
+    known = {group.words[-1] for group in groups}
     return [
         group
         for group in groups
         if not any(
-            group.rest[-1].endswith(ending) and group.rest[-1].removesuffix(ending) in known for ending in ("s", "es")
+            group.words[-1].endswith(ending) and group.words[-1].removesuffix(ending) in known for ending in ("s", "es")
         )
-        or 2 * group.of(Context.ARTICLE) < group.count
+        or 2 * group.count_of(MentionContext.ARTICLE) < group.count
     ]
 
 
 def _merged(full: list[_Group]) -> list[_Group]:
-    """Full names, those with the same first and last name joined; also a short form or an initial: "Eliza Bennet"."""
+    """Join full names with the same last name and the same first name, its short form or initial."""
     families: dict[str, list[_Group]] = {}
     for group in sorted(full, key=lambda group: -group.count):
-        family = families.setdefault(group.rest[-1], [])
+        family = families.setdefault(group.words[-1], [])
         if same := next((one for one in family if _are_same(one, group)), None):
             same.absorb(group)
         else:
@@ -293,55 +302,55 @@ def _merged(full: list[_Group]) -> list[_Group]:
 
 
 def _are_same(one: _Group, other: _Group) -> bool:
-    """Whether two full names with the same last name are one person's."""
-    if not one.may_be(other) or (one.kind == "wife") != (other.kind == "wife"):
+    """Whether two full names with the same last name may be one person's."""
+    if not one.may_match(other) or one.is_wife != other.is_wife:
         return False
-    if one.rest == other.rest[-len(one.rest) :] or other.rest == one.rest[-len(other.rest) :]:
+    if one.words == other.words[-len(one.words) :] or other.words == one.words[-len(other.words) :]:
         return True
-    first, second = one.rest[0], other.rest[0]
+    first, second = one.words[0], other.words[0]
     is_initial = min(len(first), len(second)) == 1 and first[0] == second[0]
     return is_initial or second in _forms_of(first)
 
 
 @cache
 def _forms_of(name: str) -> frozenset[str]:
-    """A first name, what it is short for, and its short forms."""
+    """A first name with its full forms and short forms."""
     short = _first_names()[1]
     return frozenset((name, *short.get(name, ()), *(form for form, names in short.items() if name in names)))
 
 
 def _is_younger(full: _Group, titled: _Group) -> bool:
     """Whether `full` is called "Miss Elizabeth", so that "Miss Bennet" is her elder sister."""
-    by_first = [form for form in full.forms if plain(" ".join(form.text.split()[:2])) == f"miss {full.rest[0]}"]
+    by_first = [form for form in full.forms if plain(" ".join(form.text.split()[:2])) == f"miss {full.words[0]}"]
     called = sum(len(form.starts) for form in by_first)
     return "miss" in titled.titles and called > _YOUNGER * titled.count
 
 
-def _commonest(found: Iterable[_Group], times: int = _OFTENER) -> _Group | None:
-    """The one that is mentioned so many times as often as any other."""
+def _commonest(found: Iterable[_Group], times: int = _MORE_FREQUENT) -> _Group | None:
+    """The group with at least `times` the mentions of any other."""
     first, second = (*sorted(found, key=lambda group: -group.count), None, None)[:2]
     return first if first and (second is None or first.count >= times * second.count) else None
 
 
 def _towns(groups: Iterable[_Group]) -> frozenset[str]:
     """The names in "Tidney Street" and "River Sallow"."""
-    full = [group for group in groups if group.is_full and not group.kind and _is_place_name(group)]
-    return frozenset(group.rest[-1] if group.rest[0] in _place_words("before") else group.rest[0] for group in full)
+    full = [group for group in groups if group.is_full and not group.title_kind and _is_place_name(group)]
+    return frozenset(group.words[-1] if group.words[0] in _place_words("before") else group.words[0] for group in full)
 
 
 def _is_place_name(group: _Group) -> bool:
-    is_street = group.rest[-1] in _place_words("words") and group.rest[0] not in _first_names()[0]
-    return group.is_full and (is_street or group.rest[0] in _place_words("before"))
+    is_street = group.words[-1] in _place_words("words") and group.words[0] not in _first_names()[0]
+    return group.is_full and (is_street or group.words[0] in _place_words("before"))
 
 
 def _kind(group: _Group) -> Kind:
-    if group.kind:
+    if group.title_kind:
         return Kind.PERSON
     if _is_place_name(group):
         return Kind.PLACE
-    if group.is_described and group.rest[-1] in words()["bodies"]["words"].split():
+    if group.is_described and group.words[-1] in word_tables()["bodies"]["words"].split():
         return Kind.OTHER
-    acts, places = group.of(Context.PERSON), group.of(Context.PLACE)
+    acts, places = group.count_of(MentionContext.PERSON), group.count_of(MentionContext.PLACE)
     if places > acts and places >= 0.15 * group.count:
         return Kind.PLACE
     return Kind.PERSON if acts >= (_LEAST_ACTS if group.is_described else 1) else Kind.OTHER
@@ -349,15 +358,15 @@ def _kind(group: _Group) -> Kind:
 
 @cache
 def _place_words(which: str) -> frozenset[str]:
-    return frozenset(words()["places"][which].split())
+    return frozenset(word_tables()["places"][which].split())
 
 
-def entity_of(forms: Iterable[Form], kind: Kind) -> Entity:
+def make_entity(forms: Iterable[Form], kind: Kind) -> Entity:
     """The person or thing with these names."""
     forms = tuple(sorted(forms, key=lambda form: (-len(form.starts), form.starts[0])))
     frequent = [form for form in forms if len(form.starts) >= _LEAST] or forms
     name = max(frequent, key=_fullness)
-    with_article = Context.ARTICLE.value
+    with_article = MentionContext.ARTICLE.value
     article = sum(1 for one in forms[0].contexts if one & with_article) > len(forms[0].starts) / 2
     return Entity(f"the {name.text}" if article else name.text, kind, forms)
 

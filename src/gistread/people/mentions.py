@@ -1,7 +1,7 @@
-"""Finds names in a book: where each form of a name stands, and what its surroundings say of it.
+"""Finds the names in a book: the offsets of each form, and hints from the words around it.
 
-A name is one or more capitalised words. At the beginning of a sentence a word counts only if the book has it
-capitalised inside sentences too, and seldom in lower case.
+A name is one or more capitalised words. A word that begins a sentence counts only if it is also capitalised inside
+sentences and seldom in lower case.
 """
 
 import re
@@ -48,50 +48,50 @@ _ACTS = re.compile(
     r"got|seemed|heard|walked|wanted)\b|['’]s\s(?:face|eyes?|hands?|voice|head|arms?|heart|mind|lips|wife|husband|father|mother|"
     r"brother|sister|son|daughter|friend)\b"
 )
-_NEAR = 90  # Characters after a name in which a pronoun may stand for it, if no other name comes between
+_NEAR = 90  # Characters after a name in which a pronoun may refer to it, if no other name intervenes
 _HE_OR_SHE = re.compile(r"[^A-Z“”\"]{0,90}?\b(?:(he|him|his|himself|He|His)|(she|her|hers|herself|She|Her))\b")
 _SAMPLE = 30_000  # Characters that show whether capitals mark names
-_SELDOM = 0.25  # Share of a word's small forms up to which a capital at the beginning of a sentence marks a name
+_SELDOM = 0.25  # Share of lower-case uses below which a capitalised word is a name
 
 
-class Context(IntFlag):
-    """What the words around a mention say."""
+class MentionContext(IntFlag):
+    """Hints from the words around a mention."""
 
     NONE = 0
     PERSON = 1  # It speaks, is spoken to, or acts
     PLACE = 2  # A preposition of place is in front
     HE = 4  # The first pronoun after it
     SHE = 8
-    ARTICLE = 16  # It has "the"
+    ARTICLE = 16  # It follows "the"
 
 
 @dataclass(slots=True)
 class Form:
-    """A name as it is written, and where."""
+    """A name as written, and its mentions."""
 
     text: str
     starts: "array[int]" = field(default_factory=lambda: array("I"))  # Ascending offsets of the book's text
-    contexts: "array[int]" = field(default_factory=lambda: array("B"))  # A `Context` for each of them
+    contexts: "array[int]" = field(default_factory=lambda: array("B"))  # A `MentionContext` for each of them
 
     def upto(self, end: int) -> "Form":
-        """The form with its mentions that end in front of this offset."""
+        """The form with the mentions that end before this offset."""
         count = bisect_left(self.starts, end - len(self.text) + 1)
         return Form(self.text, self.starts[:count], self.contexts[:count])
 
 
 @cache
-def words() -> dict[str, dict[str, str]]:
+def word_tables() -> dict[str, dict[str, str]]:
     return tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 
 
 @cache
 def titles() -> dict[str, str]:
     """The kind of each title: man, wife, woman, anyone."""
-    return {title: kind for kind, listed in words()["titles"].items() for title in listed.split()}
+    return {title: kind for kind, listed in word_tables()["titles"].items() for title in listed.split()}
 
 
 def plain(word: str) -> str:
-    """A word of a name as the tables have it: lower case, without a full stop."""
+    """A word of a name as in the tables: lower case, without a full stop."""
     return word.lower().rstrip(".").replace("’", "'")
 
 
@@ -102,7 +102,7 @@ def is_covered(book: Book) -> bool:
 
 
 def find_names(book: Book, start: int = 0) -> list[Form]:
-    """The names in `book.text[start:]` in the order in which they first stand. About 2 s for War and Peace."""
+    """The names in `book.text[start:]` by first mention. War and Peace takes about 2 s."""
     small = Counter(_SMALL_WORD.findall(book.text, start))
     places = list(_prose(book, start))
     inside: Counter[str] = Counter()
@@ -110,7 +110,7 @@ def find_names(book: Book, start: int = 0) -> list[Form]:
         for match in _NAME.finditer(book.text, start, end):
             named = match[0].split()
             inside.update(map(plain, named[_opens(book.text, match.start(), start) :]))
-    never = {*words()["never"]["words"].split(), *(stop_words()["en"] - titles().keys())}
+    never = {*word_tables()["never"]["words"].split(), *(stop_words()["en"] - titles().keys())}
     never |= {word for word in inside if _IS_NO_NAME.fullmatch(word)}
     not_names = never | {word for word in inside if inside[word] < _SELDOM * small[word]}
     # Words that are names at the beginning of a sentence too.
@@ -165,19 +165,19 @@ def _name_in(match: re.Match[str], opens: bool, not_names: set[str], opening: se
 
 @cache
 def _alone() -> frozenset[str]:
-    return frozenset(words()["alone"]["words"].split())
+    return frozenset(word_tables()["alone"]["words"].split())
 
 
-def _context(text: str, start: int, end: int, titled: bool) -> Context:
+def _context(text: str, start: int, end: int, titled: bool) -> MentionContext:
     before, after = text[max(0, start - 24) : start], text[end : end + _NEAR]
-    found = Context.NONE
+    found = MentionContext.NONE
     is_called = _CALLED.search(before) and _CALLED_AFTER.match(after)
     if titled or is_called or _SPEAKS_BEFORE.search(before) or _SPEAKS_AFTER.match(after) or _ACTS.match(after):
-        found |= Context.PERSON
+        found |= MentionContext.PERSON
     elif _AT.search(before) and not after.startswith(("'s", "’s")):  # Not "in the Dragon's house"
-        found |= Context.PLACE
+        found |= MentionContext.PLACE
     if pronoun := _HE_OR_SHE.match(after):
-        found |= Context.HE if pronoun[1] else Context.SHE
+        found |= MentionContext.HE if pronoun[1] else MentionContext.SHE
     if _ARTICLE.search(before):
-        found |= Context.ARTICLE
+        found |= MentionContext.ARTICLE
     return found

@@ -1,4 +1,4 @@
-"""The timeline of a book: its chapters with the dates they name, and how often each person is in them."""
+"""Builds a book's timeline: for each chapter, the first date it names and how often it mentions each person."""
 
 import re
 from bisect import bisect_left
@@ -30,43 +30,43 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
 @dataclass(frozen=True, slots=True)
-class Chapter:
+class TimelineChapter:
     title: str
     start: int
-    date: str  # The first that it names, as the book writes it; empty without one
-    date_at: int  # Where; the start of the chapter without a date
+    date: str  # The first date in the chapter, as written; empty if it has none
+    date_at: int  # Offset of the date; without one, the start of the chapter
     counts: tuple[int, ...]  # Mentions of each person of the timeline
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    people: tuple[str, ...]  # As they are mostly called, the commonest first
-    chapters: tuple[Chapter, ...]
+    people: tuple[str, ...]  # Their commonest names, the commonest person first
+    chapters: tuple[TimelineChapter, ...]
 
 
-def timeline(view: Index) -> Timeline:
-    """The timeline of what is known; a long text without chapters is cut into equal parts."""
+def build_timeline(view: Index) -> Timeline:
+    """The timeline of a view; divides a long text without chapters into equal parts."""
     people = [one for one in view.entities if one.kind is Kind.PERSON][:_MOST_PEOPLE]
     starts = [one.starts() for one in people]
     chapters = []
     for title, start, end in _parts(view.book):
         date, at = _date(view.book.text, title, start, end)
         counts = tuple(bisect_left(places, end) - bisect_left(places, start) for places in starts)
-        chapters.append(Chapter(title, start, date, at, counts))
-    return Timeline(tuple(_called(one) for one in people), tuple(chapters))
+        chapters.append(TimelineChapter(title, start, date, at, counts))
+    return Timeline(tuple(_short_name(one) for one in people), tuple(chapters))
 
 
-def table(line: Timeline, columns: int) -> tuple[str, list[str]]:
-    """A heading and a row for each chapter, as wide as `columns`: as many people as fit."""
+def format_table(line: Timeline, columns: int) -> tuple[str, list[str]]:
+    """A heading and a row per chapter, for as many people as fit into `columns`."""
     titles = min(_TITLE_CELLS, 2 + max((len(one.title) for one in line.chapters), default=0))
     longest = max((len(one.date) for one in line.chapters), default=0)
     dates = min(_DATE_CELLS, longest + 2) if longest else 0
     count = max(1, (columns - titles - dates) // _NAME_CELLS)
     most = max((number for one in line.chapters for number in one.counts[:count]), default=0)
-    heading = " " * (titles + dates) + "".join(_fitted(name, _NAME_CELLS) for name in line.people[:count])
+    heading = " " * (titles + dates) + "".join(_fit(name, _NAME_CELLS) for name in line.people[:count])
     rows = [
-        _fitted(one.title, titles)
-        + (_fitted(one.date, dates) if dates else "")
+        _fit(one.title, titles)
+        + (_fit(one.date, dates) if dates else "")
         + "".join(_bar(number, most).ljust(_NAME_CELLS) for number in one.counts[:count])
         for one in line.chapters
     ]
@@ -91,13 +91,13 @@ def _date(text: str, title: str, start: int, end: int) -> tuple[str, int]:
     return "", start
 
 
-def _called(one: Entity) -> str:
-    """The name that was given, or else the commonest, without titles and first names if it is long."""
+def _short_name(one: Entity) -> str:
+    """The name given by the user, else the commonest form; only its last word if it is long."""
     name = one.name if len(one.others) == len(one.forms) else one.forms[0].text
     return name if len(name) < _NAME_CELLS else name.split()[-1]
 
 
-def _fitted(text: str, cells: int) -> str:
+def _fit(text: str, cells: int) -> str:
     return (text if len(text) < cells else text[: cells - 2] + "…").ljust(cells)
 
 

@@ -1,4 +1,4 @@
-"""Presets (ReadAgent, Appendix F.2): what gists keep of a kind of book, one TOML file each, also the user's own."""
+"""Presets (ReadAgent, Appendix F.2): instructions for the gists of a kind of book; built-in and user TOML files."""
 
 import difflib
 import re
@@ -12,7 +12,7 @@ from typing import Any
 
 from gistread.errors import UsageError
 
-AUTO = "auto"  # Choose a preset by the form of the book
+AUTO = "auto"  # Chooses a preset by the form of the book
 MAX_ENTRY_CHARACTERS = 400  # Longest entry, since all are part of every gisting prompt
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
@@ -92,4 +92,4 @@ def _entry(table: dict[str, Any], key: str, default: str) -> str:
     return value.rstrip(".") if key == "keep" else value
 
 
-FICTION = built_in_presets()["fiction"]  # The default; memories from before there were presets are its memories
+FICTION = built_in_presets()["fiction"]  # The default, also of memories older than presets

@@ -13,7 +13,7 @@ from gistread.engine.protocol import NO_USAGE, Engine
 from gistread.memory.guard import is_meta
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
-from gistread.people.mentions import is_covered, words
+from gistread.people.mentions import is_covered, word_tables
 from gistread.readers.answering import repeats_prompt, says_not_found
 from gistread.readers.book_text import overlaps
 from gistread.readers.events import Answered, Citation, ReaderEvent, Started, Stopped, StopReason
@@ -97,7 +97,7 @@ def unnamed(question: str, book: Book) -> list[str]:
         return []
     text = book.text.casefold()
     named = [name.split() for name in _NAMED.findall(question)]
-    no_names = words()["alone"]["words"].split()  # "January", "English"
+    no_names = word_tables()["alone"]["words"].split()  # "January", "English"
     absent = {word for part in named for word in part if word.casefold() not in text}
     absent = {word for word in absent if word.casefold() not in no_names and not _has_like(word, book.text)}
     return [" ".join(lacking) for part in named if (lacking := [word for word in part if word in absent])]

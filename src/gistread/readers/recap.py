@@ -15,7 +15,7 @@ from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
 from gistread.memory.tree import Node, summarised
 from gistread.people.corrections import corrected
-from gistread.people.joining import Kind, join
+from gistread.people.joining import Kind, join_names
 from gistread.people.mentions import find_names, is_covered
 from gistread.readers.introductions import sentence_at
 from gistread.readers.support import sentences_of
@@ -145,6 +145,6 @@ def _place(sentence: str, node: Node, memory: GistMemory) -> int:
 def _on_stage(memory: GistMemory, end: int, corrections: Sequence[NameCorrection]) -> tuple[str, ...]:
     if not is_covered(memory.book):
         return ()
-    named = corrected(join(find_names(memory.book, max(0, end - _NEAR))), corrections)
+    named = corrected(join_names(find_names(memory.book, max(0, end - _NEAR))), corrections)
     people = [one for one in named if one.kind is Kind.PERSON]
     return tuple(one.name for one in people[:_MOST_PEOPLE])

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from gistread.memory.model import GistMemory
 from gistread.people.corrections import corrected
-from gistread.people.joining import Entity, Kind, join
+from gistread.people.joining import Entity, Kind, join_names
 from gistread.people.mentions import find_names, is_covered
 from gistread.readers.bound import has_plot
 from gistread.user_data import NameCorrection
@@ -29,7 +29,7 @@ def suggestions(
         return ()
     gists = "\n".join(entry.gist.text for entry in memory.entries[-_GISTS:])
     end = len(book.text)
-    named = corrected(join(find_names(book, max(0, end - _REACH))), corrections)
+    named = corrected(join_names(find_names(book, max(0, end - _REACH))), corrections)
     counts = {entity: _near(entity, end, gists) for entity in named}
     near = sorted((entity for entity in counts if counts[entity] >= _LEAST), key=lambda entity: -counts[entity])
     return tuple(_questions(near, plot=has_plot(book) if plot is None else plot))[:3]

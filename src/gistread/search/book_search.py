@@ -1,4 +1,4 @@
-"""Searches a book in three modes and caches the indexes; regular expressions within limits. Thread-safe."""
+"""Searches a book in three modes with cached indexes; limits regular expressions. Thread-safe."""
 
 import re
 import threading
@@ -73,7 +73,7 @@ class BookSearch:
         self._ranker: Ranker | None = None
 
     def prepare(self, mode: SearchMode) -> None:
-        """Build the index of a mode. War and Peace: 0.2 s; ranked 2 s."""
+        """Build the index of a mode. War and Peace takes 0.2 s, ranked 2 s."""
         if mode is SearchMode.EXACT:
             with self._lock:
                 if self._folded is None:

@@ -1,4 +1,4 @@
-"""Finds text as typed, ignoring case, line ends, typography and diacritics: one search in a folded text."""
+"""Finds text as typed in a folded text: ignores case, line ends, typography and diacritics."""
 
 import re
 import unicodedata
@@ -13,7 +13,7 @@ _DASHES = "-‐‑‒–—―−"
 _TOKEN = re.compile(r"\s+|--|\.\.\.|.", re.DOTALL)
 _WORD = re.compile(r"\w")
 
-# Single letters for two, which matching by character misses.
+# Single letters that stand for two; matching by character misses them.
 _LIGATURES = {"ß": "(?:ß|ss)", "ẞ": "(?:ß|ss)", "æ": "(?:æ|ae)", "œ": "(?:œ|oe)"}
 
 
@@ -24,20 +24,17 @@ class FoldedText:
         self._text = text
         self._folded = text.translate({ord(character): _fold(character) for character in set(text)})
 
-    def find(
-        self, words: str, *, match_case: bool | None = None, whole_words: bool = False
-    ) -> Iterator[tuple[int, int]]:
+    def find(self, words: str, *, whole_words: bool = False) -> Iterator[tuple[int, int]]:
         """Ranges of `words`, in order, without overlap; none for empty `words`.
 
         White space, quotes, dashes and ellipses match in all their forms. A plain letter matches any diacritic; a
-        letter with a diacritic only itself. Case counts if `words` has a capital, unless `match_case` decides. With
-        `whole_words`, "art" is not found in "party".
+        letter with a diacritic only itself. Case counts if `words` has a capital. With `whole_words`, "art" is not
+        found in "party".
         """
         words = unicodedata.normalize("NFC", words).strip()
         if not words:
             return iter(())
-        if match_case is None:
-            match_case = words != words.lower()
+        match_case = words != words.lower()
         tokens: list[str] = _TOKEN.findall(words)
         places = self._places(tokens)
         has_diacritics = any(len(each) == 1 and each.isalpha() and _fold(each) != each.lower() for each in tokens)
@@ -77,7 +74,7 @@ def _variable(token: str) -> str | None:
 
 @cache
 def _fold(character: str) -> str:
-    """The plain character for this one; always one."""
+    """The plain form of a character; always a single character."""
     if character in _SINGLE_QUOTES:
         return "'"
     if character in _DOUBLE_QUOTES:

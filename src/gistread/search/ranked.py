@@ -1,8 +1,8 @@
-"""Ranks texts by relevance to a query: BM25 over stems, with the package rank-bm25, and the nearness of its words.
+"""Ranks texts by relevance to a query: BM25 over stems (rank-bm25), and the nearness of the query's words.
 
-The passages of a book are ranked by two scores: by how near each word of the question stands to the passage, since the
-subject of an answer is often named a little before it; and by BM25 with the help of neighbouring passages, since a
-topic continues for pages. Measured in `tests/benchmarks/recall.py`.
+Two scores rank the passages of a book. Nearness measures how close each word of the question is to the passage: the
+subject of an answer is often named a little before it. BM25 includes neighbouring passages: a topic continues for
+pages. Measured in `tests/benchmarks/recall.py`.
 """
 
 import math
@@ -15,7 +15,7 @@ from itertools import accumulate, chain, pairwise
 from typing import Any
 
 from gistread.book.normalise import count_words
-from gistread.search.tokens import Terms, stop_words
+from gistread.search.tokens import Terms
 
 _CACHE_SIZE = 3  # Cached rankers; War and Peace takes about 60 MB
 
@@ -38,7 +38,7 @@ class Ranker:
         self._positions = Positions(stems)
 
     def scores(self, query: str) -> list[float]:
-        """The score of each document, 0.0 without a word of the query."""
+        """The score of each document; 0.0 if it has no word of the query."""
         words = [word for word in self.stems(query) if self._index and word in self._index.idf]
         if not words:
             return [0.0] * self._size
@@ -47,11 +47,11 @@ class Ranker:
         return [max(0.0, score) for score in (self._index.get_scores(words) - floor).round(9).tolist()]
 
     def nearness(self, query: str) -> list[float]:
-        """How near the words of the query stand to each document; see `Positions.nearness`."""
+        """How near the words of the query are to each document; see `Positions.nearness`."""
         return self._positions.nearness(self.stems(query))
 
     def top(self, query: str, n: int) -> list[int]:
-        """Indices of up to `n` matching documents, the best first, of equals the earlier first."""
+        """Indices of up to `n` matching documents, the best first; ties in order."""
         scores = self.scores(query)
         best = sorted((i for i, score in enumerate(scores) if score > 0), key=lambda i: (-scores[i], i))
         return best[: max(0, n)]
@@ -77,7 +77,7 @@ def _index(documents: list[list[str]]) -> Any:
 
 
 class Positions:
-    """Where each word stands in consecutive documents."""
+    """The positions of each word in consecutive documents."""
 
     def __init__(self, documents: Sequence[Sequence[str]]) -> None:
         """`documents`: the words of each, in order."""
@@ -87,9 +87,9 @@ class Positions:
             self._at[word].append(at)
 
     def nearness(self, words: Sequence[str]) -> list[float]:
-        """By document: the weights of these words, rare ones more, each less the farther away it stands.
+        """For each document, the sum of the words' weights: higher for rare words, lower with distance.
 
-        Two words that follow one another in the question and stand together in a document count once more.
+        Two successive words of the question that stand together in a document add to it.
         """
         import numpy as np  # imported here: only a ranked search needs it
 
@@ -114,7 +114,7 @@ class Positions:
 
 
 def _around(at: Any, places: Any) -> tuple[Any, Any]:
-    """For each of `places` the last position before it and the first from it on, both arrays ascending."""
+    """For each of `places`, the last position before it and the first at or after it. Both inputs ascend."""
     import numpy as np
 
     following = np.searchsorted(at, places)
@@ -125,12 +125,12 @@ NEAR_WORDS = 300  # Standard deviation, in words, of the weight of neighbouring 
 CONTEXT_WEIGHT = 0.5  # Weight of the words of earlier questions and answers (`tests/benchmarks/follow_ups.py`)
 CHOICE_WEIGHT = 0.25  # Weight of words of answer choices: one is right, the others mislead
 _REACH = 3.0  # Standard deviations after which neighbours no longer count
-_AROUND_WEIGHT = 0.65  # Weight of BM25 with neighbours against nearness, each as a share of the best
-_OUTSIDE = 0.7  # Weight of a word just outside a passage against one in it
+_AROUND_WEIGHT = 0.65  # Weight of BM25 with neighbours relative to nearness, both as shares of the best
+_OUTSIDE = 0.7  # Weight of a word just outside a passage, relative to one inside
 _FADING_WORDS = 120.0  # Distance after which that weight has fallen to a third
 _TOGETHER = 0.3  # Weight of two words of the question that stand together
-_TOGETHER_WORDS = 3  # Distance up to which they do
-_NOWHERE = 2**40  # Position of a word that does not come
+_TOGETHER_WORDS = 3  # Largest distance of words that stand together
+_NOWHERE = 2**40  # Position of a word that does not occur
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,18 +162,16 @@ class Relevance:
 
     def __init__(self, passages: Sequence[str], language: str = "") -> None:
         """`language`: BCP 47; empty means English."""
-        code = language.replace("_", "-").partition("-")[0].lower() or "en"
-        self._asking = stop_words().get(code, frozenset())
         self._terms = Terms(language)
         texts = tuple(passages)
         self._ranker = cached_ranker(texts, language)
         self._middles = _middles(texts)
 
     def scores(self, question: str, choices: Sequence[str] = (), context: str = "") -> Scores:
-        """Scores for a question and, with less weight, the `choices` of answers and what was said before."""
+        """Scores for a question and, with less weight, the `choices` of answers and the earlier conversation."""
         alone, near = ([0.0] * len(self._middles) for _ in range(2))
         for words, weight in ((question, 1.0), (" ".join(choices), CHOICE_WEIGHT), (context, CONTEXT_WEIGHT)):
-            if wanted := " ".join(word for word in self._terms.words(words) if word not in self._asking):
+            if wanted := " ".join(word for word in self._terms.words(words) if word not in self._terms.stop_words):
                 alone = _added(alone, weight, self._ranker.scores(wanted))
                 near = _added(near, weight, self._ranker.nearness(wanted))
         return Scores(tuple(alone), tuple(spread(alone, self._middles)), tuple(near))
@@ -190,7 +188,7 @@ def _middles(passages: tuple[str, ...]) -> tuple[float, ...]:
 
 
 def spread(scores: Sequence[float], middles: Sequence[float]) -> list[float]:
-    """Add to each score those around it, weighted by distance; `middles` in words, ascending."""
+    """Add to each score those around it, weighted by distance. `middles`: positions in words, ascending."""
     found = list(scores)
     reach = _REACH * NEAR_WORDS
     for index, score in enumerate(scores):

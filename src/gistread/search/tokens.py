@@ -8,13 +8,11 @@ from functools import cache, lru_cache
 from pathlib import Path
 from threading import Lock
 
-# Scripts without spaces: Thai, Lao, Burmese, Khmer, kana, Han.
-_UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-)
-_TOKEN = re.compile(f"[{_UNSPACED}]+|(?:(?![{_UNSPACED}_])\\w)+(?:['’](?:(?![{_UNSPACED}_])\\w)+)*")
+from gistread.book.normalise import UNSPACED
+
+_TOKEN = re.compile(f"[{UNSPACED}]+|(?:(?![{UNSPACED}_])\\w)+(?:['’](?:(?![{UNSPACED}_])\\w)+)*")
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
-_UNSPACED_START = re.compile(f"[{_UNSPACED}]")
+_UNSPACED_START = re.compile(f"[{UNSPACED}]")
 
 # Snowball's language names by ISO 639-1.
 _SNOWBALL: dict[str, str] = dict(
@@ -49,8 +47,9 @@ class Terms:
     """Tokeniser and stemmer for one language."""
 
     def __init__(self, language: str) -> None:
-        """`language`: BCP 47. Empty means English; for an unknown one words are not stemmed."""
+        """`language`: BCP 47. Empty means English; an unknown language is not stemmed."""
         code = language.replace("_", "-").partition("-")[0].lower() or "en"
+        self.stop_words = stop_words().get(code, frozenset())
         self._elides = code in _ELIDING
         self._stem = _stemmer(_SNOWBALL[code]) if code in _SNOWBALL else str
 
@@ -75,7 +74,7 @@ class Terms:
         for match in _TOKEN.finditer(text):
             start, token = match.start(), match[0].lower().replace("’", "'")
             if len(token) != len(match[0]):
-                places.append((start, match.end(), token))  # a letter that has no small form of one character
+                places.append((start, match.end(), token))  # a letter whose lower case has two characters
             elif _UNSPACED_START.match(token) and len(token) > 1:
                 places += [(start + i, start + i + 2, token[i : i + 2]) for i in range(len(token) - 1)]
             elif self._elides and "'" in token:
@@ -101,7 +100,7 @@ def _stemmer(name: str) -> Callable[[str], str]:
     import snowballstemmer  # imported here: it takes 0.1 s, and only a ranked search needs it
 
     stemmer = snowballstemmer.stemmer(name)
-    lock = Lock()  # It keeps the word being stemmed in itself, and questions are ranked in threads.
+    lock = Lock()  # The stemmer is stateful, and questions are ranked in threads.
 
     @lru_cache(_CACHED_STEMS)
     def stem(word: str) -> str:

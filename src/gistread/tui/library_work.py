@@ -69,7 +69,7 @@ class Books:
         """(words at the reading place, last question), each empty if there is none."""
         words = question = ""
         with contextlib.suppress(StorageError):
-            if entry.was_opened and (place := self._user_data.place(entry.sha256)) is not None:
+            if entry.was_opened and (place := self._user_data.position_quote(entry.sha256)) is not None:
                 whole = (place.exact + place.suffix).split()[place.prefix[-1:].isalpha() : -1]  # cut at both ends
                 words = f"“{' '.join(whole)} …”" if whole else ""
             if entry.was_opened and (asked := self._user_data.questions(entry.sha256)):

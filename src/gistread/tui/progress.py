@@ -36,7 +36,7 @@ class Meter:
             words = (start - began_at) * self._words_per_character
             if words >= _SAMPLE_WORDS:
                 sample = SpeedSample(words, now - began)
-                if sample.credible:
+                if sample.is_credible:
                     self.samples.append(sample)
                 self._begun = start, now
         else:

@@ -1,1 +1,1 @@
-"""Chooses the next action on a saved web page, read like a book: snippets, gists, look-ups (ReadAgent, appendix D)."""
+"""Chooses the next action on a saved web page by snippets, gists and look-ups (ReadAgent, appendix D)."""

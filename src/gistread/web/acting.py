@@ -1,4 +1,4 @@
-"""Chooses the next action of a task on a web page (ReadAgent, appendix D.1), always among what is legal."""
+"""Chooses the next action of a task on a web page, always a legal one (ReadAgent, appendix D.1)."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -16,7 +16,7 @@ from gistread.web.model import Action, Element, Operation, Snippet, WebPage
 
 MAX_SNIPPETS = 5  # Most look-ups (Table 9: one, or one to five)
 
-_MAX_SHOWN = 60  # Most snippets shown: gists of more would take a laptop many minutes
+_MAX_SHOWN = 60  # Most snippets shown: a laptop needs many minutes for more gists
 _STOP = "STOP"
 _KIND = "web gist"
 _PROMPTS = ("act_gist", "act_gist_again")
@@ -56,7 +56,7 @@ class _Window:
         return "\n\n".join(parts)
 
     def can_act(self, named: Sequence[int]) -> bool:
-        """Whether the model sees an element, with these snippets open too."""
+        """Whether the model sees an element if these snippets are open too."""
         return bool(self.elements) or any(self.page.snippet(number).elements for number in named)
 
     @property
@@ -87,7 +87,7 @@ async def act(
         raise UsageError("The task is empty.", 'Say what is to be done, as in: gistread act page.html "Search for tea"')
     if len(task) > _MAX_TASK_CHARACTERS:
         raise UsageError(f"The task has {len(task)} characters; the limit is {_MAX_TASK_CHARACTERS}.", "Shorten it.")
-    asked = _Asked(task, tuple(done[-_MAX_STEPS:]), engine)
+    chooser = _StepChooser(task, tuple(done[-_MAX_STEPS:]), engine)
     usage = NO_USAGE
     near = _nearest(page, task)
     gists: dict[int, str] = {}
@@ -98,17 +98,17 @@ async def act(
         gists[number] = gist
         usage += cost
         yield ArtifactProgress(len(gists), len(long), usage)
-    window = await _laid_out(page, near, gists, asked)
+    window = await _fit_window(page, near, gists, chooser)
     lookups: list[int] = []
     while len(lookups) < max_snippets or not window.can_act(lookups):
-        wanted, cost = await asked.next_snippet(window, lookups)
+        wanted, cost = await chooser.next_snippet(window, lookups)
         usage += cost
         if wanted is None:
             break
         lookups.append(wanted)
         yield SnippetOpened(wanted, len(lookups))
     window.opened.update(lookups)
-    element, operation, value, cost = await asked.step(window)
+    element, operation, value, cost = await chooser.step(window)
     shown = tuple(window.shown)
     yield Action(element, operation, value, tuple(lookups), shown, window.compression_rate, usage + cost)
 
@@ -155,28 +155,28 @@ async def _attempts(snippet: Snippet, engine: Engine) -> tuple[Attempt, ...]:
     )
 
 
-async def _laid_out(page: WebPage, near: Sequence[int], gists: dict[int, str], asked: "_Asked") -> _Window:
-    context = asked.engine.info.context_tokens
+async def _fit_window(page: WebPage, near: Sequence[int], gists: dict[int, str], chooser: "_StepChooser") -> _Window:
+    context = chooser.engine.info.context_tokens
     largest = max((page.snippet(number) for number in near), key=lambda one: len(one.text))
-    for reserve in (await asked.engine.count(largest.text), 0):
+    for reserve in (await chooser.engine.count(largest.text), 0):
         low, high = 0, len(near)
         while low < high:
             middle = (low + high + 1) // 2
-            fits = await asked.measured(_Window(page, sorted(near[:middle]), gists)) + reserve <= context
+            fits = await chooser.measure(_Window(page, sorted(near[:middle]), gists)) + reserve <= context
             low, high = (middle, high) if fits else (low, middle - 1)
         if low:
             return _Window(page, sorted(near[:low]), gists)
-    raise PromptTooLongError(await asked.measured(_Window(page, [near[0]], gists)), 0, context)
+    raise PromptTooLongError(await chooser.measure(_Window(page, [near[0]], gists)), 0, context)
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _StepChooser:
     task: str
     done: tuple[str, ...]
     engine: Engine
 
-    async def measured(self, window: _Window, opened: Sequence[int] = ()) -> int:
-        """Tokens of the longest prompt over this window with its answer."""
+    async def measure(self, window: _Window, opened: Sequence[int] = ()) -> int:
+        """Tokens of the longest prompt over this window and its answer."""
         both = [self._prompt(name, window, opened) for name in ("act_lookup", "act_step")]
         return max([await self.engine.measure(prompt) for prompt in both]) + _STEP_TOKENS + _TYPED_TOKENS
 
@@ -187,15 +187,15 @@ class _Asked:
         if not can_act:
             closed = [number for number in closed if window.page.snippet(number).elements]
         context = self.engine.info.context_tokens
-        offered = [number for number in closed if await self.measured(window, [*named, number]) <= context]
+        offered = [number for number in closed if await self.measure(window, [*named, number]) <= context]
         if not offered:
             if not can_act:
-                raise PromptTooLongError(await self.measured(window, closed[:1]), 0, context)
+                raise PromptTooLongError(await self.measure(window, closed[:1]), 0, context)
             return None, NO_USAGE
         prompt = self._prompt("act_lookup", window)
         if named:
             prompt = (*prompt, Message("assistant", "".join(f"Part {number}, " for number in named)))
-        # Without an element in sight, the model must open a snippet.
+        # If no element is visible, the model must open a snippet.
         options = [*(f"Part {number}" for number in offered), *((_STOP,) if can_act else ())]
         if len(options) == 1:
             return offered[0], NO_USAGE
@@ -203,33 +203,33 @@ class _Asked:
         return (offered[choice.index] if choice.index < len(offered) else None), choice.usage
 
     async def step(self, window: _Window) -> tuple[Element, Operation, str, Usage]:
-        """Element, operation and value, each a continuation of the same answer."""
+        """Choose element, operation and value, each as a continuation of the same answer."""
         prompt = self._prompt("act_step", window)
         number, usage = await self._choose(prompt, "", [f"Element {one.index}" for one in window.elements])
         element = window.elements[number]
-        said = f"Element {element.index}, "
-        which, cost = await self._choose(prompt, said, [str(one) for one in element.operations])
+        answer = f"Element {element.index}, "
+        which, cost = await self._choose(prompt, answer, [str(one) for one in element.operations])
         usage += cost
         operation = element.operations[which]
-        said += operation
+        answer += operation
         value = ""
         if operation is Operation.SELECT:
-            option, cost = await self._choose(prompt, f"{said}: ", element.options)
+            option, cost = await self._choose(prompt, f"{answer}: ", element.options)
             value, usage = element.options[option], usage + cost
         elif operation is Operation.TYPE:
             sampling = Sampling(max_tokens=_TYPED_TOKENS, stop=('"', "\n"), grammar=_ONE_LINE)
-            written = await self.engine.complete((*prompt, Message("assistant", f'{said}: "')), sampling)
+            written = await self.engine.complete((*prompt, Message("assistant", f'{answer}: "')), sampling)
             if not written.text.strip():
                 raise EngineError("The model typed nothing.", "Say in the task what to type.")
             value, cost = " ".join(written.text.split()), written.usage
             usage += cost
         return element, operation, value, usage
 
-    async def _choose(self, prompt: Prompt, said: str, options: Sequence[str]) -> tuple[int, Usage]:
+    async def _choose(self, prompt: Prompt, answer: str, options: Sequence[str]) -> tuple[int, Usage]:
         if len(options) == 1:
             return 0, NO_USAGE
-        if said:
-            prompt = (*prompt, Message("assistant", said))
+        if answer:
+            prompt = (*prompt, Message("assistant", answer))
         choice = await self.engine.choose(prompt, options)
         return choice.index, choice.usage
 

@@ -1,4 +1,4 @@
-"""Finds the interactive elements of a page, with their selectors and names, in the order of browsers."""
+"""Finds the interactive elements of a page, with selectors and accessible names as browsers compute them."""
 
 import re
 from collections import Counter
@@ -9,7 +9,7 @@ from lxml import etree
 
 from gistread.book.formats.elements.markup import local_name
 from gistread.web.model import Element, Operation
-from gistread.web.tree import children, words_in
+from gistread.web.tree import children, visible_text
 
 _CLICK, _TYPE, _SELECT = (Operation.CLICK,), (Operation.TYPE, Operation.CLICK), (Operation.SELECT,)
 
@@ -39,21 +39,21 @@ _TYPED_ROLES = {"textbox": "text field", "searchbox": "search field", "combobox"
 _ATTRIBUTES = ("id", "name", "type", "href", "value")
 _MAX_NAME = 120
 _MAX_VALUE = 200
-_MAX_OPTIONS = 60  # Most options of a list: one of countries has two hundred
+_MAX_OPTIONS = 60  # Most options of a list; a list of countries has two hundred
 
 _PLAIN_ID = re.compile(r"[A-Za-z_][\w-]*\Z", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundElement:
     node: etree._Element
     element: Element
-    leaf: bool  # It contains no other interactive element: its text is its name
+    leaf: bool  # Contains no other interactive element, so its text is its name
 
 
-def find(root: etree._Element) -> dict[etree._Element, Found]:
+def find_elements(root: etree._Element) -> dict[etree._Element, FoundElement]:
     selectors = _Selectors(root)
-    found: dict[etree._Element, Found] = {}
+    found: dict[etree._Element, FoundElement] = {}
     for node, depth in _walk(root, 0):
         kind = _kind(node)
         if kind is None or _is_disabled(node):
@@ -64,14 +64,19 @@ def find(root: etree._Element) -> dict[etree._Element, Found]:
             index=len(found) + 1,
             tag=local_name(node),
             role=role,
-            name=_short(selectors.name(node, leaf), _MAX_NAME),
-            attributes=tuple((key, _short(node.get(key) or "", _MAX_VALUE)) for key in _attributes(node)),
+            name=_shorten(selectors.name(node, leaf), _MAX_NAME),
+            attributes=tuple(
+                (key, _shorten(value, _MAX_VALUE))
+                for key in _ATTRIBUTES
+                # Text typed into a saved page is private.
+                if (value := node.get(key)) and not (key == "value" and Operation.TYPE in operations)
+            ),
             xpath=selectors.xpath(node),
             css=selectors.css(node),
             operations=operations,
             options=_options(node),
         )
-        found[node] = Found(node, element, leaf)
+        found[node] = FoundElement(node, element, leaf)
     return found
 
 
@@ -119,24 +124,14 @@ def _options(node: etree._Element) -> tuple[str, ...]:
     if local_name(node) != "select":
         return ()
     names = (
-        _short(one.get("label") or words_in(one), _MAX_NAME)
+        _shorten(one.get("label") or visible_text(one), _MAX_NAME)
         for one in node.iter("option")
         if one.get("disabled") is None and one.get("hidden") is None
     )
     return tuple(dict.fromkeys(name for name in names if name))[:_MAX_OPTIONS]
 
 
-def _attributes(node: etree._Element) -> list[str]:
-    # Text typed into a saved page is private.
-    return [key for key in _ATTRIBUTES if node.get(key) and not (key == "value" and _kind_is_typed(node))]
-
-
-def _kind_is_typed(node: etree._Element) -> bool:
-    kind = _kind(node)
-    return kind is not None and Operation.TYPE in kind[1]
-
-
-def _short(text: str, most: int) -> str:
+def _shorten(text: str, most: int) -> str:
     text = " ".join(text.split()).replace('"', "'")
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
@@ -159,17 +154,17 @@ class _Selectors:
     def _names(self, node: etree._Element, leaf: bool) -> Iterator[str]:
         tag, kind = local_name(node), (node.get("type") or "").strip().lower()
         referred = (self._by_id.get(one, ()) for one in (node.get("aria-labelledby") or "").split())
-        yield " ".join(words_in(one) for nodes in referred for one in nodes[:1])
+        yield " ".join(visible_text(one) for nodes in referred for one in nodes[:1])
         yield node.get("aria-label") or ""
         if tag in ("input", "textarea", "select"):
-            yield " ".join(words_in(label) for label in self._labels.get(node.get("id") or "", ()))
+            yield " ".join(visible_text(label) for label in self._labels.get(node.get("id") or "", ()))
             around = next((above for above in node.iterancestors() if local_name(above) == "label"), None)
-            yield "" if around is None else words_in(around, without=node)
+            yield "" if around is None else visible_text(around, without=node)
             if kind in ("submit", "button", "reset"):
                 yield node.get("value") or kind
             yield node.get("alt") or ""
         elif leaf:
-            yield words_in(node)
+            yield visible_text(node)
             yield node.get("alt") or ""
         for key in ("title", "placeholder", "name"):
             yield node.get(key) or ""

@@ -35,12 +35,12 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """A part of the page, neighbours in its tree of elements; the counterpart of a page of a book."""
+    """A part of the page: neighbouring elements of its tree. Corresponds to a page of a book."""
 
     number: int  # From 1
     text: str  # Lines of text and of interactive elements with their indices
     words: int
-    elements: tuple[int, ...]  # Indices of its elements
+    elements: tuple[int, ...]  # Indices of its interactive elements
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Splits a web page along its elements into snippets as long as a short page (ReadAgent, appendix D.1)."""
+"""Splits a web page along its elements into snippets of at most a short page (ReadAgent, appendix D.1)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from gistread.book.formats.elements.markup import first_named, local_name, plain
 from gistread.book.formats.elements.semantics import BLOCKS
 from gistread.book.normalise import count_words
 from gistread.errors import BookError
-from gistread.web.elements import Found, find
+from gistread.web.elements import FoundElement, find_elements
 from gistread.web.model import Snippet, WebPage
 from gistread.web.tree import children, tree_of
 
@@ -34,17 +34,16 @@ class _Line:
 
 
 def read_page(data: bytes, name: str, depth: int = DEPTH) -> WebPage:
-    """The page in `data`, split at this depth; `name` is for messages. Raises BookError."""
+    """The page in `data`, split at this depth; `name` is used in messages. Raises BookError."""
     root = tree_of(data, name)
-    found = find(root)
+    found = find_elements(root)
     if not found:
         raise BookError(
             f"{name} has no link, button or field.", "If scripts add them, save the page from a browser that shows it."
         )
-    groups = _joined(list(_cut(_Writer(found).lines_of(root), depth)))
-    title = first_named(root, "title")
+    groups = _merge_small(list(_cut(_Writer(found).lines_of(root), depth)))
     return WebPage(
-        title="" if title is None else plain_text(title),
+        title=plain_text(first_named(root, "title")),
         elements=tuple(one.element for one in found.values()),
         snippets=tuple(
             Snippet(
@@ -72,14 +71,14 @@ def _cut(lines: Sequence[_Line], depth: int) -> Iterator[list[_Line]]:
             yield from _cut(group[middle:], depth)
 
 
-def _joined(groups: Sequence[list[_Line]], level: int = 1) -> list[list[_Line]]:
+def _merge_small(groups: Sequence[list[_Line]], level: int = 1) -> list[list[_Line]]:
     if len(groups) < 2:
         return list(groups)
     joined: list[list[_Line]] = []
     for _, same in groupby(groups, key=lambda group: group[0].path[:level]):
         inside = list(same)
         deeper = len(inside) > 1 and any(len(group[0].path) > level for group in inside)
-        for group in _joined(inside, level + 1) if deeper else inside:
+        for group in _merge_small(inside, level + 1) if deeper else inside:
             small = bool(joined) and min(_words(joined[-1]), _words(group)) < _MIN_WORDS
             if small and _words(joined[-1]) + _words(group) <= _MAX_WORDS:
                 joined[-1] = [*joined[-1], *group]
@@ -94,7 +93,7 @@ def _words(lines: Sequence[_Line]) -> int:
 
 @dataclass(slots=True)
 class _Writer:
-    found: dict[etree._Element, Found]
+    found: dict[etree._Element, FoundElement]
     lines: list[_Line] = field(default_factory=list)
     _parts: list[str] = field(default_factory=list)
     _elements: list[int] = field(default_factory=list)

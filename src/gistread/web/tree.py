@@ -1,4 +1,4 @@
-"""Parses a saved page into a tree and tells which elements are visible. Nothing is fetched, and no script runs."""
+"""Parses a saved page and finds its visible elements. Fetches nothing and runs no scripts."""
 
 import re
 from collections.abc import Iterator
@@ -53,7 +53,7 @@ def is_visible(element: etree._Element) -> bool:
     return not _HIDDEN_STYLE.search(element.get("style") or "")
 
 
-def words_in(element: etree._Element, without: etree._Element | None = None) -> str:
+def visible_text(element: etree._Element, without: etree._Element | None = None) -> str:
     """The visible text of an element in one line, with the alternative text of images."""
     parts: list[str] = []
     _collect(element, 0, parts, without)

@@ -11,7 +11,7 @@ from pathlib import Path
 import llama_cpp as llama
 import pytest
 
-from gistread.book import open_book
+from gistread.book.open import open_book
 from gistread.engine.protocol import Engine, Message, Prompt, Sampling
 from gistread.memory.model import GistMemory, PageSize, ReadingMethod, ReadingMode
 from gistread.memory.reading import PageRead, read_book

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 ENTRY_LIMIT_BYTES = 32 * 1024 * 1024  # One unpacked file. War and Peace as one XHTML file has 4 MB.
 TOTAL_LIMIT_BYTES = 64 * 1024 * 1024  # Everything read from one archive: text, never pictures or fonts
 ENTRIES_LIMIT = 20_000
-# Python allocates half a kilobyte for each directory entry before anyone can count them.
+# Python allocates half a kilobyte for each directory entry before they can be counted.
 _DIRECTORY_LIMIT_BYTES = 16 * 1024 * 1024
 
 _END_RECORD = b"PK\x05\x06"
@@ -18,7 +18,7 @@ _END_RECORD_BYTES = 22
 _COMMENT_BYTES = 65_535
 _ENCRYPTED = 0x1
 
-# EPUB and Office allow no others; Python unpacks bzip2 and LZMA without a limit on the output.
+# EPUB and Office allow no others. Python unpacks bzip2 and LZMA without an output limit.
 _METHODS = frozenset((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))
 
 _DAMAGE_ERRORS = (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError, OverflowError)
@@ -78,7 +78,7 @@ class Archive:
         left = min(most, TOTAL_LIMIT_BYTES - self._read)
         try:
             with self._zip.open(info) as entry:
-                # Sizes in the directory are claims; only the output counts.
+                # Sizes in the directory are unreliable; only the output counts.
                 data = entry.read(left + 1)
         except _DAMAGE_ERRORS as error:
             raise ArchiveError("is damaged") from error

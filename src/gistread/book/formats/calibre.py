@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
-from gistread.book.normalise import clean, one_line
+from gistread.book.normalise import clean_line
 from gistread.book.sniff import ConvertibleFormat
 from gistread.errors import BookError
 from gistread.system import end_group
@@ -32,7 +32,7 @@ _ENCRYPTION_AT = 12
 
 
 def convert_to_epub(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancelled: Callable[[], bool]) -> io.BytesIO:
-    """The EPUB that `ebook-convert` makes of `stream`. Raises BookError if that fails or `cancelled` returns True."""
+    """Convert `stream` to EPUB with `ebook-convert`. Raises BookError on failure or if `cancelled` returns True."""
     description = f"{name} is {kind.name}"
     stream.seek(0)
     if kind.suffix == ".mobi" and _has_drm(stream):
@@ -48,7 +48,7 @@ def convert_to_epub(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancel
         raise BookError(f"Cannot create a temporary directory: {error.strerror or error}.") from error
     with temporary as path:
         directory = Path(path)
-        # The converter goes by the suffix and tells kinds of Kindle books apart itself.
+        # The converter detects the format by suffix, and distinguishes Kindle formats itself.
         own = PurePath(name).suffix.lower()
         suffix = own if kind.suffix == ".mobi" and own in _KINDLE_SUFFIXES else kind.suffix
         source = directory / f"book{suffix}"
@@ -74,7 +74,7 @@ def _has_drm(stream: BinaryIO) -> bool:
 
 
 def _run(command: list[str], directory: Path, description: str, cancelled: Callable[[], bool]) -> None:
-    log = directory / "said"
+    log = directory / "output"
     environment = {**os.environ, "TMPDIR": str(directory), "CALIBRE_TEMP_DIR": str(directory)}
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -93,7 +93,7 @@ def _run(command: list[str], directory: Path, description: str, cancelled: Calla
     if process.returncode or not (directory / "book.epub").is_file():
         # The last line of output, without the temporary path.
         lines = log.read_text("utf-8", errors="replace").replace(f"{directory}{os.sep}", "").strip().splitlines()
-        reason = one_line(clean(lines[-1]))[:_LONGEST_REASON].rstrip(". ") if lines else ""
+        reason = clean_line(lines[-1])[:_LONGEST_REASON].rstrip(". ") if lines else ""
         if "drm" in reason.lower():
             raise BookError(f"{description} that is protected by DRM; it opens only in the shop's own reader.", NO_DRM)
         raise BookError(f"{description}; {COMMAND} could not convert it{f': {reason}' if reason else ''}.", _BY_HAND)

@@ -1,4 +1,4 @@
-"""Decodes text: by its byte order mark, as UTF-16 or UTF-8 if it is valid, by a declaration, or by its letters."""
+"""Decodes text: by byte order mark, as valid UTF-16 or UTF-8, by a declaration, or by its letters."""
 
 import codecs
 import contextlib
@@ -32,7 +32,7 @@ _MOST_SCRIPTS = 3  # Japanese has three
 _SHARE_OF_SCRIPTS = 0.95
 _MULTIBYTE = re.compile(rb"[\xc2-\xf4][\x80-\xbf]{1,3}")
 
-# Encodings of East Asian text in ASCII, by a sign that begins their letters.
+# Encodings of East Asian text in ASCII, by their escape sequences.
 _KOREAN = b"\x1b$)C"
 _ASIAN_IN_ASCII = ((_KOREAN, "iso2022_kr"), (b"\x1b$", "iso2022_jp_2"), (b"~{", "hz"))
 
@@ -67,7 +67,7 @@ class Decoded:
     text: str
     encoding: str
     replaced: int = 0  # Number of unreadable characters, each replaced by U+FFFD
-    is_guess: bool = False  # Whether neither the file nor its bytes say how it is encoded
+    is_guess: bool = False  # Whether neither a declaration nor the bytes determine the encoding
 
 
 def decode(data: bytes) -> Decoded | None:
@@ -100,7 +100,7 @@ def decode(data: bytes) -> Decoded | None:
     lenient = _decode_leniently(data, "utf-8")
     if len(_MULTIBYTE.findall(data)) >= lenient.text.count("\ufffd") * _SOUND_FOR_ONE_BROKEN:
         return lenient
-    # Bytes beyond ASCII, which alone tell encodings apart, with what follows them in their lines.
+    # Only bytes beyond ASCII distinguish encodings: sample them, each with the rest of its line.
     found = (match[0] for match in _BEYOND_ASCII.finditer(data))
     sample = b"\n".join(islice(found, _MOST_SAMPLES))[:_SAMPLE_BYTES]
     return replace(_decode_leniently(data, _guessed_codec(sample)), is_guess=True)
@@ -138,16 +138,16 @@ def _is_encoded(data: bytes, codec: str) -> bool:
 
 
 def _unmarked_utf16(data: bytes, *, is_binary: bool) -> str:
-    """The byte order of UTF-16 without a mark; `is_binary` if it can be nothing else that is text."""
+    """The codec of UTF-16 without a mark; empty if none fits. `is_binary`: no other encoding can fit."""
     if len(data) % 2:
         return ""
     sample = data[: 2 * _SAMPLE_BYTES]
-    fitting: dict[int, str] = {}  # By the number of Unicode's rows, of which text in the wrong order has many
+    fitting: dict[int, str] = {}  # By the number of Unicode rows in use: the wrong order uses many
     for encoding in ("utf-16-le", "utf-16-be"):
         if _is_encoded(data, encoding):
             text = sample.decode(encoding, "ignore")
-            # In text, other controls and unassigned characters are almost absent; in the wrong order, spaces and line
-            # ends become such.
+            # Text has almost no other controls and unassigned characters. The wrong order turns spaces and line ends
+            # into such.
             odd = sum(
                 category(character) in ("Cc", "Cn", "Co") and character not in "\t\n\r\f\x1a" for character in text
             )
@@ -163,7 +163,7 @@ def _has_few_scripts(text: str) -> bool:
 
 
 def _is_western(text: str) -> bool:
-    """Whether the letters fit one western language: charset-normalizer takes French in cp1252 for cp1250."""
+    """Whether the letters fit one western language. (charset-normalizer mistakes French in cp1252 for cp1250.)"""
     letters = [char for char in text if char > "\x7f" and char not in _PUNCTUATION]
     enough = len(letters) * _SHARE_OF_ONE_LANGUAGE
     return any(sum(char in alphabet for char in letters) >= enough for alphabet in _WESTERN)
@@ -171,7 +171,7 @@ def _is_western(text: str) -> bool:
 
 # Excludes Python codecs that decode no text (zip, hex) or take quadratic time (punycode).
 _TEXT_CODECS = re.compile(r"(?:utf-?8|utf-7|ascii|cp\d|iso|koi8|gb|big5|shift|euc|mac|hz|tis|johab|ptcp|kz|hp-)")
-# What files mean by these names.
+# The encodings that files actually use under these names.
 _ACTUAL_CODECS = {
     "ascii": "cp1252",
     "iso8859-1": "cp1252",
@@ -184,7 +184,7 @@ _ACTUAL_CODECS = {
     "shift_jis": "cp932",
     "euc_kr": "cp949",
 }
-# Encodings that write text as ASCII bytes and so pass for UTF-8.
+# Encodings that use only ASCII bytes, and so look like UTF-8.
 _SEVEN_BIT = ("iso2022", "hz", "utf-7")
 _MOST_REPLACED = 0.001
 _DECLARATION = re.compile(
@@ -195,7 +195,7 @@ _DECLARATION_BYTES = 16 * 1024
 
 
 def decode_declared(data: bytes) -> Decoded | None:
-    """Decode XML or HTML: byte order mark, then valid UTF-8, then what it declares. None if it is no text."""
+    """Decode XML or HTML: byte order mark, then valid UTF-8, then its declaration. None if it is not text."""
     head = data[:_DECLARATION_BYTES]
     found = _DECLARATION.search(head)
     codec = codec_of(next(group for group in found.groups() if group).decode("ascii", "replace")) if found else ""

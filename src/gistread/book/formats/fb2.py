@@ -1,4 +1,4 @@
-"""Reads FictionBook 2 (FB2), well-formed or nearly so, by translating it to XHTML."""
+"""Reads FictionBook 2 (FB2) by translating it to XHTML, even if slightly malformed."""
 
 import base64
 import binascii
@@ -66,8 +66,7 @@ def _metadata(root: etree._Element) -> Metadata:
         return Metadata()
     isbn = _text(first_named(root, "publish-info"), "isbn").replace(" ", "")
     own = _text(first_named(root, "document-info"), "id")
-    cover = first_named(info, "coverpage")
-    image = first_named(cover, "image") if cover is not None else None
+    image = first_named(first_named(info, "coverpage"), "image")
     return Metadata(
         title=_text(info, "book-title"),
         authors=tuple(dict.fromkeys(filter(None, (_person(each) for each in info if local_name(each) == "author")))),
@@ -83,8 +82,7 @@ def _person(author: etree._Element) -> str:
 
 
 def _text(root: etree._Element | None, name: str) -> str:
-    found = first_named(root, name) if root is not None else None
-    return plain_text(found) if found is not None else ""
+    return plain_text(first_named(root, name))
 
 
 _NOTE_BODIES = frozenset(("notes", "note", "comments", "comment", "footnotes", "footnote", "endnotes"))
@@ -97,7 +95,7 @@ _TAGS = {
 _UNDER_POEMS = frozenset(("text-author", "date"))
 _DEEPEST_HEADING = 6
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
-# If more paragraphs are followed by an empty line, those are spacing and separate no scenes.
+# If more paragraphs are followed by an empty line, the lines are spacing, not scene breaks.
 _PARAGRAPHS_FOR_ONE_EMPTY_LINE = 6
 
 
@@ -136,7 +134,7 @@ class _Translator:
     def notes(self, body: etree._Element, target: etree._Element) -> None:
         inner = etree.SubElement(target, "section", {EPUB_TYPE: "footnotes"})
         _copy_attributes(body, inner)
-        self._chapter(body, inner, 1, otherwise="Notes")
+        self._chapter(body, inner, 1, default="Notes")
         for child in body:
             self._note(child, inner, 1)
 
@@ -157,11 +155,11 @@ class _Translator:
                 self._element(child, note, _DEEPEST_HEADING)
         _prepend_label(note, label)
 
-    def _chapter(self, section: etree._Element, inner: etree._Element, level: int, otherwise: str = "") -> None:
+    def _chapter(self, section: etree._Element, inner: etree._Element, level: int, default: str = "") -> None:
         # Number and name in one line.
         titles = (child for child in section if local_name(child) == "title")
         title = next((join_title([*filter(None, map(plain_text, each))] or [plain_text(each)]) for each in titles), "")
-        title = title or otherwise
+        title = title or default
         if title:
             if not inner.get("id"):
                 inner.set("id", f"section {len(self.sections)}")
@@ -192,7 +190,7 @@ class _Translator:
             is_heading = depth and not is_break(plain_text(element))
             self._paragraph(element, target, f"h{min(depth + 1, _DEEPEST_HEADING)}" if is_heading else "p", depth)
         elif name == "empty-line":
-            # Only between two paragraphs it is a scene break.
+            # A scene break only between two paragraphs.
             around = (element.getprevious(), element.getnext())
             if self.keeps_empty_lines and all(each is not None and local_name(each) == "p" for each in around):
                 etree.SubElement(target, "hr")

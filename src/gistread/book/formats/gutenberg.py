@@ -56,7 +56,7 @@ class GutenbergText:
 
 
 def find_bounds(paragraphs: Sequence[str]) -> tuple[int, int, GutenbergText]:
-    """`strip_gutenberg` for paragraphs: the range `[first, end)` of the book's own, and the header's metadata."""
+    """`strip_gutenberg` for paragraphs: the range `[first, end)` of the book, and the header's metadata."""
     sizes = accumulate(map(len, paragraphs), initial=0)
     header = takewhile(lambda one: one[0] <= _HEADER_CHARACTERS, zip(sizes, paragraphs, strict=False))
     first = next((number for number, (_, text) in enumerate(header, start=1) if _START.search(text)), len(paragraphs))

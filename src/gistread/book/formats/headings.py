@@ -127,7 +127,7 @@ def _keyword(index: int, text: str) -> Candidate | None:
     match = _NUMBER_WORD.match(_ARTICLE.sub("", text, count=1))
     if match:
         word, number = match[2].lower(), parse_number(match[1])
-        # Accepts "SECOND EPILOGUE"; "II Introduction" is a line of a table of contents.
+        # "SECOND EPILOGUE" is a heading; "II Introduction" is a line of a table of contents.
         is_named = word in NAMED_HEADINGS and not match[1].isdigit() and not parse_roman(match[1])
         above = Rank.NAMED if is_named else RANKS.get(word)
         if above is not None and number is not None and _may_follow(match[3], match[2]):

@@ -42,7 +42,7 @@ _LANGUAGES = ("dc.language", "dcterms.language", "citation_language", "content-l
 _IDENTIFIERS = ("dc.identifier", "dcterms.identifier", "citation_isbn", "citation_doi", "book:isbn", "isbn", "doi")
 _SCHEMES = {"citation_isbn": "isbn:", "book:isbn": "isbn:", "isbn": "isbn:", "citation_doi": "doi:", "doi": "doi:"}
 _COVER_RELATIONS = frozenset(("coverpage", "cover"))
-# "Chapter 1 - A Site": what follows is usually the site's name.
+# "Chapter 1 - A Site": the site's name usually follows the separator.
 _SITE = re.compile(r"\s+[|\-–—·:»]\s+")
 _AUTHOR_DATES = re.compile(r",?\s*\(?\b\d{3,4}\??\s*[-–]\s*(?:\d{3,4}\??)?\)?\s*$")
 
@@ -126,7 +126,7 @@ _MOST_PARTS = 10_000
 def read_mhtml(data: bytes, name: str) -> Book:
     """The page in the web archive `data`; `name` is used in messages. Raises BookError."""
     parts = islice(email.message_from_bytes(data, policy=email.policy.compat32).walk(), _MOST_PARTS)
-    # The first one is the page; those of frames follow it.
+    # The first HTML part is the page; parts of frames follow it.
     pages = (part for part in parts if part.get_content_type() in ("text/html", "application/xhtml+xml"))
     page = next(pages, None)
     decoded = _decoded(page) if page is not None else None

@@ -1,4 +1,4 @@
-"""Removes boilerplate from HTML pages and normalises notes and line breaks. When in doubt, content stays."""
+"""Removes boilerplate from HTML pages and normalises notes and line breaks. Keeps doubtful content."""
 
 import re
 from collections import Counter
@@ -40,7 +40,7 @@ _Measure = Counter[str]
 
 
 def remove_boilerplate(root: etree._Element) -> int:
-    """Remove menus, notices of cookies and the like; the number of words removed."""
+    """Remove menus, cookie notices and the like. Returns the number of words removed."""
     measured = list(_measured(root))
     page_words = measured[-1][1]["words"] if measured else 0
     for element, measure in measured[:-1]:
@@ -134,7 +134,7 @@ def mark_backlinks(root: etree._Element) -> None:
             element.set(EPUB_TYPE, "backlink")
             item = element.getparent()
             if item is not None and local_name(item) == "li":
-                # The text may refer to it by a letter although the list counts in digits.
+                # The reference may be a letter although the list counts in digits.
                 item.set(EPUB_TYPE, "footnote")
 
 

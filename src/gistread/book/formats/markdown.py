@@ -24,11 +24,11 @@ _TOML = re.compile(r"\s*\+\+\+[ \t]*\n(.*?)^\+\+\+[ \t]*$\n?", re.DOTALL | re.MU
 _PERCENT = re.compile(
     r"%[ \t]*([^\n]*(?:\n[ \t]+\S[^\n]*)*)\n(?:%[ \t]*([^\n]*(?:\n[ \t]+\S[^\n]*)*)\n)?(?:%[^\n]*\n)?"
 )
-_LONGEST = 20_000
-# Levels, counting a list and its item; the parser drops what is deeper, and takes longer for signs in a row.
+_LONGEST_FRONT_MATTER = 20_000
+# Levels, counting a list and its item. The parser drops deeper text, and nested signs slow it down.
 _USUAL_DEPTH = 20
 _DEEPEST = 100
-# Indents and signs of quotes and lists that may nest deeper.
+# Indents, and signs of quotes and lists: deeper nesting.
 _SIGN = r"(?:[ \t>]|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))"
 _TOO_DEEP = re.compile(f"^({_SIGN}{{24}}){_SIGN}+", re.MULTILINE)
 
@@ -60,7 +60,7 @@ def _slug(title: str) -> str:
 
 
 def split_front_matter(text: str) -> tuple[str, Metadata]:
-    head = text[:_LONGEST]
+    head = text[:_LONGEST_FRONT_MATTER]
     if match := _YAML.match(head):
         try:
             fields = yaml.load(match[1], Loader=yaml.BaseLoader)
@@ -75,7 +75,7 @@ def split_front_matter(text: str) -> tuple[str, Metadata]:
         except tomllib.TOMLDecodeError:
             return text, Metadata()
     elif match := _PERCENT.match(head):
-        authors = [part for line in (match[2] or "").split("\n") for part in re.split(r"[;]|\band\b", line)]
+        authors = [part for line in (match[2] or "").split("\n") for part in re.split(r";|\band\b", line)]
         return text[match.end() :], _metadata({"title": match[1], "author": authors})
     return text, Metadata()
 

@@ -76,8 +76,6 @@ def parse_roman(word: str) -> int | None:
 
 def _cjk(word: str) -> int | None:
     total = digit = 0
-    if not word:
-        return None
     for char in word:
         if char in _CJK_DIGITS:
             digit = digit * 10 + _CJK_DIGITS[char]

@@ -1,4 +1,4 @@
-"""Decides which heading candidates of a plain text are headings, at which level; contents lists do not count."""
+"""Decides which heading candidates of a plain text are headings, and their levels. Drops tables of contents."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -59,7 +59,7 @@ def outline(blocks: Sequence[TextBlock]) -> Outline:
     # An epilogue with chapters of its own stands beside the parts, like a prologue.
     by_rank = {Rank.CHAPTER: below, Rank.SECTION: below + has_chapters, Rank.NAMED: 1}
     levels = [order[c.family] if c.rank is Rank.CONTAINER else by_rank[c.rank] for c in found]
-    titled = _subtitled(found, blocks)
+    titled = _with_subtitles(found, blocks)
     return Outline(
         tuple(
             ChapterStart(c.index, title, level, count)
@@ -80,13 +80,13 @@ def _markdown_outline(found: list[Candidate]) -> Outline:
     return Outline(tuple(ChapterStart(c.index, c.title, c.level - highest + 1) for c in found), title)
 
 
-def _after(found: list[Candidate], i: int, sizes: list[int]) -> int:
+def _characters_after(found: list[Candidate], i: int, sizes: list[int]) -> int:
     end = found[i + 1].index if i + 1 < len(found) else len(sizes) - 1
     return sizes[end] - sizes[found[i].index + 1]
 
 
 def _key(c: Candidate) -> tuple[Rank, str, int | None]:
-    """Equal for a heading and its contents entry, whose wording may differ."""
+    """A key shared by a heading and its contents entry, even if their wording differs."""
     return c.rank, c.family if c.number is None else "", c.number
 
 
@@ -97,7 +97,7 @@ def _without_contents(found: list[Candidate], blocks: Sequence[TextBlock], sizes
     i = 0
     while i < len(found):
         j = i
-        while j + 1 < len(found) and _after(found, j, sizes) < _ENTRY_CHARACTERS:
+        while j + 1 < len(found) and _characters_after(found, j, sizes) < _ENTRY_CHARACTERS:
             j += 1
         run = found[i : j + 1]
         headed = any(
@@ -105,7 +105,7 @@ def _without_contents(found: list[Candidate], blocks: Sequence[TextBlock], sizes
         )
         chapters = sum(c.rank is not Rank.CONTAINER for c in run)
         if (headed and len(run) > 1) or chapters >= _DENSE_RUN:
-            run = _true_headings(run, followed=_after(found, j, sizes) >= _ENTRY_CHARACTERS)
+            run = _true_headings(run, followed=_characters_after(found, j, sizes) >= _ENTRY_CHARACTERS)
         kept += run
         i = j + 1
     return kept
@@ -129,7 +129,7 @@ def _without_stray_numerals(found: list[Candidate], sizes: list[int]) -> list[Ca
     keywords = sum(c.rank is Rank.CHAPTER and c.family not in NUMERALS for c in found)
     styles = dict.fromkeys(c.family for c in found if c.family in NUMERALS)
     sequences = {style: _sequence([c for c in found if c.family == style]) for style in styles}
-    plausible = (sequence for style, sequence in sequences.items() if _plausible(style, sequence, keywords, sizes))
+    plausible = (sequence for style, sequence in sequences.items() if _is_plausible(style, sequence, keywords, sizes))
     rank = Rank.SECTION if keywords >= 2 else Rank.CHAPTER
     chosen = {c.index for c in max(plausible, key=len, default=[])}
     return [
@@ -149,7 +149,7 @@ def _sequence(found: list[Candidate]) -> list[Candidate]:
     return chosen
 
 
-def _plausible(style: str, sequence: list[Candidate], keywords: int, sizes: list[int]) -> bool:
+def _is_plausible(style: str, sequence: list[Candidate], keywords: int, sizes: list[int]) -> bool:
     if len(sequence) < _FEWEST_NUMERALS:
         return False
     span = sizes[-1] - sizes[sequence[0].index]
@@ -172,7 +172,7 @@ def _with_entries(found: list[Candidate], blocks: Sequence[TextBlock], sizes: li
     while i < len(blocks) and sizes[i + 1] - sizes[i] < _ENTRY_CHARACTERS * (1 if len(blocks[i].lines) < 3 else 20):
         keys = {entry_key(line) for line in blocks[i].lines} - {""}
         if keys <= entries:
-            break  # the first heading that the contents have named
+            break  # the first heading named by the contents
         entries |= keys
         i += 1
     known = {c.index for c in found}
@@ -201,14 +201,16 @@ def _with_capitals(found: list[Candidate], blocks: Sequence[TextBlock], sizes: l
     ]
     merged = sorted([*found, *lines], key=lambda c: c.index)
     headings = [
-        c for i, c in enumerate(merged) if c.family == "capitals" and _after(merged, i, sizes) >= 2 * _ENTRY_CHARACTERS
+        c
+        for i, c in enumerate(merged)
+        if c.family == "capitals" and _characters_after(merged, i, sizes) >= 2 * _ENTRY_CHARACTERS
     ]
     if len(headings) < _FEWEST_CAPITALS:
         return found
     return sorted([*found, *headings], key=lambda c: c.index)
 
 
-def _subtitled(found: list[Candidate], blocks: Sequence[TextBlock]) -> list[tuple[str, int]]:
+def _with_subtitles(found: list[Candidate], blocks: Sequence[TextBlock]) -> list[tuple[str, int]]:
     taken = {c.index for c in found}
     bare = [c for c in found if c.bare and c.rank in (Rank.CHAPTER, Rank.CONTAINER)]
     following = [c for c in bare if _has_next(c, blocks, taken) and is_short_line(blocks[c.index + 1])]

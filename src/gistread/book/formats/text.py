@@ -49,17 +49,17 @@ def _add_blocks(builder: BookBuilder, found: list[TextBlock], shape: Outline) ->
     level = 0
     for index, block in enumerate(found):
         if chapter := chapters.get(index):
-            builder.chapter(_without_emphasis(chapter.title), chapter.level)
+            builder.chapter(_remove_emphasis(chapter.title), chapter.level)
             heading_until = index + chapter.blocks
             level = chapter.level
-        text = _without_emphasis(block.text)
+        text = _remove_emphasis(block.text)
         if index < heading_until:
             builder.add(text.strip().lstrip("#").strip("=\n "), ParagraphKind.HEADING, level)
         else:
             builder.add(text if block.keeps_lines else _DASH_AT_LINE_END.sub(r"\1", text), block.kind)
 
 
-def _without_emphasis(text: str) -> str:
+def _remove_emphasis(text: str) -> str:
     """Remove the underscores around emphasised words: they disturb reading, speech and models."""
     return _EMPHASIS.sub(r"\1", text) if "_" in text else text
 
@@ -67,7 +67,7 @@ def _without_emphasis(text: str) -> str:
 def _first_line(found: list[TextBlock]) -> str:
     if len(found) < 2 or not is_short_line(found[0]) or heading_candidate(0, found[0]):
         return ""
-    text = _without_emphasis(one_line(found[0].text))
+    text = _remove_emphasis(one_line(found[0].text))
     return "" if len(text) > 80 or (text[-1] in ".,;:!?…" and not text.isupper()) else text
 
 
@@ -80,7 +80,7 @@ def _byline(found: list[TextBlock]) -> tuple[str, ...]:
 
 def _notices(decoded: Decoded, unwrapped: GutenbergText) -> list[str]:
     notices = list(encoding_notices(decoded))
-    dropped = len(_CONTROLS.findall(decoded.text)) - decoded.text.count("\x1a") if decoded.text else 0
+    dropped = len(_CONTROLS.findall(decoded.text)) - decoded.text.count("\x1a")
     if dropped > 0:
         notices.append(f"{dropped} control characters were left out.")
     return notices

@@ -34,7 +34,7 @@ class TextLayout(Enum):
 
 # Lines up to this length were wrapped (Project Gutenberg: 72 to 80).
 _WRAPPED_COLUMNS = 90
-# Between the two, a file counts as wrapped only if its lines are filled to one width.
+# Between these limits, a file counts as wrapped only if its lines fill one width.
 _WIDEST_COLUMNS = 140
 
 _SENTENCE_END = re.compile(r"[.!?:;…。！？][\"'”’»)\]]*$")
@@ -45,7 +45,7 @@ _COLUMNS = re.compile(r"\S {3,}\S|\S\t+\S|\S *\| *\S")
 _STARRED_NOTE = re.compile(r"\* ?(?:\(\d{1,2}\) ?)?\S")
 _NOTE = re.compile(r"\s*\[(?:Foot)?note\b", re.IGNORECASE)
 
-# A line is short if the first word of the next would have fitted with this much to spare.
+# A line is short if the first word of the next one would fit with this much to spare.
 _SLACK_COLUMNS = 4
 _SHORT_LINES_OF_VERSE = 0.6
 _WIDTH_OF_FEW_LINES = 0.8
@@ -55,10 +55,10 @@ _WIDTH_OF_FEW_LINES = 0.8
 class _Wrapping:
     layout: TextLayout
     width: int
-    in_bytes: bool  # Whether the tool that wrapped it counted bytes of UTF-8, as some English ones do
+    in_bytes: bool  # Whether the width counts UTF-8 bytes, as some English tools do
 
     def is_short(self, line: str, following: str, share: float = 1.0) -> bool:
-        """Whether the first word of `following` would have fitted; a line counts as full at `share` of the width."""
+        """Whether the first word of `following` would fit; a line is full at `share` of the width."""
         room = self.width * share - _SLACK_COLUMNS - 1 - self._columns(line)
         return room > 1 and self._columns(following.lstrip().partition(" ")[0]) <= room
 
@@ -69,7 +69,7 @@ class _Wrapping:
 def split_into_blocks(text: str) -> Iterator[TextBlock]:
     """The blocks of `text`, which `normalise.clean` has cleaned, in order."""
     lines = [line.rstrip() for line in text.expandtabs(4).split("\n")]
-    # Nobody wraps by bytes where most letters take two.
+    # Texts whose letters mostly take two bytes are not wrapped by bytes.
     setting = _detect_wrapping(lines, in_bytes=len(text.encode()) < len(text) * 1.1)
     if setting.layout is TextLayout.LINES:
         yield from _line_blocks(lines)
@@ -188,7 +188,7 @@ def _kind_of_lines(group: Sequence[str]) -> ParagraphKind:
 
 
 def _is_narrow_prose(group: list[str], width: int) -> bool:
-    """Whether short lines are prose in a narrow column: filled to a width of their own, begun within sentences."""
+    """Whether short lines are prose in a narrow column: they fill its width and begin inside sentences."""
     own = max(map(len, group))
     if len(group) < 4 or own < width * 0.55:
         return False

@@ -17,7 +17,7 @@ from gistread.engine.llama.library import ask_library
 from gistread.engine.llama.measurements import Measurement
 from gistread.engine.llama.messages import Event, LoadAttempt, Loaded, RatesMeasured
 from gistread.errors import EngineError
-from gistread.system import ended_for_memory
+from gistread.system import may_be_out_of_memory
 
 _LINE_LIMIT_BYTES = 64 * 2**20
 _CLOSE_WITHIN_S = 2.0
@@ -40,7 +40,7 @@ class LostWhileLoadingError(EngineError):
             "It may need more memory than there is: choose a smaller model, or see the log (`gistread paths`).",
         )
         # Killed by the system, or by a failed assertion: most failed allocations of llama.cpp end in one.
-        for_memory = ended_for_memory(status)
+        for_memory = may_be_out_of_memory(status)
         # Number of the layout to try next, if there is one and memory may have been the cause.
         self.next_layout: int | None = attempt.number + 1 if for_memory and attempt and attempt.remaining else None
 
@@ -209,4 +209,4 @@ def _reason(status: int) -> str:
         name = signal.Signals(-status).name
     except ValueError:
         name = f"signal {-status}"
-    return f"{name}, possibly out of memory" if ended_for_memory(status) else name
+    return f"{name}, possibly out of memory" if may_be_out_of_memory(status) else name

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from gistread.book.builder import BookBuilder
 from gistread.book.model import ParagraphKind
-from gistread.book.normalise import clean, one_line
+from gistread.book.normalise import clean_line
 from gistread.evaluation.model import Document, Place, Question, united
 from gistread.evaluation.tasks.records import references
 
@@ -68,11 +68,11 @@ def add_text(builder: BookBuilder, text: str) -> Place | None:
 
 def places_of(passage: Passage) -> list[Place]:
     """Places of the support in the normalised text of the passage; the whole text if one is not found."""
-    text = one_line(clean(passage.text))
+    text = clean_line(passage.text)
     places = []
     behind = 0
     for sentence in passage.support:
-        sentence = one_line(clean(sentence))
+        sentence = clean_line(sentence)
         first = text.find(sentence, behind)
         if first < 0:
             first = text.find(sentence)

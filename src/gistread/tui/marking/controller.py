@@ -290,13 +290,13 @@ class MarkController:
         self._context.push(MarksScreen(self._book, self._sync, self._context.place, empty), chosen)
 
     def look_up(self) -> None:
-        from gistread.dictionary import choose_lookup, word_in
+        from gistread.dictionary import choose_lookup, extract_word
         from gistread.tui.marking.panels import LookupScreen
 
         selected = self._selection("looks it up", Unit.WORD)
         if selected is None:
             return
-        word = word_in(self._book.text[slice(*selected)])
+        word = extract_word(self._book.text[slice(*selected)])
         if not word:
             self._context.warn("Select one or a few words to look up.")
             return

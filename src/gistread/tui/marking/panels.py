@@ -10,7 +10,7 @@ from textual.widgets import OptionList, Static, TextArea
 from textual.widgets.option_list import Option
 
 from gistread.book.model import Book
-from gistread.dictionary import DictionaryError, Lookup, defines, look_up
+from gistread.dictionary import DictionaryError, Lookup, contains_entry, look_up
 from gistread.marking.model import Mark, MarkKind
 from gistread.tui.commands import Scope, bindings, own_keys
 from gistread.tui.marking.describe import title_of, where, words_of
@@ -198,7 +198,7 @@ class LookupScreen(Panel[bool | None]):
         except DictionaryError as error:
             said, style = str(error), "warning"
         about = self._lookup.program
-        self._offers_model = not defines(said)
+        self._offers_model = not contains_entry(said)
         if self._offers_model:
             about = "No definition found. Enter asks the model."
             self.query_one(Actions).show_actions(("Enter", "ask the model", "ask_or_close"))

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from functools import cached_property
 
 from gistread.errors import StorageError
-from gistread.people.corrections import said_of, with_form
+from gistread.people.corrections import describe_correction, find_by_form
 from gistread.people.index import Index
 from gistread.people.joining import Entity
 from gistread.people.mentions import is_covered
-from gistread.people.timeline import timeline
+from gistread.people.timeline import build_timeline
 from gistread.readers.passage import in_short
 from gistread.tui.layout import Pane
 from gistread.tui.marking.caret import whole_words
@@ -177,11 +177,11 @@ class PeopleController:
             else:
                 self._navigation.jump(int(result.split()[1]))
 
-        line = await asyncio.to_thread(timeline, view)
+        line = await asyncio.to_thread(build_timeline, view)
         self._context.push(TimelineScreen(line, self._context.place), chosen)
 
     def _show_named(self, form: str, view: Index) -> None:
-        if (entity := with_form(view.entities, form)) is not None:
+        if (entity := find_by_form(view.entities, form)) is not None:
             self._show(entity, view)
 
     def _rename(self, entity: Entity, view: Index) -> None:
@@ -212,7 +212,7 @@ class PeopleController:
     async def _corrected(self, one: NameCorrection) -> None:
         data, sha256 = self._context.services.user_data, self._context.book.sha256
         if await self._write(lambda: data.correct_name(sha256, one)):
-            self._context.notify(f"{said_of(one)} {self._context.key_hint('people')} u undoes it.")
+            self._context.notify(f"{describe_correction(one)} {self._context.key_hint('people')} u undoes it.")
             if one.verb != "hide":
                 self._show_named(one.forms[0], await self._known())
 
@@ -222,7 +222,7 @@ class PeopleController:
         if last is None:
             self._context.warn("No name has been corrected.")
         elif await self._write(lambda: data.undo_name_correction(sha256)):
-            self._context.notify(f"Undone: {said_of(last)}")
+            self._context.notify(f"Undone: {describe_correction(last)}")
             self._show_named(last.forms[0], await self._known())
 
     async def _write(self, write: Callable[[], object]) -> bool:

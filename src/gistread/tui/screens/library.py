@@ -15,9 +15,9 @@ from textual.screen import Screen
 from textual.widgets import Input, Static
 
 from gistread.errors import GistreadError
-from gistread.library.entries import Order, in_order, matching
+from gistread.library.entries import Order, filter_entries, sort_entries
 from gistread.library.model import LibraryEntry, absolute, is_file, is_folder
-from gistread.library.series import proposed_series
+from gistread.library.series import propose_series_path
 from gistread.library.text import count_books, describe_added
 from gistread.tui.commands import Scope, bindings, key_hint, with_keys
 from gistread.tui.library_work import Adding, Books
@@ -128,7 +128,7 @@ class LibraryScreen(Screen[str | None]):
         self.run_worker(read(), group="read", exclusive=True)
 
     def _show(self, at: LibraryEntry | None = None, index: int = 0) -> None:
-        shown = matching(in_order(self._entries, self._order), self._typed)
+        shown = filter_entries(sort_entries(self._entries, self._order), self._typed)
         shown.sort(key=lambda entry: not entry.ids)  # the sample after the person's own
         self._list.show(shown, self._books.read_by, at=at, index=index)
         self._show_lines()
@@ -314,7 +314,7 @@ class LibraryScreen(Screen[str | None]):
             self._warn("A series is made of files of books, and this one is not there.")
             return
         name = entry.authors[0] if entry.ids and entry.authors else entry.title
-        self._ask(_Asked.SERIES, str(self._series or proposed_series(entry.path, name)))
+        self._ask(_Asked.SERIES, str(self._series or propose_series_path(entry.path, name)))
 
     async def _make_volume(self, entry: LibraryEntry, path: Path) -> None:
         try:

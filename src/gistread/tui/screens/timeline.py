@@ -3,7 +3,7 @@
 from textual.content import Content
 from textual.widgets import Static
 
-from gistread.people.timeline import Timeline, table
+from gistread.people.timeline import Timeline, format_table
 from gistread.tui.commands import own_keys
 from gistread.tui.screens.listing import ListScreen, Row
 
@@ -27,7 +27,7 @@ class TimelineScreen(ListScreen):
         self._place = place
 
     def on_mount(self) -> None:
-        heading, rows = table(self._line, min(_PANEL_CELLS, self.app.size.width) - _AROUND_CELLS)
+        heading, rows = format_table(self._line, min(_PANEL_CELLS, self.app.size.width) - _AROUND_CELLS)
         self.query_one("#note", Static).update(heading)
         chapters = self._line.chapters
         here = max((at for at, one in enumerate(chapters) if one.start <= self._place), default=0)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from rich.cells import cell_len, set_cell_size
 
 from gistread.library.model import LibraryEntry
-from gistread.library.text import percent, relative_time
+from gistread.library.text import format_percent, relative_time
 from gistread.memory.progress import BookProgress
 from gistread.tui.text import clean
 from gistread.units import progress_bar
@@ -60,7 +60,7 @@ def about(entry: LibraryEntry, read: BookProgress | None, now_s: float, width: i
         facts.append(f"{entry.words:,} words")
     if entry.was_opened:
         facts.append("" if brief else f"opened {relative_time(entry.opened_at, now_s)}")
-        facts.append("finished" if entry.finished else f"{percent(entry.share)} read")
+        facts.append("finished" if entry.finished else f"{format_percent(entry.share)} read")
     else:
         facts.append("not opened yet")
     if entry.time_left and not brief:
@@ -122,7 +122,7 @@ def _widths(width: int) -> tuple[int, int, tuple[_Column, ...]]:
 
 def progress(entry: LibraryEntry, columns: int = _BAR) -> str:
     """A bar of `columns` columns and the percentage; empty for a book never opened."""
-    return f"{progress_bar(entry.share, columns)} {percent(entry.share):>4}" if entry.was_opened else ""
+    return f"{progress_bar(entry.share, columns)} {format_percent(entry.share):>4}" if entry.was_opened else ""
 
 
 def last_read(entry: LibraryEntry, now_s: float) -> Cell:
@@ -135,7 +135,7 @@ def _model(entry: LibraryEntry, read: BookProgress | None) -> str:
     if read is None or not read.pages or not entry.length:
         return ""
     share = read.read_until / entry.length
-    return "all" if share >= 1 else percent(share)
+    return "all" if share >= 1 else format_percent(share)
 
 
 def fit(text: str, columns: int, before: int = 0) -> str:

@@ -10,7 +10,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from gistread.library.model import LibraryEntry
-from gistread.library.text import percent, relative_time
+from gistread.library.text import format_percent, relative_time
 from gistread.tui.text import clean
 from gistread.tui.text.figure import Figure
 from gistread.tui.text.wrap import wrap
@@ -81,7 +81,7 @@ class ContinueReading(Widget):
 
         rows = self._cover_size.rows
         author = ", ".join(entry.authors)
-        read = f"{percent(entry.share)} · {entry.time_left} left" if entry.time_left else percent(entry.share)
+        read = format_percent(entry.share) + (f" · {entry.time_left} left" if entry.time_left else "")
         if rows > 4:
             yield line("Continue reading", "accent")
         yield line(entry.title if rows > 4 else f"{entry.title} · {author}".rstrip(" ·"), "title")

@@ -20,7 +20,7 @@ from gistread.errors import BookError
 
 _FRESH_COPY = "Get a fresh copy of the file."
 _NOTES = {"footnotes": "footnote", "endnotes": "endnote"}
-# Languages not written in Latin letters. If the letters contradict the stated language, nobody set it.
+# Languages in other scripts. If the letters contradict the declared language, it is Word's default.
 _LATIN_SHARE = 0.5
 _NOT_LATIN = re.compile(r"(?:ru|uk|be|bg|sr|mk|el|he|yi|ar|fa|ur|hi|bn|ta|te|th|zh|ja|ko|ka|hy|mn|kk|ky|tg)\b", re.I)
 
@@ -48,9 +48,9 @@ def read_docx(archive: Archive, name: str) -> Book:
         raise BookError(f"{name} cannot be read: it is nested too deeply.") from error
     finish_tree(root)
     metadata = metadata_of(archive)
-    # Otherwise the text styled as title.
+    # The text styled as title replaces a missing title.
     heading = next(root.iter("h1"), None) if writer.has_title else None
-    title = metadata.title or (plain_text(heading) if heading is not None else "")
+    title = metadata.title or plain_text(heading)
     metadata = replace(metadata, title=title, language=_language(metadata, state))
     return book_from_tree(root, name, "docx", metadata, notices=tuple(_notices(writer, main)))
 
@@ -70,7 +70,7 @@ def _language(metadata: Metadata, state: RunState) -> str:
 
 
 def _fits_script(language: str, sample: str) -> bool:
-    """Whether the letters fit the language; if they do not, it is only the default of the author's Word."""
+    """Whether the letters fit the script of the language."""
     letters = [char for char in sample if char.isalpha()]
     latin = sum(char < "\u0250" for char in letters)
     return (latin >= len(letters) * _LATIN_SHARE) is not bool(_NOT_LATIN.match(language))

@@ -1,4 +1,4 @@
-"""Computes the numbers and bullets of Word's lists, which documents do not store."""
+"""Computes the numbers and bullets of Word's lists; documents do not store them."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from gistread.book.formats.elements.markup import local_name
 
 _PLACE = re.compile(r"%([1-9])")
 _LEVELS = 9
-# Dashes and the like are kept; symbol fonts use private characters that mean nothing elsewhere.
+# Bullets that are kept; symbol fonts use private characters that have no meaning elsewhere.
 _OWN_BULLETS = frozenset("-–—*·◦▪‣")
 _FORMATS = {"lowerletter": "a", "upperletter": "A", "lowerroman": "i", "upperroman": "I"}
 
@@ -41,7 +41,7 @@ class Numbering:
     _begun: set[tuple[str, int]] = field(default_factory=set)
 
     def next_marker(self, name: str, level: int) -> str:
-        """Number or bullet of the next paragraph of this list at this level; empty if it has none."""
+        """The number or bullet of the list's next paragraph at this level; empty if it has none."""
         found = self.lists.get(name)
         if found is None:
             return ""
@@ -81,13 +81,13 @@ def read_numbering(root: etree._Element | None) -> Numbering:
         family = attribute(child(element, "abstractnumid")) or ""
         linked = attribute(child(families.get(family), "numstylelink"))
         family = by_style.get(linked, family) if linked else family
-        levels = dict(_levels(families.get(family)))
+        levels = _levels(families.get(family))
         restarts = set()
         for override in element:
             if local_name(override) != "lvloverride":
                 continue
             level = _integer(attribute(override, "ilvl"))
-            levels.update(_levels(override))
+            levels |= _levels(override)
             start = attribute(child(override, "startoverride"))
             if start is not None:
                 restarts.add(level)
@@ -97,20 +97,17 @@ def read_numbering(root: etree._Element | None) -> Numbering:
     return Numbering(lists)
 
 
-def _levels(element: etree._Element | None) -> list[tuple[int, _Level]]:
-    return [
-        (
-            _integer(attribute(level, "ilvl")),
-            _Level(
-                (attribute(child(level, "numfmt")) or "decimal").lower(),
-                attribute(child(level, "lvltext")) or "",
-                _integer(attribute(child(level, "start")), 1),
-            ),
+def _levels(element: etree._Element | None) -> dict[int, _Level]:
+    return {
+        _integer(attribute(level, "ilvl")): _Level(
+            (attribute(child(level, "numfmt")) or "decimal").lower(),
+            attribute(child(level, "lvltext")) or "",
+            _integer(attribute(child(level, "start")), 1),
         )
         for level in (element if element is not None else ())
         if local_name(level) == "lvl"
-    ]
+    }
 
 
-def _integer(text: str | None, otherwise: int = 0) -> int:
-    return int(text) if text and re.fullmatch(r"\d{1,9}", text) else otherwise
+def _integer(text: str | None, default: int = 0) -> int:
+    return int(text) if text and re.fullmatch(r"\d{1,9}", text) else default

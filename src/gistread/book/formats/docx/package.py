@@ -1,4 +1,4 @@
-"""Finds the parts of a Word document by their relationships, since paths and namespaces differ between writers."""
+"""Finds the parts of a Word document by relationships: paths and namespaces differ between programs."""
 
 import posixpath
 import re
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from lxml import etree
 
 from gistread.book.formats.archive import Archive, ArchiveError, normalise_path
-from gistread.book.formats.elements.markup import elements_named, local_name, parse_recovering, parse_xml, plain_text
+from gistread.book.formats.elements.markup import elements_named, local_name, parse_entry, parse_xml, plain_text
 from gistread.book.formats.elements.single_document import Metadata
 from gistread.book.formats.encoding import decode_declared
 from gistread.book.normalise import language_tag
@@ -36,7 +36,7 @@ class DocxPart:
     root: etree._Element
     relations: Mapping[str, Relation] = field(default_factory=dict)  # By id
     repaired: bool = False  # The XML was not well-formed
-    lost: int = 0  # Words of it that could not be read
+    lost: int = 0  # Number of unreadable words
 
 
 def main_part(archive: Archive) -> DocxPart:
@@ -61,16 +61,13 @@ def related_part(archive: Archive, main: DocxPart, kind: str) -> DocxPart | None
 
 def metadata_of(archive: Archive) -> Metadata:
     path = next((r.target for r in _relations(archive, "").values() if r.kind == "core-properties"), _CORE)
-    try:
-        root = parse_recovering(archive.read(path))
-    except ArchiveError:
-        return Metadata()
+    root = parse_entry(archive, path)
     if root is None:
         return Metadata()
     properties = {local_name(element): plain_text(element) for element in root}
     title = properties.get("title", "")
     return Metadata(
-        # Left by printing to a file.
+        # A title left by printing to a file.
         title="" if title.lower().startswith("microsoft word -") else title,
         authors=tuple(dict.fromkeys(filter(None, (name.strip() for name in properties.get("creator", "").split(";"))))),
         language=language_tag(properties.get("language", "")),
@@ -91,12 +88,9 @@ def _part(archive: Archive, path: str) -> DocxPart:
 
 def _relations(archive: Archive, path: str) -> dict[str, Relation]:
     folder, name = posixpath.split(path)
-    try:
-        root = parse_recovering(archive.read(posixpath.join(folder, "_rels", f"{name}.rels")))
-    except ArchiveError:
-        return {}
+    root = parse_entry(archive, posixpath.join(folder, "_rels", f"{name}.rels"))
     found = {}
-    for element in elements_named(root, "relationship") if root is not None else ():
+    for element in elements_named(root, "relationship"):
         target, external = element.get("Target", ""), element.get("TargetMode", "").lower() == "external"
         if not external:
             target = normalise_path(target if target.startswith("/") else posixpath.join(folder, target))

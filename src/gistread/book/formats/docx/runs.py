@@ -8,7 +8,7 @@ from lxml import etree
 
 from gistread.book.formats.docx.package import Relation
 from gistread.book.formats.docx.styles import RunFormat, Styles, attribute, child, run_format_of
-from gistread.book.formats.elements.equations import accented, grouped, lowered, raised
+from gistread.book.formats.elements.equations import add_accent, bracket, subscript, superscript
 from gistread.book.formats.elements.list_markers import format_number
 from gistread.book.formats.elements.markup import append_text, local_name
 from gistread.book.formats.elements.semantics import EPUB_TYPE
@@ -38,7 +38,7 @@ class NoteReference:
 class _Field:
     instruction: str = ""
     has_result: bool = False
-    # For a link: the writer of its paragraph and the element around it.
+    # For a link: the writer of its paragraph, and the element around the link.
     around: "tuple[RunWriter, etree._Element] | None" = None
 
 
@@ -50,7 +50,7 @@ class RunState:
     counts: dict[str, int] = field(default_factory=dict)  # Notes so far, by kind
     characters: dict[str, int] = field(default_factory=dict)
     sample: list[str] = field(default_factory=list)
-    places: list[str] = field(default_factory=list)  # Bookmarks between paragraphs, which belong to the next one
+    places: list[str] = field(default_factory=list)  # Bookmarks before the next paragraph
     changes: int = 0
     comments: int = 0
     hidden: int = 0  # Words formatted as hidden
@@ -77,7 +77,7 @@ class RunWriter:
             self._place(place)
         self.state.places.clear()
         self._elements(element)
-        for each in self.state.fields:  # The code of a field ends with its paragraph, if a damaged file does not end it
+        for each in self.state.fields:  # In a damaged file, an unfinished field code ends with its paragraph
             each.has_result = True
 
     def _elements(self, element: etree._Element) -> None:
@@ -91,7 +91,7 @@ class RunWriter:
             handler(self, element)
         elif name in _DELETED:
             self.state.changes += 1
-        elif name == "omath" or name == "omathpara":
+        elif name in ("omath", "omathpara"):
             self._text(equation_text(element), {})
         elif name not in _IGNORED:
             self._elements(element)
@@ -115,14 +115,13 @@ class RunWriter:
         self._inside(element, (relation.target if relation else "") + (f"#{anchor}" if anchor else ""))
 
     def _inside(self, element: etree._Element, href: str) -> None:
-        outer = self.target
-        if href:
-            self._begin_link(href)
+        outer = self._begin_link(href) if href else None
         self._elements(element)
-        if href:
+        if outer is not None:
             self.target, self._leaf = outer, None
 
     def _begin_link(self, href: str) -> etree._Element:
+        """Write into a new link from here on. Returns the element around it."""
         outer = self.target
         self.target, self._leaf = etree.SubElement(outer, "a", href=href), None
         return outer
@@ -152,7 +151,7 @@ class RunWriter:
         elif any(not each.has_result for each in state.fields):
             return
         elif name == "t":
-            # Holds only text unless a damaged file was repaired.
+            # A repaired file may have elements inside.
             self._text("".join(map(str, element.itertext())) if len(element) else element.text or "", look)
         elif name in ("tab", "ptab"):
             self._text("\t", look)
@@ -187,7 +186,7 @@ class RunWriter:
         elif kind == "end" and fields:
             around = fields.pop().around
             if around is not None and around[0] is self:
-                # A field that began in another paragraph ended with it.
+                # A field of an earlier paragraph has ended with it.
                 self.target, self._leaf = around[1], None
 
     def _text(self, text: str, look: RunFormat) -> None:
@@ -249,7 +248,7 @@ class RunWriter:
         )
         words = words or next(filter(None, (attribute(e, "alt") for e in _drawn(element, "shape"))), "")
         inside = list(_drawn(element, "blip", "imagedata", "rect", "txbxcontent", "textpath"))
-        if words and not inside:  # A diagram, whose drawing stands in other files
+        if words and not inside:  # A diagram, drawn in other files
             etree.SubElement(self.target, "img", {"src": "", "alt": words})
             self._leaf = None
         for inner in inside:
@@ -337,25 +336,25 @@ def equation_text(element: etree._Element, depth: int = 0) -> str:
     if name == "f":
         if attribute(child(element, "fpr", "type")) == "noBar":
             return f"{part('num')} choose {part('den')}"
-        return f"{grouped(part('num'))}/{grouped(part('den'))}"
+        return f"{bracket(part('num'))}/{bracket(part('den'))}"
     if name in ("ssup", "ssub", "ssubsup"):
-        return (
-            part("e") + (lowered(part("sub")) if "sub" in name else "") + (raised(part("sup")) if "sup" in name else "")
-        )
+        below = subscript(part("sub")) if "sub" in name else ""
+        above = superscript(part("sup")) if "sup" in name else ""
+        return part("e") + below + above
     if name == "rad":
-        return f"{raised(part('deg')).lstrip('^')}√{grouped(part('e'))}"
+        return f"{superscript(part('deg')).lstrip('^')}√{bracket(part('e'))}"
     if name in ("m", "eqarr", "mr"):
         rows = (equation_text(e, depth + 1) for e in element if local_name(e) in ("mr", "e"))
         return (" " if name == "mr" else "; ").join(rows)
     if name in ("acc", "bar", "groupchr"):
         sign = attribute(child(element, f"{name}pr", "chr")) or {"acc": "\u0302", "bar": "‾"}.get(name, "⏟")
         under = attribute(child(element, f"{name}pr", "pos")) == "bot"
-        return accented(part("e"), "_" if under and name == "bar" else sign, under=under) or part("e")
+        return add_accent(part("e"), "_" if under and name == "bar" else sign, under=under) or part("e")
     if name in ("limlow", "limupp"):
-        return part("e") + (lowered if name == "limlow" else raised)(part("lim"))
+        return part("e") + (subscript if name == "limlow" else superscript)(part("lim"))
     if name == "nary":
         sign = attribute(child(element, "narypr", "chr")) or "∫"
-        return f"{sign}{lowered(part('sub'))}{raised(part('sup'))} {part('e')}"
+        return f"{sign}{subscript(part('sub'))}{superscript(part('sup'))} {part('e')}"
     if name == "d":
         opening, closing = (attribute(child(element, "dpr", f"{end}chr")) for end in ("beg", "end"))
         inside = ", ".join(equation_text(e, depth + 1) for e in element if local_name(e) == "e")

@@ -1,4 +1,4 @@
-"""Reads a Word document's styles and what each makes of a paragraph or run. Their names are English everywhere."""
+"""Reads the effects of a Word document's styles on paragraphs and runs. Style names are English in every language."""
 
 import re
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ _BY_NAME: tuple[tuple[re.Pattern[str], StyleRole], ...] = (
 )
 _LEVEL = re.compile(r"heading\s*([1-9])")
 _DEEPEST = 20
-_BODY_LEVEL = 9  # Outline level of body text
+BODY_LEVEL = 9  # Outline level of body text
 
 
 RunFormat = Mapping[str, bool | str]
@@ -101,7 +101,7 @@ def numbering_of(properties: etree._Element | None) -> tuple[str, int] | None:
 
 
 def inherit_numbering(own: tuple[str, int] | None, below: tuple[str, int] | None) -> tuple[str, int] | None:
-    """Own list and level; a paragraph or style may set the level and inherit the list."""
+    """The own list and level. Setting only the level inherits the list."""
     return (own[0] or below[0], own[1]) if own and below else own or below
 
 
@@ -135,7 +135,7 @@ def _character_format(chain: list[etree._Element]) -> RunFormat:
         look |= run_format_of(child(element, "rpr"))
     name = (attribute(child(chain[0], "name")) or "").lower()
     if name == "hyperlink":
-        # The underline of a link is not emphasis.
+        # Links are underlined anyway.
         look.pop("u", None)
     elif re.search(r"\b(?:code|verbatim|typewriter|html (?:code|sample))\b", name):
         look["code"] = True
@@ -153,7 +153,7 @@ def _paragraph(chain: list[etree._Element]) -> ParagraphStyle:
             numbered = _LEVEL.match(name)
             level = int(numbered[1]) if numbered else 0
         if outline.isdecimal() and role not in (StyleRole.TITLE, StyleRole.CONTENTS):
-            role, level = (StyleRole.HEADING, int(outline) + 1) if int(outline) < _BODY_LEVEL else (StyleRole.TEXT, 0)
+            role, level = (StyleRole.HEADING, int(outline) + 1) if int(outline) < BODY_LEVEL else (StyleRole.TEXT, 0)
     numbering = None
     for element in chain:
         numbering = inherit_numbering(numbering, numbering_of(child(element, "ppr")))

@@ -9,6 +9,7 @@ from gistread.book.formats.docx.numbering import Numbering
 from gistread.book.formats.docx.package import DocxPart
 from gistread.book.formats.docx.runs import RunState, RunWriter
 from gistread.book.formats.docx.styles import (
+    BODY_LEVEL,
     ParagraphStyle,
     StyleRole,
     attribute,
@@ -25,7 +26,7 @@ _DEEPEST_HEADING = 6
 _DEEPEST_LIST = 9
 _CONTENTS = "contents"
 _EMPTY = "empty"
-# If more paragraphs are empty, they are spacing and separate no scenes.
+# If more paragraphs are empty, they are spacing, not scene breaks.
 _PARAGRAPHS_FOR_ONE_EMPTY = 6
 _PROSE_TAGS = frozenset(("p", "blockquote"))
 
@@ -35,7 +36,7 @@ class BodyWriter:
     target: etree._Element
     state: RunState
     numbering: Numbering
-    has_title: bool = False  # A paragraph has the title style, so headings move one level down
+    has_title: bool = False  # Whether a paragraph has the title style: headings move one level down
     unread: int = 0
     _lists: list[etree._Element] = field(default_factory=list)  # Open lists, the outermost first
     _joined: etree._Element | None = None  # A paragraph whose end was deleted: the next one continues it
@@ -73,7 +74,7 @@ class BodyWriter:
         style = self.state.styles.paragraphs.get(attribute(child(properties, "pstyle")) or "", ParagraphStyle())
         in_contents = style.role is StyleRole.CONTENTS or self.state.is_in_contents
         level = attribute(child(properties, "outlinelvl")) or ""
-        if level.isdecimal() and style.role is StyleRole.TEXT and int(level) < 9:
+        if level.isdecimal() and style.role is StyleRole.TEXT and int(level) < BODY_LEVEL:
             style = ParagraphStyle(StyleRole.HEADING, int(level) + 1, style.numbering)
         draft = self._joined if self._joined is not None else etree.Element("p")
         writer = RunWriter(draft, self.state)
@@ -94,7 +95,7 @@ class BodyWriter:
             else:
                 self._within(box, "div")
 
-    def _styled(self, draft: etree._Element, style: ParagraphStyle, marker: "tuple[str, int] | None") -> None:
+    def _styled(self, draft: etree._Element, style: ParagraphStyle, marker: tuple[str, int] | None) -> None:
         role = style.role
         empty = not len(draft) and not (draft.text or "").strip() and not (marker and role is StyleRole.HEADING)
         if empty or (not plain_text(draft) and not any(local_name(e) == "img" for e in draft.iter()) and not marker):
@@ -192,7 +193,7 @@ _HANDLERS: dict[str, Callable[[BodyWriter, etree._Element], None]] = {
 
 
 def write_notes(writer: BodyWriter, parts: dict[str, DocxPart]) -> None:
-    """Append the notes that the text refers to, in order of reference. `parts`: the notes parts by kind."""
+    """Append the notes in order of reference. `parts`: the notes parts by kind."""
     notes = {
         (kind, attribute(element, "id")): (element, part)
         for kind, part in parts.items()
@@ -201,7 +202,7 @@ def write_notes(writer: BodyWriter, parts: dict[str, DocxPart]) -> None:
     }
     state, outer = writer.state, writer.target
     done = 0
-    # A note may refer to another, which then follows it.
+    # A note may refer to another one, which follows it.
     while done < len(state.references):
         reference = state.references[done]
         done += 1
@@ -222,7 +223,7 @@ def write_notes(writer: BodyWriter, parts: dict[str, DocxPart]) -> None:
 
 
 def finish_tree(root: etree._Element) -> None:
-    """Apply what needs the whole document: scene breaks, captions, removal of the table of contents."""
+    """Finish the whole tree: mark scene breaks, attach captions, remove the table of contents."""
     empty = [e for e in root.iter("p") if e.get("class") == _EMPTY]
     paragraphs = sum(1 for _ in root.iter("p"))
     parts = len(empty) * _PARAGRAPHS_FOR_ONE_EMPTY <= paragraphs
@@ -247,7 +248,7 @@ def finish_tree(root: etree._Element) -> None:
                 parent.remove(contents)
 
 
-def _marker(properties: etree._Element | None, style: ParagraphStyle, numbering: Numbering) -> "tuple[str, int] | None":
+def _marker(properties: etree._Element | None, style: ParagraphStyle, numbering: Numbering) -> tuple[str, int] | None:
     own = inherit_numbering(numbering_of(properties), style.numbering)
     if own is None or own[0] in ("", "0"):
         return None

@@ -1,4 +1,4 @@
-"""Collects one paragraph while a document is walked: text, inline marks (also across paragraphs), named pictures."""
+"""Collects one paragraph of a document: text, pictures, and inline marks, which may span paragraphs."""
 
 import re
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from gistread.book import inline
 from gistread.book.formats.text_blocks import is_break
 from gistread.book.inline import InlineMark
 
-LINE_END = "\x0b"  # A line end by the author: a character that XML cannot contain, and white space around it folds away
+LINE_END = "\x0b"  # A line end by the author: a white space character that XML cannot contain
 
 _NO_FILE_NAME = "picture"
 _LONGEST_INITIAL = 2
@@ -20,13 +20,13 @@ class CollectedText:
 
     text: str
     marks: tuple[InlineMark, ...]
-    is_picture: bool  # Contains pictures and no other words
+    is_picture: bool  # Contains only pictures
     has_words: bool  # Has words other than file names of pictures
 
 
 @dataclass(frozen=True, slots=True)
 class _Picture:
-    at: int  # Index in the buffer of a placeholder for its words
+    at: int  # Index of the placeholder for its words in the buffer
     source: str
     words: str
 
@@ -145,7 +145,7 @@ class Collector:
 
 
 def _among_words(words: str) -> str:
-    # A drawn initial is part of the word it begins.
+    # A drawn initial is part of its word.
     is_initial = len(words) <= _LONGEST_INITIAL and words.isalpha()
     return words if is_initial or is_break(words) or not words else f"[{words}]"
 

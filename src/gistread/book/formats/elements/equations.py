@@ -1,4 +1,4 @@
-"""Writes MathML in one line: x² = 1/2, √2, the rows of a matrix; TeX or a description where it has no such form."""
+"""Writes MathML on one line: x² = 1/2, √2, the rows of a matrix. Falls back to TeX or a description."""
 
 import unicodedata
 
@@ -27,36 +27,36 @@ def equation_text(equation: etree._Element) -> str:
     return next(filter(None, map(plain_text, sources)), equation.get("alttext") or "")
 
 
-def grouped(text: str) -> str:
+def bracket(text: str) -> str:
     """The text in brackets unless it is one word or number, or in brackets."""
     is_bracketed = text[:1] == "(" and text.find(")") == len(text) - 1
     return text if len(text) < 2 or text.isalnum() or is_bracketed else f"({text})"
 
 
-def raised(text: str) -> str:
+def superscript(text: str) -> str:
     """An exponent: ², ^x, ^(a + b)."""
     return _script(text, "^", _RAISED)
 
 
-def lowered(text: str) -> str:
+def subscript(text: str) -> str:
     """An index: ₂, _x, _(a + b)."""
     return _script(text, "_", _LOWERED)
 
 
-def accented(base: str, sign: str, *, under: bool = False) -> str:
-    """The base with an accent, bar or brace: x̂, ab‾, (a + b)⏞; empty if the sign is none."""
+def add_accent(base: str, sign: str, *, under: bool = False) -> str:
+    """The base with an accent, bar or brace: x̂, ab‾, (a + b)⏞; empty for another sign."""
     is_mark = len(sign) == 1 and unicodedata.combining(sign)
     mark = sign if is_mark else (_UNDER_ACCENTS if under else _ACCENTS).get(sign)
     if mark and len(base) == 1:
         return unicodedata.normalize("NFC", base + mark)
-    return f"{grouped(base)}{sign}" if mark or (sign and sign in _BRACES) else ""
+    return f"{bracket(base)}{sign}" if mark or (sign and sign in _BRACES) else ""
 
 
 def _script(text: str, sign: str, table: dict[int, int]) -> str:
     packed = text.replace(" ", "")
     if all(ord(character) in table for character in packed):
         return packed.translate(table)
-    return packed if packed in ("′", "″", "‴", "'") else f"{sign}{grouped(text)}"
+    return packed if packed in ("′", "″", "‴", "'") else f"{sign}{bracket(text)}"
 
 
 def _text(element: etree._Element, depth: int) -> str:
@@ -73,21 +73,21 @@ def _text(element: etree._Element, depth: int) -> str:
         case "mfrac", [over, under]:
             if element.get("linethickness") in ("0", "0pt", "0px"):
                 return f"{over} choose {under}"
-            return f"{grouped(over)}/{grouped(under)}"
+            return f"{bracket(over)}/{bracket(under)}"
         case "mroot", [inner, degree]:
-            return f"{raised(degree).lstrip('^')}√{grouped(inner)}"
+            return f"{superscript(degree).lstrip('^')}√{bracket(inner)}"
         case "msqrt", _:
-            return f"√{grouped(_row(children, parts))}"
+            return f"√{bracket(_row(children, parts))}"
         case "msub", [base, low]:
-            return base + lowered(low)
+            return base + subscript(low)
         case "munder", [base, low]:
-            return accented(base, low, under=True) or base + lowered(low)
+            return add_accent(base, low, under=True) or base + subscript(low)
         case "msup", [base, high]:
-            return grouped(base) + raised(high)
+            return bracket(base) + superscript(high)
         case "mover", [base, high]:
-            return accented(base, high) or base + raised(high)
+            return add_accent(base, high) or base + superscript(high)
         case "msubsup" | "munderover", [base, low, high]:
-            return base + lowered(low) + raised(high)
+            return base + subscript(low) + superscript(high)
         case "mmultiscripts", [base, *scripts]:
             return base + " ".join(filter(None, scripts))
         case "mtable", _:
@@ -101,7 +101,7 @@ def _text(element: etree._Element, depth: int) -> str:
 
 
 def _row(children: list[etree._Element], parts: list[str]) -> str:
-    """Operators with spaces around them, factors without."""
+    """Join a row: spaces around operators, none between factors."""
     row = last = ""
     for child, text in zip(children, parts, strict=True):
         name = local_name(child)
@@ -116,7 +116,7 @@ def _row(children: list[etree._Element], parts: list[str]) -> str:
 
 
 def _operator(text: str, before: str) -> str:
-    """An operator with the spaces that it has after this character."""
+    """An operator with the spaces it needs after this character."""
     sign = text.translate(_INVISIBLE)
     is_relation = len(sign) == 1 and unicodedata.category(sign) == "Sm" and sign not in _SIGNS | _PREFIXES
     if is_relation or (sign in _SIGNS and (before.isalnum() or before in _CLOSING)):

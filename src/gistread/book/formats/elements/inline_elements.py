@@ -34,11 +34,11 @@ _CLASSES = {
     Style.SMALL_CAPITALS: "smcap smcaps smallcap smallcaps small-cap small-caps small_caps smallcapitals sc",
 }
 _BY_CLASS = {name: style for style, names in _CLASSES.items() for name in names.split()}
-# Elements with a meaning: if a style sheet sets <em> upright, it is emphasised by other means.
+# Elements with a meaning: an upright <em> is emphasised by other means.
 _SEMANTIC_ELEMENTS = frozenset(("em", "strong", "code", "ins", "del"))
 _STYLED_BLOCKS = frozenset(("p", "div", "blockquote", "li", "td", "dd", "section", "aside"))
 _XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
-# Scripts and data are no targets to show.
+# Scripts and data are not link targets.
 _NO_TARGET = re.compile(r"(?:javascript|data|blob):|#?$", re.IGNORECASE)
 
 
@@ -54,13 +54,13 @@ def styles_of(element: etree._Element, name: str, sheet: StyleSheet) -> tuple[In
     if name in _SEMANTIC_ELEMENTS:
         found |= {mark.style for mark in own}
     if name == "a":
-        # A link is shown as one anyway.
+        # Links are underlined anyway.
         found.discard(Style.UNDERLINE)
     return _marks(found)
 
 
 def block_styles_of(element: etree._Element, name: str, sheet: StyleSheet) -> tuple[InlineMark, ...]:
-    """Styles that a block gives to all its words, beyond what its kind implies."""
+    """Styles that a block applies to all its words, in addition to those of its kind."""
     classes, style = element.get("class"), element.get("style")
     if name not in _STYLED_BLOCKS or not (style or (classes and sheet)):
         return ()

@@ -1,4 +1,4 @@
-"""Assembles a book of its documents: resolves links, and detects note references by either end, in all their forms."""
+"""Assembles a book from its documents: resolves links and detects note references in all their forms."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ class DocumentAnchor:
     fragment: str = ""
 
 
-# Finds what an `href` in a document means; None if it leads out of the book.
+# Resolves an `href` in a document; None if it leads out of the book.
 Locate = Callable[[str, str], DocumentAnchor | None]
 FindPicture = Callable[[str, str], str]  # Resolves a picture's source in a document
 
@@ -50,7 +50,7 @@ _BRACKETS = frozenset("[({")
 _NOTE_KINDS = frozenset((ParagraphKind.TEXT, ParagraphKind.LIST, ParagraphKind.QUOTE, ParagraphKind.VERSE))
 # A longer element with an id is a section, not a note.
 _LONGEST_NOTE_PIECES = 40
-# Minimum of characters around a reference: fewer are a list of links, as in a table of contents.
+# Minimum of characters around a reference. Links with fewer form a list, as in a table of contents.
 _LEAST_AROUND = 3
 
 
@@ -75,7 +75,7 @@ class _Link:
     words: str
     around: str
     start: int
-    end: int  # Offsets of its words in that text
+    end: int  # End of its words in `around`
     target: ParagraphRange
     fragment: str
 
@@ -111,7 +111,7 @@ class _Linker:
             note_pieces.setdefault(note.path, set()).update(range(note.first, note.last or note.first))
         for path, document in self.documents.items():
             paragraphs = [
-                self._rewritten(path, index, paragraph, notes, targets) if paragraph.marks else paragraph
+                self._rewrite(path, index, paragraph, notes, targets) if paragraph.marks else paragraph
                 for index, paragraph in enumerate(document.paragraphs)
             ]
             for index in note_pieces.get(path, ()):
@@ -142,11 +142,11 @@ class _Linker:
             return None
         if place.fragment in document.anchors:
             return ParagraphRange(place.path, document.anchors[place.fragment])
-        # A missing anchor in another file means its start; in the same file a browser would stay.
+        # A missing anchor in another file means the file's start; in the same file, a browser stays in place.
         return ParagraphRange(place.path, 0) if place.path != path or place.fragment.lower() in ("", "top") else None
 
     def _range(self, link: _Link, starts: set[tuple[str, int]]) -> ParagraphRange | None:
-        """The note a link would lead to: the declared note, the element with the id, or one paragraph."""
+        """The note that a link may lead to: the declared note, the element with the id, or one paragraph."""
         if not link.fragment:
             return None
         path, first = link.target.path, link.target.first
@@ -164,10 +164,10 @@ class _Linker:
             document.paragraphs[first:last]
         )
         if not (declared or is_element):
-            last = self._goes_on(document, path, first, starts)
+            last = self._note_end(document, path, first, starts)
         return ParagraphRange(path, first, last)
 
-    def _goes_on(self, document: XhtmlDocument, path: str, first: int, starts: set[tuple[str, int]]) -> int:
+    def _note_end(self, document: XhtmlDocument, path: str, first: int, starts: set[tuple[str, int]]) -> int:
         for index in range(first + 1, min(len(document.paragraphs), first + _LONGEST_NOTE_PIECES)):
             if (path, index) in starts:
                 return index
@@ -216,7 +216,7 @@ class _Linker:
         other = _NUMBERED.match(self.documents[note.path].paragraphs[note.first].words)
         return bool(own and other and own[1].lower() == other[1].lower())
 
-    def _rewritten(
+    def _rewrite(
         self,
         path: str,
         index: int,
@@ -242,7 +242,7 @@ class _Linker:
             targets[name] = target
             marks[number] = replace(mark, href=name, is_note=note is not None)
             if note and link.words[:1] not in _BRACKETS and " " not in link.words:
-                # A bare number would merge with the word before it.
+                # Brackets separate a bare number from the word before it.
                 opening, closing = inline.opening(number), inline.closing(number)
                 brackets[ord(opening)] = opening + "["
                 brackets[ord(closing)] = "]" + closing

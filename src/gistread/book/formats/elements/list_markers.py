@@ -1,4 +1,4 @@
-"""Computes list markers: bullets, numbers, letters, as HTML's attributes ask for."""
+"""Computes list markers from HTML attributes: bullets, numbers, letters."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Parses untrusted markup into trees, as XML first, since HTML parsers misread XHTML (`<title/>` swallows the page)."""
+"""Parses untrusted markup into trees: first as XML, since HTML parsers misread XHTML (`<title/>` swallows the page)."""
 
 import re
 from collections import Counter
@@ -9,6 +9,7 @@ from html.entities import html5
 
 from lxml import etree, html
 
+from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.formats.encoding import decode_declared
 
 _NAMED_ENTITY = re.compile(rb"&([A-Za-z][A-Za-z0-9]{0,40});")
@@ -25,15 +26,14 @@ _SELF_CLOSED = re.compile(rb"<([A-Za-z][A-Za-z0-9:_-]*+)((?:\s[^<>]*?)?)\s*/>")
 # Elements that are void in HTML too.
 _VOID = frozenset(b"area base br col embed hr img image input link meta param source track wbr".split())
 
-MOST_NESTED = (
-    150  # Levels of a tree, below Python's recursion limit from any caller, so that a book is the same everywhere
-)
-_MOST_NESTED_TAGS = 100  # Parsers add levels, such as <tbody>
+# Levels of a tree: below Python's recursion limit from any caller, so that every caller reads the same book.
+MOST_NESTED = 150
+_MOST_NESTED_TAGS = 100  # Fewer, since parsers add levels such as <tbody>
 _TAG = re.compile(rb"<(/?)([A-Za-z][A-Za-z0-9:_-]*+)[^<>]*>")
 _WORD = re.compile(r"\w+")
 _COMMENT = re.compile(rb"<!--.*?-->|<\?.*?\?>", re.DOTALL)
 _XML_TAG = re.compile(rb"<(/?)([A-Za-z_][\w:.-]*+)[^<>]*?(/?)>")
-_WORD_TEXT = frozenset((b"w:p", b"w:r", b"w:t"))  # Word's paragraphs, runs and texts, without which none is read
+_WORD_TEXT = frozenset((b"w:p", b"w:r", b"w:t"))  # Word's paragraphs, runs and texts, which must stay
 _UNNESTED = frozenset(b"html head body title style script textarea p li dt dd tr td th option".split())
 _HEADINGS = frozenset(b"h1 h2 h3 h4 h5 h6".split())
 _PHRASES = frozenset(
@@ -60,10 +60,10 @@ def parse_xhtml(text: str) -> Tree | None:
     if text.count("<") > _MOST_TAGS:
         return None
     data = _XML_DECLARATION.sub("", text, count=1).lstrip().encode("utf-8", errors="replace")
-    root = _xml(_numeric_entities(data))
+    root = _xml_root(_replace_entities(data))
     if root is not None and not _is_too_deep(root):
         return Tree(root, repaired=False)
-    root = _html(_SELF_CLOSED.sub(_expand_self_closed, data))
+    root = _html_root(_SELF_CLOSED.sub(_expand_self_closed, data))
     return None if root is None else Tree(root, repaired=True)
 
 
@@ -71,8 +71,8 @@ def parse_page(text: str) -> etree._Element | None:
     """Parse HTML as a browser would; None if it is empty or far too large."""
     if text.count("<") > _MOST_TAGS:
         return None
-    data = _without_invalid(text).encode("utf-8", errors="replace")
-    return _html(data)
+    data = _remove_invalid(text).encode("utf-8", errors="replace")
+    return _html_root(data)
 
 
 def parse_recovering(data: bytes) -> etree._Element | None:
@@ -82,19 +82,27 @@ def parse_recovering(data: bytes) -> etree._Element | None:
     return tree.root if tree else None
 
 
+def parse_entry(archive: Archive, path: str) -> etree._Element | None:
+    """`parse_recovering` for a file of an archive; None if it is missing or damaged."""
+    try:
+        return parse_recovering(archive.read(path))
+    except ArchiveError:
+        return None
+
+
 def parse_xml(text: str, *, most_tags: int | None = None) -> Tree | None:
     """Parse XML other than XHTML, repairing it if necessary."""
     if text.count("<") > (most_tags or _MOST_TAGS):
         return None
-    text = _without_invalid(_XML_DECLARATION.sub("", text, count=1)).lstrip()
-    data = _numeric_entities(text.encode("utf-8", errors="replace"))
-    root = _xml(data)
+    text = _remove_invalid(_XML_DECLARATION.sub("", text, count=1)).lstrip()
+    data = _replace_entities(text.encode("utf-8", errors="replace"))
+    root = _xml_root(data)
     if root is None or _is_too_deep(root):
-        data = _shallow(data)
-        root = _xml(data)
+        data = _drop_deep_tags(data)
+        root = _xml_root(data)
     if root is not None:
         return Tree(root, repaired=False)
-    root = _xml(data, recover=True)
+    root = _xml_root(data, recover=True)
     if root is None:
         return None
     source = unescape(_XML_TAG.sub(b" ", _COMMENT.sub(b"", data)).decode("utf-8"))
@@ -108,16 +116,16 @@ def local_name(element: etree._Element) -> str:
     return tag.rpartition("}")[2].lower() if isinstance(tag, str) else ""
 
 
-def elements_named(root: etree._Element, name: str) -> Iterator[etree._Element]:
-    return (element for element in root.iter() if local_name(element) == name)
+def elements_named(root: etree._Element | None, name: str) -> Iterator[etree._Element]:
+    return (element for element in (() if root is None else root.iter()) if local_name(element) == name)
 
 
-def first_named(root: etree._Element, name: str) -> etree._Element | None:
+def first_named(root: etree._Element | None, name: str) -> etree._Element | None:
     return next(elements_named(root, name), None)
 
 
-def plain_text(element: etree._Element) -> str:
-    return " ".join("".join(str(part) for part in element.itertext()).split())
+def plain_text(element: etree._Element | None) -> str:
+    return "" if element is None else " ".join("".join(str(part) for part in element.itertext()).split())
 
 
 def append_text(element: etree._Element, text: str | None) -> None:
@@ -127,7 +135,7 @@ def append_text(element: etree._Element, text: str | None) -> None:
         element.text = (element.text or "") + (text or "")
 
 
-def _xml(data: bytes, *, recover: bool = False) -> etree._Element | None:
+def _xml_root(data: bytes, *, recover: bool = False) -> etree._Element | None:
     parser = etree.XMLParser(
         resolve_entities=False,
         no_network=True,
@@ -143,18 +151,18 @@ def _xml(data: bytes, *, recover: bool = False) -> etree._Element | None:
         return None
 
 
-def _html(data: bytes) -> etree._Element | None:
+def _html_root(data: bytes) -> etree._Element | None:
     parser = html.HTMLParser(encoding="utf-8", no_network=True, huge_tree=True, remove_comments=True, remove_pis=True)
-    data = _RAW_TEXT.sub(_opened, data)
+    data = _RAW_TEXT.sub(_close_raw_text, data)
     try:
         root = html.document_fromstring(data, parser)
-        return html.document_fromstring(_flattened(data), parser) if _is_too_deep(root) else root
+        return html.document_fromstring(_flatten(data), parser) if _is_too_deep(root) else root
     except (etree.ParserError, etree.XMLSyntaxError, ValueError):
         return None
 
 
-def _opened(match: re.Match[bytes]) -> bytes:
-    """An element whose markup parsers take for text, with its content behind it."""
+def _close_raw_text(match: re.Match[bytes]) -> bytes:
+    """Close an element whose content parsers treat as raw text, so that the content is parsed."""
     closing, name, is_empty = match.groups()
     return match[0] if is_empty else b"</div>" if closing else match[0] + b"</%b><div>" % name
 
@@ -163,8 +171,8 @@ def _is_too_deep(root: etree._Element) -> bool:
     return bool(root.getroottree().xpath(f"boolean({'/*' * MOST_NESTED})"))
 
 
-def _flattened(data: bytes) -> bytes:
-    """Markup whose innermost elements are paragraphs, as when a page never closes its <font>: parsers cut it off."""
+def _flatten(data: bytes) -> bytes:
+    """Replace elements nested too deeply by paragraphs: parsers would cut them off. (Pages may never close <font>.)"""
     opened: list[bytes] = []
 
     def flat(match: re.Match[bytes]) -> bytes:
@@ -185,8 +193,8 @@ def _flattened(data: bytes) -> bytes:
     return _TAG.sub(flat, data)
 
 
-def _shallow(data: bytes) -> bytes:
-    """XML without the tags nested too deeply for parsers, but with their text."""
+def _drop_deep_tags(data: bytes) -> bytes:
+    """Remove the tags nested too deeply for parsers, but keep their text."""
     opened: list[tuple[bytes, bool]] = []  # Names, and whether they are kept
     names = Counter[bytes]()
 
@@ -208,12 +216,12 @@ def _shallow(data: bytes) -> bytes:
     return _XML_TAG.sub(kept, data)
 
 
-def _numeric_entities(data: bytes) -> bytes:
-    """Replace HTML's named entities by numbers: without its DTD, XML drops all but five."""
-    return _NAMED_ENTITY.sub(_numeric, data)
+def _replace_entities(data: bytes) -> bytes:
+    """Replace HTML's named entities by numbers: XML without a DTD knows only five."""
+    return _NAMED_ENTITY.sub(_numeric_reference, data)
 
 
-def _numeric(match: re.Match[bytes]) -> bytes:
+def _numeric_reference(match: re.Match[bytes]) -> bytes:
     name = match[1]
     if name in _XML_ENTITIES:
         return match[0]
@@ -222,8 +230,8 @@ def _numeric(match: re.Match[bytes]) -> bytes:
     return "".join(f"&#{ord(char)};" for char in value).encode("ascii") if value else b"&amp;" + match[0][1:]
 
 
-def _without_invalid(text: str) -> str:
-    """Remove characters that a tree cannot hold; a repairing parser accepts them and fails later."""
+def _remove_invalid(text: str) -> str:
+    """Remove characters that are invalid in a tree: a repairing parser would accept them and fail later."""
     return _CHARACTER_REFERENCE.sub(_valid_reference, NOT_IN_XML.sub("", text))
 
 

@@ -15,7 +15,7 @@ from gistread.book.model import ParagraphKind
 _SHORT_LINE_CHARACTERS = 60
 _TAB_COLUMNS = 4
 _IDEOGRAPH = "[\u2e80-\u312f\u3190-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]"
-# A line wrapped in the source is a space, but not between ideographs.
+# A line break in the source is a space, except between ideographs.
 _WRAPPED_IDEOGRAPHS = re.compile(
     f"({_IDEOGRAPH}{inline.MARK_PATTERN}{{0,8}})[ \t\r]*\n\\s*(?={inline.MARK_PATTERN}{{0,8}}{_IDEOGRAPH})"
 )
@@ -27,7 +27,7 @@ class ParsedParagraph:
     kind: ParagraphKind
     level: int = 0
     lines: bool = False  # Keep its line feeds
-    marks: tuple[InlineMark, ...] = ()  # With unresolved `href`; `is_note` is what the link says of itself
+    marks: tuple[InlineMark, ...] = ()  # With unresolved `href`, and `is_note` as declared by the link
 
     @property
     def words(self) -> str:
@@ -42,8 +42,8 @@ class ParsedParagraph:
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
-    """What the surrounding elements say of the text inside."""
+class BlockContext:
+    """Properties that the surrounding elements give to the text inside."""
 
     kind: ParagraphKind = ParagraphKind.TEXT
     level: int = 0
@@ -52,7 +52,7 @@ class Context:
     note: bool = False
 
 
-def context_inside(element: etree._Element, name: str, types: frozenset[str], context: Context) -> Context:
+def context_inside(element: etree._Element, name: str, types: frozenset[str], context: BlockContext) -> BlockContext:
     if name in HEADINGS:
         return replace(context, kind=ParagraphKind.HEADING, level=HEADINGS[name], verse=False)
     if name == "pre":
@@ -71,7 +71,7 @@ def context_inside(element: etree._Element, name: str, types: frozenset[str], co
     return context
 
 
-def classify(collected: CollectedText, context: Context, marker: str) -> ParsedParagraph:
+def classify(collected: CollectedText, context: BlockContext, marker: str) -> ParsedParagraph:
     lines = _preformatted(collected) if context.preformatted else _fold_lines(collected.text)
     marks = collected.marks
     if context.kind is ParagraphKind.HEADING and collected.has_words:

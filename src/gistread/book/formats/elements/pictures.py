@@ -31,7 +31,7 @@ def picture_of(element: etree._Element) -> Picture:
 
 
 def is_decoration(element: etree._Element) -> bool:
-    """Whether a picture has an empty description and stands beside words."""
+    """Whether a picture is decorative: an empty description, and words beside it or a decorative role."""
     parent = element.getparent()
     if element.get("alt") != "" or parent is None:
         return False
@@ -49,7 +49,7 @@ def is_picture_object(element: etree._Element) -> bool:
 
 
 def svg_pictures(element: etree._Element) -> list[Picture]:
-    """The images in an <svg>, or the drawing itself. Its description goes to the first."""
+    """The images in an <svg>, or the drawing itself. The first image gets the description."""
     titles = (plain_text(each) for each in element.iter() if local_name(each) in ("title", "desc"))
     words = _description(element) or join_title([*dict.fromkeys(filter(None, titles))] or [""])
     images = [picture_of(each) for each in element.iter() if local_name(each) == "image"]
@@ -65,6 +65,6 @@ def drawn_text(element: etree._Element) -> str:
 
 
 def _description(element: etree._Element) -> str:
-    """The description; file names inserted by tools do not count."""
+    """The author's description; a file name inserted by a tool is none."""
     words = next((" ".join(words.split()) for name in _DESCRIPTIONS if (words := element.get(name))), "")
     return "" if _FILE_NAME.fullmatch(words) else words

@@ -1,4 +1,4 @@
-"""Decides which headings of a marked-up text start chapters, at which level, and which belong together."""
+"""Decides which headings of a marked-up text start chapters, their levels, and which belong together."""
 
 import re
 from collections import Counter
@@ -22,7 +22,7 @@ class HeadingParagraph:
 
     @cached_property
     def candidate(self) -> Candidate | None:
-        """What its words say of its number and rank."""
+        """Its number and rank, by its words."""
         return heading_candidate(self.index, TextBlock((one_line(self.text),), ParagraphKind.TEXT, 1))
 
 
@@ -34,9 +34,7 @@ _MOST_ON_TITLE_PAGE = 8
 _LONGEST_TITLE = 300
 
 
-def find_chapters(
-    headings: Sequence[HeadingParagraph], title: str = "", authors: Sequence[str] = ()
-) -> tuple[ChapterStart, ...]:
+def find_chapters(headings: Sequence[HeadingParagraph], title: str, authors: Sequence[str]) -> tuple[ChapterStart, ...]:
     """The chapters that these headings start, in order, without the book's `title` and `authors` at the start."""
     runs: list[list[HeadingParagraph]] = []
     for one in headings:
@@ -46,7 +44,7 @@ def find_chapters(
             runs.append([one])
     if not runs:
         return ()
-    alone = _sizes_that_stand_alone(runs)
+    alone = _standalone_sizes(runs)
     if _is_title(runs, title):
         runs[0] = _without_title_page(runs[0], alone, frozenset(map(_letters, authors)))
     groups = [group for run in runs if run for group in _groups(run, alone)]
@@ -74,7 +72,7 @@ def _is_title(runs: list[list[HeadingParagraph]], title: str) -> bool:
 def _without_title_page(
     run: list[HeadingParagraph], alone: frozenset[int], authors: frozenset[str]
 ) -> list[HeadingParagraph]:
-    """The part of the first run that already belongs to a chapter, after title and authors."""
+    """The headings of the first run that follow title and authors and belong to a chapter."""
     is_name = False
     for at, one in enumerate(run[1:], start=1):
         byline = _BYLINE.match(one.text)
@@ -92,8 +90,8 @@ def _letters(text: str) -> str:
     return "".join(char for char in text.casefold() if char.isalnum())
 
 
-def _sizes_that_stand_alone(runs: list[list[HeadingParagraph]]) -> frozenset[int]:
-    """Sizes whose headings usually follow text rather than a larger heading."""
+def _standalone_sizes(runs: list[list[HeadingParagraph]]) -> frozenset[int]:
+    """Sizes of headings that usually follow text, not a larger heading."""
     under = Counter(one.size for run in runs for before, one in pairwise(run) if before.size < one.size)
     alone = Counter(one.size for run in runs for one in run) - under
     return frozenset(size for size, count in alone.items() if count >= under[size])
@@ -105,14 +103,14 @@ def _groups(run: list[HeadingParagraph], alone: frozenset[int]) -> list[list[Hea
         before = groups[-1][0]
         deeper = one.size > before.size and one.size in alone
         wider = one.size < before.size
-        if deeper or wider or _is_another(before.candidate, one.candidate) or len(groups[-1]) == _MOST_TOGETHER:
+        if deeper or wider or _starts_division(before.candidate, one.candidate) or len(groups[-1]) == _MOST_TOGETHER:
             groups.append([one])
         else:
             groups[-1].append(one)
     return groups
 
 
-def _is_another(before: Candidate | None, one: Candidate | None) -> bool:
+def _starts_division(before: Candidate | None, one: Candidate | None) -> bool:
     """Whether `one` starts a division of its own, as CHAPTER I under BOOK ONE."""
     if before is None or one is None or one.number is None:
         return False

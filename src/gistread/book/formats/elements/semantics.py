@@ -20,7 +20,7 @@ SKIPPED = word_set(
     datalist progress meter source track param link meta case"""
 )
 
-# Controls of forms among them, whose words are counted.
+# Form controls among them; their words are counted.
 CONTROLS = word_set("textarea select button datalist")
 
 HEADINGS = {f"h{n}": n for n in range(1, 7)}
@@ -106,12 +106,12 @@ def classes_of(element: etree._Element) -> frozenset[str]:
     return frozenset(classes.lower().split()) if classes else frozenset()
 
 
-# Longer cells are prose, which reads better cell by cell.
+# Longer cells are prose, to be read cell by cell.
 _LONGEST_CELL_CHARACTERS = 300
 
 
 def is_data_table(table: etree._Element) -> bool:
-    """Short cells, some with words, and no nested table."""
+    """Whether a table has only short cells, some with words, and no nested table."""
     found = False
     for element in table.iter():
         name = local_name(element)

@@ -1,4 +1,4 @@
-"""Builds a book from one XHTML tree, into which every format but EPUB is translated."""
+"""Builds a book from one XHTML tree. Every marked-up format except EPUB is translated to one."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -67,7 +67,7 @@ def book_from_tree(
     chapters = _chapters(document, sections, title, framed.authors or metadata.authors)
     builder = BookBuilder()
     resolve = assemble(builder, links, {name: chapters})
-    if not builder.characters:  # its words are controls and spaces
+    if not builder.characters:  # only controls and spaces
         raise BookError(f"{name} has no readable text.")
     return builder.build(
         title=title or _title_heading(document.paragraphs, {each.index for each in chapters}) or PurePath(name).stem,
@@ -166,7 +166,7 @@ def _unwrap(element: etree._Element) -> None:
 def _append_text(parent: etree._Element, before: etree._Element | None, text: str | None) -> None:
     if not text:
         return
-    # The HTML parser accepts controls that a tree refuses.
+    # The HTML parser accepts control characters that a tree rejects.
     if before is None:
         parent.text = NOT_IN_XML.sub("", (parent.text or "") + text)
     else:

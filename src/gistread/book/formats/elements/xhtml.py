@@ -15,7 +15,7 @@ from gistread.book.formats.elements.collector import Collector
 from gistread.book.formats.elements.equations import equation_text
 from gistread.book.formats.elements.list_markers import marker
 from gistread.book.formats.elements.markup import MOST_NESTED, elements_named, local_name, plain_text
-from gistread.book.formats.elements.paragraphs import Context, ParsedParagraph, classify, context_inside
+from gistread.book.formats.elements.paragraphs import BlockContext, ParsedParagraph, classify, context_inside
 from gistread.book.formats.elements.pictures import (
     Picture,
     drawn_text,
@@ -41,7 +41,7 @@ _XML_ID = "{http://www.w3.org/XML/1998/namespace}id"
 @dataclass(frozen=True, slots=True)
 class XhtmlDocument:
     paragraphs: tuple[ParsedParagraph, ...]
-    anchors: dict[str, int]  # By id: index of the paragraph it stands in or before; may equal the number of paragraphs
+    anchors: dict[str, int]  # By id: index of the paragraph at or after it; may equal the number of paragraphs
     ends: dict[str, int] = field(default_factory=dict)
     notes: tuple[tuple[int, int], ...] = ()  # Ranges of paragraphs of the declared notes
     language: str = ""  # Declared by the document, otherwise the book's
@@ -52,17 +52,16 @@ class XhtmlDocument:
 def read_document(root: etree._Element, language: str = "", sheet: StyleSheet = _NO_SHEET) -> XhtmlDocument:
     """The paragraphs of `root`, an <html> element or a part of one in any namespace. The tree is not changed.
 
-    Formats translated to XHTML express verse as class "verse", notes as `epub:type="footnote"` with an id, and
-    references to them as `<a epub:type="noteref" href="#id">`; both names of that attribute work. `sheet` comes from
-    external style sheets; `language` is the book's, for a document that declares none. Elements nested too deeply
-    become plain text.
+    Translators to XHTML mark verse by class "verse", notes by `epub:type="footnote"` and an id, and references by
+    `<a epub:type="noteref" href="#id">`. `sheet`: the external style sheets. `language`: the book's, for documents
+    that declare none. Elements nested too deeply become plain text.
     """
     bodies = (child for child in root if local_name(child) == "body")
     language = next(filter(None, map(inline_elements.language_of, (root, *bodies))), language)
     sheet = merge_sheets([sheet, *(read_sheet(plain_text(each)) for each in in_head(root, "style"))])
     walker = _Walker(language, sheet)
-    walker.element(root, Context())
-    walker.flush(Context())
+    walker.element(root, BlockContext())
+    walker.flush(BlockContext())
     return XhtmlDocument(
         paragraphs=tuple(walker.paragraphs),
         anchors=walker.anchors,
@@ -96,7 +95,7 @@ class _Walker:
     _in_cell: bool = False
     _depth: int = 0
 
-    def element(self, element: etree._Element, context: Context) -> None:
+    def element(self, element: etree._Element, context: BlockContext) -> None:
         name = local_name(element)
         if not name or name in semantics.SKIPPED:
             if name in semantics.CONTROLS:
@@ -109,12 +108,12 @@ class _Walker:
             self.left_out["embedded page(s)"] += 1
         self._depth += 1
         if element.attrib:
-            self._described(element, name, context)
+            self._visit_with_attributes(element, name, context)
         else:
-            self._known(element, name, frozenset(), inline_elements.BY_NAME.get(name, ()), context)
+            self._visit(element, name, frozenset(), inline_elements.BY_NAME.get(name, ()), context)
         self._depth -= 1
 
-    def _described(self, element: etree._Element, name: str, context: Context) -> None:
+    def _visit_with_attributes(self, element: etree._Element, name: str, context: BlockContext) -> None:
         types = semantics.types_of(element)
         if types & semantics.NON_TEXT_TYPES or (semantics.is_hidden(element) and not types & semantics.NOTES_TYPES):
             # Links may lead to invisible elements: an index refers to printed page numbers.
@@ -130,11 +129,16 @@ class _Walker:
         if language and not inline_elements.is_same_language(language, before or language):
             marks = (*marks, InlineMark(language=language))
         self.language = language or before
-        self._known(element, name, types, marks, context)
+        self._visit(element, name, types, marks, context)
         self.language = before
 
-    def _known(
-        self, element: etree._Element, name: str, types: frozenset[str], marks: tuple[InlineMark, ...], context: Context
+    def _visit(
+        self,
+        element: etree._Element,
+        name: str,
+        types: frozenset[str],
+        marks: tuple[InlineMark, ...],
+        context: BlockContext,
     ) -> None:
         if name not in semantics.BLOCKS:
             self._anchor(element)
@@ -153,7 +157,7 @@ class _Walker:
             for value in _ids_of(element):
                 self.ends.setdefault(value, last)
 
-    def flush(self, context: Context) -> None:
+    def flush(self, context: BlockContext) -> None:
         if self._in_cell:
             self._collector.text(" ")
             return
@@ -170,7 +174,7 @@ class _Walker:
                 self.anchors[value] = len(self.paragraphs)
                 self._ids.append(value)
 
-    def _children(self, element: etree._Element, context: Context) -> None:
+    def _children(self, element: etree._Element, context: BlockContext) -> None:
         text = self._collector.text
         if element.text:
             text(element.text)
@@ -179,7 +183,7 @@ class _Walker:
             if child.tail:
                 text(child.tail)
 
-    def _block(self, element: etree._Element, name: str, types: frozenset[str], context: Context) -> None:
+    def _block(self, element: etree._Element, name: str, types: frozenset[str], context: BlockContext) -> None:
         inner = context_inside(element, name, types, context)
         if name in ("ul", "ol", "menu", "dir"):
             self._list(element, name, replace(inner, kind=ParagraphKind.LIST, level=inner.level + 1))
@@ -197,7 +201,7 @@ class _Walker:
             self._children(element, inner)
             self.flush(inner)
 
-    def _list(self, element: etree._Element, name: str, context: Context) -> None:
+    def _list(self, element: etree._Element, name: str, context: BlockContext) -> None:
         number = _integer(element.get("start"), 1)
         for child in element:
             if local_name(child) == "li":
@@ -209,9 +213,9 @@ class _Walker:
             self.flush(context)
         self._marker = ""
 
-    def _table(self, element: etree._Element, context: Context) -> None:
+    def _table(self, element: etree._Element, context: BlockContext) -> None:
         if self._in_cell or not semantics.is_data_table(element):
-            # A layout table, or cells with texts of their own: read cell by cell.
+            # A layout table, or long cells: read cell by cell.
             self._children(element, context)
             self.flush(context)
             return
@@ -226,7 +230,7 @@ class _Walker:
         self._collector.rows(rows)
         self.flush(replace(context, kind=ParagraphKind.TABLE))
 
-    def _cell(self, cell: etree._Element, context: Context) -> str:
+    def _cell(self, cell: etree._Element, context: BlockContext) -> str:
         self._anchor(cell)
         start = self._collector.start_cell()
         self._in_cell = True
@@ -234,7 +238,7 @@ class _Walker:
         self._in_cell = False
         return self._collector.end_cell(start)
 
-    def _heading_group(self, element: etree._Element, context: Context) -> None:
+    def _heading_group(self, element: etree._Element, context: BlockContext) -> None:
         level = next(
             (semantics.HEADINGS[local_name(e)] for e in element.iter() if local_name(e) in semantics.HEADINGS), 1
         )
@@ -245,7 +249,7 @@ class _Walker:
             self._children(child, inner)
             self.flush(inner)
 
-    def _stanzas(self, element: etree._Element, context: Context) -> None:
+    def _stanzas(self, element: etree._Element, context: BlockContext) -> None:
         first, known = len(self.paragraphs), len(self._ids)
         self._children(element, context)
         self.flush(context)
@@ -264,8 +268,8 @@ class _Walker:
             if name in self.ends:
                 self.ends[name] = first + 1
 
-    def _figure(self, element: etree._Element, context: Context) -> None:
-        """Pictures without a description of their own get the figure's caption, whether it precedes or follows them."""
+    def _figure(self, element: etree._Element, context: BlockContext) -> None:
+        """Give the figure's caption, wherever it is, to pictures without a description."""
         before, self._captioned = self._captioned, None
         within = [(each, local_name(each)) for each in element.iter(etree.Element)]
         self._captions = {plain_text(each) for each, name in within if semantics.is_caption(each, name)} - {""}
@@ -281,7 +285,7 @@ class _Walker:
     def _is_described(self, picture: Picture) -> bool:
         return bool(picture.words) and picture.words not in self._captions
 
-    def _caption(self, element: etree._Element, context: Context) -> None:
+    def _caption(self, element: etree._Element, context: BlockContext) -> None:
         inner = replace(context, kind=ParagraphKind.IMAGE)
         marks = self._captioned or []
         if plain_text(element):
@@ -307,7 +311,12 @@ class _Walker:
         self._collector.end(marks)
 
     def _inline(
-        self, element: etree._Element, name: str, types: frozenset[str], marks: tuple[InlineMark, ...], context: Context
+        self,
+        element: etree._Element,
+        name: str,
+        types: frozenset[str],
+        marks: tuple[InlineMark, ...],
+        context: BlockContext,
     ) -> None:
         collector = self._collector
         if name == "br":
@@ -348,8 +357,8 @@ def _ids_of(element: etree._Element) -> tuple[str, ...]:
     return tuple(filter(None, map(element.get, ("id", _XML_ID, "name"))))
 
 
-def _integer(text: str | None, otherwise: int) -> int:
-    return int(text) if text and re.fullmatch(r"-?\d{1,6}", text.strip()) else otherwise
+def _integer(text: str | None, default: int) -> int:
+    return int(text) if text and re.fullmatch(r"-?\d{1,6}", text.strip()) else default
 
 
 def _ruby(element: etree._Element) -> str:
@@ -363,5 +372,5 @@ def _ruby(element: etree._Element) -> str:
         elif name != "rp":
             base.append(plain_text(child))
         base.append(child.tail or "")
-    word, said = ("".join("".join(parts).split()) for parts in (base, reading))
-    return f"{word}（{said}）" if said else word
+    word, spoken = ("".join("".join(parts).split()) for parts in (base, reading))
+    return f"{word}（{spoken}）" if spoken else word

@@ -1,4 +1,4 @@
-"""Turns an EPUB into a Book. Notices name what could not be read; encrypted and empty EPUBs are refused."""
+"""Turns an EPUB into a Book. Notices name unreadable parts; encrypted and empty EPUBs are rejected."""
 
 import posixpath
 from collections import Counter
@@ -33,7 +33,7 @@ from gistread.errors import BookError
 
 _FRESH_COPY = "Get a fresh copy of the file."
 _MOST_NOTICES = 6
-# Heading levels that start chapters if there is no table of contents.
+# Heading levels that start chapters in a book without a table of contents.
 _CHAPTER_HEADINGS = 3
 _MOST_SHEETS = 20
 
@@ -91,7 +91,7 @@ def read_epub(archive: Archive, name: str) -> Book:
     builder = BookBuilder()
     chapters = _chapters(archive, package, documents)
     resolve = assemble(builder, resolve_links(documents, place, picture), chapters)
-    if not builder.characters:  # its words are controls and spaces
+    if not builder.characters:  # only controls and spaces
         raise BookError(f"{name} is an EPUB without readable text. {report.reason}")
     return builder.build(
         title=package.title or PurePath(name).stem,
@@ -178,7 +178,7 @@ def _documents(archive: Archive, package: Package, report: _Report) -> Iterator[
         name = archive.find(path) or path
         read[name] += 1
         document = read_document(tree.root, package.language, sheets(name, tree.root))
-        # A file read twice is another part of the book; links lead to the first.
+        # A file listed twice is a new part of the book; links lead to the first.
         yield name if read[name] == 1 else f"{name} ({read[name]})", document
 
 
@@ -193,7 +193,7 @@ def _chapter_starts(
             index = min(len(paragraphs) - 1, document.anchors.get(entry.fragment, 0)) if entry.fragment else 0
             yield ChapterStart(index, entry.title, entry.level)
     elif has_contents:
-        # A file missing from the contents continues the chapter before it unless it starts with a heading.
+        # A file missing from the contents continues the previous chapter, unless it starts with a heading.
         for heading in [each for each in paragraphs[:2] if each.kind is ParagraphKind.HEADING][:1]:
             yield ChapterStart(0, heading.words, level)
     else:

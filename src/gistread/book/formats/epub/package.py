@@ -2,7 +2,7 @@
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from urllib.parse import unquote, urlsplit
@@ -15,6 +15,7 @@ from gistread.book.formats.elements.markup import (
     first_named,
     local_name,
     parse,
+    parse_entry,
     parse_recovering,
     plain_text,
 )
@@ -40,7 +41,7 @@ _ISBN = re.compile(r"(?:urn:)?(?:isbn(?:-1[03])?)?[: ]*([0-9][0-9 -]{8,16}[0-9xX
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,20}")
 
 
-class PackageError(Exception):
+class PackageError(ArchiveError):
     """The EPUB cannot be read; the message completes a sentence."""
 
 
@@ -61,7 +62,7 @@ class Package:
     cover: str
     spine: tuple[str, ...]  # Paths of the text files in reading order, possibly repeated
     contents: tuple[ContentsEntry, ...]
-    unlisted: tuple[str, ...]  # Paths of XHTML files that are neither in the spine nor a table of contents
+    unlisted: tuple[str, ...]  # Paths of XHTML files that are neither in the spine nor navigation
     notices: tuple[str, ...]
 
 
@@ -90,7 +91,7 @@ def read_package(archive: Archive) -> Package:
             frozenset(item.get("properties", "").split()),
             item.get("fallback", ""),
         )
-        for item in (elements_named(manifest, "item") if manifest is not None else ())
+        for item in elements_named(manifest, "item")
     }
     notices = [*left_out_notices({"other edition(s) in the file": others})]
     spine = _spine(root, items, notices)
@@ -111,26 +112,17 @@ def read_package(archive: Archive) -> Package:
 
 def encrypted_paths(archive: Archive) -> frozenset[str]:
     """Paths of the encrypted files, without obfuscated fonts."""
-    root = _parsed(archive, ENCRYPTION)
     found = set()
-    for data in elements_named(root, "encrypteddata") if root is not None else ():
+    for data in elements_named(parse_entry(archive, ENCRYPTION), "encrypteddata"):
         methods = {method.get("Algorithm", "") for method in elements_named(data, "encryptionmethod")}
         if not methods <= _FONT_OBFUSCATION or not methods:
             found |= {normalise_path(unquote(ref.get("URI", ""))) for ref in elements_named(data, "cipherreference")}
     return frozenset(found)
 
 
-def _parsed(archive: Archive, path: str) -> etree._Element | None:
-    try:
-        return parse_recovering(archive.read(path))
-    except ArchiveError:
-        return None
-
-
 def _package_path(archive: Archive) -> tuple[str, int]:
-    """The path of the first package, and how many others there are."""
-    root = _parsed(archive, CONTAINER)
-    named = elements_named(root, "rootfile") if root is not None else ()
+    """The path of the first package, and the number of others."""
+    named = elements_named(parse_entry(archive, CONTAINER), "rootfile")
     paths = [path for each in named if archive.find(path := normalise_path(each.get("full-path", "")))]
     if paths:
         return paths[0], len(set(paths)) - 1
@@ -159,8 +151,7 @@ def _is_text(item: _Item) -> bool:
 
 def _spine(root: etree._Element, items: dict[str, _Item], notices: list[str]) -> tuple[str, ...]:
     paths: list[str] = []
-    spine = first_named(root, "spine")
-    for reference in islice(elements_named(spine, "itemref"), _MOST_ENTRIES) if spine is not None else ():
+    for reference in islice(elements_named(first_named(root, "spine"), "itemref"), _MOST_ENTRIES):
         item = items.get(reference.get("idref", ""))
         if item is None:
             notices.append(f"The reading order names {reference.get('idref', '')!r}, which is not in the book.")
@@ -218,10 +209,10 @@ def _first_picture(archive: Archive, path: str) -> str:
 
 
 def _text_path(item: _Item, items: dict[str, _Item]) -> str:
-    chain = [item]
-    while (following := items.get(chain[-1].fallback)) and following not in chain:
-        chain.append(following)
-    texts = [each for each in chain if _is_text(each)]
+    choices = [item]
+    while (fallback := items.get(choices[-1].fallback)) and fallback not in choices:
+        choices.append(fallback)
+    texts = [each for each in choices if _is_text(each)]
     return next((each.path for each in texts if "scripted" not in each.properties), texts[0].path if texts else "")
 
 
@@ -231,17 +222,17 @@ def _contents(archive: Archive, root: etree._Element, items: dict[str, _Item]) -
     navigation = [item for item in items.values() if "nav" in item.properties]
     older = [item for item in (ncx, *items.values()) if item and item.media_type == "application/x-dtbncx+xml"]
     for item in (*navigation[:1], *older[:1]):
-        tree = _parsed(archive, item.path)
+        tree = parse_entry(archive, item.path)
         if tree is None:
             continue
         if "nav" in item.properties:
             navs = list(elements_named(tree, "nav"))
             marked = [nav for nav in navs if "toc" in nav.get(EPUB_TYPE, "").split() or nav.get("role") == "doc-toc"]
             lists = (child for nav in (marked or navs)[:1] for child in nav if local_name(child) == "ol")
-            entries = chain.from_iterable(_navigation(each, item.path) for each in lists)
+            entries: Iterable[ContentsEntry] = chain.from_iterable(_navigation(each, item.path) for each in lists)
         else:
             top = first_named(tree, "navmap")
-            entries = chain(_ncx(top, item.path) if top is not None else ())
+            entries = _ncx(top, item.path) if top is not None else ()
         found = tuple(islice((entry for entry in entries if entry.title and entry.path), _MOST_ENTRIES))
         if found:
             texts = {item.path: _text_path(item, items) or item.path for item in items.values()}
@@ -281,10 +272,7 @@ def _entry(title: str, reference: str, path: str, level: int) -> ContentsEntry:
 
 
 def _metadata(root: etree._Element, name: str) -> list[etree._Element]:
-    metadata = first_named(root, "metadata")
-    return (
-        [element for element in elements_named(metadata, name) if plain_text(element)] if metadata is not None else []
-    )
+    return [element for element in elements_named(first_named(root, "metadata"), name) if plain_text(element)]
 
 
 def _refined(root: etree._Element, name: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Links, form fields and comments of a PDF, and its strings, as PDFium gives them."""
+"""Reads links, form fields, comments and strings of a PDF from PDFium."""
 
 import ctypes
 from collections.abc import Callable, Iterator
@@ -8,8 +8,9 @@ import pypdfium2.raw as pdfium
 
 _MOST_ANNOTATIONS = 2_000  # Per page
 _MOST_STRING_BYTES = 2**16
+_EMPTY_STRING_BYTES = 2  # Its terminator
 
-# Form fields, typed text and stamps: part of the page once they are drawn on it.
+# Form fields, typed text and stamps, which are part of the page.
 DRAWN_KINDS = frozenset((pdfium.FPDF_ANNOT_WIDGET, pdfium.FPDF_ANNOT_FREETEXT, pdfium.FPDF_ANNOT_STAMP))
 COMMENT_KINDS = (
     pdfium.FPDF_ANNOT_TEXT,
@@ -23,24 +24,24 @@ COMMENT_KINDS = (
 
 
 def annotation_kinds(page: Any) -> Iterator[int]:
-    """The kinds of a page's annotations, of comments only those that say something."""
+    """The kinds of a page's annotations, without empty comments."""
     for index in range(min(_MOST_ANNOTATIONS, pdfium.FPDFPage_GetAnnotCount(page.raw))):
         annotation = pdfium.FPDFPage_GetAnnot(page.raw, index)
         kind = pdfium.FPDFAnnot_GetSubtype(annotation)
-        empty = 2  # Bytes of a string without characters
-        if kind not in COMMENT_KINDS or pdfium.FPDFAnnot_GetStringValue(annotation, b"Contents", None, 0) > empty:
+        length = pdfium.FPDFAnnot_GetStringValue(annotation, b"Contents", None, 0)
+        if kind not in COMMENT_KINDS or length > _EMPTY_STRING_BYTES:
             yield kind
         pdfium.FPDFPage_CloseAnnot(annotation)
 
 
 def utf16_text(get: Callable[[Any, int], int]) -> str:
-    """A string of PDFium, which `get` writes to a buffer of that many bytes; broken characters become U+FFFD."""
+    """A string that PDFium's `get(buffer, size)` writes; broken characters become U+FFFD."""
     size = min(get(None, 0), _MOST_STRING_BYTES)
-    if size <= 2:
+    if size <= _EMPTY_STRING_BYTES:
         return ""
     buffer = ctypes.create_string_buffer(size)
     get(buffer, size)
-    return buffer.raw[: size - 2].decode("utf-16-le", "replace")
+    return buffer.raw[: size - _EMPTY_STRING_BYTES].decode("utf-16-le", "replace")
 
 
 def links_of(document: Any, page: Any) -> Iterator[list[Any]]:
@@ -81,7 +82,7 @@ def place_of(document: Any, destination: Any) -> list[Any] | None:
     known = pdfium.FPDFDest_GetLocationInPage(destination, has_x, has_y, has_zoom, x, y, zoom)
     if known:
         return [page, round(x.value, 2) if has_x.value else None, round(y.value, 2) if has_y.value else None]
-    # "Fit width" destinations give their y in the view.
+    # The view of a "fit width" destination has its y.
     count, numbers = ctypes.c_ulong(), (ctypes.c_float * 4)()
     view = pdfium.FPDFDest_GetView(destination, count, numbers)
     fits_width = view in (pdfium.PDFDEST_VIEW_FITH, pdfium.PDFDEST_VIEW_FITBH) and count.value >= 1

@@ -11,7 +11,7 @@ from gistread.book.formats.notices import left_out_notices
 from gistread.book.formats.pdf.chapters import PositionIndex, by_headings, by_outline
 from gistread.book.formats.pdf.furniture import find_furniture, without_line_numbers
 from gistread.book.formats.pdf.layout import PageLayout, measure_layout
-from gistread.book.formats.pdf.lines import READING_RATIO, Line, columns, find_gutter, rows
+from gistread.book.formats.pdf.lines import READING_RATIO, TextLine, columns, find_gutter, rows
 from gistread.book.formats.pdf.pages import PagePosition, PdfDocument, TextRun
 from gistread.book.formats.pdf.paragraphs import Block, split_into_blocks
 from gistread.book.formats.pdf.process import CancelledError, DamagedError, LockedError, read_document
@@ -19,12 +19,13 @@ from gistread.book.formats.pdf.text import marked_text, plain_text_of, share_of_
 from gistread.book.formats.pdf.word_repair import WordCounts
 from gistread.book.inline import InlineMark
 from gistread.book.model import Book, ParagraphKind
-from gistread.book.normalise import clean, one_line
+from gistread.book.normalise import clean_line
 from gistread.errors import BookError
+from gistread.units import ranges
 
 _FRESH_COPY = "Get a fresh copy of the file."
 _MORE_MEMORY = "Close other programs, or allow this one more (`ulimit -v`)."
-_SCAN_LETTERS_PER_PAGE = 10  # Per page; with fewer, the page is a picture
+_SCAN_LETTERS_PER_PAGE = 10  # With fewer, pages are pictures
 _UNREADABLE_SHARE = 0.3
 _LATIN = re.compile("[a-z]")
 _FEWEST_LETTERS = 500
@@ -70,7 +71,7 @@ def build_book(document: PdfDocument, name: str) -> Book:
     lines = [line for rows_of_page in page_rows for line in rows_of_page]
     guessed = sum(page.guessed for page in pages)
     vowels = _share_of_vowels("".join(line.text for line in lines))
-    # Bitmap fonts of TeX do not name their letters either, but code them as ASCII does.
+    # TeX's bitmap fonts do not name their letters either, but encode them as ASCII.
     is_code = guessed > _UNREADABLE_SHARE * letters and (vowels or 0) < _LEAST_VOWELS
     if is_code or share_of_unreadable(lines) > _UNREADABLE_SHARE:
         raise BookError(
@@ -78,11 +79,7 @@ def build_book(document: PdfDocument, name: str) -> Book:
             "Optical character recognition (OCR) can make a copy whose text can.",
         )
     gutters = [find_gutter(page) for page in pages]
-    common = Counter(round(x / _SAME_GUTTER_POINTS) for x in gutters if x is not None)
-    usual: float | None = None
-    if common and (most := common.most_common(1)[0])[1] > 0.3 * len(pages):
-        near = sorted(x for x in gutters if x is not None and round(x / _SAME_GUTTER_POINTS) == most[0])
-        usual = near[len(near) // 2]
+    usual = _usual_gutter(gutters)
     found = [
         column
         for page, gutter, dropped in zip(pages, gutters, find_furniture(page_rows), strict=True)
@@ -90,9 +87,9 @@ def build_book(document: PdfDocument, name: str) -> Book:
     ]
     layout = measure_layout(found)
     paragraphs = split_into_blocks(found, layout)
-    words = WordCounts(part.text for column in found for line in column.lines for part in line.parts)
-    notices = [*_notices(document), *left_out_notices(sum((page.left_out for page in pages), Counter()))]
     parts = [part for column in found for line in column.lines for part in line.parts]
+    words = WordCounts(part.text for part in parts)
+    notices = [*_notices(document), *left_out_notices(sum((page.left_out for page in pages), Counter()))]
     small = (part.text for part in parts if part.size < READING_RATIO * layout.size)
     if readings := sum(len(text.replace(" ", "")) for text in small if _KANA.fullmatch(text)):
         notices.append(f"{readings:,} characters of readings (ruby) stand behind their lines, not behind their words.")
@@ -103,8 +100,18 @@ def build_book(document: PdfDocument, name: str) -> Book:
     return _assemble(document, paragraphs, layout, words, name, tuple(notices))
 
 
+def _usual_gutter(gutters: Sequence[float | None]) -> float | None:
+    """The position between columns on many pages; None if they share none."""
+    found = [x for x in gutters if x is not None]
+    common = Counter(round(x / _SAME_GUTTER_POINTS) for x in found).most_common(1)
+    if not common or common[0][1] <= 0.3 * len(gutters):
+        return None
+    near = sorted(x for x in found if round(x / _SAME_GUTTER_POINTS) == common[0][0])
+    return near[len(near) // 2]
+
+
 def _share_of_vowels(text: str) -> float | None:
-    """Among Latin letters; None if these are less than half of the text."""
+    """Share of vowels among Latin letters; None if less than half of the text is Latin."""
     letters = _LATIN.findall(text.lower())
     vowels = sum(letter in "aeiouy" for letter in letters)
     return vowels / len(letters) if 2 * len(letters) > len(text) else None
@@ -184,7 +191,7 @@ class _NoteIndex:
         self._notes = {key: indices[0] for key, indices in found.items() if len(indices) == 1}
         self._first_lines = {paragraphs[index].lines[0] for index in self._notes.values()}
 
-    def href(self, line: Line, run: TextRun) -> str:
+    def href(self, line: TextLine, run: TextRun) -> str:
         if line in self._first_lines and run is line.runs[0]:
             return ""
         index = self._notes.get((line.page, run.text.strip()))
@@ -192,7 +199,7 @@ class _NoteIndex:
 
 
 def _title(document: PdfDocument, paragraphs: Sequence[Block], texts: Sequence[str]) -> str:
-    title = one_line(clean(document.metadata.get("Title", "")))
+    title = clean_line(document.metadata.get("Title", ""))
     if title and not _FILE_NAME.search(title) and any(map(str.isalpha, title)):
         return title
     first_page = paragraphs[0].lines[0].page if paragraphs else 0
@@ -231,12 +238,7 @@ def _notices(document: PdfDocument) -> list[str]:
 
 
 def _page_list(numbers: Sequence[int]) -> str:
-    runs: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
+    runs = ranges(numbers)
     named = ", ".join(str(a + 1) if a == b else f"{a + 1}–{b + 1}" for a, b in runs[:8])
     more = " and others" if len(runs) > 8 else ""
     return f"{'Page' if len(set(numbers)) == 1 else 'Pages'} {named}{more}"

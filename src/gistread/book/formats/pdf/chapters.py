@@ -1,4 +1,4 @@
-"""Finds a PDF's chapters by its outline, otherwise by its headings, and the paragraph at a position."""
+"""Finds a PDF's chapters by its outline, else by its headings, and the paragraph at a position."""
 
 import re
 from collections import Counter
@@ -56,7 +56,7 @@ class PositionIndex:
             return min(reads_so, key=lambda one: (one[0], abs(one[1] - (one[1] if nearest is None else nearest))))[1]
         if nearest is None or nearest not in on_page or self._page_of(nearest) == place.page:
             return nearest
-        # In the middle of a paragraph from the page before.
+        # The position is inside a paragraph from the previous page.
         return next((index for index in on_page if index > nearest and self._page_of(index) == place.page), nearest)
 
     def _page_of(self, index: int) -> int:

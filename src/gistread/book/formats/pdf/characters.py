@@ -1,4 +1,4 @@
-"""The characters of a PDF page as PDFium gives them: letters, boxes, origins, sizes and fonts."""
+"""Reads the characters of a PDF page from PDFium: letters, boxes, origins, sizes and fonts."""
 
 import ctypes
 import math
@@ -18,14 +18,14 @@ _Box = tuple[float, float, float, float]  # Left, bottom, right, top
 
 
 class PageCharacters:
-    """One page's text in PDFium, with buffers for its answers."""
+    """The text of one page, with buffers for PDFium's results."""
 
     def __init__(self, page: Any, text: Any) -> None:
         self.text = text
         count = pdfium.FPDFText_CountChars(text)
         self.count = min(count, _MOST_CHARACTERS)
         self.cut = max(0, count - self.count)  # Characters beyond the limit
-        self.guessed = 0  # Characters whose font does not say which they are
+        self.guessed = 0  # Characters that their font does not identify
         self.characters = self._characters()
         self.inserted: dict[int, str] = {}  # By index of the character before
         self._box = tuple(ctypes.c_double() for _ in range(4))
@@ -52,7 +52,7 @@ class PageCharacters:
         return "".join(chr(code) if 0 < code < 0x110000 else " " for code in codes)
 
     def note_guess(self, start: int, stop: int) -> None:
-        """Count characters of one font as guessed if PDFium knows no meaning for the first."""
+        """Count characters of one font as guessed if PDFium cannot map the first to Unicode."""
         if pdfium.FPDFText_HasUnicodeMapError(self.text, start) == 1:
             self.guessed += stop - start
 
@@ -89,7 +89,7 @@ class PageCharacters:
         return self._origin[0].value, self._origin[1].value
 
     def _on_page(self, index: int, box: _Box) -> _Box:
-        """The box of a character, which PDFium gives in the frame of a form on the page if it has /ActualText."""
+        """The box of a character on the page: with /ActualText in a form, PDFium gives it in the form's frame."""
         if not self._has_forms:
             return box
         page, form = self._matrix, self._own_matrix

@@ -1,4 +1,4 @@
-"""Lines of a PDF that do not run from left to right: Hebrew and Arabic, and East Asian ones from the top down."""
+"""Reads lines that do not run from left to right: Hebrew and Arabic, and vertical East Asian lines."""
 
 import re
 from dataclasses import dataclass
@@ -23,11 +23,11 @@ WholeLine = tuple[str, tuple[float, float, float], int]
 def right_to_left_line(page: PageCharacters, line: re.Match[str], size: float, turn: int) -> WholeLine | None:
     """A line of mostly Hebrew or Arabic letters, in the order of speech; None for other lines.
 
-    PDFium reverses some words of such lines and not others, so the places of their letters decide.
+    PDFium reverses only some words of such lines, so the positions of the letters decide.
     """
     if turn < 0 or len(RIGHT_TO_LEFT.findall(line[0])) <= len(line[0]) / 3:
         return None
-    # The letters of one ligature stand in one place; PDFium gives them backwards.
+    # The letters of one ligature share a position; PDFium lists them backwards.
     indices = [index for index in range(line.end() - 1, line.start() - 1, -1) if page.characters[index].isprintable()]
     letters = [_Letter(page.characters[index], *page.advance(index, turn)) for index in indices]
     bases = sorted(each for each in letters if not each.text.isspace() and not combining(each.text))
@@ -64,7 +64,7 @@ class _Letter:
 
 
 def vertical_line(page: PageCharacters, line: re.Match[str]) -> WholeLine | None:
-    """A line of East Asian letters one below the other, as if it lay on its side; None for other lines."""
+    """A vertical line of East Asian letters, turned on its side; None for other lines."""
     letters = [index for index in range(*line.span()) if not page.characters[index].isspace()]
     if len(letters) < 2 or not EAST_ASIAN.search(line[0]):
         return None

@@ -1,4 +1,4 @@
-"""Finds running heads, feet, page and line numbers: what nearby pages repeat, or count on, at the same place."""
+"""Finds running heads, feet, page and line numbers: text that nearby pages repeat or number at the same place."""
 
 import re
 from collections import Counter, defaultdict
@@ -8,8 +8,8 @@ from functools import partial
 from itertools import pairwise, takewhile
 
 from gistread.book.formats.numerals import parse_roman
-from gistread.book.formats.pdf.lines import Line
-from gistread.book.formats.pdf.pages import Page, TextRun
+from gistread.book.formats.pdf.lines import TextLine
+from gistread.book.formats.pdf.pages import PdfPage, TextRun
 
 _EDGE_ROWS = 3
 _NUMBER = re.compile(r"\d{1,5}|\b[ivxlcdm]{1,9}\b|\b[IVXLCDM]{1,9}\b")
@@ -17,7 +17,7 @@ _HEIGHT_POINTS = 6.0
 _MOST_SHARE = 0.3
 _USUAL_SHARE = 0.4
 _COUNTED_SHARE = 0.5
-_NEAR_PAGES = 4  # A running head recurs within this distance: on every other page, or around a figure
+_NEAR_PAGES = 4  # A running head recurs within this distance, even on alternate pages or around a figure
 _LEAST_PAGES = 3
 _FIRST_IS_1 = 100_000  # Key for page numbers that count from 1
 _EDGES = _STARTS, _ENDS = ("# and words", "words and #")  # Keys for numbers beside words that change with chapters
@@ -25,7 +25,7 @@ _EDGE_SHARE = 0.3
 _BARE = ("#", "-#-", "–#–", "page#", "[#]")
 
 
-def find_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
+def find_furniture(pages: Sequence[Sequence[TextLine]]) -> list[list[TextLine]]:
     """The furniture rows of each page, given its rows from the top down."""
     seen: dict[tuple[str, str, int], list[tuple[int, float]]] = defaultdict(list)
     edges = [(rows[:_EDGE_ROWS], rows[::-1][:_EDGE_ROWS]) for rows in pages]
@@ -39,9 +39,9 @@ def find_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
     body = sizes[len(sizes) // 2] if sizes else 0
     counts = Counter(key[2] for key, places in seen.items() for _ in places if key[2] >= 0 and key[1] not in _EDGES)
 
-    def repeats(row: Line, number: int, side: str) -> bool:
+    def repeats(row: TextLine, number: int, side: str) -> bool:
         keys = list(_keys(row.text, number))
-        # A page number at the foot where a chapter begins, and in the head elsewhere.
+        # A page number may be at the foot where a chapter begins, and in the head elsewhere.
         if any(_is_bare(words) and counts[first] > _COUNTED_SHARE * len(pages) for words, first in keys):
             return True
         if side == "b" and any(_is_bare(words) and first == _FIRST_IS_1 for words, first in keys):
@@ -50,7 +50,7 @@ def find_furniture(pages: Sequence[Sequence[Line]]) -> list[list[Line]]:
             keys = [key for key in keys if key[0] not in _EDGES]
         return any(_repeats(key, row, number, seen[(side, *key)], len(pages)) for key in keys)
 
-    found: list[list[Line]] = [[] for _ in pages]
+    found: list[list[TextLine]] = [[] for _ in pages]
     for number, sides in enumerate(edges):
         for side, rows in zip("tb", sides, strict=True):
             found[number] += takewhile(partial(repeats, number=number, side=side), rows)
@@ -65,8 +65,10 @@ def _is_bare(words: str) -> bool:
     return words.replace(" ", "") in _BARE
 
 
-def _with_strays(edges: Sequence[tuple[Sequence[Line], Sequence[Line]]], found: list[list[Line]]) -> list[list[Line]]:
-    """Rows that stand alone where other pages have furniture: the head of a one-page chapter."""
+def _with_strays(
+    edges: Sequence[tuple[Sequence[TextLine], Sequence[TextLine]]], found: list[list[TextLine]]
+) -> list[list[TextLine]]:
+    """Add unrepeated rows at the usual place of furniture, such as the head of a one-page chapter."""
     where = Counter((round(row.baseline), round(row.size * 2)) for rows in found for row in rows)
     usual = {key for key, count in where.items() if count >= max(_LEAST_PAGES, _USUAL_SHARE * len(found))}
     return [
@@ -90,7 +92,7 @@ def _keys(text: str, page: int) -> Iterator[tuple[str, int]]:
                 yield _ENDS, first
 
 
-def _repeats(key: tuple[str, int], row: Line, page: int, places: list[tuple[int, float]], page_count: int) -> bool:
+def _repeats(key: tuple[str, int], row: TextLine, page: int, places: list[tuple[int, float]], page_count: int) -> bool:
     same_height = [
         other for other, baseline in places if other != page and abs(baseline - row.baseline) <= _HEIGHT_POINTS
     ]
@@ -111,7 +113,7 @@ _REGULAR_SHARE = 0.8
 _STEPS = (1, 2, 3, 4, 5, 10)
 
 
-def without_line_numbers(pages: Sequence[Page]) -> list[Page]:
+def without_line_numbers(pages: Sequence[PdfPage]) -> list[PdfPage]:
     """The pages without the numbers beside their lines, if most pages have them."""
     found = [_line_numbers(page.runs) for page in pages]
     if 2 * sum(map(bool, found)) <= len(pages):
@@ -127,7 +129,7 @@ def without_line_numbers(pages: Sequence[Page]) -> list[Page]:
 
 
 def _line_numbers(runs: Sequence[TextRun]) -> set[int]:
-    """Ids of the numbers left or right of all text that grow by the same step from line to line."""
+    """Ids of the numbers beside the text that grow by a constant step from line to line."""
     numbers = [run for run in runs if run.text.strip().isdecimal()]
     words = [run for run in runs if any(map(str.isalpha, run.text))]
     if len(numbers) < _FEWEST_LINE_NUMBERS or not words:

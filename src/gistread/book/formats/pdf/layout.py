@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from gistread.book.formats.pdf.lines import Column, Line
+from gistread.book.formats.pdf.lines import Column, TextLine
 from gistread.book.model import Style
 
 _COMMON_SHARE = 0.04
 _MARGIN_POINTS = 45.0
 _LONG_COLUMN = 12
 _FLUSH_SHARE = 0.4
-_FULL_SHARE = 0.25  # If this share of a column's lines ends at one place, that is its edge
+_FULL_SHARE = 0.25  # Share of a column's lines that end at one place, its edge
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class PageLayout:
             return column.left, column.right
         near = [x for x in self.lefts if column.left - _MARGIN_POINTS <= x <= column.left + 1]
         flush = sum(abs(line.left - column.left) < 1 for line in column.lines)
-        # Left and right pages of a book may have margins of their own.
+        # Left and right pages may have different margins.
         own = len(column.lines) >= _LONG_COLUMN and flush >= _FLUSH_SHARE * len(column.lines)
         left = min(*near, column.left) if near and not own else column.left
         full = sum(line.right > column.right - 0.5 * self.size for line in column.lines)
@@ -82,8 +82,7 @@ def _leadings(columns: Iterable[Column]) -> dict[int, float]:
                 gaps.setdefault(round(below.size * 2), Counter())[round(gap * 2)] += 1
     found = {}
     for size, counts in gaps.items():
-        # If every line is a paragraph, the most common gap may be that between paragraphs; take the smallest common
-        # one.
+        # The most common gap may be that between paragraphs of one line: take the smallest common gap.
         often = counts.most_common(1)[0][1]
         found[size] = min(gap for gap in counts if counts[gap] >= max(2, often * 0.3) or often < 2) / 2
     return found
@@ -102,7 +101,7 @@ def _has_indents(columns: Iterable[Column], size: float) -> bool:
     return indented > 0.5 * flush and indented > 2
 
 
-def first_word_width(line: Line) -> float:
-    """Estimate, assuming letters of equal width."""
+def first_word_width(line: TextLine) -> float:
+    """Estimated width of the first word, assuming letters of equal width."""
     words = len(line.text.partition(" ")[0])
     return words * (line.right - line.left) / max(1, len(line.text))

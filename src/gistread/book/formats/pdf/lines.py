@@ -1,4 +1,4 @@
-"""Arranges a page's text runs into columns and lines in reading order, by their positions."""
+"""Arranges a page's text runs into columns and lines in reading order, by position."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain, groupby, pairwise
 
-from gistread.book.formats.pdf.pages import EAST_ASIAN, Page, TextRun
+from gistread.book.formats.pdf.pages import EAST_ASIAN, PdfPage, TextRun
 from gistread.book.formats.pdf.table_rows import Segment, is_table, table_flows, with_table_rows
 
 _SAME_ROW_EMS = 0.35
 _RAISED_EMS = 0.15
-_SCRIPT_RATIO = 0.92  # Browsers set exponents in as much as 0.89 of the size
+_SCRIPT_RATIO = 0.92  # Browsers set exponents in up to 0.89 of the size
 _SPACE_EMS = 0.12
 _NARROW_GAP_EMS = 1.05  # Gaps within a column are narrower than this
 _CELL_GAP_EMS = 1.8
@@ -20,11 +20,11 @@ _WIDE_SHARE = 0.6
 _LEAST_COLUMN_POINTS = 90.0
 _MOST_SEGMENTS = 4_000
 _DROP_CAP_RATIO = 1.8
-READING_RATIO = 0.65  # Size of readings (ruby), at most, to that of their words
+READING_RATIO = 0.65  # Largest size of readings (ruby), relative to their words
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TextLine:
     """Text on one baseline of one column, from left to right."""
 
     page: int
@@ -35,11 +35,13 @@ class Line:
     size: float  # Font size of most of its letters
     text: str
     cells: tuple[int, ...] = ()  # Indices of the runs after a gap too wide for a space
-    stacks: tuple[tuple["Line", ...], ...] = ()  # Lines of each cell, if it is a table's row with cells of several
+    stacks: tuple[
+        tuple["TextLine", ...], ...
+    ] = ()  # The lines of each cell, if it is a table row with multi-line cells
 
     @property
-    def parts(self) -> tuple["Line", ...]:
-        """The lines it consists of, usually itself."""
+    def parts(self) -> tuple["TextLine", ...]:
+        """The lines it consists of, usually only itself."""
         return tuple(chain.from_iterable(self.stacks)) or (self,)
 
     @property
@@ -50,17 +52,17 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    lines: tuple[Line, ...]
+    lines: tuple[TextLine, ...]
     left: float
     right: float
 
 
-def rows(page: Page) -> list[Line]:
-    """The rows across the whole page from the top down, for finding furniture."""
+def rows(page: PdfPage) -> list[TextLine]:
+    """The rows across the whole page, from the top down."""
     return [_line(page.number, group) for group in _by_baseline(_segments(page.runs))]
 
 
-def columns(page: Page, gutter: float | None, dropped: Iterable[Line]) -> list[Column]:
+def columns(page: PdfPage, gutter: float | None, dropped: Iterable[TextLine]) -> list[Column]:
     """The page's columns in reading order, without the `dropped` rows. `gutter`: the usual place between columns."""
     gone = {id(run) for line in dropped for run in line.runs}
     segments = _segments([run for run in page.runs if id(run) not in gone] if gone else page.runs)
@@ -68,7 +70,7 @@ def columns(page: Page, gutter: float | None, dropped: Iterable[Line]) -> list[C
     return [_column([_line(page.number, row) for row in _by_baseline(flow)]) for flow in flows if flow]
 
 
-def find_gutter(page: Page) -> float | None:
+def find_gutter(page: PdfPage) -> float | None:
     """The x between two columns, or None."""
     segments = _segments(page.runs)
     x = _gutter(segments, None)
@@ -92,7 +94,7 @@ def _segments(runs: Sequence[TextRun]) -> list[Segment]:
 
 
 def _with_readings(runs: Sequence[TextRun]) -> Sequence[TextRun]:
-    """The runs with small readings (ruby) in brackets after the East Asian characters under them."""
+    """Insert small readings (ruby), in brackets, after the East Asian characters below them."""
     bases = [run for run in runs if EAST_ASIAN.search(run.text)]
     placed: dict[int, list[tuple[int, str]]] = {}
     readings: set[int] = set()
@@ -108,10 +110,10 @@ def _with_readings(runs: Sequence[TextRun]) -> Sequence[TextRun]:
                 break
     if not readings:
         return runs
-    return [_inserted(run, placed.get(id(run), [])) for run in runs if id(run) not in readings]
+    return [_insert_readings(run, placed.get(id(run), [])) for run in runs if id(run) not in readings]
 
 
-def _inserted(run: TextRun, parts: list[tuple[int, str]]) -> TextRun:
+def _insert_readings(run: TextRun, parts: list[tuple[int, str]]) -> TextRun:
     text = run.text
     for place, part in sorted(parts, reverse=True):
         text = text[:place] + part + text[place:]
@@ -125,7 +127,7 @@ def _continues(segment: Segment, run: TextRun) -> bool:
 
 
 def _on_one_row(one: Segment | TextRun, other: Segment | TextRun) -> bool:
-    """Whether two runs share a line: one baseline, or the smaller raised or lowered beside the larger."""
+    """Whether two runs share a line: on one baseline, or the smaller one raised or lowered."""
     small, large = sorted((one, other), key=lambda each: each.size)
     if abs(one.baseline - other.baseline) <= _SAME_ROW_EMS * small.size:
         return True
@@ -136,7 +138,7 @@ def _on_one_row(one: Segment | TextRun, other: Segment | TextRun) -> bool:
 
 def _by_baseline(segments: list[Segment]) -> list[list[Segment]]:
     found: list[list[Segment]] = []
-    # A raised number joins its line, not the line the number.
+    # A raised number joins its line; the line does not join the number.
     for segment in sorted(segments, key=lambda one: (-round(one.baseline / 3), one.left)):
         for row in reversed(found[-3:]):
             largest = max(row, key=lambda one: one.size)
@@ -253,21 +255,21 @@ def _gutter(segments: list[Segment], known: float | None) -> float | None:
     if best is None:
         return None
     x = (low + high) / 2
-    left_wide = sum(s.right <= x and s.right - s.left > _WIDE_SHARE * (x - start) for s in _joined(segments, x))
-    right_wide = sum(s.left >= x and s.right - s.left > _WIDE_SHARE * (end - x) for s in _joined(segments, x))
+    left_wide = sum(s.right <= x and s.right - s.left > _WIDE_SHARE * (x - start) for s in _join_rows(segments, x))
+    right_wide = sum(s.left >= x and s.right - s.left > _WIDE_SHARE * (end - x) for s in _join_rows(segments, x))
     if min(left_wide, right_wide) < _LEAST_COLUMN_LINES or best[0] > (left_wide + right_wide):
         return None
     return x
 
 
-def _joined(segments: list[Segment], x: float) -> list[Segment]:
+def _join_rows(segments: list[Segment], x: float) -> list[Segment]:
     ordered = sorted(segments, key=lambda one: (one.left >= x, -round(one.baseline), one.left))
     grouped = groupby(ordered, key=lambda one: (one.left >= x, round(one.baseline)))
     rows = [list(row) for _, row in grouped]
     return [Segment([], row[0].left, max(one.right for one in row), row[0].baseline) for row in rows]
 
 
-def _line(page: int, segments: list[Segment]) -> Line:
+def _line(page: int, segments: list[Segment]) -> TextLine:
     if any(segment.cells for segment in segments):
         stacks = [cell for segment in segments for cell in segment.cells or [[segment]]]
         return _table_line([[_line(page, row) for row in _by_baseline(cell)] for cell in stacks])
@@ -285,18 +287,18 @@ def _line(page: int, segments: list[Segment]) -> Line:
         gap = run.left - right
         if index and gap > _CELL_GAP_EMS * size:
             cells.append(index)
-        # Between neighbours in the file, PDFium reports white space itself.
+        # PDFium reports the white space between neighbours in the file.
         if index and not words[-1].endswith(" ") and gap > _SPACE_EMS * size and id(run) not in together:
             words.append(" ")
         words.append(run.text)
         right = max(right, run.right)
-    return Line(page, tuple(runs), runs[0].left, right, baseline, size, "".join(words).strip(), tuple(cells))
+    return TextLine(page, tuple(runs), runs[0].left, right, baseline, size, "".join(words).strip(), tuple(cells))
 
 
-def _table_line(cells: list[list[Line]]) -> Line:
+def _table_line(cells: list[list[TextLine]]) -> TextLine:
     lines = list(chain.from_iterable(cells))
     runs = [[run for line in cell for run in line.runs] for cell in cells]
-    return Line(
+    return TextLine(
         page=lines[0].page,
         runs=tuple(chain.from_iterable(runs)),
         left=min(line.left for line in lines),
@@ -309,15 +311,15 @@ def _table_line(cells: list[list[Line]]) -> Line:
     )
 
 
-def is_raised(line: Line, run: TextRun) -> bool:
+def is_raised(line: TextLine, run: TextRun) -> bool:
     return run.size < _SCRIPT_RATIO * line.size and run.baseline > line.baseline + _RAISED_EMS * line.size
 
 
-def is_lowered(line: Line, run: TextRun) -> bool:
+def is_lowered(line: TextLine, run: TextRun) -> bool:
     return run.size < _SCRIPT_RATIO * line.size and run.baseline < line.baseline - 0.08 * line.size
 
 
-def _column(lines: list[Line]) -> Column:
+def _column(lines: list[TextLine]) -> Column:
     lefts = sorted(line.left for line in lines)
     rights = sorted(line.right for line in lines)
     return Column(tuple(lines), lefts[len(lefts) // 10], rights[-1 - len(rights) // 10])

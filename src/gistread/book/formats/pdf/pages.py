@@ -1,4 +1,4 @@
-"""Data extracted from a PDF. Positions are points from the lower left, in a frame where text runs left to right."""
+"""Data extracted from a PDF. Positions are in points from the lower left, in a frame where text runs to the right."""
 
 import re
 from collections import Counter
@@ -67,7 +67,7 @@ class PagePosition:
 
 @dataclass(frozen=True, slots=True)
 class LinkArea:
-    """A clickable area that leads to a URL, or to "#page:x:y" with None for what is not given."""
+    """A clickable area that leads to a URL, or to "#page:x:y" with None for unset coordinates."""
 
     left: float
     bottom: float
@@ -84,7 +84,7 @@ class OutlineEntry:
 
 
 @dataclass(frozen=True)
-class Page:
+class PdfPage:
     """Text runs in file order, which may differ from reading order."""
 
     number: int
@@ -92,7 +92,7 @@ class Page:
     areas: tuple[LinkArea, ...] = ()
     turn: int = 0
     has_pictures: bool = False
-    guessed: int = 0  # Characters whose fonts do not say which they are
+    guessed: int = 0  # Characters that their fonts do not identify
     left_out: Counter[str] = field(default_factory=Counter)  # As `left_out_notices` takes them
 
 
@@ -102,21 +102,22 @@ class PdfDocument:
     metadata: Mapping[str, str] = field(default_factory=dict)
     language: str = ""
     outline: tuple[OutlineEntry, ...] = ()
-    pages: list[Page] = field(default_factory=list)
+    pages: list[PdfPage] = field(default_factory=list)
     unread: list[int] = field(default_factory=list)
     turns: dict[int, int] = field(default_factory=dict)
 
     def upright(self, place: PagePosition) -> PagePosition:
         """Convert a position in the file to the frame of its page's runs."""
         turn = self.turns.get(place.page, 0)
-        if not turn or place.x is None or place.y is None:
-            return place if not turn else PagePosition(place.page, None, None)
+        if not turn:
+            return place
+        if place.x is None or place.y is None:
+            return PagePosition(place.page, None, None)
         x, y, _, _ = rotate_box((place.x, place.y, place.x, place.y), turn)
         return PagePosition(place.page, x, y)
 
 
-# Stands for a number of quarters on pages whose text runs to the left: their frame is mirrored.
-MIRRORED = 4
+MIRRORED = 4  # Used as a turn for pages whose text runs to the left
 EAST_ASIAN = re.compile("[\u3000-\u9fff\uac00-\ud7af]")
 RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")  # Hebrew, Arabic and their like
 
@@ -135,12 +136,12 @@ def rotate_box(box: tuple[float, float, float, float], turn: int) -> tuple[float
     return box
 
 
-# Less text at another angle is a stamp in the margin and is dropped.
+# Text at another angle with a smaller share is a stamp in the margin, and is dropped.
 _STAMP_SHARE = 0.15
 
 
-def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> Page:
-    """Decode a page record of the worker; `fonts` are those named so far."""
+def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> PdfPage:
+    """Decode a page record of the worker; `fonts`: all fonts so far."""
     raw = record["runs"]
     letters = Counter[int]()
     for text, *_, turn in raw:
@@ -165,6 +166,6 @@ def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> Page:
         )
         for left, bottom, right, top, target in record["links"]
     )
-    return Page(
+    return PdfPage(
         record["page"], tuple(runs), areas, max(main, 0), record["has_pictures"], record["guessed"], Counter(left_out)
     )

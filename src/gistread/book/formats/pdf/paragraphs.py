@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from gistread.book.formats.pdf.layout import PageLayout, first_word_width
-from gistread.book.formats.pdf.lines import Column, Line, is_raised
+from gistread.book.formats.pdf.lines import Column, TextLine, is_raised
 from gistread.book.formats.pdf.pages import HYPHEN
 from gistread.book.model import ParagraphKind
 
@@ -38,7 +38,7 @@ _MOST_OF_WIDTH = 0.6
 
 @dataclass(slots=True)
 class Block:
-    lines: list[Line]
+    lines: list[TextLine]
     kind: ParagraphKind = ParagraphKind.TEXT
     label: str = ""  # A note's number or sign
     left: float = 0.0
@@ -60,7 +60,7 @@ def split_into_blocks(columns: Sequence[Column], layout: PageLayout) -> list[Blo
         body, foot = _split_footnotes(column, layout.size)
         own = _column_blocks(replace(column, lines=tuple(body)), layout)
         if foot and not foot[0].label:
-            # It continues a note from the page before.
+            # It continues a note of the previous page.
             for block in [block for block in found[-6:] if block.notes][-1:]:
                 block.notes[-1].lines += foot.pop(0).lines
         owner = own[-1] if own else None
@@ -134,7 +134,7 @@ def _column_blocks(column: Column, layout: PageLayout) -> list[Block]:
     found: list[Block] = []
     lines = column.lines
     for index, line in enumerate(lines):
-        if not index or _begins(lines, index, left, right, layout, found[-1]):
+        if not index or _begins_block(lines, index, left, right, layout, found[-1]):
             indented = line.left > left + 0.6 * line.size
             found.append(Block([line], left=left, right=right, first_indented=indented))
         else:
@@ -145,7 +145,9 @@ def _column_blocks(column: Column, layout: PageLayout) -> list[Block]:
     return _merge_labels(_merge_rows(found, layout), layout)
 
 
-def _begins(lines: Sequence[Line], index: int, left: float, right: float, layout: PageLayout, block: Block) -> bool:
+def _begins_block(
+    lines: Sequence[TextLine], index: int, left: float, right: float, layout: PageLayout, block: Block
+) -> bool:
     above, line = lines[index - 1], lines[index]
     size = max(above.size, line.size)
     gap = above.bottom - line.baseline
@@ -168,7 +170,7 @@ def _begins(lines: Sequence[Line], index: int, left: float, right: float, layout
     indent = line.left - above.left
     shift = line.left + line.right - above.left - above.right
     if line.size >= _HEADING_RATIO * layout.size and abs(indent) > 0.6 * line.size > abs(shift):
-        return short and ended  # Lines of a centred title, whose first may fill the column
+        return short and ended  # The first line of a centred title may fill the column
     if indent > 0.6 * line.size:
         if _is_centred(above, left, right) and _is_centred(line, left, right):
             return short and ended
@@ -186,12 +188,12 @@ def _begins(lines: Sequence[Line], index: int, left: float, right: float, layout
     return set_in and ended and layout.indents and len(block.lines) == 1
 
 
-def _is_short(above: Line, below: Line, right: float) -> bool:
+def _is_short(above: TextLine, below: TextLine, right: float) -> bool:
     room = right - above.right
     return room > first_word_width(below) * 1.1 + 0.9 * above.size
 
 
-def _has_hanging_indent(lines: Sequence[Line], index: int, right: float) -> bool:
+def _has_hanging_indent(lines: Sequence[TextLine], index: int, right: float) -> bool:
     continuing = starting = 0
     low, high = max(1, index - _WINDOW), min(len(lines), index + _WINDOW + 1)
     for above, line in zip(lines[low - 1 : high - 1], lines[low:high], strict=True):
@@ -202,21 +204,21 @@ def _has_hanging_indent(lines: Sequence[Line], index: int, right: float) -> bool
     return continuing > starting
 
 
-def _starts_item(line: Line) -> bool:
+def _starts_item(line: TextLine) -> bool:
     return bool(_BULLET.match(line.text) or _NUMBERED.match(line.text))
 
 
-def _is_bold(line: Line) -> bool:
+def _is_bold(line: TextLine) -> bool:
     return all(run.font.is_bold for run in line.runs if any(map(str.isalnum, run.text))) and any(
         map(str.isalnum, line.text)
     )
 
 
-def _is_code(line: Line, layout: PageLayout) -> bool:
+def _is_code(line: TextLine, layout: PageLayout) -> bool:
     return not layout.is_fixed and all(run.font.is_fixed for run in line.runs)
 
 
-def _is_centred(line: Line, left: float, right: float) -> bool:
+def _is_centred(line: TextLine, left: float, right: float) -> bool:
     before, after = line.left - left, right - line.right
     return before > 2 * line.size and abs(before - after) < 0.1 * (right - left)
 
@@ -283,19 +285,19 @@ def _has_stacks(block: Block) -> bool:
 
 
 def _is_fragment(block: Block) -> bool:
-    """Whether it may be a cell of a table."""
+    """Whether the block may be a cell of a table."""
     return block.kind in _RUNNING and all(_is_narrow(line, block) for line in block.lines)
 
 
-def _is_narrow(line: Line, block: Block) -> bool:
+def _is_narrow(line: TextLine, block: Block) -> bool:
     return line.right - line.left < _MOST_OF_WIDTH * (block.right - block.left)
 
 
 def _merge_labels(found: Iterable[Block], layout: PageLayout) -> list[Block]:
-    """Join the words in a figure, above its caption, into one paragraph."""
+    """Join the labels inside a figure, above its caption, into one paragraph."""
     merged: list[Block] = []
     for block in found:
-        labels: list[Line] = []
+        labels: list[TextLine] = []
         while block.kind is ParagraphKind.IMAGE and merged and _is_label(merged[-1], layout):
             labels[:0] = merged.pop().lines
         if labels:
@@ -366,13 +368,13 @@ def without_leaders(text: str) -> str:
     return _LEADERS.sub(" … ", text)
 
 
-def _split_footnotes(column: Column, body_size: float) -> tuple[Sequence[Line], list[Block]]:
+def _split_footnotes(column: Column, body_size: float) -> tuple[Sequence[TextLine], list[Block]]:
     lines = column.lines
     start = len(lines)
     while start and lines[start - 1].size < _SMALL_NOTE * body_size:
         start -= 1
     small = lines[start:]
-    # A whole page of small print is no footnote; an unlabelled first line may continue the page before.
+    # A whole page of small print is no footnote. An unlabelled first line may continue the previous page.
     labelled = [index for index, line in enumerate(small) if _note_label(line)]
     if not start or not labelled or len(small) > 0.8 * len(lines):
         return lines, []
@@ -387,7 +389,7 @@ def _split_footnotes(column: Column, body_size: float) -> tuple[Sequence[Line], 
     ]
 
 
-def _note_label(line: Line) -> str:
+def _note_label(line: TextLine) -> str:
     first = line.runs[0]
     text = first.text.strip()
     if len(line.runs) > 1 and is_raised(line, first) and _RAISED_LABEL.fullmatch(text):

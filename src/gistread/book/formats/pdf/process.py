@@ -1,4 +1,4 @@
-"""Runs PDFium in a limited worker process; a page that kills or hangs it is skipped."""
+"""Runs PDFium in a limited worker process; skips pages that crash or hang it."""
 
 import os
 import shutil
@@ -18,8 +18,8 @@ from gistread.system import is_limited_below, wait_for_data
 
 _WORKER = "gistread.book.formats.pdf.worker"
 _MEMORY_BYTES = 600 * 1024 * 1024
-# Processor time, since other work may leave little of it
-_PAGE_S = 4.0  # Per page: a hundred times the usual
+# Processor time: a busy machine may leave little of it.
+_PAGE_S = 4.0  # Per page; a hundred times the usual
 _OPEN_S = 20.0  # To start the worker and open the document
 _OPEN_S_PER_BYTE = 0.2 / 2**20
 _STALLED_S = 60.0  # Without an answer
@@ -60,7 +60,7 @@ def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: Fals
 
 
 def draw_cover(stream: BinaryIO) -> bytes:
-    """The first page of the PDF in a seekable stream as PPM; empty if it is text on white, or cannot be drawn."""
+    """Draw the first page of the PDF in a seekable stream as PPM; empty if it is text on white or fails."""
     with _as_file(stream) as file, suppress(subprocess.TimeoutExpired):
         run = subprocess.run(_command("cover"), stdin=file, capture_output=True, timeout=_OPEN_S)
         return b"" if run.returncode else run.stdout
@@ -68,7 +68,7 @@ def draw_cover(stream: BinaryIO) -> bytes:
 
 
 def add_record(document: PdfDocument, fonts: list[Font], record: dict[str, Any]) -> None:
-    """Add a record of the worker: the document's first, then one a page. Raises LockedError, DamagedError."""
+    """Add a record of the worker: first the document's, then one per page. Raises LockedError, DamagedError."""
     if "page" not in record:
         if "error" in record:
             raise LockedError if record["error"] == "locked" else DamagedError

@@ -1,4 +1,4 @@
-"""Finds the rows of tables whose cells have several lines, by the order in which the file has their lines."""
+"""Finds table rows with multi-line cells, by the order of their lines in the file."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,15 +16,15 @@ _FEWEST_ALIGNED = 3  # Lines that begin at the left edge of cells
 
 @dataclass(slots=True)
 class Segment:
-    """Runs on one baseline, or the cells of a table's row."""
+    """Runs on one baseline, or the cells of a table row."""
 
     runs: list[TextRun] = field(default_factory=list)
     left: float = 0.0
     right: float = 0.0
     baseline: float = 0.0
     size: float = 0.0
-    order: int = 0  # Its place in the file
-    cells: list[list["Segment"]] = field(default_factory=list)  # If it is a table's row
+    order: int = 0  # Position in the file
+    cells: list[list["Segment"]] = field(default_factory=list)  # If it is a table row
 
     def overlaps(self, other: "Segment") -> bool:
         shared = min(self.right, other.right) - max(self.left, other.left)
@@ -32,7 +32,7 @@ class Segment:
 
 
 def table_flows(rows: list[list[Segment]]) -> list[list[Segment]]:
-    """Rows as one flow, in which a table's row is one segment; cells of prose side by side are flows of their own."""
+    """Arrange rows in one flow with a segment per table row; parallel cells of prose get flows of their own."""
     flows: list[list[Segment]] = [[]]
     for group in _table_rows(rows):
         cells = _cells(chain.from_iterable(group))
@@ -46,7 +46,7 @@ def table_flows(rows: list[list[Segment]]) -> list[list[Segment]]:
 
 
 def with_table_rows(rows: list[list[Segment]], gutter: float) -> list[Segment]:
-    """The segments, with a table's row as one, unless it is text in two columns beside this gutter."""
+    """The segments, with one for each table row. Text in two columns beside this gutter is no table."""
     found: list[Segment] = []
     for group in _table_rows(rows):
         cells = _cells(chain.from_iterable(group))
@@ -59,7 +59,7 @@ def with_table_rows(rows: list[list[Segment]], gutter: float) -> list[Segment]:
 
 
 def is_table(segments: Iterable[Segment], gutter: float) -> bool:
-    """Whether the file changes sides often, and has several lines on one side then."""
+    """Whether the file alternates between the sides of the gutter, often after several lines."""
     sides = sorted((one.order, one.left > gutter, round(one.baseline)) for one in segments)
     cells = [{baseline for *_, baseline in cell} for _, cell in groupby(sides, key=lambda one: one[1])]
     return len(cells) > 3 and 4 * sum(len(cell) > 1 for cell in cells) >= len(cells)
@@ -71,10 +71,10 @@ def _are_short(cells: list[list[Segment]]) -> bool:
 
 
 def _table_rows(rows: list[list[Segment]]) -> list[list[list[Segment]]]:
-    """The rows, together if the file has lower lines of one cell before the next cell."""
+    """Group the rows of one table row: the file has all lines of a cell before the next cell."""
     edges = Counter(round(segment.left) for row in rows for segment in row)
     groups: list[list[list[Segment]]] = []
-    latest: list[int] = []  # The last segment of each group in the order of the file
+    latest: list[int] = []  # File position of each group's last segment
     for row in rows:
         first, top, size = len(groups), row[0].baseline, row[0].size
         order = min(segment.order for segment in row)
@@ -99,20 +99,20 @@ def _table_rows(rows: list[list[Segment]]) -> list[list[list[Segment]]]:
 
 
 def _is_grid(rows: list[list[Segment]]) -> bool:
-    """Whether these are rows of short cells, such as labels and fields, which the file has column by column."""
+    """Whether these are rows of short cells, such as labels and fields, stored column by column."""
     continues = any(segment.runs[0].text[0].islower() for row in rows[1:] for segment in row)
     return len({len(row) for row in rows}) == 1 and not continues
 
 
 def _ends_last_cell(row: list[Segment], above: list[list[Segment]]) -> bool:
-    """Whether the only segment of a row continues the last cell of the rows above."""
+    """Whether a row's only segment continues the last cell of the rows above."""
     last = max(chain.from_iterable(above), key=lambda one: one.order)
     is_next = len(row) == 1 and row[0].order == last.order + 1 and last.baseline - row[0].baseline < 2 * last.size
     return is_next and abs(row[0].left - last.left) < last.size and row[0].left > min(one.right for one in above[-1])
 
 
 def _begins_first_cell(above: list[list[Segment]], rows: list[list[Segment]]) -> bool:
-    """Whether the only segment above rows continues in the lower lines of their first cell."""
+    """Whether the only segment above these rows begins their first cell."""
     first, second, *_ = segments = sorted(chain.from_iterable(rows), key=lambda one: one.order)
     before = above[0][0]
     gap = before.baseline - first.baseline
@@ -132,7 +132,7 @@ def _starts(row: list[Segment], edges: Mapping[int, int]) -> Iterator[Segment]:
 
 
 def _precedes(left: Segment, right: Segment) -> bool:
-    """Whether the file has `left` before `right`, which stands higher and beside it."""
+    """Whether the file has `left` before `right`, which is higher and to the right."""
     return left.order < right.order and left.right - 1 <= right.left
 
 

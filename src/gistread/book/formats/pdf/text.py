@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from gistread.book import inline
 from gistread.book.formats.pdf.layout import PageLayout
-from gistread.book.formats.pdf.lines import Line, is_lowered, is_raised
+from gistread.book.formats.pdf.lines import TextLine, is_lowered, is_raised
 from gistread.book.formats.pdf.pages import HYPHEN, LinkArea, TextRun
 from gistread.book.formats.pdf.paragraphs import Block, without_leaders
 from gistread.book.formats.pdf.word_repair import WordCounts
@@ -19,7 +19,7 @@ _ORDER = tuple(Style)
 _WORD = re.compile(r"\S+\s*")
 _CELL_GAP = "   "
 
-References = Callable[[Line, TextRun], str]
+References = Callable[[TextLine, TextRun], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +63,14 @@ def plain_text_of(block: Block, words: WordCounts) -> str:
 
 
 def _row(
-    line: Line,
+    line: TextLine,
     kind: ParagraphKind,
     layout: PageLayout,
     words: WordCounts,
     areas: Sequence[LinkArea],
     references: References,
 ) -> list[StyledText]:
-    """A line, or the cells of a table's row one after the other."""
+    """A line, or the cells of a table row in order."""
     found: list[StyledText] = []
     for number, cell in enumerate(line.stacks or ((line,),)):
         chunks = _joined([_chunks(part, kind, layout, areas, references) for part in cell], words)
@@ -84,14 +84,14 @@ def _row(
 
 
 def _chunks(
-    line: Line, kind: ParagraphKind, layout: PageLayout, areas: Sequence[LinkArea], references: References
+    line: TextLine, kind: ParagraphKind, layout: PageLayout, areas: Sequence[LinkArea], references: References
 ) -> list[StyledText]:
     found: list[StyledText] = []
     middle = line.baseline + 0.3 * line.size
     areas = [area for area in areas if area.bottom <= middle <= area.top]
     at = 0
     for index, run in enumerate(line.runs):
-        # The line has the white space between runs.
+        # The white space between runs is in the line's text only.
         start = line.text.find(run.text.strip(), at)
         if start > at:
             gap = _CELL_GAP if index in line.cells and kind is ParagraphKind.TABLE else " "
@@ -105,11 +105,11 @@ def _chunks(
         else:
             found += _linked(run, text, styles, areas)
         if Style.SUPERSCRIPT in styles and not href and (len(found) < 2 or found[-2].text.endswith(" ")):
-            found.append(StyledText(" ", frozenset()))  # The number of a note or an address touches its first word
+            found.append(StyledText(" ", frozenset()))  # Separates the number of a note or address from its first word
     return found
 
 
-def _styles(line: Line, run: TextRun, kind: ParagraphKind, layout: PageLayout) -> frozenset[Style]:
+def _styles(line: TextLine, run: TextRun, kind: ParagraphKind, layout: PageLayout) -> frozenset[Style]:
     styles = run.font.styles - layout.styles
     if kind is ParagraphKind.HEADING:
         styles -= {Style.STRONG, Style.EMPHASIS}
@@ -140,7 +140,7 @@ def _joined(lines: list[list[StyledText]], words: WordCounts) -> list[StyledText
             before = "".join(chunk.text for chunk in joined[-6:])
             after = "".join(chunk.text for chunk in line[:6])
             drop, between = words.junction(before, after)
-            # A word across a line end stays one.
+            # Keeps a word across a line end in one chunk.
             last = joined[-1]
             end = last.text[: len(last.text) - drop]
             joined[-1] = replace(last, text=end if between == " " else end + between)
@@ -187,7 +187,7 @@ def _merged(chunks: list[StyledText]) -> list[StyledText]:
     return found
 
 
-def share_of_unreadable(lines: Sequence[Line]) -> float:
-    """Share of characters without a meaning, as in fonts without a Unicode table."""
+def share_of_unreadable(lines: Sequence[TextLine]) -> float:
+    """Share of characters without a Unicode meaning."""
     unreadable = sum(len(_UNREADABLE.findall(line.text)) for line in lines if not line.text.isascii())
     return unreadable / max(1, sum(len(line.text) for line in lines))

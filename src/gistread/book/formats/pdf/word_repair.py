@@ -1,4 +1,4 @@
-"""Undoes hyphenation at line ends, by the book's own spelling, and restores letters lost from ligatures."""
+"""Undoes hyphenation at line ends by the book's own spelling, and restores letters lost from ligatures."""
 
 import re
 import unicodedata
@@ -15,19 +15,16 @@ _UNSPACED = re.compile("[\u2e80-\u9fff\uac00-\ud7a3\uf900-\ufaff\uff00-\uffef\u3
 _DASHES = "—–―"
 
 
-# English word parts, for words the book does not contain.
+# English word parts, for words that occur only at a line end.
 _BEGINNINGS = word_set(
-    """after any com con counter dis down every fore inter mis out over per pre pro some sub super sur trans under
-    with"""
+    "after any com con counter dis down every fore inter mis out over per pre pro some sub super sur trans under with"
 )
 _ENDINGS = word_set(
     """able ably age aged ally ance body ded dom ed ence ened ening er ers ess est ever ful fully gence hood ible ing
-    ings
-    ion ions ish ism ist ists ity ive land less like ling ly man ment ments men ness red self ship side sion sive some
-    son
-    ted teen ter tic ties ting tion tions tive ton tude ty ward wards where wise"""
+    ings ion ions ish ism ist ists ity ive land less like ling ly man ment ments men ness red self ship side sion sive
+    some son ted teen ter tic ties ting tion tions tive ton tude ty ward wards where wise"""
 )
-# Before words of at least four letters.
+# Words that keep the hyphen before words of at least four letters.
 _APART = word_set("all cold cross five four good half high hot ill left long low new old self six three two well")
 
 
@@ -47,7 +44,7 @@ class WordCounts:
                 self._halves.update(dict.fromkeys(word.split("-"), count))
 
     def junction(self, before: str, after: str) -> tuple[int, str]:
-        """How to join two lines: number of characters to drop from `before`, and what to insert."""
+        """How to join two lines: (number of characters to drop from `before`, text to insert)."""
         if not before or not after:
             return 0, ""
         if before[-1] not in _HYPHENS:
@@ -90,12 +87,12 @@ def lost_letter(text: str, place: int) -> str:
     """The letter that a ligature lost after the f at `place`."""
     following = text[place + 1 : place + 3].casefold()
     begins_word = not text[place - 1 : place].isalpha()
-    # fl stands before vowels, fi before nearly all else: reflect, flee, flex, flesh, fled, but modifies, modified.
+    # fl precedes vowels, fi nearly all else: reflect, flee, flex, flesh, fled, but modifies, modified.
     before_e = following in ("ec", "ee", "ex") or (begins_word and following in ("ed", "es"))
     return "l" if following[:1] in _AFTER_FL or before_e else "i"
 
 
-# TeX's fonts hold ligatures at the codes of control characters; bitmap fonts do not say what they mean.
+# TeX's fonts have ligatures at the codes of control characters; bitmap fonts do not name them.
 _TEX_LIGATURES = {
     start + index: ligature for start in (0x0B, 0x1B) for index, ligature in enumerate("\ufb00\ufb01\ufb02\ufb03\ufb04")
 }
@@ -104,7 +101,7 @@ _OTHER_CONTROLS = re.compile("[\x01\x03-\x08]")
 
 
 def name_tex_ligatures(text: str) -> str:
-    """The text with ligatures of TeX's fonts in place of control characters, each one character."""
+    """Replace control characters by the ligatures of TeX's fonts, each a single character."""
     if text.isprintable() or _OTHER_CONTROLS.search(text):
         return text
     is_cork = any("\x1b" <= character <= "\x1f" for character in text)
@@ -118,7 +115,7 @@ _COMBINING = dict(
 
 
 def composed(letter: str, accent: str) -> str:
-    """A letter with an accent as one character; empty if Unicode has none."""
+    """The letter with the accent as one character; empty if Unicode has none."""
     base = {"ı": "i", "ȷ": "j"}.get(letter, letter)
     both = unicodedata.normalize("NFC", base + _COMBINING[accent])
     return both if len(both) == 1 and letter.isalpha() else ""

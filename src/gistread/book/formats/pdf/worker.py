@@ -1,6 +1,6 @@
-"""The PDFium process: reads a PDF on standard input, writes JSON lines: the document's record, then one a page.
+"""The PDFium process: reads a PDF on standard input, writes JSON lines: the document's record, then one per page.
 
-PDFium is C++ and reads untrusted files: it may crash, hang or eat memory here without harm (see `process.py`).
+PDFium is C++ and reads untrusted files: here it may crash, hang or use up memory without harm (see `process.py`).
 
 A run is `[text, left, right, baseline, size, font, turn]`: words in one font on one baseline. Positions are points from
 the lower left corner, in a frame turned by `turn` quarters so that text runs left to right; -1 is any other angle. A
@@ -42,24 +42,24 @@ _WORD = re.compile(r"\S+")
 _F = re.compile("f")
 _LAST_HYPHEN = re.compile("\u00ad?[\u00ad\u2010]$")
 _ACCENT = re.compile("[`´¨ˆ˜¯˘˙ˇ¸˚˝]")
-_DROPPED = "\0"  # Stands for a character that belongs to another one, so that indices stay
+_DROPPED = "\0"  # Replaces a character merged into another one, so that indices stay valid
 _BLANK = string.whitespace + _DROPPED
 _MOST_ACCENTS = 2_000  # Per page
 _NEAR_CHARACTERS = 120  # An accent on a capital may follow its line
 _LEAST_SPACE_EMS = 0.1
 _LOW_LETTERS = frozenset("acemnorsuvwxz")
-_LEAST_CAPITAL = 0.85  # Height beside that of f
-_MOST_OVERHANG_EMS = 0.03  # Of letters in fonts whose boxes tell where they end
+_LEAST_CAPITAL = 0.85  # Height relative to f
+_MOST_OVERHANG_EMS = 0.03  # Of letters in fonts with reliable boxes
 _LINES_TO_TRY = 12
-_DISTILLED = re.compile("Ghostscript|Distiller")  # From PostScript, in which some spaces are distances and some not
+_DISTILLED = re.compile("Ghostscript|Distiller")  # From PostScript, where some spaces are only distances
 _MOST_ENTRIES = 20_000
 _FARTHEST_POINTS = 20_000  # From the corner; PDF allows 14,400
 _WIDE_GAP_EMS = 1.3
 _CLOSE_EMS = 0.55  # Average advance of running text, spaces included, is less
 _METADATA = ("Title", "Author", "Subject", "Keywords", "Creator")
 _COVER_PIXELS = 480  # The longer side
-_COVER_STEP = 7  # One in so many pixels is looked at
-_WHITE, _MOST_WHITE = 240, 0.7  # Least channel of a white pixel; share of them from which a page is no cover
+_COVER_STEP = 7  # Distance of sampled pixels
+_WHITE, _MOST_WHITE = 240, 0.7  # Least channel of a white pixel; largest share of white pixels in a cover
 
 _WIDE = ctypes.POINTER(ctypes.c_ushort)
 RunRecord = tuple[str, float, float, float, float, int, int]
@@ -75,7 +75,7 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
         yield {"error": "locked" if locked else "damaged"}
         return
     if document.get_formtype():
-        document.init_forms()  # Draws the values that nothing has drawn yet
+        document.init_forms()  # Draws form values without an appearance
     yield {
         "pages": len(document),
         "metadata": {key: _metadata(document, key) for key in _METADATA},
@@ -140,9 +140,9 @@ def _runs(page: PageCharacters, fonts: dict[tuple[bytes, int, int], int]) -> Ite
 
 
 def _find_lost_letters(page: PageCharacters, narrowest: dict[int, float]) -> None:
-    """Find each f much wider than others of its font; letters of a ligature that the file names share an origin.
+    """Restore the letter after each f that is much wider than others of its font: an unnamed ligature.
 
-    `narrowest`: width of the narrowest f of each font so far, in ems.
+    `narrowest`: width in ems of the narrowest f so far, by font. Letters of a named ligature share an origin.
     """
     for match in _F.finditer(page.characters):
         index = match.start()
@@ -158,14 +158,14 @@ def _find_lost_letters(page: PageCharacters, narrowest: dict[int, float]) -> Non
 
 
 def _is_small_capital(page: PageCharacters, index: int, turn: int) -> bool:
-    """Whether a letter beside this f, which would be lower, is as high."""
+    """Whether a letter beside this f that is usually lower is as high."""
     near = [other for other in (index - 1, index + 1) if page.characters[other : other + 1] in _LOW_LETTERS]
     heights = [top - bottom for _, bottom, _, top in (rotate_box(page.box(each), turn) for each in (index, *near))]
     return max(heights[1:], default=0) > _LEAST_CAPITAL * heights[0]
 
 
 def _compose_accents(page: PageCharacters) -> None:
-    """Join each accent to the letter it stands over, as old TeX fonts write them apart."""
+    """Join each accent to the letter below it: old TeX fonts write them separately."""
     changed: dict[int, str] = {}
     for index in [match.start() for match in islice(_ACCENT.finditer(page.characters), _MOST_ACCENTS)]:
         left, bottom, right, top = page.box(index)
@@ -184,7 +184,7 @@ def _compose_accents(page: PageCharacters) -> None:
 
 
 def _measure_spaces(page: PageCharacters, lines_to_try: int) -> None:
-    """Find spaces by distances where PDFium guesses wrongly, as in files without space characters."""
+    """Correct PDFium's spaces by distances, as in files without space characters."""
     dropped: dict[int, str] = {}
     for number, line in enumerate(_LINE.finditer(page.characters)):
         if number == lines_to_try and not page.inserted and not dropped:

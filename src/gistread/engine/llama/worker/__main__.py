@@ -27,7 +27,7 @@ from gistread.engine.llama.worker.scheduler import Scheduler
 from gistread.engine.llama.worker.system_info import library
 from gistread.engine.protocol import Message, Rates
 from gistread.errors import GistreadError, PromptTooLongError, traceback_text
-from gistread.system import lower_priority, write_no_core
+from gistread.system import disable_core_dumps, lower_priority
 
 _NICENESS = 5  # The user interface goes before the model on a machine with few cores
 _SAVE_WITHIN_S = 1.5  # Time to write prompt cache files after the pipe closed
@@ -244,7 +244,7 @@ def main() -> None:
     os.umask(0o077)  # Snapshots hold what was read
     lower_priority(_NICENESS)
     # A failed assertion of llama.cpp would write all memory, the book included, beside the person's files.
-    write_no_core()
+    disable_core_dumps()
     pipe = os.dup(1)
     os.dup2(2, 1)
     worker = Worker(sys.stdin.buffer, os.fdopen(pipe, "wb"))

@@ -1,4 +1,4 @@
-"""Decisions about look-ups, typed on the terminal."""
+"""Reads the user's decisions about look-ups from the terminal."""
 
 import asyncio
 import sys
@@ -13,12 +13,12 @@ from gistread.readers.text import describe_proposed
 
 
 def check_terminal(steps: Steps) -> None:
-    """Raises UsageError where nobody can decide."""
+    """Raises UsageError if `steps` needs a terminal and there is none."""
     if steps is not Steps.ALONE and not sys.stdin.isatty():
         raise UsageError(f"`--steps {steps}` needs a terminal: standard input is none.")
 
 
-def prompt(proposed: Proposed, length: int) -> str:
+def format_prompt(proposed: Proposed, length: int) -> str:
     """`Wants page 11: it tells of the key [Enter: open, a page number, no, answer]`"""
     opens = bool(proposed.pages or proposed.places)
     choices = [f"Enter: {'open' if opens else 'answer'}", *nameable(proposed, length), "no", *["answer"] * opens]
@@ -26,8 +26,8 @@ def prompt(proposed: Proposed, length: int) -> str:
 
 
 @contextmanager
-def deciding(steering: Callable[[], Steering], line: ProgressLine, length: int) -> Iterator[None]:
-    """Obey what is typed about a book of `length` characters; the end of input means to answer now."""
+def read_decisions(steering: Callable[[], Steering], line: ProgressLine, length: int) -> Iterator[None]:
+    """Apply decisions typed on standard input, about a book of `length` characters. End of input: answer now."""
 
     def read() -> None:
         typed = sys.stdin.readline()
