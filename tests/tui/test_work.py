@@ -113,7 +113,7 @@ def test_a_partly_read_page_shows_its_share() -> None:
 
 
 def test_every_line_of_a_walk_leads_to_its_first_page() -> None:
-    goals = [line.goal for line in lines(*WALK) if line.depth]
+    goals = [line.target for line in lines(*WALK) if line.depth]
     assert goals
     assert all(isinstance(goal, ToPage) for goal in goals)
 
@@ -131,7 +131,7 @@ def test_each_path_shows_its_notebook_and_place() -> None:
     assert "▸ path 2  Ferrand at Ferrand" in said
     assert "   3 facts about Ferrand on pages 3–4, 8 · read in full: 8" in said
     assert "  ✎ page 8: He confessed." in said
-    assert any(line.goal == ToPlace(*PAGES[7]) for line in lines(*PATHS[:4]))
+    assert any(line.target == ToPlace(*PAGES[7]) for line in lines(*PATHS[:4]))
 
 
 def test_at_the_end_of_the_paths_there_is_a_vote() -> None:

@@ -116,21 +116,21 @@ class Question:
         """The question as it is shown and saved, with its passage."""
         return question_about(self.passage, self.text, book) if self.passage else self.text
 
-    def enter(self, state: AskingState, tell: Callable[[SessionEvent], None]) -> None:
+    def set_state(self, state: AskingState, emit: Callable[[SessionEvent], None]) -> None:
         if state is not self.state:
             self.state = state
-            tell(ActivityChanged())
+            emit(ActivityChanged())
 
     async def run(
-        self, memory: GistMemory, engine: Engine, options: ReaderOptions, tell: Callable[[SessionEvent], None]
+        self, memory: GistMemory, engine: Engine, options: ReaderOptions, emit: Callable[[SessionEvent], None]
     ) -> None:
         """Run the reader. Raises EngineError, UsageError."""
-        self.enter(AskingState.PAGE, tell)
+        self.set_state(AskingState.PAGE, emit)
         events: AsyncGenerator[steps.ReaderEvent, None]
         events = METHODS[self.reader].reader()(self.text, memory, engine, self.steering, options)
         async for event in events:
-            self.enter(_state_from(event, self.state), tell)
-            tell(QuestionProgress(event))
+            self.set_state(_state_from(event, self.state), emit)
+            emit(QuestionProgress(event))
 
 
 def _state_from(event: steps.ReaderEvent, before: AskingState) -> AskingState:

@@ -30,7 +30,9 @@ async def seconds_to_answer(session: Session, reader: str = "", upto: int | None
     return sum(work.seconds(info) or 0.0 for work in (*left, own))
 
 
-async def cheaper(session: Session, seconds: float | None, upto: int | None = None) -> tuple[str, float | None] | None:
+async def find_cheaper(
+    session: Session, seconds: float | None, upto: int | None = None
+) -> tuple[str, float | None] | None:
     """The quickest reader and its estimated time, if that is less than half of `seconds` or both are unknown."""
     if seconds is None:
         return QUICK[0], None

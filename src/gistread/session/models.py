@@ -20,7 +20,7 @@ from gistread.session.events import ActivityChanged, ModelLoaded, Notice, Sessio
 # Returns an unloaded engine for a model's path or name. Called in a thread; raises GistreadError.
 MakeEngine = Callable[[str], Engine]
 
-_UNLOADED = (Phase.STOPPED, Phase.LOADING, Phase.FAILED)
+UNLOADED = (Phase.STOPPED, Phase.LOADING, Phase.FAILED)
 
 
 def engine_maker(config: Config, paths: Paths) -> MakeEngine:
@@ -35,7 +35,7 @@ def lazy_embedder(config: Config, paths: Paths) -> Embedder:
 
 
 class ChosenModel:
-    """A model by name, and its engine while there is one. Await `let_go` in the end."""
+    """A model by name, and its engine while there is one. Await `clear` in the end."""
 
     def __init__(self, make_engine: MakeEngine, watch: Callable[[EngineState], None]) -> None:
         self._make_engine = make_engine
@@ -47,7 +47,7 @@ class ChosenModel:
 
     async def choose(self, spec: str) -> None:
         """Choose this model without loading it. Raises GistreadError."""
-        await self.let_go()
+        await self.clear()
         self.name = spec if is_address(spec) else Path(spec).stem
         await self._make(spec)
         self.spec = spec
@@ -66,7 +66,7 @@ class ChosenModel:
         if engine is not None:
             await engine.close()
 
-    async def let_go(self) -> None:
+    async def clear(self) -> None:
         await self.unload()
         self.spec = self.name = ""
 
@@ -78,7 +78,7 @@ class ChosenModel:
 
     @property
     def loaded(self) -> bool:
-        return self.engine is not None and self.engine.state.phase not in _UNLOADED
+        return self.engine is not None and self.engine.state.phase not in UNLOADED
 
     @property
     def info(self) -> EngineInfo | None:
@@ -131,9 +131,9 @@ class ModelChecks:
 
 
 class ModelPair:
-    def __init__(self, make_engine: MakeEngine, config: Config, tell: Callable[[SessionEvent], None]) -> None:
+    def __init__(self, make_engine: MakeEngine, config: Config, emit: Callable[[SessionEvent], None]) -> None:
         self._config = config
-        self._tell = tell
+        self._emit = emit
         self._wanted = ""
         self._falls_back = True
         self._notice = ""
@@ -177,10 +177,10 @@ class ModelPair:
 
     async def choose_reading(self, spec: str) -> None:
         """Choose the reading model. Raises GistreadError, leaving none chosen, if it does not exist."""
-        await self.reading.let_go()
+        await self.reading.clear()
         wanted = self._wanted
         if not wanted or await asyncio.to_thread(same_model, wanted, spec):
-            await self.asking.let_go()
+            await self.asking.clear()
         elif not self.apart:
             await self.choose_asking(wanted, falls_back=self._falls_back)
         await self.reading.choose(spec)
@@ -188,7 +188,7 @@ class ModelPair:
     async def choose_asking(self, spec: str, *, falls_back: bool = True) -> None:
         """Choose the answering model; empty: the reading model. Raises GistreadError without `falls_back`."""
         self._wanted, self._falls_back = spec, falls_back
-        await self.asking.let_go()
+        await self.asking.clear()
         if not spec or (self.reading.spec and await asyncio.to_thread(same_model, spec, self.reading.spec)):
             return
         try:
@@ -216,10 +216,10 @@ class ModelPair:
         for model in (self.reading, self.asking):
             if model.engine is not None and is_local(model.spec) and model.engine.state.phase is Phase.IDLE:
                 await model.unload()
-        self._tell(ActivityChanged())
+        self._emit(ActivityChanged())
 
     async def close(self) -> None:
-        await asyncio.gather(self.reading.let_go(), self.asking.let_go())
+        await asyncio.gather(self.reading.clear(), self.asking.clear())
 
     async def _load(self, model: ChosenModel, other: ChosenModel) -> Engine:
         was_loaded = model.loaded
@@ -235,12 +235,12 @@ class ModelPair:
             await self._make_room(model, other)
             engine = await model.start()
         if not was_loaded:
-            self._tell(ModelLoaded(engine.info, engine.state))
+            self._emit(ModelLoaded(engine.info, engine.state))
         return engine
 
     async def _make_room(self, model: ChosenModel, other: ChosenModel) -> None:
         problem = f"{model.name} and {other.name} do not fit into memory together"
-        self._tell(Notice(f"{problem}: {other.name} is unloaded for now. Use smaller models to keep both loaded."))
+        self._emit(Notice(f"{problem}: {other.name} is unloaded for now. Use smaller models to keep both loaded."))
         await other.unload()
 
     async def _fall_back(self, error: GistreadError) -> None:
@@ -248,12 +248,12 @@ class ModelPair:
         if not self._falls_back:
             raise error
         name, instead = self.asking.name, self.reading.name
-        await self.asking.let_go()
+        await self.asking.clear()
         who = f"{instead} answers instead" if instead else "no model answers"
-        self._tell(Notice(f"{name} cannot be used for questions, {who}: {error.message}"))
+        self._emit(Notice(f"{name} cannot be used for questions, {who}: {error.message}"))
 
     def _on_state(self, state: EngineState) -> None:
         if state.is_fault and state.notice != self._notice:
-            self._tell(Notice(state.notice))
+            self._emit(Notice(state.notice))
         self._notice = state.notice
-        self._tell(ActivityChanged())
+        self._emit(ActivityChanged())

@@ -8,13 +8,14 @@ from typing import Self, Unpack
 
 from gistread.book.model import Book
 from gistread.config import Config, load_config
-from gistread.engine.protocol import Embedder, Engine, EngineInfo, Phase
+from gistread.engine.protocol import Embedder, Engine, EngineInfo
 from gistread.errors import GistreadError, NotReadyError, UsageError
 from gistread.memory.artifacts import ARTIFACTS
 from gistread.memory.check_results import CheckResult
 from gistread.memory.estimate import RemainingWork, expected_pace, pace_of, seconds_to_read
 from gistread.memory.focus import GistFocus
-from gistread.memory.model import DEFAULT_READING_MODE, GistMemory, MemoryEntry, PageSize, ReadingMode
+from gistread.memory.model import DEFAULT_READING_MODE, GistMemory, MemoryEntry, ReadingMode
+from gistread.memory.sizes import unread_memory
 from gistread.memory.writer import MemoryHeader
 from gistread.paths import Paths, default_paths
 from gistread.presets import Preset, read_presets
@@ -23,15 +24,24 @@ from gistread.readers.events import Answered, ReaderEvent
 from gistread.readers.passage import reach
 from gistread.readers.registry import DEFAULT_READER, METHODS
 from gistread.readers.steering import Steering, Steps, objection_time
-from gistread.session import events as told
 from gistread.session.answer import Answer, AskOptions, Question, answer_of
 from gistread.session.core import Core, Listener
-from gistread.session.events import Activity, AskingState, Obstacle, ReadingEvent, ReadingState, SessionEvent
+from gistread.session.events import (
+    Activity,
+    AskingState,
+    Crashed,
+    Obstacle,
+    QuestionEnded,
+    QuestionProgress,
+    ReadingEnded,
+    ReadingEvent,
+    ReadingState,
+    SessionEvent,
+)
 from gistread.session.machine import Job
-from gistread.session.models import MakeEngine, engine_maker, lazy_embedder
+from gistread.session.models import UNLOADED, MakeEngine, engine_maker, lazy_embedder
 from gistread.user_data import UserData
 
-_UNLOADED = (Phase.STOPPED, Phase.LOADING, Phase.FAILED)
 _NOT_READY = {
     Obstacle.NO_MODEL: "No model is chosen.",
     Obstacle.NO_READING_MODEL: "Nothing of this book has been read yet, and no model is chosen to read it.",
@@ -121,11 +131,11 @@ class Session:
             try:
                 while True:
                     match await events.get():
-                        case told.Crashed(error=crash):
+                        case Crashed(error=crash):
                             raise crash
-                        case told.ReadingEnded(state=ReadingState.OFFERED):
+                        case ReadingEnded(state=ReadingState.OFFERED):
                             self.resume()  # Continue the model's own memory even if another is shown.
-                        case told.ReadingEnded(error=error):
+                        case ReadingEnded(error=error):
                             if error is not None:
                                 raise error
                             return
@@ -152,11 +162,11 @@ class Session:
             try:
                 while True:
                     match await events.get():
-                        case told.Crashed(error=crash):
+                        case Crashed(error=crash):
                             raise crash
-                        case told.QuestionProgress(event=event):
+                        case QuestionProgress(event=event):
                             yield event
-                        case told.QuestionEnded(error=error):
+                        case QuestionEnded(error=error):
                             if error is not None:
                                 raise error
                             return
@@ -290,7 +300,7 @@ class Session:
         """Estimated time to read the whole book with this model; None if its speed is unknown."""
         if (info := self.info) is None:
             return None
-        empty = GistMemory(self.book, PageSize(1, 1), info.name)
+        empty = unread_memory(self.book, info.name)
         mode = ReadingMode(self._config.reading or DEFAULT_READING_MODE)
         expected = expected_pace(info, mode, self._core.progress.tokens_per_word)
         return seconds_to_read(empty, pace_of((self.memory or empty).entries, expected))
@@ -298,7 +308,7 @@ class Session:
     async def artifacts_left(self, *names: str) -> dict[str, RemainingWork]:
         """The work left for these artifacts (default: all used), by name. Empty without a loaded model."""
         core, memory = self._core, self.memory
-        embedder = core.embedder if core.embedder.state.phase not in _UNLOADED else None
+        embedder = core.embedder if core.embedder.state.phase not in UNLOADED else None
         models = core.models.for_artifacts(embedder)
         if models is None or memory is None or core.state is ReadingState.LOADING:
             return {}
@@ -386,7 +396,7 @@ class Session:
         )
         upto = options.get("upto")
         if isinstance(upto, str):
-            memory = self.memory or GistMemory(self.book, PageSize(1, 1), "")
+            memory = self.memory or unread_memory(self.book)
             upto = offset_of(upto, memory, UserData(self._paths.books).reading_place(self.book.sha256).furthest)
         passage = options.get("passage")
         upto = reach(passage, upto, self.book)

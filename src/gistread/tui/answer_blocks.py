@@ -16,7 +16,7 @@ from gistread.readers.text import (
 )
 from gistread.tui.commands import BOUND_KEY, display_key
 from gistread.tui.text import Block, Span
-from gistread.tui.work.lines import Goal, Linked, Places, ToPage, WorkLine, short
+from gistread.tui.work.lines import Linked, Places, Target, ToPage, WorkLine, short
 from gistread.tui.work.whole import Work
 from gistread.units import progress_bar
 from gistread.user_data import SavedQuestion, mark_unsupported
@@ -60,14 +60,14 @@ class AskAgain:
     """Asks an interrupted question again."""
 
 
-Leads = Goal | ToSource | Unfold | KeepNote | AskAgain
+AnswerTarget = Target | ToSource | Unfold | KeepNote | AskAgain
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
     question: str
     follows: bool = False  # Whether it goes on from the question before it
-    put: str = ""  # The answering model and that of the memory, if they differ
+    models: str = ""  # The answering model and that of the memory, if they differ
     bounded: bool = False  # Whether only the text up to the reading place may be used
     too_little: str = ""  # That there is hardly any text in front of the bound, and what to do
     choice: str = ""  # Which method answers, and why, if that was chosen automatically
@@ -104,7 +104,7 @@ class Exchange:
         return bool(self.work) and (self.running if self.unfolded is None else self.unfolded)
 
 
-def heard(exchange: Exchange, event: events.ReaderEvent) -> Exchange:
+def with_event(exchange: Exchange, event: events.ReaderEvent) -> Exchange:
     if isinstance(event, events.Prepared):
         return replace(exchange, making=(event.what, event.done, event.total))
     work = exchange.work.after(event)
@@ -151,7 +151,7 @@ def heard(exchange: Exchange, event: events.ReaderEvent) -> Exchange:
     return replace(exchange, steps=(*exchange.steps, step)) if step else exchange
 
 
-def put_to(model: str, memory: str) -> str:
+def describe_models(model: str, memory: str) -> str:
     """Names both models if one answers over the memory of another."""
     return f"{model}, over the memory of {memory}." if model and memory and model != memory else ""
 
@@ -175,25 +175,25 @@ def scope_of(started: events.Started, passage: tuple[int, int] | None = None) ->
 
 
 @dataclass(slots=True)
-class Drawn:
+class DrawnExchange:
     blocks: list[Block] = field(default_factory=list)
-    goals: dict[Hashable, Leads] = field(default_factory=dict)
+    targets: dict[Hashable, AnswerTarget] = field(default_factory=dict)
 
-    def add(self, block: Block, goal: Leads | None = None) -> None:
+    def add(self, block: Block, target: AnswerTarget | None = None) -> None:
         self.blocks.append(block)
-        if goal is not None:
-            self.goals[block.key] = goal
+        if target is not None:
+            self.targets[block.key] = target
 
 
-def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int = _WIDTH) -> Drawn:
-    """One exchange, the `number`th from 0. Keys of its blocks are (kind, number, …), their links are `Leads`.
+def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int = _WIDTH) -> DrawnExchange:
+    """One exchange, the `number`th from 0. Keys of its blocks are (kind, number, …), their links are `AnswerTarget`.
 
     `cells`: width of the pane; a source takes one row.
     """
-    drawn = Drawn()
+    drawn = DrawnExchange()
     question = _said(exchange.question, ("question", number), "question", "↳" if exchange.follows else "?", above=1)
     drawn.add(replace(question, ground="opened"), Unfold() if exchange.work else None)
-    if about := " ".join(filter(None, (exchange.put, exchange.scope))):
+    if about := " ".join(filter(None, (exchange.models, exchange.scope))):
         drawn.add(_said(about, None, "muted"))
     if exchange.making:
         what, done, total = exchange.making
@@ -209,7 +209,7 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int 
     if exchange.answer:
         answer, marks = mark_unsupported(exchange.answer.strip(), exchange.unsupported)
         answer, spans = source_links(answer, exchange.citations, marks)
-        first = next((span.link for span in spans if isinstance(span.link, Leads)), None)
+        first = next((span.link for span in spans if isinstance(span.link, AnswerTarget)), None)
         drawn.add(_said(answer, ("answer", number), "answer", spans=spans), first)
     elif exchange.running:
         drawn.add(_said("…", None, "muted"))
@@ -243,14 +243,14 @@ def _said(
     )
 
 
-def _add_work(exchange: Exchange, number: int, places: Places, drawn: Drawn) -> None:
+def _add_work(exchange: Exchange, number: int, places: Places, drawn: DrawnExchange) -> None:
     shown = exchange.shows_work
     head = _said(exchange.work.summary(places), ("work", number), "step", "▾" if shown else "▸")
     drawn.add(head, Unfold())
     if shown and exchange.choice:
         drawn.add(_said(exchange.choice, None, "step"))
     for line in exchange.work.lines(places) if shown else ():
-        drawn.add(_work_block(line, number), line.goal)
+        drawn.add(_work_block(line, number), line.target)
 
 
 def line_key(number: int, line: object) -> Hashable:

@@ -32,7 +32,7 @@ from gistread.tui.drawing import KITTY_TERMS, drawer_for
 from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.services import AppServices, Settings
 from gistread.tui.text import clean
-from gistread.tui.text.bidi import asked_to_leave_order
+from gistread.tui.text.bidi import terminal_order_off
 from gistread.user_data import UserData
 
 if TYPE_CHECKING:
@@ -236,7 +236,7 @@ class GistreadApp(App[None]):
 
     def action_help(self) -> None:
         """Show the keys of the current screen and pane first, then all others."""
-        from gistread.tui.screens.help import HelpScreen, help_of, lines_of_panel, places_first
+        from gistread.tui.screens.help import HelpScreen, lines_of_panel, nearest_scopes, sorted_help
         from gistread.tui.screens.library import LibraryScreen
 
         screen = self.screen
@@ -244,13 +244,13 @@ class GistreadApp(App[None]):
             screen.dismiss()
             return
         reading = screen if isinstance(screen, ReadingScreen) else None
-        first = places_first(
+        first = nearest_scopes(
             reading.panes.current if reading else None,
             selecting=reading is not None and reading.book_pane.selecting,
             library=isinstance(screen, LibraryScreen),
         )
         panel = [] if first else lines_of_panel(screen.active_bindings.values())
-        self.push_screen(HelpScreen(help_of(self.services.keymap, first, panel)))
+        self.push_screen(HelpScreen(sorted_help(self.services.keymap, first, panel)))
 
     def on_key(self, event: events.Key) -> None:
         """Open the help over a panel too, where Textual ignores the app's keys."""
@@ -393,7 +393,7 @@ def run(book: Opened | None, *, paths: Paths, config: Config, model: str = "", p
         os.environ.setdefault("COLORTERM", "truecolor")  # ssh does not pass it on
     first_start = not any(paths.books.glob("*.jsonl"))
     app = GistreadApp(book, paths=paths, config=config, model=model, path=path, tour=first_start)
-    with asked_to_leave_order(config.bidi, os.environ):
+    with terminal_order_off(config.bidi, os.environ):
         app.run()
     if app.failure is not None:
         raise app.failure

@@ -24,7 +24,7 @@ from gistread.user_data import UserData
 _FEW = 3  # up to so many books, the sample is offered too
 
 
-class Adding:
+class BookAdder:
     """Adds a folder or a book in a thread."""
 
     def __init__(self, catalogue: Catalogue) -> None:
@@ -76,7 +76,7 @@ class Books:
                 question = asked[-1].question
         return words, question
 
-    def look_at_memories(self) -> None:
+    def load_progress(self) -> None:
         with contextlib.suppress(StorageError):
             self.read_by = furthest_memories(all_memories(self._memories))
 

@@ -149,7 +149,7 @@ _START, _PAUSE, _DISCARD, _LEAVE = "start", "pause", "discard", "leave"
 
 
 class ModelDownloads:
-    """Cheap until `look` is called."""
+    """Cheap until `prepare` is called."""
 
     def __init__(self, app: App[None], services: AppServices, redraw: Callable[[], None]) -> None:
         """`redraw` is called while a download runs, to show its progress."""
@@ -165,7 +165,7 @@ class ModelDownloads:
         self.on_downloaded: Callable[[Path], None] | None = None
         self._timer: Timer | None = None
 
-    async def look(self) -> None:
+    async def prepare(self) -> None:
         """Read the catalogue and measure the machine, which takes a moment, in a thread."""
         try:
             self._catalogue = await asyncio.to_thread(read_catalogue, self._services.paths.own_models)
@@ -176,7 +176,7 @@ class ModelDownloads:
         self._begun = await asyncio.to_thread(unfinished_downloads, self.downloads.folder)
 
     def section(self, kind: Kind, *, whole: bool) -> Section | None:
-        """The models that can be downloaded: the recommended one and, with `whole`, all others. None before `look`."""
+        """The models to download: the recommended one and, with `whole`, all others. None before `prepare`."""
         rows = [*self._download_row(), *self._begun_rows()]
         if self._problem:
             name = "The catalogue cannot be read"
@@ -274,7 +274,7 @@ class ModelDownloads:
                 self.downloads.start(plan, network_of())
             case "discard":
                 await asyncio.to_thread(discard, plan, folder)
-                await self.look()
+                await self.prepare()
 
     async def _ask_about_download(self) -> None:
         state = self.downloads.state
@@ -291,7 +291,7 @@ class ModelDownloads:
                 self.downloads.start(state.plan, network_of())
             case "discard":
                 await self.downloads.cancel()
-                await self.look()
+                await self.prepare()
 
     async def _answer(self, title: str, note: str, rows: list[Row]) -> str | None:
         return await self._app.push_screen_wait(ListScreen(title, note, rows))

@@ -63,7 +63,7 @@ _WITHOUT = {
 }
 
 
-def without(role: Role, current: str) -> Section:
+def no_model_section(role: Role, current: str) -> Section:
     name, about = _WITHOUT[role]
     return Section("", (ModelRow(NO_MODEL, name, about, is_current=not current and role is not Role.READING),))
 

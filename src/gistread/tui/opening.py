@@ -9,7 +9,7 @@ from gistread.book.model import Book
 from gistread.errors import EngineError, StorageError
 from gistread.readers.events import Citation
 from gistread.session.events import SessionEvent
-from gistread.tui.answer_blocks import Exchange, put_to
+from gistread.tui.answer_blocks import Exchange, describe_models
 from gistread.tui.services import AppServices
 from gistread.user_data import ReadingPlace, UserData
 
@@ -30,13 +30,13 @@ def read_book(
         book = open_cached(wanted, services.paths.texts, cancelled)
     _ = book.words
     try:
-        notice = "" if user_data.opened_at(book.sha256) else _carry(book, wanted, services)
+        notice = "" if user_data.opened_at(book.sha256) else _migrate(book, wanted, services)
         return book, user_data.reading_place(book.sha256), notice
     except StorageError as error:
         return book, ReadingPlace(), f"Your place and marks in this book cannot be read: {error}"
 
 
-def _carry(book: Book, wanted: Book | Path, services: AppServices) -> str:
+def _migrate(book: Book, wanted: Book | Path, services: AppServices) -> str:
     """Migrate data of an earlier version of this text; returns a notice. Raises StorageError."""
     from gistread.book.cache import file_digest
     from gistread.marking.store import MarkStore
@@ -44,10 +44,10 @@ def _carry(book: Book, wanted: Book | Path, services: AppServices) -> str:
 
     path = wanted if isinstance(wanted, Path) else None
     file = file_digest(path) if path else ""
-    carried = migrate_user_data(book, services.user_data, MarkStore(services.paths.marks), file=file, path=path)
-    if carried is None or not carried.lost:
+    migrated = migrate_user_data(book, services.user_data, MarkStore(services.paths.marks), file=file, path=path)
+    if migrated is None or not migrated.lost:
         return ""
-    return f"The text of this book has changed: {carried.lost} of {carried.marks} marks have lost their place."
+    return f"The text of this book has changed: {migrated.lost} of {migrated.marks} marks have lost their place."
 
 
 def make_session(
@@ -108,7 +108,7 @@ def earlier_questions(book: Book, user_data: UserData) -> list[Exchange]:
         Exchange(
             one.question,
             follows=bool(one.thread),
-            put=put_to(one.model, one.memory),
+            models=describe_models(one.model, one.memory),
             scope=one.scope,
             answer=one.answer,
             citations=tuple(Citation(c.page, c.start, c.end, c.quote) for c in one.citations),

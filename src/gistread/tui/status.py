@@ -12,7 +12,7 @@ from gistread.units import format_duration
 class Status:
     """`tone` names a colour, which only repeats the words."""
 
-    said: tuple[str, ...]  # Parts, most important first; the last are dropped if they do not fit
+    parts: tuple[str, ...]  # Parts, most important first; the last are dropped if they do not fit
     sign: str = "●"
     tone: str = "muted"
 

@@ -1,4 +1,4 @@
-"""Selecting by keyboard: a caret that moves by words, lines, sentences and paragraphs, then extends the selection."""
+"""Text selection by keyboard: a caret moves by words, lines, sentences and paragraphs, then extends the selection."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -138,7 +138,7 @@ _AT: dict[Unit, Callable[[Book, int], Range]] = {
 _NO_PROSE = (ParagraphKind.HEADING, ParagraphKind.BREAK, ParagraphKind.IMAGE)
 
 
-class Selecting(LongText):
+class SelectableText(LongText):
     """A book in which one selects by keyboard. The commands of `Scope.SELECTING` come before the pane's other keys."""
 
     class CaretMoved(Message):

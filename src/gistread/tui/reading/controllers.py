@@ -66,7 +66,7 @@ class SessionListener:
             case events.QuestionAsked(question=question):
                 self._questions.on_asked(question)
             case events.QuestionStarted():
-                self._questions.on_put(event)
+                self._questions.on_started(event)
             case events.QuestionProgress(event=reader_event):
                 self._questions.on_reader_event(reader_event)
             case events.QuestionEnded(problem=problem):
@@ -140,10 +140,10 @@ class Controllers:
             case BookPane.Wanted():
                 self.navigation.jump_to_share(event.share)
             case MemoryPane.PageChosen():
-                self.pages.walked(event)
-            case AnswersPane.Followed(exchange=number, goal=KeepNote()):
+                self.pages.page_chosen(event)
+            case AnswersPane.Followed(exchange=number, target=KeepNote()):
                 self.passage.keep_answer(number)
-            case AnswersPane.Followed(exchange=number, goal=AskAgain()):
+            case AnswersPane.Followed(exchange=number, target=AskAgain()):
                 self.context.screen.run_worker(self.questions.ask_again(number))
             case AnswersPane.Followed():
                 self.sources.followed(event)
@@ -151,7 +151,7 @@ class Controllers:
                 self.questions.asked(event)
             case TypographyPanel.Changed():
                 self.typography.set(event.key, event.value)
-                self.pictures.look()
+                self.pictures.update()
             case TypographyPanel.Closed():
                 self.typography.close_panel()
 

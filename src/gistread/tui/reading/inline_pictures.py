@@ -8,7 +8,7 @@ from pathlib import Path
 from gistread.book.images import read_image
 from gistread.book.model import Book, ParagraphKind
 from gistread.errors import GistreadError
-from gistread.tui.drawing import Way
+from gistread.tui.drawing import ImageMode
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.text.figure import Figure
 
@@ -26,13 +26,13 @@ class InlinePictures:
         self._shown = True
         self._loading = False
 
-    def look(self) -> None:
+    def update(self) -> None:
         """Load what is near the view, and fit what is drawn to the screen and the settings."""
         context = self._context
         app, config = context.screen.app, context.services.config
         if not self._sources or not app.size.height:
             return
-        shown = config.pictures and context.services.drawer.way is not Way.DOTS
+        shown = config.pictures and context.services.drawer.mode is not ImageMode.DOTS
         most_rows = max(3, (app.size.height - _ROWS_AROUND) * 2 // 3)
         if (shown, most_rows) != (self._shown, self._most_rows):
             self._shown, self._most_rows = shown, most_rows

@@ -48,7 +48,7 @@ class MemoryPages:
     def book_focused(self) -> None:
         self._walking = False
 
-    def walked(self, event: MemoryPane.PageChosen) -> None:
+    def page_chosen(self, event: MemoryPane.PageChosen) -> None:
         """The person walked to a page of the memory, or goes to it in the book."""
         if event.go:
             self._navigation.jump(event.page.start)

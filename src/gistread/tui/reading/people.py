@@ -4,7 +4,7 @@ import asyncio
 import time
 from bisect import bisect_left
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 
 from gistread.errors import StorageError
 from gistread.people.corrections import said_of, with_form
@@ -147,7 +147,7 @@ class PeopleController:
         self._context.push(PeopleScreen(entities, len(self._context.book.text), note), chosen)
 
     def _show(self, entity: Entity, view: Index) -> None:
-        from gistread.tui.reading.facts_of import told_of
+        from gistread.tui.reading.card_facts import gather_facts
         from gistread.tui.screens.card import CardScreen
 
         def chosen(result: str) -> None:
@@ -165,8 +165,8 @@ class PeopleController:
 
         memory, session = self._context.memory_pane.memory, self._context.session
         card, length = view.card(entity), len(self._context.book.text)
-        screen = CardScreen(card, view, length, lambda more: told_of(entity, view, memory, session if more else None))
-        self._context.push(screen, chosen)
+        gather = partial(gather_facts, entity, view, memory)
+        self._context.push(CardScreen(card, view, length, lambda more: gather(session if more else None)), chosen)
 
     async def _timeline(self, view: Index) -> None:
         from gistread.tui.screens.timeline import TimelineScreen

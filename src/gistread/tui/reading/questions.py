@@ -30,9 +30,9 @@ from gistread.readers.suggestions import suggestions
 from gistread.readers.thread import QuestionAnswer, within_bound
 from gistread.session import events
 from gistread.session.answer import AskOptions, with_answer
-from gistread.session.estimate import cheaper, is_long, seconds_to_answer
+from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer
 from gistread.session.events import Obstacle
-from gistread.tui.answer_blocks import put_to
+from gistread.tui.answer_blocks import describe_models
 from gistread.tui.commands import BOUND_KEY, display_key, run
 from gistread.tui.layout import Pane
 from gistread.tui.opening import earlier_questions
@@ -64,7 +64,7 @@ class QuestionController:
         self._passage = passage
         self._deltas: list[AnswerDelta] = []  # parts of the answer that have not been drawn
         self._reason = ""  # why the agent looks something up
-        self._put = events.QuestionStarted("", "")
+        self._started = events.QuestionStarted("", "")
         self._whole_book = False  # whether text beyond the reading place may be used
         self._opens_pages = False  # whether the reader opens pages one by one; passages are ranked again at once
         self._waiting = ""  # entered before the book was opened or a model chosen
@@ -161,7 +161,7 @@ class QuestionController:
             self._start(session, question)
             return
         said = cost_words(session.reader, known, seconds)
-        screen = CostScreen(session.reader, said, await cheaper(session, seconds, self.bound))
+        screen = CostScreen(session.reader, said, await find_cheaper(session, seconds, self.bound))
         self._context.push(screen, lambda reader: self._start(session, question, reader))
 
     @property
@@ -332,9 +332,9 @@ class QuestionController:
         self._context.panes.show_answers()
         self._context.panes.fit_answers()
 
-    def on_put(self, event: events.QuestionStarted) -> None:
-        self._put = event
-        self._context.answers_pane.put(put_to(event.model, event.memory))
+    def on_started(self, event: events.QuestionStarted) -> None:
+        self._started = event
+        self._context.answers_pane.set_models(describe_models(event.model, event.memory))
 
     def on_reader_event(self, event: ReaderEvent) -> None:
         """Parts of the answer are drawn by `flush`, everything else at once."""
@@ -342,7 +342,7 @@ class QuestionController:
             self._deltas.append(event)
             return
         self.flush()
-        self._context.answers_pane.hear(event)
+        self._context.answers_pane.add_events(event)
         self._context.panes.fit_answers()
         memory = self._context.memory_pane
         match event:
@@ -379,7 +379,7 @@ class QuestionController:
 
     def flush(self) -> None:
         if self._deltas:
-            self._context.answers_pane.hear(*self._deltas)
+            self._context.answers_pane.add_events(*self._deltas)
             self._deltas.clear()
 
     def _save(self, record: SavedQuestion) -> None:
@@ -387,8 +387,8 @@ class QuestionController:
         self._context.user_data.save_question(record)
 
     def _save_answer(self, answered: Answered) -> None:
-        exchange, put, asked = self._context.answers_pane.exchanges[-1], self._put, self._record
-        record = with_answer(asked, answered, model=put.model, memory=put.memory)
+        exchange, started, asked = self._context.answers_pane.exchanges[-1], self._started, self._record
+        record = with_answer(asked, answered, model=started.model, memory=started.memory)
         self._save(replace(record, scope=exchange.scope))
         self._context.answers_pane.set_record(self._record)
         told = QuestionAnswer(record.question, record.answer, record.upto, answered.seen)

@@ -28,7 +28,7 @@ class RecapController:
         self._away = ""  # For how long, in words; empty after less than a day
         self._came_to = 0
 
-    def opened_before(self, at: float) -> None:
+    def set_last_opened(self, at: float) -> None:
         """The book was opened before, at this time in seconds since the epoch; 0 if never."""
         days = max(0, int((time.time() - at) / _DAY_S)) if at and self._context.position.furthest else 0
         self._away = counted(days, "day") if days else ""

@@ -26,7 +26,7 @@ class SourceFollower:
         self._timer: Timer | None = None
 
     def followed(self, event: AnswersPane.Followed) -> None:
-        match event.goal:
+        match event.target:
             case ToPage(page=number):
                 self._go_to_page(number)
             case ToPlace(start=start, end=end):

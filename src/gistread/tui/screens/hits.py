@@ -54,20 +54,20 @@ class HitsScreen(RowsPanel[Chosen | None]):
     def on_mount(self) -> None:
         self._show(self._hits)
         if self._hits.words and self._hits.mode is not self._mode:
-            self._look()
+            self._search_again()
         elif self._current is not None and self._current < MOST:
             self.rows.set_cursor(self._current)
 
     @on(Input.Changed, "#hits-words")
     def _typed(self, event: Input.Changed) -> None:
         if event.value != self._hits.words:
-            self._look()
+            self._search_again()
 
     def action_next_mode(self) -> None:
         self._mode = self._mode.next
-        self._look()
+        self._search_again()
 
-    def _look(self) -> None:
+    def _search_again(self) -> None:
         self._stop.set()
         self._stop = threading.Event()
         # No coroutine: it may be cancelled before it begins.

@@ -20,7 +20,7 @@ from gistread.library.model import LibraryEntry, absolute, is_file, is_folder
 from gistread.library.series import proposed_series
 from gistread.library.text import count_books, describe_added
 from gistread.tui.commands import Scope, bindings, key_hint, with_keys
-from gistread.tui.library_work import Adding, Books
+from gistread.tui.library_work import BookAdder, Books
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.services import AppServices
 from gistread.tui.widgets.book_details import BookDetails
@@ -59,7 +59,7 @@ class LibraryScreen(Screen[str | None]):
         self._order = Order.LAST_READ
         self._asked = _Asked.OPEN
         self._removed: list[LibraryEntry] = []  # removed in this session, for undo
-        self._adding = Adding(books.catalogue)
+        self._adder = BookAdder(books.catalogue)
         self._opening = False
         self._series: Path | None = None  # the series last added to
 
@@ -122,7 +122,7 @@ class LibraryScreen(Screen[str | None]):
             with suppress(NoMatches):  # The screen was closed meanwhile.
                 self._show(self._list.current)
                 self._show_continue()
-                await asyncio.to_thread(self._books.look_at_memories)
+                await asyncio.to_thread(self._books.load_progress)
                 self._show(self._list.current)
 
         self.run_worker(read(), group="read", exclusive=True)
@@ -157,8 +157,8 @@ class LibraryScreen(Screen[str | None]):
     def _show_lines(self) -> None:
         shown, all_books = self._list.count, sum(bool(entry.ids) for entry in self._entries)
         counted = count_books(self._entries)
-        if self._adding.progress:
-            counted = self._adding.progress
+        if self._adder.progress:
+            counted = self._adder.progress
         elif self._typed.strip():
             counted = f"{shown} of {all_books}"
         self.query_one("#header", HeaderLine).show_place("Library", counted, (f"by {self._order}",))
@@ -179,7 +179,7 @@ class LibraryScreen(Screen[str | None]):
         if typing:
             leading = [("library-close", "back")]
         else:
-            leading = [("library-close", "stop")] if self._adding.progress else []
+            leading = [("library-close", "stop")] if self._adder.progress else []
             leading += [("library-undo", "undo")] if self._removed else []
         self.query_one("#keys", KeyLine).show_keys("library", self._keymap, leading, typing=typing)
 
@@ -216,15 +216,15 @@ class LibraryScreen(Screen[str | None]):
             self._leave(self._panel.entry.path)
 
     def _leave(self, path: Path | None) -> None:
-        self._adding.stopped = True
+        self._adder.stopped = True
         self.dismiss(str(path) if path else None)
 
     async def action_library_close(self) -> None:
         """Close the path line, stop adding, clear the filter, or leave the library."""
         if self.query_one("#path-line").display:
             self._close_path()
-        elif self._adding.progress:
-            self._adding.stopped = True
+        elif self._adder.progress:
+            self._adder.stopped = True
         elif self._typed or self.focused is not self._list:
             self.query_one("#filter", FilterInput).value = ""
             self._list.focus()
@@ -251,7 +251,7 @@ class LibraryScreen(Screen[str | None]):
         self._ask(_Asked.OPEN)
 
     def action_library_add(self) -> None:
-        if self._adding.progress:
+        if self._adder.progress:
             self._warn(f"Books are being added; {self._key('library-close')} stops that.")
         else:
             self._ask(_Asked.ADD)
@@ -289,7 +289,7 @@ class LibraryScreen(Screen[str | None]):
     async def _add(self, path: Path) -> None:
         timer = self.set_interval(0.1, self._show_lines)
         try:
-            added = await self._adding.add(path)
+            added = await self._adder.add(path)
         except GistreadError as error:
             self._warn(str(error))
             return
@@ -305,7 +305,7 @@ class LibraryScreen(Screen[str | None]):
             await self.app.push_screen(ListScreen(title, "The others were added.", rows))
 
     def on_unmount(self) -> None:
-        self._adding.stopped = True
+        self._adder.stopped = True
 
     def action_library_series(self) -> None:
         """Ask for the series, proposing the last one or one named after the author."""

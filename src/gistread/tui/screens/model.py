@@ -22,7 +22,17 @@ from gistread.engine.recommendation import free_for_models
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.tui.commands import own_keys
 from gistread.tui.model_downloads import FETCH, MORE, ModelDownloads
-from gistread.tui.model_rows import NO_MODEL, TITLES, ModelChoice, ModelRow, Role, Section, matching, sections, without
+from gistread.tui.model_rows import (
+    NO_MODEL,
+    TITLES,
+    ModelChoice,
+    ModelRow,
+    Role,
+    Section,
+    matching,
+    no_model_section,
+    sections,
+)
 from gistread.tui.screens.listing import Panel
 from gistread.tui.text import clean
 from gistread.tui.widgets.lines import Choices
@@ -111,7 +121,7 @@ class ModelScreen(Panel[ModelChoice | None]):
         self._found.clear()
         try:
             await asyncio.to_thread(self._read_headers, asyncio.get_running_loop())
-            await self._downloads.look()
+            await self._downloads.prepare()
         finally:
             self._searching = False
             if self.is_mounted:
@@ -144,7 +154,7 @@ class ModelScreen(Panel[ModelChoice | None]):
         there = sections(list(self._found), self._free_bytes, current, self._starter, self._role, self._checked)
         downloads = self._download_section
         at = 1 if there and there[0].title in (TITLES[Availability.READY], TITLES[Availability.EMBEDDINGS]) else 0
-        return [*there[:at], *([downloads] if downloads else []), *there[at:], without(self._role, current)]
+        return [*there[:at], *([downloads] if downloads else []), *there[at:], no_model_section(self._role, current)]
 
     @property
     def _download_section(self) -> Section | None:

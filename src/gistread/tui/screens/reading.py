@@ -21,7 +21,7 @@ from gistread.library.catalogue import Catalogue
 from gistread.reading_speed import ReadingSpeedFile
 from gistread.tui.commands import READING, bindings
 from gistread.tui.layout import HEADER_ROWS, KEY_LINE_ROWS, ROOMY_COLUMNS, WIDE_COLUMNS, Pane
-from gistread.tui.marking.caret import Selecting
+from gistread.tui.marking.caret import SelectableText
 from gistread.tui.opening import earlier_questions, make_session, model_of, read_book, saved_zoom
 from gistread.tui.progress import Progress
 from gistread.tui.reading.context import MarkLayers, ReadingContext
@@ -133,7 +133,7 @@ class ReadingScreen(Screen[None]):
         self.panes.fit_answers()
         self.lines.show(self.controllers)
         if self.controllers is not None:
-            self.controllers.pictures.look()
+            self.controllers.pictures.update()
 
     async def _open(self) -> None:
         services = self._services
@@ -182,7 +182,7 @@ class ReadingScreen(Screen[None]):
     async def _start_session(self, controllers: Controllers) -> None:
         services, context, book = self._services, controllers.context, controllers.context.book
         with contextlib.suppress(GistreadError):
-            controllers.recap.opened_before(await asyncio.to_thread(services.user_data.opened_at, book.sha256))
+            controllers.recap.set_last_opened(await asyncio.to_thread(services.user_data.opened_at, book.sha256))
         context.user_data.save_opened()
         await asyncio.to_thread(context.progress.load)
         self.lines.show_place(controllers)
@@ -345,12 +345,12 @@ class ReadingScreen(Screen[None]):
         self.lines.show_place(controllers)
         context.user_data.save_place(controllers.navigation.saved_place)
         controllers.pages.book_moved(event.offset)
-        controllers.pictures.look()
+        controllers.pictures.update()
         controllers.search.mark_hits()
         controllers.people.mark_names()
 
     @on(MemoryPane.Changed)
-    @on(Selecting.CaretMoved)
+    @on(SelectableText.CaretMoved)
     def _changed(self) -> None:
         self.redraw_lines()
 

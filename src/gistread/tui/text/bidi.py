@@ -154,7 +154,7 @@ def _brackets(line: str, kinds: list[str], outer: str) -> None:
         kinds[first] = kinds[last] = found
 
 
-_AS_IT_STANDS, _BY_ITSELF = "\x1b[8l", "\x1b[8h"
+_EXPLICIT_ORDER, _IMPLICIT_ORDER = "\x1b[8l", "\x1b[8h"
 
 
 def reorders(bidi: Bidi, environ: Mapping[str, str]) -> bool:
@@ -165,15 +165,15 @@ def reorders(bidi: Bidi, environ: Mapping[str, str]) -> bool:
 
 
 @contextmanager
-def asked_to_leave_order(bidi: Bidi, environ: Mapping[str, str]) -> Iterator[None]:
+def terminal_order_off(bidi: Bidi, environ: Mapping[str, str]) -> Iterator[None]:
     """Tell the terminal not to order text while the program runs. Others ignore it."""
     if not reorders(bidi, environ) or "VTE_VERSION" not in environ:
         yield
         return
-    sys.__stdout__.write(_AS_IT_STANDS)  # type: ignore[union-attr]  # there is a terminal
+    sys.__stdout__.write(_EXPLICIT_ORDER)  # type: ignore[union-attr]  # there is a terminal
     sys.__stdout__.flush()  # type: ignore[union-attr]
     try:
         yield
     finally:
-        sys.__stdout__.write(_BY_ITSELF)  # type: ignore[union-attr]
+        sys.__stdout__.write(_IMPLICIT_ORDER)  # type: ignore[union-attr]
         sys.__stdout__.flush()  # type: ignore[union-attr]

@@ -59,7 +59,7 @@ class BlockSource(Protocol):
 
 
 @runtime_checkable
-class Countable(Protocol):
+class CountableSource(Protocol):
     """A source that makes a block faster when only its rows are counted."""
 
     def bare(self, index: int, /) -> Block: ...
@@ -89,7 +89,7 @@ class MarkIndex:
         return [mark for _, mark in sorted(found, key=lambda one: one[0])]
 
 
-class About(Message, namespace="long_text"):
+class LongTextMessage(Message, namespace="long_text"):
     """Base of the messages: `@on` can select by the widget that sent them."""
 
     def __init__(self, long_text: Widget) -> None:
@@ -101,7 +101,7 @@ class About(Message, namespace="long_text"):
         return self.long_text
 
 
-class OffsetChanged(About, namespace="long_text"):
+class OffsetChanged(LongTextMessage, namespace="long_text"):
     """Another character of the book is the first in view. At most one per refresh."""
 
     def __init__(self, long_text: Widget, offset: int) -> None:
@@ -109,7 +109,7 @@ class OffsetChanged(About, namespace="long_text"):
         self.offset = offset
 
 
-class Clicked(About, namespace="long_text"):
+class Clicked(LongTextMessage, namespace="long_text"):
     def __init__(
         self,
         long_text: Widget,

@@ -10,7 +10,7 @@ from textual.widget import Widget
 from gistread.tui.text.cells import TABLES, can_shift, cell_len, clean, crop
 from gistread.tui.text.document import Span
 from gistread.tui.text.layout import Layout
-from gistread.tui.text.setting import set_row
+from gistread.tui.text.typesetting import set_row
 
 # Names for `Block.style`, `Span.style` and `Mark.style`.
 STYLES = (

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from textual.cache import LRUCache
 
-from gistread.tui.text.document import Block, BlockSource, Countable
+from gistread.tui.text.document import Block, BlockSource, CountableSource
 from gistread.tui.text.layout import PLAIN, Layout, LayoutOptions, lay_out
 
 _NO_OFFSET = -1
@@ -55,7 +55,7 @@ class RowIndex:
 
     def _measure(self, blocks: BlockSource, at: int) -> tuple["array[int]", "array[int]"]:
         counts, offsets = array("L"), array("q")
-        bare = blocks.bare if isinstance(blocks, Countable) else blocks.__getitem__
+        bare = blocks.bare if isinstance(blocks, CountableSource) else blocks.__getitem__
         for number in range(len(blocks)):
             block = bare(number)
             layout = lay_out(block, self.width, self.options)

@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from gistread.tui.text.cells import cell_len
 from gistread.tui.text.rows import RowIndex
-from gistread.tui.text.setting import offset_at, set_row
+from gistread.tui.text.typesetting import offset_at, set_row
 
 _WORD = re.compile(r"\w+(?:['’‑-]\w+)*")
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from textual.message import Message
 
 from gistread.readers.events import ReaderEvent
-from gistread.tui.answer_blocks import Exchange, Leads, Unfold, exchange_blocks, heard, line_key
+from gistread.tui.answer_blocks import AnswerTarget, Exchange, Unfold, exchange_blocks, line_key, with_event
 from gistread.tui.commands import Scope, bindings
 from gistread.tui.text import Block, Clicked, LongText
 from gistread.tui.work.lines import Places
@@ -21,17 +21,17 @@ class AnswersPane(LongText):
     BINDINGS = bindings(Scope.MOVING)
 
     class Followed(Message):
-        def __init__(self, exchange: int, goal: Leads) -> None:
+        def __init__(self, exchange: int, target: AnswerTarget) -> None:
             super().__init__()
             self.exchange = exchange
-            self.goal = goal
+            self.target = target
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(_EMPTY, id=id, side_margin=0, cursor=True, follow=True)
         self.exchanges: list[Exchange] = []
         self.places = Places()  # names places of the book; replaced when the memory changes
         self._blocks: list[Block] = []
-        self._goals: dict[Hashable, Leads] = {}
+        self._targets: dict[Hashable, AnswerTarget] = {}
         self._last_start = 0
         self._drawn_width = 0
         self._left_at = -1  # row of the last automatic scroll; elsewhere, the person has scrolled
@@ -73,13 +73,13 @@ class AnswersPane(LongText):
         """What is saved of the last exchange."""
         self._set_last(replace(self.exchanges[-1], record=record))
 
-    def put(self, said: str) -> None:
-        self._set_last(replace(self.exchanges[-1], put=said))
+    def set_models(self, models: str) -> None:
+        self._set_last(replace(self.exchanges[-1], models=models))
 
-    def hear(self, *events: ReaderEvent) -> None:
+    def add_events(self, *events: ReaderEvent) -> None:
         exchange = self.exchanges[-1]
         for event in events:
-            exchange = heard(exchange, event)
+            exchange = with_event(exchange, event)
         self._set_last(exchange)
 
     def end(self, problem: str) -> None:
@@ -121,12 +121,12 @@ class AnswersPane(LongText):
 
     def _draw_all(self) -> None:
         self._drawn_width = self.size.width
-        self._blocks, self._goals = [], {}
+        self._blocks, self._targets = [], {}
         for number, exchange in enumerate(self.exchanges):
             self._last_start = len(self._blocks)
             drawn = exchange_blocks(exchange, number, self.places, self.size.width)
             self._blocks += drawn.blocks
-            self._goals |= drawn.goals
+            self._targets |= drawn.targets
         self.show(self._blocks or _EMPTY)
 
     def _set_last(self, exchange: Exchange) -> None:
@@ -140,7 +140,7 @@ class AnswersPane(LongText):
         while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
             tail += 1
         self._blocks[self._last_start :] = after
-        self._goals |= drawn.goals
+        self._targets |= drawn.targets
         if head < max(len(before), len(after)):
             self.splice(self._last_start + head, len(before) - head - tail, after[head : len(after) - tail])
         if following:
@@ -187,21 +187,21 @@ class AnswersPane(LongText):
         """Follow the cursor's line. Returns whether it has a target."""
         key = self.cursor_key
         index = self._cursor_at()
-        if index is None or not self._in_view(index, self.rows_shown) or key not in self._goals:
+        if index is None or not self._in_view(index, self.rows_shown) or key not in self._targets:
             return False
-        self._tell(key, self._goals[key])
+        self._tell(key, self._targets[key])
         return True
 
     def on_long_text_clicked(self, event: Clicked) -> None:
         kind = event.block_key[0] if isinstance(event.block_key, tuple) else ""
-        goal = event.link if isinstance(event.link, Leads) else None
-        if goal is None and kind != "answer":
-            goal = self._goals.get(event.block_key)
-        if goal is not None:
-            self._tell(event.block_key, goal)
+        target = event.link if isinstance(event.link, AnswerTarget) else None
+        if target is None and kind != "answer":
+            target = self._targets.get(event.block_key)
+        if target is not None:
+            self._tell(event.block_key, target)
 
-    def _tell(self, key: Hashable, goal: Leads) -> None:
+    def _tell(self, key: Hashable, target: AnswerTarget) -> None:
         assert isinstance(key, tuple)
-        if isinstance(goal, Unfold):
+        if isinstance(target, Unfold):
             self.unfold(key[1])
-        self.post_message(self.Followed(key[1], goal))
+        self.post_message(self.Followed(key[1], target))

@@ -9,7 +9,7 @@ from gistread.book.model import Book
 from gistread.config import Config
 from gistread.tui.book_blocks import BookBlocks, PageStyle
 from gistread.tui.commands import Scope, bindings
-from gistread.tui.marking.caret import Selecting
+from gistread.tui.marking.caret import SelectableText
 from gistread.tui.text.bidi import reorders
 from gistread.tui.text.figure import Figure
 
@@ -47,7 +47,7 @@ class Count:
         return "" if self._due else self.typed
 
 
-class BookPane(Selecting):
+class BookPane(SelectableText):
     """The book's text. Nothing in it moves unless the person moves it."""
 
     BINDINGS = bindings(Scope.MOVING)

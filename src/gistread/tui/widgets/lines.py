@@ -135,7 +135,7 @@ class StatusLine(Clickable):
         """`note`: shown at the right end; `action`: what a click on it does."""
         self._fit = partial(self.show_status, status, note, action)
         room = self.room - (cell_len(note) + 3 if note else 0)
-        said, *others = status.said
+        said, *others = status.parts
         if status.tone == "error":  # cut before what helps
             said = fitted(said, max(_LEAST_REASON, room - 2 - sum(cell_len(part) + 3 for part in others)))
         for part in others:

@@ -103,10 +103,10 @@ class MemoryPane(LongText):
         self.view.draft = text
         at = next((at for at, block in enumerate(self._rest) if _is_begun(block)), None)
         if at is not None:
-            self._rest[at] = self._kept_high(memory_blocks.begun_block(self.memory, self.view))
+            self._rest[at] = self._keep_height(memory_blocks.begun_block(self.memory, self.view))
             self.splice(len(self._lead) + sum(self._sizes) + at, 1, [self._rest[at]])
 
-    def _kept_high(self, block: Block) -> Block:
+    def _keep_height(self, block: Block) -> Block:
         """The page under way with as many rows as it had: nothing jumps where an attempt at its gist is rejected."""
         card, rows = (block.key, self.row_width), lay_out(block, self.row_width).rows
         before, most = self._begun_rows
@@ -261,7 +261,7 @@ class MemoryPane(LongText):
 
     def _rest_blocks(self, memory: GistMemory) -> list[Block]:
         blocks = memory_blocks.rest_blocks(memory, self.view)
-        return [self._kept_high(block) if _is_begun(block) else block for block in blocks]
+        return [self._keep_height(block) if _is_begun(block) else block for block in blocks]
 
     def _part_of(self, number: int) -> int:
         return max(0, bisect_right(self._parts, number, key=lambda part: part.first) - 1)

@@ -25,7 +25,7 @@ class ToPlace:
     end: int
 
 
-Goal = ToPage | ToPlace
+Target = ToPage | ToPlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ class WorkLine:
     text: str
     sign: str = ""  # Result as a sign before the text
     depth: int = 0
-    goal: Goal | None = None  # Target of the line
+    target: Target | None = None  # Target of the line
     tail: str = ""  # Result in words
     style: str = "step"
-    spans: tuple[Span, ...] = ()  # Links inside the line have targets of their own: `Span.link` is a `Goal`
+    spans: tuple[Span, ...] = ()  # Links inside the line have targets of their own: `Span.link` is a `Target`
 
 
 class Places:
@@ -95,9 +95,9 @@ class Linked:
         self.text = ""
         self._spans: list[Span] = []
 
-    def add(self, piece: str, goal: Hashable | None = None, style: str = "link") -> "Linked":
-        if goal is not None:
-            self._spans.append(Span(len(self.text), len(self.text) + len(piece), style, goal))
+    def add(self, piece: str, target: Hashable | None = None, style: str = "link") -> "Linked":
+        if target is not None:
+            self._spans.append(Span(len(self.text), len(self.text) + len(piece), style, target))
         self.text += piece
         return self
 

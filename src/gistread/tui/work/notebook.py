@@ -69,11 +69,11 @@ class Notebook:
                 yield self._nothing_new(silent, places)
                 silent = []
             if part is not None:
-                goal = ToPlace(part.start, part.end)
-                said = Linked().add(places.words(part.start, part.end), goal).add(f": {part.note}")
-                yield WorkLine(("part", number), said.text, "✎", 0, goal, style="answer", spans=said.spans)
+                target = ToPlace(part.start, part.end)
+                said = Linked().add(places.words(part.start, part.end), target).add(f": {part.note}")
+                yield WorkLine(("part", number), said.text, "✎", 0, target, style="answer", spans=said.spans)
 
     def _nothing_new(self, numbers: list[int], places: Places) -> WorkLine:
         first, last = self.parts[numbers[0] - 1], self.parts[numbers[-1] - 1]
         said = f"{places.words(first.start, last.end)}: nothing new"
-        return WorkLine(("part", numbers[0]), said, "·", goal=ToPlace(first.start, last.end))
+        return WorkLine(("part", numbers[0]), said, "·", target=ToPlace(first.start, last.end))

@@ -92,9 +92,9 @@ class Paths:
                 said.add(" · refused by you: ").pages(trail.refused)
             yield WorkLine(("facts", number), said.text, depth=1, spans=said.spans)
         for index, note in enumerate(trail.notes):
-            goal = ToPlace(note.start, note.end)
-            said = Linked().add(places.words(note.start, note.end), goal).add(f": {note.text}")
-            yield WorkLine(("note", number, index), said.text, "✎", 1, goal, style="answer", spans=said.spans)
+            target = ToPlace(note.start, note.end)
+            said = Linked().add(places.words(note.start, note.end), target).add(f": {note.text}")
+            yield WorkLine(("note", number, index), said.text, "✎", 1, target, style="answer", spans=said.spans)
 
     def _vote(self) -> Iterator[WorkLine]:
         for index, vote in enumerate(self.agreed):

@@ -56,7 +56,7 @@ class Passages:
         first = ToPlace(*self.places[0]) if self.places else None
         return [
             WorkLine(("map",), strip.text, spans=strip.spans),
-            WorkLine(("places",), listed.text, goal=first, spans=listed.spans),
+            WorkLine(("places",), listed.text, target=first, spans=listed.spans),
         ]
 
 
