@@ -8,8 +8,10 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gistread.book.images import read_image
 from gistread.errors import GistreadError
 from gistread.system import cell_pixels
 from gistread.tui.kitty import Kitty, KittyPicture
@@ -79,6 +81,13 @@ def choose_mode(setting: str, environment: Mapping[str, str], color_system: str 
     if konsole.isdigit() and int(konsole) >= 220400:
         return ImageMode.SIXEL
     return blocks
+
+
+def read_picture(file: Path | None, source: str) -> bytes:
+    """The bytes of a picture of a book; `file`: None if the book was read from a pipe. Raises GistreadError."""
+    if file is None and not source.startswith("data:"):
+        raise DrawingError("The book was read from a pipe: its pictures are not at hand.")
+    return read_image(file or Path(), source)
 
 
 def drawer_for(app: "App[None]", setting: str) -> "Drawer":

@@ -3,17 +3,15 @@
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 
-from gistread.book.images import read_image
 from gistread.book.model import Book, ParagraphKind
 from gistread.errors import GistreadError
-from gistread.tui.drawing import ImageMode
+from gistread.tui.drawing import ImageMode, read_picture
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.text.figure import Figure
 
 _NEAR_CHARACTERS = 2000  # Before and after the view
-_FIRST_PARAGRAPHS = 5  # Where a cover that is part of the text stands
+_FIRST_PARAGRAPHS = 5  # Among which a cover in the text is looked for
 _ROWS_AROUND = 4  # Of the screen, that show no text
 
 
@@ -47,7 +45,7 @@ class InlinePictures:
             self._context.book_pane.show_figures(drawn if self._shown else dict.fromkeys(drawn))
 
     def _wanted(self) -> int | None:
-        """The next paragraph near the view whose picture is to be loaded: those above the view come last."""
+        """The next paragraph near the view with a picture to load; paragraphs above the view come last."""
         book, view = self._context.book, self._context.book_pane.visible_range
         if view is None:
             return None
@@ -70,14 +68,11 @@ class InlinePictures:
 
     def _load_figure(self, source: str) -> Figure:
         """Called in a thread. Raises GistreadError."""
-        path = self._context.path
-        if path is None and not source.startswith("data:"):
-            raise GistreadError("The book was read from a pipe: its pictures are not at hand.")
-        return self._context.services.drawer.figure(read_image(path or Path(), source))
+        return self._context.services.drawer.figure(read_picture(self._context.path, source))
 
 
 def _sources(book: Book) -> dict[int, str]:
-    """By paragraph."""
+    """Sources of the pictures, by paragraph."""
     sources = {
         index: image.source
         for image in reversed(book.images)

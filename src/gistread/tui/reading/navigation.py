@@ -6,6 +6,7 @@ from gistread.tui.layout import Pane
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.destination import HINT, Destination, chapter_step, destinations_of, paragraph_step
 from gistread.tui.screens.contents import ContentsTree
+from gistread.tui.widgets.prompt import PromptClient
 from gistread.user_data import ReadingPlace
 
 LONGEST = 200
@@ -148,7 +149,7 @@ class Navigation:
         context.push(ContentsScreen(self._contents, context.place, speed, context.position, seen_by_model), go)
 
 
-class GoTo:
+class GoTo(PromptClient):
     """The prompt for a place: `40%`, `page 12`, a chapter."""
 
     def __init__(self, context: ReadingContext, navigation: Navigation) -> None:
@@ -190,6 +191,3 @@ class GoTo:
     def cancelled(self) -> None:
         self._context.prompt.close()
         self._context.panes.show(Pane.BOOK)
-
-    def switched(self) -> None:
-        """Do nothing: a destination has one interpretation."""

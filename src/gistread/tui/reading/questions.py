@@ -234,9 +234,7 @@ class QuestionController:
         context, session, exchanges = self._context, self._context.session, self._context.answers_pane.exchanges
         interrupted = [at for at, one in enumerate(exchanges) if one.record is not None and not one.record.answer]
         if number is None and interrupted:
-            key = context.answers_pane.cursor_key if context.panes.current is Pane.ANSWERS else None
-            chosen = key[1] if isinstance(key, tuple) else -1
-            number = chosen if chosen in interrupted else interrupted[-1]
+            number = context.chosen_exchange if context.chosen_exchange in interrupted else interrupted[-1]
         record = exchanges[number].record if number is not None else None
         if session is None or record is None or number is None or record.answer:
             context.warn("No question was interrupted.")

@@ -12,6 +12,7 @@ from gistread.tui.layout import Pane
 from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.navigation import Navigation
 from gistread.tui.text import Mark
+from gistread.tui.widgets.prompt import PromptClient
 
 _GROUP = "search"
 _AROUND = 20_000  # characters before and after the screen whose hits are marked: a letter can have 300,000 hits
@@ -27,7 +28,7 @@ class _Before:
     current: int | None
 
 
-class SearchController:
+class SearchController(PromptClient):
     def __init__(self, context: ReadingContext, navigation: Navigation) -> None:
         self._context = context
         self._navigation = navigation

@@ -8,6 +8,7 @@ from gistread.tui.commands import run
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.questions import QuestionController
 from gistread.tui.widgets.lines import Actions
+from gistread.tui.widgets.prompt import PromptClient
 
 if TYPE_CHECKING:
     from gistread.readers.events import Proposed
@@ -25,7 +26,7 @@ _MEANINGS = {
 }
 
 
-class StepController:
+class StepController(PromptClient):
     def __init__(self, context: ReadingContext, questions: QuestionController) -> None:
         self._context = context
         self._questions = questions
@@ -124,9 +125,6 @@ class StepController:
     def cancelled(self) -> None:
         self._context.prompt.close()
         self._context.panes.show(self._context.panes.current)
-
-    def switched(self) -> None:
-        """Do nothing: page numbers have one meaning."""
 
     def _decide(self, decision: Decision) -> bool:
         steering, proposed = self._steering, self.proposal is not None

@@ -16,7 +16,7 @@ _EMPTY = (Block("No questions yet. Type one below; the answer names its sources.
 
 
 class AnswersPane(LongText):
-    """Blocks of the last exchange stand from `_last_start` on."""
+    """The blocks of the last exchange begin at `_last_start`."""
 
     BINDINGS = bindings(Scope.MOVING)
 
@@ -34,7 +34,7 @@ class AnswersPane(LongText):
         self._targets: dict[Hashable, AnswerTarget] = {}
         self._last_start = 0
         self._drawn_width = 0
-        self._left_at = -1  # row of the last automatic scroll; elsewhere, the person has scrolled
+        self._left_at = -1  # row of the last automatic scroll; at another row, the person has scrolled
 
     def on_resize(self) -> None:
         """Sources take one row at any width."""
@@ -70,7 +70,7 @@ class AnswersPane(LongText):
         self._scroll_to_newest()
 
     def set_record(self, record: SavedQuestion) -> None:
-        """What is saved of the last exchange."""
+        """Set the saved record of the last exchange."""
         self._set_last(replace(self.exchanges[-1], record=record))
 
     def set_models(self, models: str) -> None:
@@ -133,16 +133,9 @@ class AnswersPane(LongText):
         following = self.scroll_offset.y >= self.max_scroll_y or self.scroll_offset.y == self._left_at
         self.exchanges[-1] = exchange
         drawn = exchange_blocks(exchange, len(self.exchanges) - 1, self.places, self.size.width)
-        before, after = self._blocks[self._last_start :], drawn.blocks
-        head = next((i for i, (old, new) in enumerate(zip(before, after, strict=False)) if old != new), None)
-        head = min(len(before), len(after)) if head is None else head
-        tail = 0
-        while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
-            tail += 1
-        self._blocks[self._last_start :] = after
         self._targets |= drawn.targets
-        if head < max(len(before), len(after)):
-            self.splice(self._last_start + head, len(before) - head - tail, after[head : len(after) - tail])
+        before, self._blocks[self._last_start :] = self._blocks[self._last_start :], drawn.blocks
+        self.replace_blocks(self._last_start, before, drawn.blocks)
         if following:
             self._scroll_to_newest()
 

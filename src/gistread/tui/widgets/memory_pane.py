@@ -45,7 +45,7 @@ class MemoryPane(LongText):
         self._rest: list[Block] = []
         self._parts: Sequence[Node] = ()  # nodes shown when zoomed out
         self._lead: list[Block] = []
-        self._begun_rows: tuple[Hashable, int] = None, 0  # Card (at a width) of the page under way, and its most rows
+        self._begun_rows: tuple[Hashable, int] = None, 0  # (key, width) of the page under way, and its most rows so far
 
     def show_memory(self, memory: GistMemory | None) -> None:
         same = memory is not None and self.memory is not None and memory.size == self.memory.size
@@ -68,7 +68,7 @@ class MemoryPane(LongText):
             self.scroll_to_key(self._key_of(self.view.here), top=0.3)
 
     def zoom_to(self, zoom: memory_blocks.Zoom, parts: "Sequence[Node]" = (), offer: str = "") -> None:
-        """Change the zoom level, keeping the page. Zoomed out, `parts` stand for pages; `offer`: a line about them."""
+        """Change the zoom level, keeping the page. Zoomed out, `parts` replace pages; `offer`: a line above them."""
         page = self._chosen_page()
         number = page.number if page else self.view.here
         again = zoom is self.view.zoom
@@ -81,7 +81,7 @@ class MemoryPane(LongText):
         self.post_message(self.Changed())
 
     def add(self, entry: MemoryEntry) -> None:
-        """Show a new entry of the memory. Zoomed out, its part is set later."""
+        """Show a new entry of the memory. Zoomed out, its part is redrawn later."""
         if self.memory is None:
             return
         self.view.begun, self.view.draft = None, ""
@@ -107,7 +107,7 @@ class MemoryPane(LongText):
             self.splice(len(self._lead) + sum(self._sizes) + at, 1, [self._rest[at]])
 
     def _keep_height(self, block: Block) -> Block:
-        """The page under way with as many rows as it had: nothing jumps where an attempt at its gist is rejected."""
+        """Keep the height of the page under way, so that nothing jumps when an attempt at its gist is rejected."""
         card, rows = (block.key, self.row_width), lay_out(block, self.row_width).rows
         before, most = self._begun_rows
         self._begun_rows = card, max(rows, most if before == card else 0)
@@ -136,7 +136,7 @@ class MemoryPane(LongText):
             self._draw(keep_position=True)
 
     def _shown_until(self, bound: int | None) -> int:
-        """Number of the last page whose gist is not blurred, 0 for none; zoomed out, of the last such part."""
+        """Number of the last page that is not blurred, 0 for none; zoomed out, of the last page of such a part."""
         entries = self.memory.entries if self.memory else []
         at = float("inf") if bound is None else bound
         if not self.view.zoom.coarse:
@@ -288,15 +288,8 @@ class MemoryPane(LongText):
     def _redraw_rest(self) -> None:
         if self.memory is None:
             return
-        rest = self._rest_blocks(self.memory)
-        old, self._rest = self._rest, rest
-        # A long book has thousands of pages ahead: only the changed ones are set anew.
-        least = min(len(old), len(rest))
-        head = next((at for at in range(least) if old[at] != rest[at]), least)
-        tail = next((at for at in range(least - head) if old[-1 - at] != rest[-1 - at]), least - head)
-        if head + tail < max(len(old), len(rest)):
-            at = len(self._lead) + sum(self._sizes) + head
-            self.splice(at, len(old) - head - tail, rest[head : len(rest) - tail])
+        old, self._rest = self._rest, self._rest_blocks(self.memory)
+        self.replace_blocks(len(self._lead) + sum(self._sizes), old, self._rest)
 
     def action_go_to_page(self) -> None:
         if (page := self._chosen_page()) is not None:
