@@ -182,9 +182,8 @@ class Crashed:
     error: Exception
 
 
-ReadingEvent = (
-    ReadingStarted | PageFound | PageStarted | PageRead | PageAhead | MemoryComplete
-)  # The events of reading a book
+# The events of reading a book
+ReadingEvent = ReadingStarted | PageFound | PageStarted | PageRead | PageAhead | MemoryComplete
 
 SessionEvent = (
     ActivityChanged

@@ -11,6 +11,7 @@ from gistread.memory.tree import chapter_of
 from gistread.readers.events import OpenedBy
 from gistread.tui.book_blocks import inline_spans, turnover
 from gistread.tui.text import Block, Span
+from gistread.units import counted
 
 if TYPE_CHECKING:
     from gistread.memory.tree import Node
@@ -221,7 +222,7 @@ def rest_blocks(memory: GistMemory, view: View) -> list[Block]:
     left = memory.estimated_pages - read - len(view.ahead)
     if view.ahead:
         blocks += _ahead_blocks(memory, view)
-        rest = f"about {left} other {'page' if left == 1 else 'pages'}"
+        rest = f"about {counted(left, 'other page')}"
     else:
         rest = f"{read + 1} to about {read + left}" if left > 1 else f"{read + 1}"
     if left > 0:

@@ -1,4 +1,4 @@
-"""The controllers of one open book, and what reaches them: clicks and session events."""
+"""The controllers of one open book. Passes clicks, messages and session events to them."""
 
 from textual.message import Message
 
@@ -33,7 +33,7 @@ from gistread.tui.widgets.typography_panel import TypographyPanel
 from gistread.tui.work.lines import Places
 
 REDRAW_S = 0.1
-_BEING_READ, _SIGN = "being-read", "◌"  # the page that the model reads: a sign in the margin, no style
+_BEING_READ, _SIGN = "being-read", "◌"  # the page the model is reading: only a sign in the margin
 
 
 class SessionListener:
@@ -101,7 +101,7 @@ class SessionListener:
 
 
 def _raise(error: Exception) -> None:
-    """Raise where Textual handles it; in the session's task nobody would see it."""
+    """Raise the error where Textual handles it; in the session's task nobody would see it."""
     raise error
 
 
@@ -130,7 +130,7 @@ class Controllers:
         self.steps = StepController(context, self.questions)
         self.threads = ThreadController(context, self.questions)
         self.people = PeopleController(context, self.navigation, lambda: self.questions.bound)
-        self.recap = RecapController(context, self.navigation, lambda: self.questions.bound)
+        self.recap = RecapController(context, self.navigation, self.questions.known)
         self.session = SessionListener(context, self.questions, self.zoom, self.pages)
 
     def on_message(self, event: Message) -> None:

@@ -32,7 +32,7 @@ from gistread.session import events
 from gistread.session.answer import AskOptions, with_answer
 from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer
 from gistread.session.events import Obstacle
-from gistread.tui.answer_blocks import describe_models
+from gistread.tui.answer_blocks import Exchange, describe_models
 from gistread.tui.commands import BOUND_KEY, display_key, run
 from gistread.tui.layout import Pane
 from gistread.tui.opening import earlier_questions
@@ -83,13 +83,13 @@ class QuestionController:
         self._suggest(*((one, one) for one in (() if asked else await asyncio.to_thread(self._suggestions))))
 
     def _suggestions(self) -> tuple[str, ...]:
-        known, view = self._known(), self._context.book_pane.visible_range
+        known, view = self.known(), self._context.book_pane.visible_range
         if view is not None and view[1] < len(known.book.text):
             known = known.upto(view[1])
         return suggestions(known, self._context.corrections, plot=has_plot(self._context.book))
 
-    def _known(self) -> GistMemory:
-        """What of the book a question may use."""
+    def known(self) -> GistMemory:
+        """The memory that a question may use: up to the bound."""
         memory = self._context.memory_pane.memory or unread_memory(self._context.book)
         bound = self.bound
         return memory if bound is None else memory.upto(bound)
@@ -156,7 +156,7 @@ class QuestionController:
     async def _start_or_offer(self, session: "Session", question: str) -> None:
         """Say what a costly answer takes, and offer a cheaper one, before it is asked for."""
         seconds = await seconds_to_answer(session, upto=self.bound)
-        known = self._known()
+        known = self.known()
         if not is_long(session.reader, seconds, known):
             self._start(session, question)
             return
@@ -320,12 +320,15 @@ class QuestionController:
                     f"Up to your place there are only {words} words. {whole} in the question line asks the whole book."
                 )
         self._context.answers_pane.begin(
-            question,
-            bounded=bound is not None,
-            too_little=too_little,
-            follows=bool(self._record.thread),
-            passage=self._record.passage,
-            record=self._record,
+            Exchange(
+                question,
+                follows=bool(self._record.thread),
+                bounded=bound is not None,
+                too_little=too_little,
+                running=True,
+                passage=self._record.passage,
+                record=self._record,
+            )
         )
         self._context.panes.show_answers()
         self._context.panes.fit_answers()

@@ -23,10 +23,10 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One paragraph as it is shown. Nothing in it is read as markup or as a control character."""
+    """One paragraph to draw. Markup and control characters in it have no effect."""
 
     text: str
-    key: Hashable = None  # Identifies the block. Neighbours with the same key are one for the block cursor.
+    key: Hashable = None  # Identifies the block. The block cursor treats neighbours with the same key as one.
     start: int | None = None  # Offset of `text` in the book; None for other text
     style: str = "text"  # One of `paint.STYLES`; unknown styles are drawn as text
     level: int = 0  # A heading's level, from 1; adds the style `heading-1` … `heading-4`
@@ -51,7 +51,7 @@ class Block:
 
 
 class BlockSource(Protocol):
-    """Blocks by index, perhaps made on demand; the same index gives equal blocks."""
+    """Blocks by index, possibly created on demand; one index always gives equal blocks."""
 
     def __len__(self) -> int: ...
 
@@ -60,7 +60,7 @@ class BlockSource(Protocol):
 
 @runtime_checkable
 class CountableSource(Protocol):
-    """A source that makes a block faster when only its rows are counted."""
+    """A source that can create blocks faster if only their rows are counted."""
 
     def bare(self, index: int, /) -> Block: ...
 
@@ -76,17 +76,16 @@ class Mark(NamedTuple):
 
 class MarkIndex:
     def __init__(self, marks: Iterable[Mark] = ()) -> None:
-        given = ((mark.start, order, mark) for order, mark in enumerate(marks) if mark.end > mark.start)
-        self._marks = sorted(given, key=lambda one: one[0])
-        self._starts = [start for start, _, _ in self._marks]
-        self._longest = max((mark.end - mark.start for _, _, mark in self._marks), default=0)
+        given = ((order, mark) for order, mark in enumerate(marks) if mark.end > mark.start)
+        self._marks = sorted(given, key=lambda one: one[1].start)
+        self._starts = [mark.start for _, mark in self._marks]
+        self._longest = max((mark.end - mark.start for _, mark in self._marks), default=0)
 
     def between(self, start: int, end: int) -> list[Mark]:
         """Marks that overlap `[start, end)`, in the order given; the last is drawn on top."""
         first = bisect_left(self._starts, start - self._longest + 1)
         last = bisect_left(self._starts, end)
-        found = [(order, mark) for _, order, mark in self._marks[first:last] if mark.end > start]
-        return [mark for _, mark in sorted(found, key=lambda one: one[0])]
+        return [mark for _, mark in sorted(one for one in self._marks[first:last] if one[1].end > start)]
 
 
 class LongTextMessage(Message, namespace="long_text"):
@@ -125,6 +124,6 @@ class Clicked(LongTextMessage, namespace="long_text"):
         self.index = index
         # The character under the mouse; None on a label, a tail or the empty rest of a row.
         self.offset_in_block = offset_in_block
-        self.book_offset = book_offset  # the same in the book; None where that is not the book's text
+        self.book_offset = book_offset  # the same in the book; None outside the book's text
         self.link = link  # `Span.link` of the topmost span there that has one
         self.text = text  # Of the block

@@ -33,7 +33,7 @@ def point_at(index: RowIndex, row: int, character: int) -> Point:
 
 
 def offset_of(index: RowIndex, point: Point) -> Offset:
-    """The point as Textual has it: (character of the row's text, row)."""
+    """The point in Textual's form: (character of the row's text, row)."""
     layout = index.layout(point.block)
     inner = layout.row_of(point.offset)
     span = layout.span(inner)
@@ -49,9 +49,9 @@ def selected_between(index: RowIndex, selection: Selection, top: int, bottom: in
     if start is None and end is None:
         return Point(0, 0), Point(len(index) - 1, len(index.block(len(index) - 1).text))
     first = point_at(index, top, 0) if start is None else point_at(index, start.y, start.x)
-    last = point_at(index, bottom, len(index.block(index.locate(bottom)[0]).text)) if end is None else None
-    if last is None:
-        assert end is not None
+    if end is None:
+        last = point_at(index, bottom, len(index.block(index.locate(bottom)[0]).text))
+    else:
         last = point_at(index, end.y, end.x)
     return (first, last) if first < last else None
 
@@ -85,7 +85,7 @@ def word_around(text: str, offset: int) -> tuple[int, int]:
 
 
 def select(widget: Widget, index: RowIndex, first: Point, last: Point) -> None:
-    """Select this range of a widget's text, beside what is selected in other widgets."""
+    """Select this range of a widget's text, keeping selections in other widgets."""
     ends = Selection(offset_of(index, first), offset_of(index, last))
     widget.screen.selections = {**widget.screen.selections, widget: ends}
 

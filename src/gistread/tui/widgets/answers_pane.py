@@ -50,21 +50,9 @@ class AnswersPane(LongText):
         self.set_cursor(("question", len(exchanges) - 1), scroll=False)
         self._scroll_to_newest()
 
-    def begin(
-        self,
-        question: str,
-        *,
-        bounded: bool = False,
-        too_little: str = "",
-        follows: bool = False,
-        passage: tuple[int, int] | None = None,
-        record: SavedQuestion | None = None,
-    ) -> None:
-        """Show a question; `bounded`: whether only a part of the book may be used; for others see `Exchange`."""
-        shown = Exchange(
-            question, follows, bounded=bounded, too_little=too_little, passage=passage, record=record, running=True
-        )
-        self.exchanges.append(shown)
+    def begin(self, exchange: Exchange) -> None:
+        """Show a running question."""
+        self.exchanges.append(exchange)
         self._draw_all()
         self.set_cursor(("question", len(self.exchanges) - 1), scroll=False)
         self._scroll_to_newest()
