@@ -68,7 +68,7 @@ class Core:
         self.asked = Question("", reader)  # The running or last question
         self.progress = BookReading(self._on_reading, place)
         self.artifacts = Artifacts(self.emit)
-        self._place, self._alone = place, False  # The model begins with this chapter, or reads it alone
+        self._place, self._alone = place, False  # Where the model begins; whether it reads only that chapter
         self._prompt_due = self._check_due = self._checked = False
         self._end_reported = True
         self._unloading: asyncio.TimerHandle | None = None
@@ -84,7 +84,7 @@ class Core:
         return bool(self.memory and self.memory.entries)
 
     def obstacle(self, *, needs_memory: bool) -> Obstacle | None:
-        """What prevents every answer; None if a question can be answered, now or later."""
+        """Why no question can be answered; None if one can, now or later."""
         reads = bool(self.models.reading.spec)
         if not (reads or self.models.apart):
             return Obstacle.NO_MODEL
@@ -268,7 +268,7 @@ class Core:
         """Continue the memory just opened, or keep the one shown."""
         assert self.writer is not None
         own = self.writer.memory
-        if self.choice.stays(self.memory, own):
+        if self.choice.keeps_shown(self.memory, own):
             self._signal(Signal.OPENED_OTHER)
             if note := self.choice.note(self.memory, own.model_name):
                 self.emit(events.Notice(note))
@@ -301,7 +301,7 @@ class Core:
     def _fail(self, error: GistreadError) -> None:
         self.failure = error
         self._signal(Signal.FAIL)
-        if self.background:  # otherwise raised to whoever awaits the reading or the answer
+        if self.background:  # Without a screen, whoever awaits the job gets the error.
             self.emit(events.Notice(str(error), is_problem=True))
         self.emit(events.ActivityChanged())
 
@@ -375,7 +375,7 @@ class Core:
 
     async def _prepare(self) -> None:
         assert self.memory is not None
-        with suppress(GistreadError):  # only delays the first question
+        with suppress(GistreadError):  # Without it the first question only takes longer.
             await prepare(self.memory, await self.models.load_reading())
 
     async def _check(self) -> None:

@@ -1,4 +1,4 @@
-"""The long jobs of a session, reading the book and building artifacts: a stop keeps everything finished."""
+"""The long jobs of a session: reading the book and building artifacts. Stopping keeps everything finished."""
 
 import time
 from collections.abc import Callable
@@ -22,13 +22,13 @@ class BookReading:
         self._place = place
         self.page: Page | None = None  # The next page, while its gist is being made
         self._drafts: dict[int, str] = {}  # By the start of their page
-        self.seconds_left: float | None = None  # For what is left of the plan
+        self.seconds_left: float | None = None  # For the rest of the plan
         self.plan = ReadingPlan()
         self.tokens_per_word = TOKENS_PER_WORD  # Tokens per word of the book, measured once a model is loaded
         self._expected: Pace = UNKNOWN_PACE
 
     async def expect(self, writer: MemoryWriter, engine: Engine, past: Pace = UNKNOWN_PACE) -> None:
-        """Estimate how long the plan takes, from the `past` pace of this model or its rates. Raises EngineError."""
+        """Estimate the time of the plan from the `past` pace of this model, or from its rates. Raises EngineError."""
         memory = writer.memory
         if not memory.complete:
             self.tokens_per_word = await measure_tokens_per_word(memory.book, engine)

@@ -1,4 +1,4 @@
-"""The models of a session: one reads, the same or another answers. If memory is short, they take turns."""
+"""The models of a session: one reads, and it or another one answers. If memory is short, they take turns."""
 
 import asyncio
 import contextlib
@@ -35,7 +35,7 @@ def lazy_embedder(config: Config, paths: Paths) -> Embedder:
 
 
 class ChosenModel:
-    """A model by name, and its engine while there is one. Await `clear` in the end."""
+    """A chosen model and, while it is loaded, its engine. Await `clear` at the end."""
 
     def __init__(self, make_engine: MakeEngine, watch: Callable[[EngineState], None]) -> None:
         self._make_engine = make_engine
@@ -59,7 +59,7 @@ class ChosenModel:
         return engine
 
     async def unload(self) -> None:
-        """Free its memory without choosing another."""
+        """Close the engine; the model stays chosen."""
         self._unwatch()
         self._unwatch = lambda: None
         engine, self.engine = self.engine, None
@@ -71,7 +71,7 @@ class ChosenModel:
         self.spec = self.name = ""
 
     def file(self) -> Path | None:
-        """The file of a model on this machine. Reads the disk."""
+        """The file of the model, if it is on this machine. Reads the disk."""
         with contextlib.suppress(EngineError):
             return find_source(self.spec).path
         return None
@@ -100,7 +100,7 @@ class ChosenModel:
 
 
 class ModelChecks:
-    """The results of model checks, stored or obtained when needed. Models on servers are not checked."""
+    """The results of model checks, stored or obtained when needed. Remote models are not checked."""
 
     def __init__(self, results: CheckResults) -> None:
         self._results = results
@@ -138,7 +138,7 @@ class ModelPair:
         self._falls_back = True
         self._notice = ""
         self.reading = ChosenModel(make_engine, self._on_state)
-        self.asking = ChosenModel(make_engine, self._on_state)  # Without a choice if the reading model also answers
+        self.asking = ChosenModel(make_engine, self._on_state)  # Not chosen if the reading model also answers
 
     @property
     def apart(self) -> bool:
@@ -162,7 +162,7 @@ class ModelPair:
         return ArtifactModels(engine, embedder, answers=not self.apart) if engine is not None else None
 
     async def choose(self, model: str, asking_model: str) -> None:
-        """Choose both by name; empty: by the settings, or the only model. `model` alone takes both roles."""
+        """Choose both by name; empty: by the settings, or the only model. With only `model`, it reads and answers."""
         asking = asking_model or ("" if model else self._config.asking_model)
         missing: EngineError | None = None
         try:
@@ -212,7 +212,7 @@ class ModelPair:
         return await self._load(self.reading, self.asking)
 
     async def unload_idle(self) -> None:
-        """Free the memory that models on this machine take while they run no request."""
+        """Unload the idle models on this machine."""
         for model in (self.reading, self.asking):
             if model.engine is not None and is_local(model.spec) and model.engine.state.phase is Phase.IDLE:
                 await model.unload()
@@ -229,7 +229,7 @@ class ModelPair:
         try:
             engine = await model.start()
         except EngineError:
-            # Whether both fit is only an estimate.
+            # The memory needed is only an estimate.
             if not (beside and other.loaded):
                 raise
             await self._make_room(model, other)

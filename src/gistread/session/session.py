@@ -70,12 +70,12 @@ class Session:
         place: Callable[[], int] = lambda: 0,
         objection: Callable[[], Awaitable[None]] = objection_time,
     ) -> None:
-        """Models are given as `--model` takes them; empty: by the settings, or the only one installed.
+        """`model`, `asking_model`: as for `--model`; empty: by the settings, or the only one there is.
 
         `task`: what the gists look for; None: as in the furthest memory. `background`: read, the chapter at offset
         `place()` next, and build artifacts as soon as there is a model. `config`, `paths`: default to the user's.
-        `objection`: returns when an announced look-up begins. Closes `embedder`. Raises UsageError for an unknown
-        reader or invalid settings.
+        `objection`: awaited before an announced look-up. The session closes `embedder`. Raises UsageError for an
+        unknown reader or invalid settings.
         """
         if reader and reader not in METHODS:
             raise UsageError(f"Unknown reader {reader!r}.", f"Choose one of {', '.join(METHODS)}.")
@@ -225,13 +225,13 @@ class Session:
 
     @property
     def pages_ahead(self) -> tuple[MemoryEntry, ...]:
-        """Finished pages of the memory shown that wait for those before them to be read, by place."""
+        """Finished pages of the memory shown whose earlier pages are not read yet, by place."""
         writer = self._core.writer
         return writer.pages_ahead if writer is not None and writer.memory is self.memory else ()
 
     @property
     def draft(self) -> str:
-        """Text so far of the gist that is being written for `activity.page`; empty between two attempts."""
+        """The unfinished gist of `activity.page`; empty between two attempts."""
         return self._core.progress.draft
 
     @property
@@ -344,7 +344,7 @@ class Session:
         await self._do(self._core.use_reader, reader)
 
     async def use_memory(self, wanted: GistFocus | MemoryHeader) -> None:
-        """Read the book with this focus, keeping other memories; or show this memory, and continue one's own."""
+        """Read with this focus, keeping other memories; or show a memory, and continue it if this model made it."""
         await self._do(self._core.use_memory, wanted)
 
     async def show_saved_memory(self) -> None:

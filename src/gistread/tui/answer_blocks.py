@@ -25,9 +25,9 @@ _PAGE_NUMBER = re.compile(r"\[(\d+)\]")
 _BY_PERSON = "×↶◆"  # Signs of what the person decided
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
 
-_WIDTH = 92  # maximum columns of an answer: a little more than of the book
+_WIDTH = 92  # maximum columns of an answer, a little wider than the book
 _INDENT = 3
-_SOURCES = 9  # most sources that are listed: as many as digits
+_SOURCES = 9  # maximum sources listed: one for each digit key
 _LEAST_QUOTE, _AROUND_QUOTE = 20, 9  # characters
 _STEP = 2  # indent of a step under its parent
 
@@ -66,11 +66,11 @@ AnswerTarget = Target | ToSource | Unfold | KeepNote | AskAgain
 @dataclass(frozen=True, slots=True)
 class Exchange:
     question: str
-    follows: bool = False  # Whether it goes on from the question before it
-    models: str = ""  # The answering model and that of the memory, if they differ
+    follows: bool = False  # Whether it continues the question before it
+    models: str = ""  # The answering model and the model of the memory, if they differ
     bounded: bool = False  # Whether only the text up to the reading place may be used
-    too_little: str = ""  # That there is hardly any text in front of the bound, and what to do
-    choice: str = ""  # Which method answers, and why, if that was chosen automatically
+    too_little: str = ""  # A note that there is hardly any text before the bound, and what to do
+    choice: str = ""  # Which method was chosen automatically, and why
     scope: str = ""  # How much of the book is covered, unless all of it
     making: tuple[str, int, int] | None = None  # Artifact being built for the reader: (name, done, total)
     steps: tuple[str, ...] = ()
@@ -85,8 +85,8 @@ class Exchange:
     running: bool = False
     passage: tuple[int, int] | None = None  # The selected text that the question is about
     kept: bool = False  # Whether the answer was kept as a note on it
-    notes: tuple[str, ...] = field(default=())
-    record: SavedQuestion | None = None  # As it is saved
+    notes: tuple[str, ...] = ()
+    record: SavedQuestion | None = None  # The saved question
 
     @property
     def ends_in_quotes(self) -> bool:
@@ -152,7 +152,7 @@ def with_event(exchange: Exchange, event: events.ReaderEvent) -> Exchange:
 
 
 def describe_models(model: str, memory: str) -> str:
-    """Names both models if one answers over the memory of another."""
+    """A line that names both models, if one answers over the memory of another."""
     return f"{model}, over the memory of {memory}." if model and memory and model != memory else ""
 
 
@@ -186,9 +186,9 @@ class DrawnExchange:
 
 
 def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int = _WIDTH) -> DrawnExchange:
-    """One exchange, the `number`th from 0. Keys of its blocks are (kind, number, …), their links are `AnswerTarget`.
+    """The blocks of an exchange, the `number`th from 0. Their keys are (kind, number, …), their links `AnswerTarget`.
 
-    `cells`: width of the pane; a source takes one row.
+    `cells`: width of the pane. A source is cut to one row.
     """
     drawn = DrawnExchange()
     question = _said(exchange.question, ("question", number), "question", "↳" if exchange.follows else "?", above=1)
@@ -268,9 +268,9 @@ def _work_block(line: WorkLine, number: int) -> Block:
 def source_links(
     answer: str, citations: Sequence[events.Citation] = (), doubts: Sequence[tuple[int, int]] = ()
 ) -> tuple[str, tuple[Span, ...]]:
-    """The answer with the number of a source, or `p. 7`, for each page number in brackets; its links and doubts.
+    """Replace each page number in brackets by its source's number, or by `p. 7`; returns the text, links and doubts.
 
-    Sources are added at the end of an answer that names none.
+    An answer that names no source gets all of them at its end.
     """
     number_of: dict[int, int] = {}
     for index, citation in enumerate(citations[:_SOURCES]):
@@ -300,7 +300,7 @@ def source_links(
 
 
 def strip_lines(exchange: Exchange, places: Places, lines: int, columns: int) -> list[str]:
-    """The beginning of the answer, or the latest steps towards it, for a screen with one pane."""
+    """The beginning of the answer, or the latest steps, for a screen with one pane."""
     said = [f"? {exchange.question}"]
     if exchange.answer:
         return said + textwrap.wrap(exchange.answer, max(1, columns), max_lines=lines - 1, placeholder=" …")
@@ -320,7 +320,7 @@ def strip_lines(exchange: Exchange, places: Places, lines: int, columns: int) ->
 
 
 def _newest(work: Work, places: Places) -> list[str]:
-    # The places of passages are many; the summary says how many.
+    # Passages have many places; the summary gives their number.
     current = next((line for line in work.lines(places) if line.key == work.current != ("places",)), None)
     line = " ".join(filter(None, (current.sign, current.text, current.tail))) if current else ""
     return list(filter(None, (work.summary(places), line)))

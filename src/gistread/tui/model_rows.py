@@ -1,4 +1,4 @@
-"""The rows of the model screen, in sections: usable models that fit first, unusable ones last, with reasons."""
+"""The rows of the model screen in sections: usable models that fit come first, unusable ones last, with reasons."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from gistread.engine.model_text import facts, memory_fit_text, other_facts
 from gistread.engine.models import STARTER
 from gistread.memory.check_results import CheckResult, Worth
 
-NO_MODEL = "\0none"  # id of the row for no model of its own
+NO_MODEL = "\0none"  # id of the row that chooses no model for the role
 TITLES = {
     Availability.READY: "Ready to use",
     Availability.TOO_LARGE: "Too large for the memory that is free",
@@ -21,7 +21,7 @@ TITLES = {
 
 
 class Role(StrEnum):
-    READING = "reading"  # and for everything no other model is chosen for
+    READING = "reading"  # also answers and searches, unless other models are chosen
     ASKING = "questions"
     EMBEDDING = "search by meaning"
 
@@ -32,7 +32,7 @@ class Role(StrEnum):
 
 class ModelChoice(NamedTuple):
     role: Role
-    spec: str  # A path, a name or an address; empty: no model of its own
+    spec: str  # A path, a name or an address; empty: no model for this role
 
 
 @dataclass(frozen=True, slots=True)

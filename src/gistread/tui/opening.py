@@ -1,4 +1,4 @@
-"""Opens a book and its session, in a thread. Imports are late, so that a book is shown before memories are loaded."""
+"""Opens a book and its session, in a thread. Late imports let the book appear before memories are loaded."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def read_book(
     wanted: Book | Path, services: AppServices, cancelled: Callable[[], bool]
 ) -> tuple[Book, ReadingPlace, str]:
-    """The book, its saved place and a notice. Data of an earlier version of the text is migrated. Raises BookError."""
+    """The book, its saved place and a notice. Migrates data of an earlier version of the text. Raises BookError."""
     user_data = services.user_data
     if isinstance(wanted, Book):
         book = wanted
@@ -68,7 +68,7 @@ def make_session(
 
 
 def model_of(book: Book, services: AppServices) -> tuple[str, bool]:
-    """The model for this book, and whether it reads along by itself: only where the person said so."""
+    """The model for this book, and whether it reads along at once: only if the person chose that."""
     chosen = None
     with suppress(StorageError):
         chosen = services.user_data.reading_along(book.sha256)
@@ -81,7 +81,7 @@ def model_of(book: Book, services: AppServices) -> tuple[str, bool]:
 
 
 def model_that_read(book: Book, memories: Path) -> str:
-    """The model on this machine that has read furthest in the book; empty if none has."""
+    """The model on this machine that has read furthest in the book; empty if there is none."""
     from gistread.engine.model_source import find_source, fingerprint_of
     from gistread.memory.store import MemoryStore
 

@@ -150,7 +150,7 @@ def reading_time(minutes: float) -> str:
 
 
 def fitting(parts: Sequence[str], room: int) -> str:
-    """The last parts that fit into `room` characters, joined."""
+    """Join the last parts that fit into `room` characters."""
     for first in range(len(parts)):
         text = " · ".join(parts[first:])
         if len(text) <= room:

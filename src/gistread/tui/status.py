@@ -10,7 +10,7 @@ from gistread.units import counted, format_duration
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """`tone` names a colour, which only repeats the words."""
+    """The text of the status line. `tone` names a colour, which only repeats the words."""
 
     parts: tuple[str, ...]  # Parts, most important first; the last are dropped if they do not fit
     sign: str = "●"
@@ -18,7 +18,7 @@ class Status:
 
 
 def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
-    """In a reader's words; model, device and rates are shown where models are chosen."""
+    """The status in plain words. Model, device and rates are shown where models are chosen."""
     state = activity.engine
     if state is None and activity.asking_model and activity.asking is AskingState.IDLE:
         return Status((f"No model reads along: {model_key} chooses one", f"{activity.asking_model} answers"), "○")

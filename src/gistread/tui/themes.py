@@ -91,7 +91,7 @@ class Palette:
         terminal = self.terminal
         c = {role: _css(color) for role, color in self.colors.items()}
         variables = {f"gr-{role}": color for role, color in c.items()}
-        # The terminal's own text and ground, exchanged, can be read in every terminal; a colour of its choice may not.
+        # Reversed text and background are readable in every terminal; another of its colours may not be.
         variables["gr-cursor-style"] = "bold reverse" if terminal else "bold"
         on_cursor = c["text"] if terminal else c["on-mark"]
         variables |= {name: c[role] for role, names in _TEXTUAL.items() for name in names}
@@ -191,13 +191,13 @@ def packaged_themes() -> Path:
 
 
 def read_themes(*folders: Path) -> tuple[dict[str, Palette], list[str]]:
-    """Themes by name, dark ones first, and a line for each file that is none. Later folders replace earlier."""
+    """Themes by name, dark ones first, and a line for each invalid file. Later folders replace earlier ones."""
     found: dict[str, Palette] = {}
     problems: list[str] = []
     for folder in folders:
         found |= _read_folder(folder, found, problems)
     if not found:
-        # Reached when the installation is broken; the screen must come up all the same.
+        # The installation is broken, but the screen must still appear.
         plain = dict.fromkeys(NEEDED, "#ffffff") | dict.fromkeys((*GROUND_ROLES, "cursor", "mark"), "#000000")
         found[DEFAULT] = Palette(DEFAULT, "Plain", True, completed(plain | {"rule": "#808080"}))
     ordered = sorted(found.values(), key=lambda one: (one.terminal, not one.dark, one.name != DEFAULT, one.title))

@@ -22,7 +22,7 @@ from gistread.units import counted
 from gistread.user_data import NameCorrection, NameVerb
 
 _AROUND = 1_000  # Characters around the view whose names are marked too
-_STALE = 5_000  # Characters read since the names were looked at last
+_STALE = 5_000  # Characters read after which names are collected again
 _TOP = 0.3  # Where on the screen a mention is shown
 _DOUBLE_CLICK_S = 0.3  # Within this time a second click selects the word
 
@@ -67,7 +67,7 @@ class PeopleController:
             context.warn(f"{in_short(words)} is no name up to here.")
 
     def toggle_marks(self) -> None:
-        """Mark the names in the text, or no longer."""
+        """Switch the marking of names in the text."""
         settings, config = self._context.services.settings, self._context.services.config
         settings.set("mark_names", not config.mark_names)
         self.mark_names()
@@ -75,7 +75,7 @@ class PeopleController:
         self._context.notify(said if self._is_covered else "Names are found in English books only.")
 
     def mark_names(self) -> None:
-        """Mark the known names in view, if the person likes it. Names of the last screens may not be known yet."""
+        """Mark the known names in view, if set. Names of the last screens may not be known yet."""
         if not self._context.services.config.mark_names or not self._is_covered:
             self._context.layers.set(Layer.NAMES)
             return
@@ -96,7 +96,7 @@ class PeopleController:
             self._context.layers.set(Layer.NAMES, [Mark(*place, "name") for place in places])
 
     def may_be_name(self, event: Clicked) -> bool:
-        """Whether a word that begins with a capital was clicked, and nothing that leads somewhere else."""
+        """Whether a capitalised word was clicked that is not a link."""
         at, key = event.offset_in_block, event.block_key
         leads = event.control.id == Pane.ANSWERS and isinstance(key, tuple) and key[0] != "answer"
         if at is None or leads or event.link is not None or not self._is_covered:
@@ -119,7 +119,7 @@ class PeopleController:
         return True
 
     async def _known(self) -> Index:
-        """The names up to the bound."""
+        """Collect the names up to the bound, unless they are known."""
         bound = self._bound()
         end = len(self._context.book.text) if bound is None else bound
         async with self._making:

@@ -49,8 +49,8 @@ from gistread.user_data import SavedQuestion
 if TYPE_CHECKING:
     from gistread.session.session import Session
 
-_FEW_WORDS = 100  # With less text in front of the bound there is too little for an answer
-_LITTLE_TEXT = 2_000  # Characters that have more words than that
+_FEW_WORDS = 100  # Words before the bound below which an answer is unlikely
+_LITTLE_TEXT = 2_000  # Characters that surely have that many words
 
 # Readers that see a few passages at most.
 _NEVER_LONG = ("gistread", "bm25", "closed-book")
@@ -66,14 +66,14 @@ class QuestionController:
         self._reason = ""  # why the agent looks something up
         self._started = events.QuestionStarted("", "")
         self._whole_book = False  # whether text beyond the reading place may be used
-        self._opens_pages = False  # whether the reader opens pages one by one; passages are ranked again at once
-        self._waiting = ""  # entered before the book was opened or a model chosen
+        self._opens_pages = False  # whether the reader opens pages one by one
+        self._waiting = ""  # a question entered before the book was open or a model chosen
         self._record = SavedQuestion("", "", found=False)  # of the last question
         self.thread = OpenThread()
         self.opened_pages: list[int] = []  # opened by the agent for the last question
 
     async def ask(self) -> None:
-        """Open the question line at once, even if no model is ready: typed letters must not run as commands."""
+        """Open the question line, even before a model is ready: typed letters must not run as commands."""
         self._context.panes.show_question()
         self._passage.take()
         if self._passage.place:
@@ -117,7 +117,7 @@ class QuestionController:
             self._context.warn(f"No questions yet. Press {self._context.key_hint('ask')} to ask.")
 
     def ask_about_selected(self, number: int) -> None:
-        """Ask this one of the questions offered for a passage, from 0, about what is selected."""
+        """Ask a question offered for a passage, the `number`th from 0, about the selection."""
         self._passage.take()
         self.asked(QuestionInput.Asked(self._passage.choices[number][1]))
 
@@ -154,14 +154,14 @@ class QuestionController:
             context.screen.run_worker(self._start_or_offer(session, event.question), group="cost", exclusive=True)
 
     async def _start_or_offer(self, session: "Session", question: str) -> None:
-        """Say what a costly answer takes, and offer a cheaper one, before it is asked for."""
+        """Start the question; if the answer is costly, first show its cost and offer a cheaper reader."""
         seconds = await seconds_to_answer(session, upto=self.bound)
         known = self.known()
         if not is_long(session.reader, seconds, known):
             self._start(session, question)
             return
-        said = cost_words(session.reader, known, seconds)
-        screen = CostScreen(session.reader, said, await find_cheaper(session, seconds, self.bound))
+        cost = cost_words(session.reader, known, seconds)
+        screen = CostScreen(session.reader, cost, await find_cheaper(session, seconds, self.bound))
         self._context.push(screen, lambda reader: self._start(session, question, reader))
 
     @property
@@ -173,7 +173,7 @@ class QuestionController:
 
     @property
     def bound_words(self) -> str:
-        """`up to 12%`, `the whole book`: for the question that is being typed."""
+        """What the question being typed may use: `up to 12%`, `the whole book`."""
         if (bound := reach(self._passage.place, self.bound, self._context.book)) is None:
             return "the whole book"
         share = bound / len(self._context.book.text)
@@ -193,7 +193,7 @@ class QuestionController:
         self._context.refresh()
 
     async def show_saved(self) -> None:
-        """Show the questions as they are saved."""
+        """Show the saved questions."""
         context = self._context
         asked = await asyncio.to_thread(earlier_questions, context.book, context.services.user_data)
         context.answers_pane.show_exchanges(asked)
@@ -221,7 +221,7 @@ class QuestionController:
             self._context.refresh()
 
     def ask_waiting(self) -> None:
-        """Ask the question that waited for a model, if one is chosen and the question is still in its line."""
+        """Ask the question that waited for a model, if it is still in the question line."""
         session, question = self._context.session, self._waiting
         about_passage = self._passage.place is not None
         if question and session is not None and session.question_obstacle(about_passage=about_passage) is None:
@@ -230,7 +230,7 @@ class QuestionController:
                 self._start(session, question)
 
     async def ask_again(self, number: int | None = None) -> None:
-        """Ask an interrupted question anew: this one, the chosen one, or the last that was interrupted."""
+        """Ask an interrupted question again: this one, or the chosen one, or the last interrupted one."""
         context, session, exchanges = self._context, self._context.session, self._context.answers_pane.exchanges
         interrupted = [at for at, one in enumerate(exchanges) if one.record is not None and not one.record.answer]
         if number is None and interrupted:
@@ -250,7 +250,7 @@ class QuestionController:
             self._start(session, question, record.reader, again=record)
 
     def _start(self, session: "Session", question: str, reader: str = "", again: SavedQuestion | None = None) -> None:
-        """`again`: the record of an interrupted question, which is asked with its options."""
+        """`again`: the record of an interrupted question, which is asked with the same options."""
         context = self._context
         context.question.taken(question)
         self._suggest()
@@ -259,7 +259,7 @@ class QuestionController:
         bound = again.upto if again else reach(passage, self.bound, context.book)
         if not again and not within_bound(self.thread.exchanges, bound):
             self.thread = OpenThread()
-        if passage:  # "Who is this?" reads like a follow-up, but goes on from nothing.
+        if passage:  # "Who is this?" reads like a follow-up, but is none.
             self.thread.follows = bool(self.thread.follows)
         reader, asked_at = reader or session.reader, again.asked_at if again else time.time()
         thread = self.thread.begin(question)
@@ -288,7 +288,7 @@ class QuestionController:
             context.panes.show(Pane.BOOK)
 
     def refuse_page(self) -> None:
-        """Take a page away from the agent: the chosen one if it opened that, otherwise its last."""
+        """Refuse a page that the agent opened: the chosen one, or else its last."""
         context, session = self._context, self._context.session
         opened = [page for page in self.opened_pages if page in context.memory_pane.view.opened]
         if session is None or not session.answering or not opened:

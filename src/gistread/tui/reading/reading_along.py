@@ -25,7 +25,7 @@ class ReadingAlong:
         self._keep(session, along)
 
     def here(self, *, alone: bool = False) -> None:
-        """Read the chapter at hand first, or `alone`."""
+        """Read the current chapter first, or only that with `alone`."""
         session = self._session_with_model()
         if session is None:
             return

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 _DAY_S = 24 * 3600
-_READ_ON = 3_000  # Characters after which nobody needs the story so far
+_READ_ON = 3_000  # Characters after which the recap is no longer offered
 
 
 class RecapController:

@@ -1,4 +1,4 @@
-"""Follows an answer's sources, pages and reader steps; a digit is the number of a source, or a count."""
+"""Follows an answer's sources, pages and reader steps. A digit is the number of a source, or a count."""
 
 from textual import events
 from textual.timer import Timer

@@ -26,7 +26,7 @@ _FOUND = (("next-hit", "next"), ("previous-hit", "previous"), ("all-hits", "all 
 _ABOUT_MEMORY = (
     "A model reads along and writes here, page by page, what each page says. {open-page} opens the page behind a note."
 )
-_HEADER_ACTIONS = run("navigation.contents"), run("go_to.ask")  # Of the chapter and of the progress
+_HEADER_ACTIONS = run("navigation.contents"), run("go_to.ask")  # of the chapter and the progress
 TRYING_OUT = "Small model, for trying out"
 _CARET = (("caret-next-word", "move"), ("caret-anchor", "begin here"))
 _SELECTED = (
@@ -98,7 +98,7 @@ class StatusLines:
         )
 
     def show_status(self, controllers: Controllers | None) -> None:
-        """What the model is doing, and the keys that matter now."""
+        """Show what the model is doing, and the keys that matter now."""
         key = self._services.key_hint
         status, note, action = Status(("",), " "), self._services.download_note(), ""
         if controllers is not None:
@@ -116,7 +116,7 @@ class StatusLines:
         self.show_keys(controllers)
 
     def show_keys(self, controllers: Controllers | None) -> None:
-        """The keys that matter now, or a count that waits for its command."""
+        """Show the keys that matter now, or a count that waits for its command."""
         typing = isinstance(self._screen.focused, Input)
         leading = _leading(controllers, typing=typing) if controllers is not None else []
         count = controllers.context.book_pane.count.pending if controllers is not None else ""
@@ -124,7 +124,7 @@ class StatusLines:
         keys.show_keys(self._panes.current.value, self._services.keymap, leading, count, typing=typing)
 
     def _guide(self, session: "Session | None") -> tuple[tuple[str, str], ...]:
-        """What the memory is, and what to do next: (text, id of the command that a click on it runs)."""
+        """Explain the memory and what to do next: (text, id of the command that a click runs)."""
         steps = [(_ABOUT_MEMORY, "")]
         if session is not None:
             activity = session.activity

@@ -1,4 +1,4 @@
-"""A say in every look-up: the line with what the reader wants next, and the commands that decide it."""
+"""Lets the person decide each look-up: shows the reader's proposal, and handles the commands that answer it."""
 
 from typing import TYPE_CHECKING
 
@@ -43,12 +43,12 @@ class StepController(PromptClient):
 
     @property
     def chip(self) -> str:
-        """Who decides, in words; empty while nobody need think of it."""
+        """Who decides, in words; empty if the model decides as usual."""
         steps = Steps(self._context.services.config.steps)
         return _CHIPS[steps] if steps is not Steps.ALONE or self._steering or self._switched else ""
 
     def show(self) -> None:
-        """Show what waits for a decision."""
+        """Show the proposal that waits for a decision."""
         line, proposal = self._context.screen.query_one("#step", Actions), self.proposal
         line.set_class(proposal is not None, "-some")
         if proposal is None:
@@ -67,11 +67,11 @@ class StepController(PromptClient):
         line.refresh(layout=True)  # it may take more rows than the last one
 
     def accept(self) -> bool:
-        """Accept what is proposed. Returns whether anything is."""
+        """Accept the proposal. Returns False without one."""
         return self._decide(Decision())
 
     def refuse(self) -> None:
-        """Refuse what is proposed; without a proposal, the opened page."""
+        """Refuse the proposal; without one, the opened page."""
         if not self._decide(Decision(refuses=True)):
             self._questions.refuse_page()
 

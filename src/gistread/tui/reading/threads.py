@@ -1,4 +1,4 @@
-"""Past questions: goes back to a thread, and names, copies, exports, deletes and restores it."""
+"""Past questions: continues, names, copies, exports, deletes and restores a thread."""
 
 import asyncio
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""All keys from the table of commands, those of the current pane first, with a filter."""
+"""The help: all commands with their keys, those of the current pane first, with a filter."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -36,7 +36,7 @@ class Line(NamedTuple):
 
 
 def nearest_scopes(pane: Pane | None, *, selecting: bool = False, library: bool = False) -> tuple[Scope, ...]:
-    """The scopes that matter here, nearest first; none on a panel with its own keys."""
+    """The scopes of the current screen and pane, nearest first; none for a panel with its own keys."""
     if library:
         return (Scope.LIBRARY, Scope.MOVING)
     if selecting:
@@ -61,7 +61,7 @@ def lines_of_panel(active: Iterable[ActiveBinding]) -> list[Line]:
 def sorted_help(keymap: Mapping[str, str], first: Sequence[Scope], panel: Sequence[Line] = ()) -> list[Line]:
     table = [Line(place, keys, title, about) for place, keys, title, about in help_lines(keymap)]
     rank = {place: number for number, place in enumerate(first)}
-    table.sort(key=lambda line: rank.get(Scope(line.heading), len(rank)))  # stable: otherwise as the table has it
+    table.sort(key=lambda line: rank.get(Scope(line.heading), len(rank)))  # stable: the rest keeps its order
     return [*panel, *table]
 
 

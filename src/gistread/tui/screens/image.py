@@ -23,7 +23,7 @@ _CHOICES = ("Enter", "go to it in the book", "go"), ("Esc", "close", "dismiss(No
 
 
 class ImageScreen(ModalScreen[int | None]):
-    """Dismissed with the offset of the picture to go to. `first`: index in `book.images`; `path`: the book's file."""
+    """Dismissed with the offset of the picture to go to, or with None."""
 
     BINDINGS = own_keys(
         ("escape,q,i", "dismiss(None)", "Close"),
@@ -33,6 +33,7 @@ class ImageScreen(ModalScreen[int | None]):
     )
 
     def __init__(self, book: Book, path: Path | None, first: int, drawer: Drawer) -> None:
+        """`path`: the book's file, None if read from a pipe; `first`: index in `book.images`."""
         super().__init__()
         self._book = book
         self._path = path

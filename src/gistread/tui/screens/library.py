@@ -32,7 +32,7 @@ from gistread.tui.widgets.lines import HeaderLine, KeyLine, Line, Rule
 from gistread.units import counted
 
 _KEY_LINE_ROWS = 12
-_LOW_ROWS = 30  # rows of the screen below which the book under the cursor is described in one line
+_LOW_ROWS = 30  # rows of the screen below which the current book is described in one line
 _HOW_TO_BEGIN = (
     "No books yet. {library-add} adds a folder of books, {library-path} opens one, {library-open} the sample story."
 )

@@ -1,4 +1,4 @@
-"""The screen a person reads on: it lays out the panes and passes keys, clicks and messages to controllers."""
+"""The reading screen: lays out the panes and passes keys, clicks and messages to controllers."""
 
 import asyncio
 import contextlib
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 class ReadingScreen(Screen[None]):
-    """One book: already open, or the path of one to open."""
+    """The screen for one book: an open one, or the path of one to open."""
 
     BINDINGS = bindings(*READING)
     AUTO_FOCUS = "#book"
@@ -61,7 +61,7 @@ class ReadingScreen(Screen[None]):
         self._services = services
         self._path = book if isinstance(book, Path) else path
         self._tour = tour
-        self._left = threading.Event()  # set if the person leaves before the book is open
+        self._left = threading.Event()  # set when the screen is closed, also before the book is open
         self.controllers: Controllers | None = None  # None until the book is open
         self.unsaved = ""  # after `close`: what could not be saved, in words
 
@@ -74,7 +74,7 @@ class ReadingScreen(Screen[None]):
         return self.controllers.context.session if self.controllers is not None else None
 
     def compose(self) -> ComposeResult:
-        self._set_size_classes(self.app.size, update=False)  # set after the widgets, they style everything twice
+        self._set_size_classes(self.app.size, update=False)  # later they would style everything twice
         yield HeaderLine(id="header")
         yield Rule(id="header-rule")
         with Grid(id="panes"):
@@ -211,17 +211,17 @@ class ReadingScreen(Screen[None]):
         self.redraw_lines()
 
     async def close(self) -> None:
-        """Save the place and end the model. The screen is unusable afterwards."""
+        """Save everything and close the session. The screen is unusable afterwards."""
         controllers = self.controllers
         if controllers is None:
             return
         context = controllers.context
         await controllers.speech.stop()
         if (view := self.book_pane.visible_range) is not None:
-            context.position.moved(*view)  # The last move may not have been told yet.
+            context.position.moved(*view)  # the last move may not have been reported yet
         context.user_data.save_place(controllers.navigation.saved_place)
         await context.user_data.close()
-        with contextlib.suppress(GistreadError):  # the disk's refusal was reported with the place
+        with contextlib.suppress(GistreadError):  # reported when the place was saved
             await asyncio.to_thread(context.progress.keep)
         self.unsaved = await controllers.marks.close()
         if self.unsaved:
@@ -248,7 +248,7 @@ class ReadingScreen(Screen[None]):
             self.lines.show_keys(self.controllers)
 
     async def action_cancel(self) -> None:
-        """Undo the innermost thing: a count, a question being typed, speech, an answer, a search. It never pauses."""
+        """Cancel the innermost thing: a count, a typed question, speech, an answer, a search. Reading along goes on."""
         controllers, panes = self.controllers, self.panes
         if controllers is None:
             return
@@ -284,7 +284,7 @@ class ReadingScreen(Screen[None]):
             tour.step(bool(on))
 
     def action_open_page(self) -> None:
-        """Open what the current pane has chosen: a link, a line of an answer, a page."""
+        """Accept a proposed page, or open what is chosen in the pane: a link, a line of an answer, a page."""
         if self.controllers is None or self.controllers.steps.accept():
             return
         if self.panes.current is Pane.ANSWERS:
@@ -294,7 +294,7 @@ class ReadingScreen(Screen[None]):
             self.controllers.pages.open()
 
     def action_copy_text(self) -> None:
-        """Textual's Ctrl+C."""
+        """Copy the selection, by Textual's Ctrl+C."""
         if self.controllers is not None:
             self.controllers.marks.copy_selected()
 

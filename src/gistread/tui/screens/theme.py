@@ -12,7 +12,7 @@ from gistread.tui.text import Block, LongText, Mark, Span
 from gistread.tui.themes import HIGHLIGHTS, Palette
 from gistread.tui.widgets.lines import Line, fitted
 
-SAMPLE_COLUMNS = 72  # in a narrower terminal there is no sample: the screen behind shows the theme
+SAMPLE_COLUMNS = 72  # columns below which there is no sample; the screen behind shows the theme
 
 _PROSE = (
     "The lamp was lit at dusk. ‘Keep it,’ she said, ‘as you would keep a promise’, and went down to the boats, where "
@@ -23,7 +23,7 @@ _HIGHLIGHTED = ("lit at dusk", "keep a promise", "talking of the ice", "oiled th
 
 
 class ThemeList(OptionList):
-    """The cursor follows the mouse, for the preview."""
+    """A list whose cursor follows the mouse, for the preview."""
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         index = event.style.meta.get("option")
@@ -32,7 +32,7 @@ class ThemeList(OptionList):
 
 
 class ThemeScreen(ListScreen):
-    """Dismissed with the name of a theme. `problems`: one line for each file that is no theme."""
+    """Dismissed with the name of a theme. `problems`: one line for each invalid theme file."""
 
     def __init__(self, palettes: Sequence[Palette], current: str, problems: Sequence[str]) -> None:
         rows = [Row(one.name, f"{fitted(one.title, 22):<24}{_ground(one)}") for one in palettes]

@@ -1,4 +1,4 @@
-"""The blocks of a long text, the marks over it, and its messages. Styles are named; the theme defines them."""
+"""The blocks of a long text, the marks over it, and its messages. Styles are names that the theme defines."""
 
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable
@@ -13,7 +13,7 @@ from gistread.tui.text.figure import Figure
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """`Block.text[start:end]` in an additional style, and perhaps a link."""
+    """`Block.text[start:end]` in an additional style, with an optional link."""
 
     start: int
     end: int
@@ -39,8 +39,8 @@ class Block:
     # Muted words at the right edge of the last row, such as `(410 w)`; in a row of their own if necessary.
     tail: str = ""
     blank_before: int = 1  # Empty rows above
-    rule: bool = False  # Whether a line runs from the text to the right edge, or to the tail
-    opens: bool = False  # Whether a short line stands in the middle of three or more empty rows above
+    rule: bool = False  # Whether to draw a line from the text to the right edge or the tail
+    opens: bool = False  # Whether to draw a short line in the middle of the empty rows above, if three or more
     ground: str = ""  # A style whose background fills the rows; empty: that of the widget
     align: Literal["left", "center", "justify"] = "left"  # `left` means right for a right-to-left script
     language: str = ""  # BCP 47, for hyphenation; empty: no hyphenation
@@ -89,7 +89,7 @@ class MarkIndex:
 
 
 class LongTextMessage(Message, namespace="long_text"):
-    """Base of the messages: `@on` can select by the widget that sent them."""
+    """Base of the messages. `@on` can select them by the widget that sent them."""
 
     def __init__(self, long_text: Widget) -> None:
         super().__init__()
@@ -101,7 +101,7 @@ class LongTextMessage(Message, namespace="long_text"):
 
 
 class OffsetChanged(LongTextMessage, namespace="long_text"):
-    """Another character of the book is the first in view. At most one per refresh."""
+    """The first character of the book in view has changed. Sent at most once per refresh."""
 
     def __init__(self, long_text: Widget, offset: int) -> None:
         super().__init__(long_text)

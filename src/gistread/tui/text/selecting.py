@@ -1,4 +1,4 @@
-"""What is under the mouse, and the selected text as ranges of blocks, without margins, labels and line breaks."""
+"""Selections as ranges of the blocks' text, without margins, labels and line breaks, and what is under the mouse."""
 
 import re
 from typing import NamedTuple
@@ -22,7 +22,7 @@ class Point(NamedTuple):
 
 
 def point_at(index: RowIndex, row: int, character: int) -> Point:
-    """The point at a character of a row's text; in a row without text, the nearest of its block."""
+    """The point at a character of a row's text; in a row without text, the nearest point of its block."""
     block, inner = index.locate(row)
     layout = index.layout(block)
     span = layout.span(inner)
@@ -42,7 +42,7 @@ def offset_of(index: RowIndex, point: Point) -> Offset:
 
 
 def selected_between(index: RowIndex, selection: Selection, top: int, bottom: int) -> tuple[Point, Point] | None:
-    """First and last point of a selection; one that continues in another widget ends at row `top` or `bottom`."""
+    """First and last point of a selection. If it continues in another widget, it ends at row `top` or `bottom`."""
     if not len(index):
         return None
     start, end = selection

@@ -1,4 +1,4 @@
-"""The answers pane: questions and the reader's steps. It follows the newest unless the person has scrolled away."""
+"""The answers pane: questions, steps and answers. Follows the newest unless the person has scrolled away."""
 
 from collections.abc import Hashable
 from dataclasses import replace
@@ -37,7 +37,7 @@ class AnswersPane(LongText):
         self._left_at = -1  # row of the last automatic scroll; at another row, the person has scrolled
 
     def on_resize(self) -> None:
-        """Sources take one row at any width."""
+        """Redraw, since each source is cut to one row."""
         if self.exchanges and self.size.width != self._drawn_width:
             following = self.scroll_offset.y == self._left_at
             self._draw_all()
@@ -142,7 +142,7 @@ class AnswersPane(LongText):
         return self.has_focus and super()._is_current(index)
 
     def action_line_down(self, count: int = 1) -> None:
-        """Move to the next lines (negative: the previous); scroll through one that is longer than the pane."""
+        """Move to the next lines (negative: the previous), scrolling through lines longer than the pane."""
         step = 1 if count > 0 else -1
         for _ in range(abs(count)):
             if self._beyond(below=count > 0):

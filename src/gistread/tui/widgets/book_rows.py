@@ -54,7 +54,7 @@ def lines(entry: LibraryEntry, read: BookProgress | None, now_s: float, width: i
 
 
 def about(entry: LibraryEntry, read: BookProgress | None, now_s: float, width: int) -> tuple[str, str]:
-    """(facts that are not in the row, place of the file)."""
+    """(facts that the row does not show, path of the file)."""
     brief = width < ONE_LINE  # the row says the rest in two lines
     facts = ["" if brief else ", ".join(entry.authors) or "unknown author", entry.format]
     if entry.words:

@@ -1,4 +1,4 @@
-"""The gist memory as a list: pages open inline, chapters or the whole book when zoomed out, text when zoomed in."""
+"""The gist memory as a list of pages that open inline; zoomed out, of chapters or the book; zoomed in, of text."""
 
 from bisect import bisect_right
 from collections.abc import Hashable, Sequence
@@ -22,7 +22,7 @@ _FEW = 8  # Pages that are redrawn one by one when the bound moves
 
 
 class MemoryPane(LongText):
-    """`_sizes` has the number of blocks of each page or part, in the order of the book."""
+    """`_sizes`: number of blocks of each page or part, in the order of the book."""
 
     BINDINGS = bindings(Scope.MOVING, Scope.MEMORY)
 
@@ -114,7 +114,7 @@ class MemoryPane(LongText):
         return replace(block, text=block.text + "\n" * (self._begun_rows[1] - rows))
 
     def set_progress(self, *, begun: Page | None, reading: bool, ahead: tuple[MemoryEntry, ...] | None = None) -> None:
-        """Show whether the model is reading, which page, and the pages read ahead (None: unchanged)."""
+        """Show the page under way, whether the model is reading, and the pages read ahead (None: unchanged)."""
         view = self.view
         ahead = view.ahead if ahead is None else ahead
         if (begun, reading, ahead) != (view.begun, view.reading, view.ahead):
@@ -122,7 +122,7 @@ class MemoryPane(LongText):
             self._redraw_rest()
 
     def set_bound(self, bound: int | None) -> None:
-        """Blur the gists of text behind this offset."""
+        """Blur the gists of text beyond this offset."""
         before, self.view.bound = self.view.bound, bound
         if self.memory is None or bound == before:
             return
@@ -237,7 +237,7 @@ class MemoryPane(LongText):
         self._redraw(number)
 
     def clear_question(self) -> None:
-        """For a new question, refused pages may be opened again."""
+        """Allow refused pages again, for a new question."""
         refused, self.view.refused = self.view.refused, set()
         for number in refused:
             self._redraw(number)

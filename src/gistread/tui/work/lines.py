@@ -1,4 +1,4 @@
-"""Lines of a reader's steps and their targets, and the words for places of the book."""
+"""Lines of a reader's steps with their targets, and labels for places of the book."""
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class WorkLine:
     target: Target | None = None  # Target of the line
     tail: str = ""  # Result in words
     style: str = "step"
-    spans: tuple[Span, ...] = ()  # Links inside the line have targets of their own: `Span.link` is a `Target`
+    spans: tuple[Span, ...] = ()  # Links inside the line; `Span.link` is a `Target`
 
 
 class Places:
@@ -68,7 +68,7 @@ class Places:
         return min(1.0, sum(end - start for start, end in places) / self._length)
 
     def map(self, places: Iterable[tuple[int, int]]) -> list[tuple[int, int] | None]:
-        """The book in cells of equal length: the first of these places in each, or None."""
+        """The book as cells of equal length: for each, the first of these places in it, or None."""
         cells: list[tuple[int, int] | None] = [None] * _MAP_CELLS
         for start, end in places:
             first, last = start * _MAP_CELLS // self._length, max(start, end - 1) * _MAP_CELLS // self._length
@@ -102,7 +102,7 @@ class Linked:
         return self
 
     def pages(self, numbers: Iterable[int]) -> "Linked":
-        """`3, 5–7`, each number a link to its page; only the first of very many."""
+        """Add `3, 5–7`, each number a link to its page; of very many only the first."""
         runs = ranges(numbers)
         for index, (first, last) in enumerate(runs[:_PAGES_LISTED]):
             self.add(", " if index else "").add(str(first), ToPage(first))

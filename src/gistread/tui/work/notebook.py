@@ -1,4 +1,4 @@
-"""The reader `notes`: the note on each part of the book, and the progress."""
+"""The notes of the reader `notes` on each part of the book, and its progress."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -48,7 +48,7 @@ class Notebook:
         return f"{self.read}{of} {'part' if self.read == 1 and not of else 'parts'} read · {counted(notes, 'note')}"
 
     def lines(self, places: Places) -> list[WorkLine]:
-        """A line for each note, one for each run of parts without, and the progress."""
+        """A line for each note, one for each run of parts without notes, and the progress."""
         lines = list(self._parts(places))
         if not self.over:
             said = (

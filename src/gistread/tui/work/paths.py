@@ -1,4 +1,4 @@
-"""GraphReader's paths through the graph of key elements: position, notebook, and final vote."""
+"""GraphReader's paths through the graph of key elements: positions, notes, and the final vote."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -11,7 +11,7 @@ from gistread.units import counted, ranges_words
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    elements: tuple[str, ...]  # Visited elements; before it starts, the first one
+    elements: tuple[str, ...]  # Visited elements; before the start, only the first
     facts: int = 0
     fact_pages: tuple[int, ...] = ()
     read: tuple[int, ...] = ()  # Pages

@@ -1,4 +1,4 @@
-"""LongAgent's leader and members: who has read which chunk, what each reported, how conflicts were settled."""
+"""LongAgent's leader and members: chunks read, reports, and how conflicts were settled."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace

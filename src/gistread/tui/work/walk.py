@@ -32,7 +32,7 @@ class Walk:
     path: tuple[Node, ...] = (_TOP,)  # From the top to the current node
     walked: frozenset[Node] = frozenset()
     left: frozenset[Node] = frozenset()
-    unfit: dict[int, float] = field(default_factory=dict)  # Share that was read of pages that do not fit the window
+    unfit: dict[int, float] = field(default_factory=dict)  # Share read of each page that does not fit the window
     refused: frozenset[int] = frozenset()  # Pages, by the person
     over: bool = False
 
