@@ -63,7 +63,7 @@ async def test_an_asking_model_chosen_by_keys_answers_over_the_memory(
         await until(pilot, lambda: settings_in(tmp_path).asking_model == str(models[0].path))
         await until(pilot, lambda: "large-model answers" in text_of(app))
         assert "read by small-model" in text_of(app)
-        assert engines["large-model"].state.phase in session_models._UNLOADED
+        assert engines["large-model"].state.phase in session_models.UNLOADED
         await pilot.press("a", *"who", "enter")
         await until(pilot, lambda: reader.questions)
         await until(pilot, lambda: "large-model, over the memory of small-model." in text_of(app))

@@ -234,7 +234,7 @@ def test_the_steps_fold_to_one_line_after_the_answer(
     assert [key for key in open_keys if key in wanted] == wanted
     answered = exchange_blocks(with_event(running, ANSWERED), 0, PLACES)
     assert [block.text for block in answered.blocks] == ["Who?", running.work.summary(PLACES), "Ferrand."]
-    assert answered.goals["work", 0] == Unfold()
+    assert answered.targets["work", 0] == Unfold()
 
 
 @pytest.mark.parametrize("events", [WALK, PATHS, TEAM, (Shown((PAGES[0],)),)])

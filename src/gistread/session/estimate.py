@@ -30,9 +30,7 @@ async def seconds_to_answer(session: Session, reader: str = "", upto: int | None
     return sum(work.seconds(info) or 0.0 for work in (*left, own))
 
 
-async def find_cheaper(
-    session: Session, seconds: float | None, upto: int | None = None
-) -> tuple[str, float | None] | None:
+async def find_cheaper(session: Session, seconds: float | None, upto: int | None) -> tuple[str, float | None] | None:
     """The quickest reader and its time, if it takes less than half of `seconds` or both times are unknown."""
     if seconds is None:
         return QUICK[0], None

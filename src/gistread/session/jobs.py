@@ -27,7 +27,7 @@ class BookReading:
         self.tokens_per_word = TOKENS_PER_WORD  # Tokens per word of the book, measured once a model is loaded
         self._expected: Pace = UNKNOWN_PACE
 
-    async def expect(self, writer: MemoryWriter, engine: Engine, past: Pace = UNKNOWN_PACE) -> None:
+    async def expect(self, writer: MemoryWriter, engine: Engine, past: Pace) -> None:
         """Estimate the time of the plan from the `past` pace of this model, or from its rates. Raises EngineError."""
         memory = writer.memory
         if not memory.complete:

@@ -241,10 +241,9 @@ def _ahead_blocks(memory: GistMemory, view: View) -> list[Block]:
             chapter = title
             blocks.append(Block(title or book.title, style="heading", level=4, indent=1, rule=True))
         here = view.unread_at is not None and entry.page.start <= view.unread_at < entry.page.end
-        blurred, style = view.blurs_page(entry.page), "gist"
+        blurred = view.blurs_page(entry.page)
         gist = _line(entry.gist.text, blurred=blurred)
-        if entry.gist.source is not GistSource.MODEL:
-            style = "own-words"
+        style = "gist" if entry.gist.source is GistSource.MODEL else "own-words"
         place = view.place_words(entry.page.start, entry.page.end, here=here, blurred=blurred)
         key = ("ahead", entry.page.start)
         blocks.append(Block(gist, key=key, style=style, indent=_gutter(memory), hanging="  ·", tail=" · ".join(place)))

@@ -225,14 +225,12 @@ def _read_folder(folder: Path, earlier: Mapping[str, Palette], problems: list[st
             return _palette(name, table, None)
         if not isinstance(base, str):
             raise ValueError('extends must be the name of a theme, such as "night".')
-        if base in extending:
-            if base in earlier:
-                return _palette(name, table, earlier[base])
-            raise ValueError("it extends itself." if base == name else f"it extends {base!r}, which extends it.")
-        if base in tables:
+        if base in tables and base not in extending:
             return _palette(name, table, resolve(base, (*extending, base)))
         if base in earlier:
             return _palette(name, table, earlier[base])
+        if base in extending:
+            raise ValueError("it extends itself." if base == name else f"it extends {base!r}, which extends it.")
         raise ValueError(f"it extends {base!r}, which is no theme; there are {', '.join(sorted({*earlier, *tables}))}.")
 
     for name, (path, _) in tables.items():

@@ -56,10 +56,10 @@ class ReadingPosition:
         """`[start, end)` of the book is in view."""
         before, self._view = self._view, (start, end)
         jumped, self._jumped = self._jumped, False
-        if before is not None and not jumped and before[0] <= start <= before[1]:
-            self.read = merged((*self.read, (before[0], self._length if end >= self._length else start)))
-        elif not jumped and before is not None and start > before[1]:
-            jumped = True
+        if before is not None and not jumped:
+            if before[0] <= start <= before[1]:
+                self.read = merged((*self.read, (before[0], self._length if end >= self._length else start)))
+            jumped = start > before[1]
         if self._looking_from is not None:
             if jumped:
                 self._looking_from = start

@@ -148,7 +148,7 @@ class ContentsScreen(RowsPanel[int | None]):
         place: int,
         words_per_minute: float,
         position: ReadingPosition,
-        shown: tuple[tuple[int, int], ...] = (),
+        shown: tuple[tuple[int, int], ...],
     ) -> None:
         """`place`: offset of the view; `shown`: places given to the model for the last answer."""
         super().__init__()

@@ -54,7 +54,7 @@ _NAME_CELLS = 12
 class ReaderScreen(ListScreen):
     """Dismissed with the name of a reader. The methods of the papers are listed on request."""
 
-    def __init__(self, current: str, session: "Session | None" = None) -> None:
+    def __init__(self, current: str, session: "Session | None") -> None:
         self._current = current or DEFAULT_READER
         self._session = session
         self._left: dict[str, RemainingWork] = {}

@@ -22,7 +22,7 @@ from gistread.reading_speed import ReadingSpeedFile
 from gistread.tui.commands import READING, bindings
 from gistread.tui.layout import HEADER_ROWS, KEY_LINE_ROWS, ROOMY_COLUMNS, WIDE_COLUMNS, Pane
 from gistread.tui.marking.caret import SelectableText
-from gistread.tui.opening import earlier_questions, make_session, model_of, read_book, saved_zoom
+from gistread.tui.opening import make_session, model_of, read_book, saved_zoom
 from gistread.tui.progress import Progress
 from gistread.tui.reading.context import MarkLayers, ReadingContext
 from gistread.tui.reading.controllers import Controllers
@@ -53,9 +53,7 @@ class ReadingScreen(Screen[None]):
     BINDINGS = bindings(*READING)
     AUTO_FOCUS = "#book"
 
-    def __init__(
-        self, book: Book | Path, services: AppServices, *, path: Path | None = None, tour: bool = False
-    ) -> None:
+    def __init__(self, book: Book | Path, services: AppServices, *, path: Path | None, tour: bool) -> None:
         super().__init__(classes=f"-{Pane.BOOK}-pane")
         self._source = book
         self._services = services
@@ -193,14 +191,14 @@ class ReadingScreen(Screen[None]):
         await asyncio.to_thread(controllers.questions.load_bound)
         await asyncio.to_thread(controllers.questions.load_thread)
         await asyncio.to_thread(controllers.people.load_corrections)
-        asked = await asyncio.to_thread(earlier_questions, book, services.user_data)
-        self.answers_pane.show_exchanges(asked)
+        await controllers.questions.show_saved()
+        asked = self.answers_pane.exchanges
         self.question.remember([exchange.question for exchange in asked])
         if asked:
             self.panes.show_answers(self.has_class("-roomy"))
-        if asked and not (self.panes.answers_shown or self.panes.narrow):
-            shows = services.key_hint("answers")
-            self.question.placeholder = f"Ask the book · {shows} shows {counted(len(asked), 'earlier question')}"
+            if not (self.panes.answers_shown or self.panes.narrow):
+                shows = services.key_hint("answers")
+                self.question.placeholder = f"Ask the book · {shows} shows {counted(len(asked), 'earlier question')}"
         await session.show_saved_memory()
         controllers.zoom.restore(await asyncio.to_thread(saved_zoom, book, services.user_data))
         if services.config.asking_model:

@@ -18,7 +18,7 @@ class Span:
     start: int
     end: int
     style: str = "link"
-    link: Hashable | None = None  # Returned in `LongText.Clicked.link`
+    link: Hashable | None = None  # Reported as `Clicked.link`
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ class Clicked(LongTextMessage, namespace="long_text"):
         offset_in_block: int | None,
         book_offset: int | None,
         link: Hashable | None,
-        text: str = "",
+        text: str,
     ) -> None:
         super().__init__(long_text)
         self.block_key = block_key

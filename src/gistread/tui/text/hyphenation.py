@@ -24,7 +24,7 @@ _NOUNS_ARE_CAPITAL = "de"
 
 
 @lru_cache(maxsize=256)
-def breaker(language: str, foreign: tuple[Foreign, ...] = ()) -> Breaker:
+def breaker(language: str, foreign: tuple[Foreign, ...]) -> Breaker:
     """Hyphenation for a text in `language` (BCP 47); none for an unknown one."""
 
     def last(text: str, start: int, limit: int) -> int:

@@ -80,11 +80,11 @@ def paint_row(
     layout: Layout,
     row: int,
     palette: Palette,
-    marked: Sequence[Span] = (),
-    selected: tuple[int, int] | None = None,
-    joined: bool = False,
+    marked: Sequence[Span],
+    selected: tuple[int, int] | None,
+    joined: bool,
     *,
-    at: int = 0,
+    at: int,
 ) -> list[Segment]:
     """The segments of a row, from the rail to the end of the text or tail, with `marked` over the block's own style.
 

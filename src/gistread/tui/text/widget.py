@@ -15,7 +15,7 @@ from textual.strip import Strip
 
 from gistread.tui.text import selecting
 from gistread.tui.text.cells import clean, crop
-from gistread.tui.text.document import Block, BlockSource, Clicked, Mark, MarkIndex, OffsetChanged, Span
+from gistread.tui.text.document import Block, BlockSource, Clicked, Mark, MarkIndex, Span
 from gistread.tui.text.layout import Layout
 from gistread.tui.text.paint import Palette, before_text, located, paint_row
 from gistread.tui.text.selecting import character_at
@@ -29,9 +29,6 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
     """Blocks of text, scrolled by rows. Has actions but binds no keys."""
 
     DEFAULT_CSS = Path(__file__).with_name("long_text.tcss").read_text("utf-8")
-
-    OffsetChanged = OffsetChanged
-    Clicked = Clicked
 
     # Whether a block cursor marks one block, or a run of blocks with one key, at the left.
     cursor: reactive[bool] = reactive(False, init=False)

@@ -1,12 +1,12 @@
 """Lines of a reader's steps with their targets, and labels for places of the book."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass
 
 from gistread.book.model import Book
 from gistread.memory.model import GistMemory
 from gistread.tui.text import Span
-from gistread.units import ranges
+from gistread.units import ranges, ranges_words
 
 _MAP_CELLS = 50
 _PAGES_LISTED = 10
@@ -88,6 +88,11 @@ def short(text: str, limit: int) -> str:
     return line if len(line) <= limit else line[:limit].rsplit(" ", 1)[0] + " …"
 
 
+def numbered(what: str, numbers: Collection[int]) -> str:
+    """`path 3`, `paths 1, 3–5`."""
+    return f"{what}{'' if len(numbers) == 1 else 's'} {ranges_words(numbers)}"
+
+
 class Linked:
     """A text with links, built piece by piece."""
 
@@ -114,3 +119,12 @@ class Linked:
     @property
     def spans(self) -> tuple[Span, ...]:
         return tuple(self._spans)
+
+
+def note_line(
+    key: Hashable, sign: str, depth: int, places: Places, place: tuple[int, int], note: str, lead: str = ""
+) -> WorkLine:
+    """A line with the place that a note is about, linked, and the note."""
+    target = ToPlace(*place)
+    line = Linked().add(lead).add(places.words(*place), target).add(f": {note}")
+    return WorkLine(key, line.text, sign, depth, target, style="answer", spans=line.spans)

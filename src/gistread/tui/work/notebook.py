@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from gistread.readers.events import Noted, PartRead, ReaderEvent, Stopped
-from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine
+from gistread.tui.work.lines import Places, ToPlace, WorkLine, note_line
 from gistread.units import counted, progress_bar
 
 
@@ -69,9 +69,7 @@ class Notebook:
                 yield self._nothing_new(silent, places)
                 silent = []
             if part is not None:
-                target = ToPlace(part.start, part.end)
-                said = Linked().add(places.words(part.start, part.end), target).add(f": {part.note}")
-                yield WorkLine(("part", number), said.text, "✎", 0, target, style="answer", spans=said.spans)
+                yield note_line(("part", number), "✎", 0, places, (part.start, part.end), part.note)
 
     def _nothing_new(self, numbers: list[int], places: Places) -> WorkLine:
         first, last = self.parts[numbers[0] - 1], self.parts[numbers[-1] - 1]

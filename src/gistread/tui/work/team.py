@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from gistread.readers.events import Agreed, MembersAsked, ReaderEvent, Reported, Shared, Stopped, TeamFormed
-from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, short
+from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, note_line, numbered, short
 from gistread.units import counted, progress_bar, ranges_words
 
 _ANSWERS, _SILENT, _READING = "●", "○", "·"
@@ -94,15 +94,11 @@ class Team:
             legend = f"{_ANSWERS} tells  {_SILENT} not mentioned  {_READING} reads"
             yield WorkLine(("progress", number), counts, tail=legend)
         for report in one.telling:
-            target = ToPlace(report.start, report.end)
-            said = Linked().add(f"member {report.member}, ").add(places.words(report.start, report.end), target)
-            said.add(f": {report.answer}")
-            key = ("report", number, report.member)
-            yield WorkLine(key, said.text, _ANSWERS, 1, target, style="answer", spans=said.spans)
+            key, place = ("report", number, report.member), (report.start, report.end)
+            yield note_line(key, _ANSWERS, 1, places, place, report.answer, f"member {report.member}, ")
         if len(one.agreed) > 1 or any(len(agreed.by) > 1 for agreed in one.agreed):
             for index, agreed in enumerate(one.agreed):
-                by = f"{'member' if len(agreed.by) == 1 else 'members'} {ranges_words(agreed.by)}"
-                verb = "says" if len(agreed.by) == 1 else "say"
+                by, verb = numbered("member", agreed.by), "says" if len(agreed.by) == 1 else "say"
                 dropped = "" if agreed in one.standing else "dropped"
                 yield WorkLine(("agreed", number, index), f"{by} {verb}: {agreed.answer}", "=", tail=dropped)
         for index, shared in enumerate(one.shared):

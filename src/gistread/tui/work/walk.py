@@ -16,8 +16,8 @@ from gistread.readers.events import (
     Walked,
 )
 from gistread.tui.text import Span
-from gistread.tui.work.lines import Places, ToPage, WorkLine, pages_words, short
-from gistread.units import counted, ranges_words
+from gistread.tui.work.lines import Places, ToPage, WorkLine, numbered, pages_words, short
+from gistread.units import counted
 
 Node = tuple[int, int, int]  # level, first and last page
 _TOP: Node = (-1, 0, 0)
@@ -85,9 +85,8 @@ class Walk:
             else:
                 passed.append(part)
         if passed and len(passed) < len(self.parts[node]):
-            said = ranges_words(page for part in passed for page in range(part.first, part.last + 1))
-            pages = "page" if said.isdecimal() else "pages"
-            yield WorkLine(("passed", *node), f"{pages} {said}, not gone into", "·", depth, ToPage(passed[0].first))
+            pages = numbered("page", [page for part in passed for page in range(part.first, part.last + 1)])
+            yield WorkLine(("passed", *node), f"{pages}, not gone into", "·", depth, ToPage(passed[0].first))
 
     def _line(self, key: Node, part: TreeBranch, depth: int) -> WorkLine:
         sign, state = self._state(key)
