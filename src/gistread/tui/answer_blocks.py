@@ -197,9 +197,8 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int 
         drawn.add(_said(about, None, "muted"))
     if exchange.making:
         what, done, total = exchange.making
-        drawn.add(
-            _said(f"{progress_bar(done / max(1, total))} making {what}: {done} of {total}", ("making", number), "step")
-        )
+        bar = progress_bar(done / max(1, total))
+        drawn.add(_said(f"{bar} making {what}: {done} of {total}", ("making", number), "step"))
     if exchange.steps and (exchange.running or exchange.shows_work or not exchange.work):
         drawn.add(_said("   ".join(exchange.steps), ("steps", number), "step"))
     if exchange.work:

@@ -217,11 +217,9 @@ class ModelDownloads:
         state = self.downloads.state
         if state is None or state.phase is DownloadPhase.DONE:
             return ""
-        return (
-            f"downloading {state.plan.name} {state.share:.0%}"
-            if self.downloads.running
-            else f"{state.plan.name} paused"
-        )
+        if self.downloads.running:
+            return f"downloading {state.plan.name} {state.share:.0%}"
+        return f"{state.plan.name} paused"
 
     async def choose(self, spec: str) -> None:
         """Ask what to do with a chosen row or a typed address, and do it."""

@@ -67,6 +67,7 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
         return (said[activity.asking],)
     total = f"~{activity.pages_total}" if activity.pages_total else "?"
     making = _making(activity.artifact, resume_key) if activity.artifact else ()
+    complete = f"The memory is complete: {counted(activity.pages_read, 'page')}"
     match activity.reading:
         case ReadingState.RUNNING:
             left = activity.seconds_left
@@ -83,16 +84,12 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
         case ReadingState.WAITING:
             return ("Reading along continues after the answer",)
         case ReadingState.OFFERED:
-            whole = activity.pages_read >= activity.pages_total
-            memory = (
-                f"The memory is complete: {counted(activity.pages_read, 'page')}"
-                if whole
-                else f"{activity.pages_read} of {total} pages read"
-            )
-            kept = f"by {activity.read_by}" if activity.read_by else "earlier"
-            return (f"{memory}, {kept}", f"{resume_key} to read again")
+            read = f"{activity.pages_read} of {total} pages read"
+            memory = complete if activity.pages_read >= activity.pages_total else read
+            maker = f"by {activity.read_by}" if activity.read_by else "earlier"
+            return (f"{memory}, {maker}", f"{resume_key} to read again")
         case ReadingState.DONE:
-            return (f"The memory is complete: {counted(activity.pages_read, 'page')}",)
+            return (complete,)
         case _:
             return _not_reading(activity, resume_key)
 

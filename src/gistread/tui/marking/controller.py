@@ -141,12 +141,10 @@ class MarkController:
             if (selected := self._pane.selected_range) is not None:
                 self._highlight(selected, Color(chosen))
 
-        rows = [
-            Row(
-                one.value, Content.assemble(f"{COLOR_SIGNS[one]} ", (f" {one} ", f"$gr-on-mark on $gr-highlight-{one}"))
-            )
-            for one in Color
-        ]
+        rows = []
+        for one in Color:
+            sample = f" {one} ", f"$gr-on-mark on $gr-highlight-{one}"
+            rows.append(Row(one.value, Content.assemble(f"{COLOR_SIGNS[one]} ", sample)))
         note, current = "For the selection and later highlights.", self._context.services.config.highlight
         self._context.push(ListScreen("Highlight colour", note, rows, current), use)
 

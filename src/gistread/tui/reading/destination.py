@@ -75,10 +75,8 @@ def _percent(book: Book, here: int, sign: str, number: float) -> GoToTarget:
         return GoToTarget(problem="Enter a number from 0 to 100.")
     step = round(length * number / 100)
     offset = min(max(0, {"+": here + step, "-": here - step}.get(sign, step)), length)
-    chapter = book.chapter_title(offset)
-    return GoToTarget(
-        (Destination(offset, f"{_share(offset, book)}, in {chapter}" if chapter else _share(offset, book)),)
-    )
+    share, chapter = _share(offset, book), book.chapter_title(offset)
+    return GoToTarget((Destination(offset, f"{share}, in {chapter}" if chapter else share),))
 
 
 def _page(book: Book, number: int, page_starts: Sequence[int]) -> GoToTarget:

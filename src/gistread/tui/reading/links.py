@@ -130,7 +130,8 @@ class LinkController:
     def _follow(self, path: NotePath, index: int) -> None:
         link = self._book.links[index]
         if link.target is not None and link.target_end is not None:
-            self._toggle_note((*path, index))
+            note = (*path, index)
+            (self._close_note if note in self._notes() else self._open_note)(note)
         elif link.target is not None:
             self._choose(None)
             self._navigation.jump(link.target)
@@ -159,12 +160,6 @@ class LinkController:
         for path in gone:
             del self._open_notes[path]
         return list(self._open_notes)
-
-    def _toggle_note(self, path: NotePath) -> None:
-        if path in self._notes():
-            self._close_note(path)
-        else:
-            self._open_note(path)
 
     def _open_note(self, path: NotePath) -> None:
         pane, parent = self._pane, path[:-1]

@@ -53,13 +53,9 @@ class ThemeScreen(ListScreen):
     def on_mount(self) -> None:
         for text in self.query(LongText):
             text.can_focus = False
-        found = [(_PROSE.index(words), words) for words in _HIGHLIGHTED]
-        marks = [Mark(at, at + len(words), style) for (at, words), style in zip(found, HIGHLIGHTS, strict=True)]
-        cited = _PROSE.index("counted the stairs")
-        self.query_one("#sample-book", LongText).marks = (
-            *marks,
-            Mark(cited, cited + len("counted the stairs"), "cited"),
-        )
+        highlights = (Mark(*_place(words), style) for words, style in zip(_HIGHLIGHTED, HIGHLIGHTS, strict=True))
+        cited = Mark(*_place("counted the stairs"), "cited")
+        self.query_one("#sample-book", LongText).marks = (*highlights, cited)
         self.query_one("#sample-status", Line).update("● Reading along · 12 of ~46 pages · 4 min left")
 
     def on_resize(self, event: events.Resize) -> None:
@@ -75,9 +71,13 @@ def _ground(palette: Palette) -> str:
     return "own" if palette.terminal else "dark" if palette.dark else "light"
 
 
+def _place(words: str) -> tuple[int, int]:
+    start = _PROSE.index(words)
+    return start, start + len(words)
+
+
 def _book() -> tuple[Block, ...]:
-    stressed, linked = _PROSE.index("keep a promise") - 13, _PROSE.index("the log")
-    spans = (Span(stressed, stressed + len("as you would"), "emphasis"), Span(linked, linked + len("the log"), "link"))
+    spans = Span(*_place("as you would"), "emphasis"), Span(*_place("the log"), "link")
     return (
         Block("IV. The Keeper", style="heading", level=2, align="center", blank_before=0),
         Block(_PROSE, start=0, spans=spans),

@@ -89,9 +89,7 @@ class Clickable(Line):
     async def on_click(self, event: events.Click) -> None:
         if action := event.style.meta.get(_ACTION):
             on_screen = hasattr(self.screen, f"action_{action.partition('(')[0].removeprefix('app.')}")
-            await self.app.run_action(
-                action, self.screen if on_screen or not self.screen.focused else self.screen.focused
-            )
+            await self.app.run_action(action, self.screen if on_screen else self.screen.focused or self.screen)
 
 
 class HeaderLine(Clickable):
