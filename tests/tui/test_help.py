@@ -57,7 +57,7 @@ async def test_typing_searches_and_escape_clears_then_closes(tmp_path: Path) -> 
         assert "Contents" not in text_of(app)
         assert any("z Z" in line and "Read aloud" in line for line in lines(app))
         await pilot.press(*" nothing at all")
-        await until(pilot, lambda: "No command says “aloud nothing at all”." in text_of(app))
+        await until(pilot, lambda: "No command matches “aloud nothing at all”." in text_of(app))
         await pilot.press("escape")
         await until(pilot, lambda: "Moving, in any pane" in text_of(app))
         await pilot.press("pagedown")

@@ -161,7 +161,7 @@ def test_a_picture_that_would_fill_the_memory_is_refused_before_it_is_unpacked()
         (b"", "damaged"),
         (b"no picture", "damaged"),
         (png()[:50], "damaged"),
-        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "not drawn here"),
+        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "unsupported format"),
         (b'<?xml version="1.0"?><!-- x --><svg xmlns="http://www.w3.org/2000/svg"><g></svg>', "drawing is damaged"),
     ],
 )

@@ -173,9 +173,9 @@ def unpack(data: bytes, most: tuple[int, int] = _KEPT_PIXELS) -> Picture:
             return Picture(_opaque(image), width, height, kind)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         limit = f"{MOST_PIXELS // 1_000_000} million pixels"
-        raise DrawingError(f"The picture is too large to be drawn: it has more than {limit}.") from None
+        raise DrawingError(f"The picture is too large: it has more than {limit}.") from None
     except Exception as error:  # Pillow's errors for damaged files have no common class
-        raise DrawingError("The picture is damaged, or of a kind that is not drawn here.") from error
+        raise DrawingError("The picture is damaged or of an unsupported format.") from error
 
 
 def _rasterize(svg: bytes) -> bytes:
@@ -219,5 +219,5 @@ def _opaque(image: "Pixels") -> "Pixels":
 
 def _not_installed() -> DrawingError:
     return DrawingError(
-        "Pictures need a few more packages to be drawn.", "They come with: python3 -m pip install 'gistread[images]'"
+        "Drawing pictures needs more packages.", "Install them: python3 -m pip install 'gistread[images]'"
     )

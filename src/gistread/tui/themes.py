@@ -231,7 +231,7 @@ def _read_folder(folder: Path, earlier: Mapping[str, Palette], problems: list[st
             return _palette(name, table, earlier[base])
         if base in extending:
             raise ValueError("it extends itself." if base == name else f"it extends {base!r}, which extends it.")
-        raise ValueError(f"it extends {base!r}, which is no theme; there are {', '.join(sorted({*earlier, *tables}))}.")
+        raise ValueError(f"it extends unknown theme {base!r}. Themes: {', '.join(sorted({*earlier, *tables}))}.")
 
     for name, (path, _) in tables.items():
         try:
@@ -244,14 +244,14 @@ def _read_folder(folder: Path, earlier: Mapping[str, Palette], problems: list[st
 def _name(table: Mapping[str, Any], path: Path) -> str:
     name = table.get("name", path.stem)
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ValueError("the name must be of letters, digits and dashes.")
+        raise ValueError("the name may have letters, digits and dashes only.")
     return name
 
 
 def _palette(name: str, table: Mapping[str, Any], base: Palette | None) -> Palette:
     """Raises ValueError with a message for the person."""
     if unknown := sorted(set(table) - set(_KEYS)):
-        raise ValueError(f"there is no {unknown[0]!r} in a theme; there are {', '.join(_KEYS)}.")
+        raise ValueError(f"unknown key {unknown[0]!r}. Keys: {', '.join(_KEYS)}.")
     colors = table.get("colors", {} if base else None)
     if not isinstance(colors, dict):
         raise ValueError(f"[colors] is missing: a table of {', '.join(NEEDED)}.")
@@ -259,7 +259,7 @@ def _palette(name: str, table: Mapping[str, Any], base: Palette | None) -> Palet
         if role not in ROLES:
             near = difflib.get_close_matches(str(role), ROLES, n=1)
             meant = f" Did you mean {near[0]}?" if near else ""
-            raise ValueError(f"there is no colour {role!r}.{meant} There are {', '.join(ROLES)}.")
+            raise ValueError(f"unknown colour {role!r}.{meant} Colours: {', '.join(ROLES)}.")
         if not isinstance(color, str) or not (_HEX.fullmatch(color) or color in TERMINAL_COLORS):
             raise ValueError(
                 f"the colour {role!r} is {color!r}; it must be #rrggbb, or one of the terminal's own: "

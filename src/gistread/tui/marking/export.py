@@ -110,7 +110,7 @@ class ExportScreen(Panel[str | None]):
             said = await asyncio.to_thread(lambda: write_export(self._gather(form), form, path, force=force))
         except ExistsError:
             self._replace = path
-            self._say(f"{path} is there already: Enter again replaces it.")
+            self._say(f"{path} exists already. Press Enter again to replace it.")
         except GistreadError as error:
             self._say(str(error))
         else:

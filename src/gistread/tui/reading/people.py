@@ -64,7 +64,7 @@ class PeopleController:
         if entity:
             self._show(entity, view)
         else:
-            context.warn(f"{in_short(words)} is no name up to here.")
+            context.warn(f"No such name up to here: {in_short(words)}")
 
     def toggle_marks(self) -> None:
         """Switch the marking of names in the text."""

@@ -116,4 +116,4 @@ class HelpScreen(Panel[None]):
             spans = (Span(len(line.title), len(text), "muted"),) if line.about else ()
             yield Block(text, hanging=line.keys, indent=_KEY_COLUMNS, blank_before=0, spans=spans)
         if not heading:
-            yield Block(f"No command says “{search.strip()}”.", style="muted")
+            yield Block(f"No command matches “{search.strip()}”.", style="muted")

@@ -308,7 +308,7 @@ class LibraryScreen(Screen[str | None]):
         """Ask for the series, proposing the last one or one named after the author."""
         entry = self._list.current
         if entry is None or entry.path is None or entry.missing:
-            self._warn("A series is made of files of books, and this one is not there.")
+            self._warn("A series needs the file of each book, and this one is missing.")
             return
         name = entry.authors[0] if entry.ids and entry.authors else entry.title
         self._ask(_Asked.SERIES, str(self._series or proposed_series(entry.path, name)))

@@ -71,7 +71,7 @@ def about(entry: LibraryEntry, read: BookProgress | None, now_s: float, width: i
     else:
         facts.append("no model has read it")
     if entry.path is None:
-        where = "It came by standard input, and can be opened that way alone."
+        where = "Read from standard input: pipe it in again to open it."
     elif entry.missing:
         where = f"The file was {entry.path} and is no longer there."
     else:
