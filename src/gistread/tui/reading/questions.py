@@ -80,7 +80,8 @@ class QuestionController:
             self._suggest(*self._passage.choices)
             return
         asked = bool(self._context.answers_pane.exchanges)
-        self._suggest(*((one, one) for one in (() if asked else await asyncio.to_thread(self._suggestions))))
+        suggested = () if asked else await asyncio.to_thread(self._suggestions)
+        self._suggest(*((question, question) for question in suggested))
 
     def _suggestions(self) -> tuple[str, ...]:
         known, view = self.known(), self._context.book_pane.visible_range

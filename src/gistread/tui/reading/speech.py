@@ -219,18 +219,11 @@ class ReadAloud:
                 context.layers.set(Layer.SPOKEN, (Mark(first, last, "spoken"),))
                 self._bring_into_view(first, last)
                 await speaker.speak(context.book.text[first:last])
-        except Exception as error:
-            self._ended()
-            if not isinstance(error, GistreadError):
-                raise
-            self._context.warn(str(error))
-        else:
-            self._ended()
-
-    def _ended(self) -> None:
+        except GistreadError as error:
+            context.warn(str(error))
         self._worker = None
-        self._context.layers.set(Layer.SPOKEN)
-        self._context.refresh()
+        context.layers.set(Layer.SPOKEN)
+        context.refresh()
 
     def _bring_into_view(self, first: int, last: int) -> None:
         pane = self._context.book_pane

@@ -100,7 +100,7 @@ class StepController(PromptClient):
             self._context.warn("No page is proposed now.")
             return
         proposal, length = self.proposal, len(self._context.book.text)
-        examples = [*(["12", "3 5"] if proposal.last_page else ())]
+        examples = ["12", "3 5"] if proposal.last_page else []
         examples += [f"{50 * proposal.text_end // length}%"] if proposal.text_end else []
         steering.hold()
         self._context.refresh()

@@ -159,10 +159,8 @@ class AnswersPane(LongText):
         top = self.scroll_offset.y
         if not self._in_view(index, self.rows_shown):
             return False
-        if below:
-            last = self._next_keyed(index, forward=True) is None
-            return self._index.first_row(end) > top + self.rows_shown or last
-        return self._index.first_row(start) < top or self._next_keyed(index, forward=False) is None
+        hidden = self._index.first_row(end) > top + self.rows_shown if below else self._index.first_row(start) < top
+        return hidden or self._next_keyed(index, forward=below) is None
 
     def follow_line(self) -> bool:
         """Follow the cursor's line. Returns whether it has a target."""

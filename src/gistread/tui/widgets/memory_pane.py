@@ -51,15 +51,8 @@ class MemoryPane(LongText):
         same = memory is not None and self.memory is not None and memory.size == self.memory.size
         pinned = self.view.pinned if same else set()
         self.memory = memory
-        old = self.view
-        self.view = memory_blocks.View(
-            here=old.here,
-            reading=old.reading,
-            pinned=pinned,
-            zoom=old.zoom,
-            guide=old.guide,
-            bound=old.bound,
-            revealed=old.revealed,
+        self.view = replace(
+            self.view, opened={}, pinned=pinned, refused=set(), unread_at=None, begun=None, draft="", ahead=()
         )
         self.cursor = memory is not None
         self._parts, self._lead = (), []

@@ -115,8 +115,9 @@ class Work:
         )
 
     def summary(self, places: Places) -> str:
-        said = [self.section.summary()] if self.section else []
-        return " · ".join([*said, *([self.passages.summary(places)] if self.passages else [])])
+        section = self.section.summary() if self.section else ""
+        passages = self.passages.summary(places) if self.passages else ""
+        return " · ".join(filter(None, (section, passages)))
 
     def lines(self, places: Places) -> list[WorkLine]:
         lines = self.section.lines(places) if self.section else []
