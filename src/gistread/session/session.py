@@ -24,20 +24,10 @@ from gistread.readers.events import Answered, ReaderEvent
 from gistread.readers.passage import reach
 from gistread.readers.registry import DEFAULT_READER, METHODS
 from gistread.readers.steering import Steering, Steps, objection_time
+from gistread.session import events
 from gistread.session.answer import Answer, AskOptions, Question, answer_of
 from gistread.session.core import Core, Listener
-from gistread.session.events import (
-    Activity,
-    AskingState,
-    Crashed,
-    Obstacle,
-    QuestionEnded,
-    QuestionProgress,
-    ReadingEnded,
-    ReadingEvent,
-    ReadingState,
-    SessionEvent,
-)
+from gistread.session.events import Activity, AskingState, Obstacle, ReadingEvent, ReadingState, SessionEvent
 from gistread.session.machine import Job
 from gistread.session.models import UNLOADED, MakeEngine, engine_maker, lazy_embedder
 from gistread.user_data import UserData
@@ -115,8 +105,8 @@ class Session:
 
     async def read(self) -> GistMemory:
         """Read the book to its end and return its memory. Returns early if reading is paused. Raises GistreadError."""
-        async with aclosing(self.stream_reading()) as events:
-            async for _ in events:
+        async with aclosing(self.stream_reading()) as stream:
+            async for _ in stream:
                 pass
         if self.memory is None:
             raise NotReadyError(_NOT_READY[Obstacle.NOTHING_READ])
@@ -126,16 +116,16 @@ class Session:
         """Read the book to its end, yielding events. Leaving the stream pauses reading. Raises GistreadError."""
         if not self.has_model:
             raise NotReadyError(_NOT_READY[Obstacle.NO_MODEL])
-        with self._events() as events:
+        with self._event_queue() as queue:
             self.resume()
             try:
                 while True:
-                    match await events.get():
-                        case Crashed(error=crash):
+                    match await queue.get():
+                        case events.Crashed(error=crash):
                             raise crash
-                        case ReadingEnded(state=ReadingState.OFFERED):
+                        case events.ReadingEnded(state=ReadingState.OFFERED):
                             self.resume()  # Continue the model's own memory even if another is shown.
-                        case ReadingEnded(error=error):
+                        case events.ReadingEnded(error=error):
                             if error is not None:
                                 raise error
                             return
@@ -146,8 +136,8 @@ class Session:
 
     async def ask(self, question: str, **options: Unpack[AskOptions]) -> Answer:
         """Answer from the pages read so far. Raises GistreadError."""
-        async with aclosing(self.stream_answer(question, **options)) as events:
-            steps = [event async for event in events]
+        async with aclosing(self.stream_answer(question, **options)) as stream:
+            steps = [event async for event in stream]
         answered, info = steps[-1], self.asking_info
         assert isinstance(answered, Answered), "a reader ends with Answered"
         assert info is not None
@@ -157,16 +147,16 @@ class Session:
         """Yield the reader's events; the last is `Answered`. Leaving the stream cancels. Raises GistreadError."""
         if obstacle := self.question_obstacle(about_passage="passage" in options):
             raise NotReadyError(_NOT_READY[obstacle])
-        with self._events() as events:
+        with self._event_queue() as queue:
             self.start_question(question, **options)
             try:
                 while True:
-                    match await events.get():
-                        case Crashed(error=crash):
+                    match await queue.get():
+                        case events.Crashed(error=crash):
                             raise crash
-                        case QuestionProgress(event=event):
+                        case events.QuestionProgress(event=event):
                             yield event
-                        case QuestionEnded(error=error):
+                        case events.QuestionEnded(error=error):
                             if error is not None:
                                 raise error
                             return
@@ -174,13 +164,13 @@ class Session:
                 await self.cancel_question()
 
     @contextmanager
-    def _events(self) -> Iterator[asyncio.Queue[SessionEvent]]:
-        events: asyncio.Queue[SessionEvent] = asyncio.Queue()
-        self._core.listeners.append(events.put_nowait)
+    def _event_queue(self) -> Iterator[asyncio.Queue[SessionEvent]]:
+        queue: asyncio.Queue[SessionEvent] = asyncio.Queue()
+        self._core.listeners.append(queue.put_nowait)
         try:
-            yield events
+            yield queue
         finally:
-            self._core.listeners.remove(events.put_nowait)
+            self._core.listeners.remove(queue.put_nowait)
 
     @property
     def memory(self) -> GistMemory | None:
