@@ -39,7 +39,7 @@ class Answer:
     found: bool  # False if the model found no answer in what it read
     # Places that support the answer: `page`, `start` and `end` in the book's text, and the `quote` there.
     citations: tuple[Citation, ...]
-    # What the reader did, in order: `LookedUp`, `Expanded`, `Noted` …; see `gistread.readers.events`.
+    # The steps of the reader, in order: `LookedUp`, `Expanded`, `Noted` …; see `gistread.readers.events`.
     steps: tuple[ReaderEvent, ...]
     # The sentences of the text, whether what the model read supports each (`supported`), and the best `quote`.
     statements: tuple[Statement, ...]

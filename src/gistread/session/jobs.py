@@ -37,7 +37,7 @@ class BookReading:
         self._estimate(writer)
 
     async def run(self, writer: MemoryWriter, engine: Engine) -> None:
-        """Read what is planned. Raises EngineError."""
+        """Read according to the plan. Raises EngineError."""
         notice, found = writer.notice, list[Page]()
         self._drafts.clear()
         try:

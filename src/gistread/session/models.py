@@ -104,7 +104,9 @@ class ModelChecks:
 
     def __init__(self, results: CheckResults) -> None:
         self._results = results
-        self._brief: dict[str, CheckResult | None] = {}  # By fingerprint, before the whole check; None: too slow
+        self._brief: dict[
+            str, CheckResult | None
+        ] = {}  # Results of brief checks, by fingerprint; None: too slow to check
 
     async def check(self, model: ChosenModel) -> CheckResult | None:
         """Check a model that was not checked before; None if there is nothing to check. Raises EngineError."""

@@ -358,7 +358,7 @@ class Session:
         self._core.actor.post(self._core.resume)
 
     def read_here(self, *, alone: bool = False) -> None:
-        """Like `resume`, beginning with the chapter at `place`; with `alone`, read no other."""
+        """Like `resume`, but begin with the chapter at `place`, or read only that with `alone`."""
         self._core.actor.post(partial(self._core.read_here, alone))
 
     def build_artifacts(self, *names: str) -> Obstacle | None:

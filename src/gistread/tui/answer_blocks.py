@@ -71,7 +71,7 @@ class Exchange:
     bounded: bool = False  # Whether only the text up to the reading place may be used
     too_little: str = ""  # A note that there is hardly any text before the bound, and what to do
     choice: str = ""  # Which method was chosen automatically, and why
-    scope: str = ""  # How much of the book is covered, unless all of it
+    scope: str = ""  # The part of the book covered, in words; empty for all
     making: tuple[str, int, int] | None = None  # Artifact being built for the reader: (name, done, total)
     steps: tuple[str, ...] = ()
     work: Work = field(default=Work())
@@ -161,7 +161,7 @@ def scope_of(started: events.Started, passage: tuple[int, int] | None = None) ->
     said = []
     share = f"{started.bound_share:.0%}" if started.bound_share >= 0.01 else ""
     place = f"your place{share and f' ({share})'}"
-    if passage:  # It may lie ahead of the place
+    if passage:  # the passage may lie ahead of the place
         place = f"{share} of the book" if share else "the passage"
     place = f"up to {place}" if started.bound_share < 1 else ""
     if not started.complete and started.share_shown is None:

@@ -21,7 +21,7 @@ class Covers:
     def __init__(self, folder: Path, drawer: Drawer) -> None:
         self._folder = folder
         self._drawer = drawer
-        self._figures: dict[tuple[str, ...], Figure | None] = {}  # By the book's ids; None for a book without one
+        self._figures: dict[tuple[str, ...], Figure | None] = {}  # By the book's ids; None if it has no cover
         self._wanted: list[LibraryEntry] = []
         self._loading = False
 

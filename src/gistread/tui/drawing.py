@@ -59,7 +59,7 @@ class Picture:
     pixels: "Pixels"  # Opaque
     width: int
     height: int  # Height of the original, in pixels
-    kind: str  # Such as `PNG`
+    kind: str  # Format, such as `PNG`
 
 
 def choose_mode(setting: str, environment: Mapping[str, str], color_system: str | None = "truecolor") -> ImageMode:

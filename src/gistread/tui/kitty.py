@@ -32,7 +32,7 @@ _DIACRITICS = (
     "aab7-aab8 aabe-aabf aac1 fe20-fe26 10a0f 10a38 1d185-1d189 1d1aa-1d1ad 1d242-1d244 "
 )
 _CHUNK = 4096  # Most bytes of a picture in one escape sequence
-_MOST_BYTES = 192 * 1024 * 1024  # Of unpacked pictures; the terminal itself forgets the oldest above 320 MB
+_MOST_BYTES = 192 * 1024 * 1024  # Total size of unpacked pictures; above 320 MB the terminal drops the oldest
 
 
 class Kitty:

@@ -74,7 +74,7 @@ class View:
     unread_at: int | None = None  # Offset the person is reading at, if the model has not read that far
     begun: Page | None = None  # The page whose gist is being made
     draft: str = ""  # Its text so far
-    guide: tuple[tuple[str, str], ...] = ()  # What an empty memory says: (text, id of the command that a click runs)
+    guide: tuple[tuple[str, str], ...] = ()  # Text of an empty memory: (text, id of the command that a click runs)
     ahead: tuple[MemoryEntry, ...] = ()  # Pages read ahead of a gap, by place
     reading: bool = False  # Whether the model is reading the book
     zoom: Zoom = Zoom.PAGE

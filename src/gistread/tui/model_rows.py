@@ -37,7 +37,7 @@ class ModelChoice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    id: str  # Such as a path
+    id: str  # A path, or an id such as `NO_MODEL`
     name: str
     about: str = ""  # One line below the name
     detail: str = ""  # Shown at the bottom while the row is highlighted

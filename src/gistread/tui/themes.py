@@ -103,7 +103,7 @@ class Palette:
             "input-cursor-text-style": "reverse" if terminal else "none",
             "input-selection-background": c["mark" if terminal else "cursor"],
             "input-selection-foreground": c["on-mark"],
-            # Unlike any highlight: what is selected may lie on one.
+            # Unlike any highlight, since a selection may overlap one.
             "screen-selection-background": c["mark" if terminal else "accent"],
             "screen-selection-foreground": c["on-mark" if terminal else "background"],
         }

@@ -44,7 +44,7 @@ def sign_of(mark: Mark) -> str:
 
 
 def name_of(mark: Mark) -> str:
-    """Such as `green highlight` or `mark a`."""
+    """The name of a mark: `green highlight`, `mark a`."""
     if mark.kind is MarkKind.HIGHLIGHT:
         return f"{color_of(mark)} highlight"
     return f"mark {mark.letter}" if mark.kind is MarkKind.LETTER else mark.kind.value

@@ -1,4 +1,4 @@
-"""What the controllers of one open book share."""
+"""The context that the controllers of one open book share."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -89,7 +89,7 @@ class ReadingContext:
     progress: Progress
     user_data: UserDataWriter
     refresh: Callable[[], None]  # Redraw the lines around the panes
-    corrections: tuple[NameCorrection, ...] = ()  # Of the names in the book
+    corrections: tuple[NameCorrection, ...] = ()  # Corrections of names in the book
     session: "Session | None" = None  # None until the first page has been drawn
 
     @property

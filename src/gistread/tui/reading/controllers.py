@@ -156,7 +156,7 @@ class Controllers:
                 self.typography.close_panel()
 
     def clicked(self, event: Clicked) -> None:
-        """Give a click to the first controller that recognises what was clicked, and to no other."""
+        """Pass a click to the first controller that handles it."""
         pane = event.control.id
         in_book = (self.links.clicked, self.marks.clicked, self.images.clicked, self.typography.clicked)
         if pane == Pane.BOOK and any(click(event) for click in in_book):

@@ -1,4 +1,4 @@
-"""Turns what is typed after "go to" into places of the book: `40%`, `page 12`, a chapter, an offset."""
+"""Parses the text typed after "go to" into places of the book: `40%`, `page 12`, a chapter, an offset."""
 
 import re
 from bisect import bisect_right

@@ -12,20 +12,20 @@ from gistread.tui.text.figure import Figure
 
 _NEAR_CHARACTERS = 2000  # Before and after the view
 _FIRST_PARAGRAPHS = 5  # Among which a cover in the text is looked for
-_ROWS_AROUND = 4  # Of the screen, that show no text
+_ROWS_AROUND = 4  # Rows of the screen without text
 
 
 class InlinePictures:
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
         self._sources = _sources(context.book)
-        self._figures: dict[int, Figure | None] = {}  # By paragraph; None for what cannot be drawn
+        self._figures: dict[int, Figure | None] = {}  # By paragraph; None if the picture cannot be drawn
         self._most_rows = 0
         self._shown = True
         self._loading = False
 
     def update(self) -> None:
-        """Load what is near the view, and fit what is drawn to the screen and the settings."""
+        """Load pictures near the view, and fit drawn ones to the screen and the settings."""
         context = self._context
         app, config = context.screen.app, context.services.config
         if not self._sources or not app.size.height:
@@ -59,7 +59,7 @@ class InlinePictures:
         try:
             while self._shown and (index := self._wanted()) is not None:
                 self._figures[index] = None
-                with suppress(GistreadError):  # its caption stands in the text; the viewer says what is wrong
+                with suppress(GistreadError):  # the caption stays in the text; the viewer shows the error
                     figure = await asyncio.to_thread(self._load_figure, self._sources[index])
                     self._figures[index] = figure
                     self._show({index: figure})

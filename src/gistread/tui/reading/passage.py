@@ -22,7 +22,7 @@ class PassageController:
         self._translation = CHOICES[-1][1]  # with the language of the last translation
 
     def take(self) -> None:
-        """Take what is selected in the book, or nothing."""
+        """Take the selection in the book; without one, drop the passage."""
         selected = self._context.book_pane.selected_range
         self._show(whole_words(self._context.book, selected) if selected else None)
 

@@ -1,4 +1,4 @@
-"""Who is who: the people and places named so far, the card of one, and corrections of their names."""
+"""The people and places named so far: the list, the card of one, and corrections of names."""
 
 import asyncio
 import time
@@ -23,7 +23,7 @@ from gistread.user_data import NameCorrection, NameVerb
 
 _AROUND = 1_000  # Characters around the view whose names are marked too
 _STALE = 5_000  # Characters read after which names are collected again
-_TOP = 0.3  # Where on the screen a mention is shown
+_TOP = 0.3  # Where a mention is shown, from 0 (top) to 1
 _DOUBLE_CLICK_S = 0.3  # Within this time a second click selects the word
 
 

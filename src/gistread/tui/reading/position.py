@@ -78,7 +78,7 @@ class ReadingPosition:
 
 
 class ModelPlace:
-    """Where the model should read: at the reading place, once the user has stayed in its chapter for a while."""
+    """The place where the model should read: the reading place, once the person has stayed in its chapter."""
 
     def __init__(self, position: ReadingPosition, book: Book, now: Callable[[], float] = time.monotonic) -> None:
         self._position = position

@@ -108,7 +108,7 @@ class QuestionController:
         self.asked(QuestionInput.Asked(self._context.question.suggested[number - 1]))
 
     async def submit(self) -> None:
-        """Ask what is typed, as Enter does."""
+        """Submit the question line, like Enter."""
         await self._context.question.action_submit()
 
     def toggle_answers(self) -> None:

@@ -200,7 +200,7 @@ class ReadAloud:
 
     def _start(self, start: int, end: int) -> None:
         self._resume_at, self._end = None, end
-        # As a worker, so that a defect ends the app like any other.
+        # In a worker, a defect ends the app like any other.
         self._worker = self._context.screen.run_worker(self._read(start, end), group="read aloud")
         self._context.refresh()
 

@@ -126,4 +126,4 @@ class Clicked(LongTextMessage, namespace="long_text"):
         self.offset_in_block = offset_in_block
         self.book_offset = book_offset  # the same in the book; None outside the book's text
         self.link = link  # `Span.link` of the topmost span there that has one
-        self.text = text  # Of the block
+        self.text = text  # text of the block

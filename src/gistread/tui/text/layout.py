@@ -75,7 +75,7 @@ class Layout:
         return rows + (self.block.style != "image") if rows else 0
 
     def row_of(self, offset: int) -> int:
-        """The row that shows the block's character at `offset`, or the space before which it was broken."""
+        """The row that shows the block's character at `offset`; for a space dropped at a break, the row before it."""
         found = bisect_right(self.spans, (offset, len(self.shown) + 1)) - 1
         return self.row_of_line(max(0, found))
 

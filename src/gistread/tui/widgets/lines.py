@@ -27,8 +27,8 @@ _COUNTED = (
     ("next-chapter", "chapters"),
     ("next-paragraph", "paragraphs"),
 )
-_LAST = ("help", "quit", "library-close")  # Of the key line
-_LEAST_REASON = 24  # Columns of an error
+_LAST = ("help", "quit", "library-close")  # Commands always in the key line
+_LEAST_REASON = 24  # Minimum columns of an error
 
 
 class Line(Static):
