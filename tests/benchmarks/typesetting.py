@@ -12,7 +12,7 @@ from gistread.book.open import open_book
 from gistread.sample import story_path
 from gistread.tui.book_blocks import BookBlocks, PageStyle
 from gistread.tui.text.rows import RowIndex
-from gistread.tui.text.setting import set_row
+from gistread.tui.text.typesetting import set_row
 from tests.benchmarks.figures import Finding, Spread, Table, Target
 from tests.benchmarks.setting import Setting
 from tests.benchmarks.texts import WAR_AND_PEACE

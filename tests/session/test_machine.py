@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 
 from gistread.session.events import ReadingState as R
-from gistread.session.machine import TRANSITIONS, UNDER_WAY, Job, Signal, Situation, after, jobs_for
+from gistread.session.machine import TRANSITIONS, UNDER_WAY, Job, Signal, Situation, jobs_for, next_state
 
 SITUATIONS = [Situation(reading, *flags) for reading in R for flags in product((False, True), repeat=6)]
 
@@ -34,20 +34,20 @@ SITUATIONS = [Situation(reading, *flags) for reading in R for flags in product((
 def test_signals_lead_from_state_to_state(signals: tuple[Signal, ...], state: R) -> None:
     reached = R.NO_MODEL
     for signal in signals:
-        reached = after(reached, signal)
+        reached = next_state(reached, signal)
     assert reached is state
 
 
 @pytest.mark.parametrize("state", [state for state in R if state is not R.NO_MODEL])
 def test_every_state_is_reachable_and_ends_when_the_model_is_dropped(state: R) -> None:
     assert state in {to for moves in TRANSITIONS.values() for to in moves.values()}
-    assert after(state, Signal.MODEL_DROPPED) is R.NO_MODEL
+    assert next_state(state, Signal.MODEL_DROPPED) is R.NO_MODEL
 
 
 @pytest.mark.parametrize("state", sorted(UNDER_WAY))
 def test_every_running_state_can_be_left(state: R) -> None:
     signals = {Signal.OPENED, Signal.COMPLETE, Signal.FAIL, Signal.REGAIN}
-    assert any(after(state, signal) is not state for signal in signals)
+    assert any(next_state(state, signal) is not state for signal in signals)
 
 
 def test_jobs_in_one_state_never_conflict() -> None:

@@ -55,7 +55,7 @@ class Machine:
     @property
     def loaded(self) -> list[str]:
         """In the order of their names."""
-        here = (e for e in self.made if not e.closed and e.state.phase not in models._UNLOADED)
+        here = (e for e in self.made if not e.closed and e.state.phase not in models.UNLOADED)
         return sorted(engine.info.name for engine in here)
 
     def session(self, book: Book | None = None) -> tuple[Session, Told]:

@@ -2,6 +2,7 @@
 
 from gistread.book.model import Book, Chapter, Image, Link, Paragraph, ParagraphKind, Span, Style
 from gistread.tui.book_blocks import BookBlocks, inline_spans
+from gistread.tui.text import Clicked
 from gistread.tui.text.widget import LongText
 from tests.tui.text.scene import Screen, row, settle
 
@@ -81,7 +82,7 @@ async def test_a_click_on_a_link_of_the_book_names_it() -> None:
         await settle(pilot)
         await pilot.click(offset=(row(widget, 1).index("the end") + 2, 1))
         await pilot.pause()
-        assert [event.link for event in app.heard_of(LongText.Clicked)] == [1]
+        assert [event.link for event in app.heard_of(Clicked)] == [1]
 
 
 def test_headings_are_styled_by_their_level() -> None:

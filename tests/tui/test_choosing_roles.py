@@ -13,7 +13,7 @@ from gistread.readers.events import Answered
 from gistread.session import models as session_models
 from gistread.tui.app import GistreadApp
 from gistread.tui.model_downloads import ModelDownloads
-from gistread.tui.model_rows import TITLES, Role, sections, without
+from gistread.tui.model_rows import TITLES, Role, no_model_section, sections
 from gistread.tui.screens.model import ModelScreen
 from gistread.tui.screens.reading import ReadingScreen
 from tests.tui.books import small_book
@@ -63,7 +63,7 @@ async def test_an_asking_model_chosen_by_keys_answers_over_the_memory(
         await until(pilot, lambda: settings_in(tmp_path).asking_model == str(models[0].path))
         await until(pilot, lambda: "large-model answers" in text_of(app))
         assert "read by small-model" in text_of(app)
-        assert engines["large-model"].state.phase in session_models._UNLOADED
+        assert engines["large-model"].state.phase in session_models.UNLOADED
         await pilot.press("a", *"who", "enter")
         await until(pilot, lambda: reader.questions)
         await until(pilot, lambda: "large-model, over the memory of small-model." in text_of(app))
@@ -121,5 +121,5 @@ def test_the_models_offered_depend_on_the_role() -> None:
 
     assert enabled(Role.READING) == enabled(Role.ASKING) == ["writer"]
     assert enabled(Role.EMBEDDING) == ["vectors"]
-    assert without(Role.ASKING, "").rows[0].is_current
-    assert not without(Role.ASKING, "writer").rows[0].is_current
+    assert no_model_section(Role.ASKING, "").rows[0].is_current
+    assert not no_model_section(Role.ASKING, "writer").rows[0].is_current

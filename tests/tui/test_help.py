@@ -10,7 +10,7 @@ from gistread.config import Config
 from gistread.tui.commands import COMMANDS, Scope, key_names
 from gistread.tui.layout import Pane
 from gistread.tui.palette import RecentCommands
-from gistread.tui.screens.help import HelpScreen, Line, help_of, places_first
+from gistread.tui.screens.help import HelpScreen, Line, nearest_scopes, sorted_help
 from gistread.tui.widgets.typography_panel import TypographyPanel
 from tests.tui.books import small_book
 from tests.tui.scripted import app_on, lines, opened, paths_in, text_of, until
@@ -21,21 +21,21 @@ SIZE = (110, 40)
 @pytest.mark.parametrize(
     ("first", "heading"),
     [
-        (places_first(Pane.BOOK), Scope.MOVING),
-        (places_first(Pane.MEMORY), Scope.REMEMBERING),
-        (places_first(Pane.ANSWERS), Scope.ASKING),
-        (places_first(Pane.BOOK, selecting=True), Scope.SELECTING),
-        (places_first(None, library=True), Scope.LIBRARY),
+        (nearest_scopes(Pane.BOOK), Scope.MOVING),
+        (nearest_scopes(Pane.MEMORY), Scope.REMEMBERING),
+        (nearest_scopes(Pane.ANSWERS), Scope.ASKING),
+        (nearest_scopes(Pane.BOOK, selecting=True), Scope.SELECTING),
+        (nearest_scopes(None, library=True), Scope.LIBRARY),
     ],
 )
 def test_help_lists_the_keys_of_the_current_pane_first(first: tuple[Scope, ...], heading: Scope) -> None:
-    shown = help_of({}, first)
+    shown = sorted_help({}, first)
     assert shown[0].heading == heading
     assert {line.title for line in shown} == {command.title for command in COMMANDS if command.title}
 
 
 def test_help_lists_the_keys_of_a_panel_first() -> None:
-    assert help_of({}, (), [Line("On this panel", "d", "Delete")])[0].title == "Delete"
+    assert sorted_help({}, (), [Line("On this panel", "d", "Delete")])[0].title == "Delete"
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_help_lists_the_keys_of_a_panel_first() -> None:
     [("half screen", "Half a screen down"), ("R", "Read aloud, or stop"), ("memory page", "Go to the page")],
 )
 def test_a_search_finds_by_words_of_the_command_of_its_place_and_by_its_key(search: str, found: str) -> None:
-    assert any(line.says(search.split()) and line.title.startswith(found) for line in help_of({}, ()))
+    assert any(line.matches(search.split()) and line.title.startswith(found) for line in sorted_help({}, ()))
 
 
 async def test_typing_searches_and_escape_clears_then_closes(tmp_path: Path) -> None:
@@ -57,7 +57,7 @@ async def test_typing_searches_and_escape_clears_then_closes(tmp_path: Path) -> 
         assert "Contents" not in text_of(app)
         assert any("z Z" in line and "Read aloud" in line for line in lines(app))
         await pilot.press(*" nothing at all")
-        await until(pilot, lambda: "No command says “aloud nothing at all”." in text_of(app))
+        await until(pilot, lambda: "No command matches “aloud nothing at all”." in text_of(app))
         await pilot.press("escape")
         await until(pilot, lambda: "Moving, in any pane" in text_of(app))
         await pilot.press("pagedown")

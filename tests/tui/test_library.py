@@ -13,7 +13,7 @@ from gistread.library.catalogue import Catalogue
 from gistread.library.metadata import read_book_file
 from gistread.library.model import LibraryEntry
 from gistread.tui.covers import Covers
-from gistread.tui.drawing import Drawer, Way
+from gistread.tui.drawing import Drawer, ImageMode
 from gistread.tui.screens.library import LibraryScreen
 from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.text.cells import cell_len
@@ -219,7 +219,7 @@ async def test_a_cover_is_drawn_and_kept_small_on_disk(tmp_path: Path) -> None:
     async with app.run_test(size=SIZE) as pilot:
         await until(pilot, lambda: len(rows_of(app, BLUE)) == SMALL.rows)
     path.write_bytes(b"changed")
-    again = Covers(paths_in(tmp_path).covers, Drawer(Way.BLOCKS, str))
+    again = Covers(paths_in(tmp_path).covers, Drawer(ImageMode.BLOCKS, str))
     entry = entries(tmp_path)[0]
     await again.load([entry], lambda: None)
     assert again.of(entry) is not None

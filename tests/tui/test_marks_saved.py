@@ -214,7 +214,7 @@ async def test_export_replaces_a_file_only_after_confirmation(tmp_path: Path, mo
         app.focused.value = str(path)
         path.write_text("mine")
         await pilot.press("enter")
-        await until(pilot, lambda: "Enter again replaces it" in text_of(app))
+        await until(pilot, lambda: "Press Enter again to replace it." in text_of(app))
         assert path.read_text() == "mine"
         await pilot.press("enter")
         await until(pilot, lambda: "The keeper." in path.read_text())

@@ -110,9 +110,9 @@ async def test_the_story_so_far_leads_to_its_pages(tmp_path: Path) -> None:
     async with app.run_test(size=(110, 36)) as pilot:
         screen = await read_whole(pilot)
         screen.controllers.context.position.moved(0, 400)
-        screen.controllers.recap.opened_before(time.time() + 3.2 * 24 * 3600)
+        screen.controllers.recap.set_last_opened(time.time() + 3.2 * 24 * 3600)
         assert not screen.controllers.recap.offer, "of a clock that was set back"
-        screen.controllers.recap.opened_before(time.time() - 3.2 * 24 * 3600)
+        screen.controllers.recap.set_last_opened(time.time() - 3.2 * 24 * 3600)
         screen.redraw_lines()
         assert "Away for 3 days: * for the story so far" in text_of(app)
         await pilot.press("*")

@@ -16,7 +16,7 @@ from textual.app import App
 
 from gistread.book.model import Book, Chapter, Image, Paragraph, ParagraphKind
 from gistread.tui import kitty
-from gistread.tui.drawing import MOST_PIXELS, Drawer, DrawingError, Way, unpack, way_of
+from gistread.tui.drawing import MOST_PIXELS, Drawer, DrawingError, ImageMode, choose_mode, unpack
 from gistread.tui.screens.image import ImageScreen
 from tests.book.make_epub import epub
 from tests.book.make_epub import page as epub_page
@@ -53,33 +53,33 @@ def illustrated(folder: Path) -> tuple[Book, Path]:
 @pytest.mark.parametrize(
     ("environment", "way"),
     [
-        ({"TERM": "xterm-kitty"}, Way.KITTY),
-        ({"TERM": "xterm-ghostty"}, Way.KITTY),
-        ({"TERM": "foot"}, Way.SIXEL),
-        ({"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm"}, Way.SIXEL),
-        ({"TERM": "xterm-256color", "TERM_PROGRAM": "iTerm.app"}, Way.SIXEL),
-        ({"TERM": "xterm-256color", "KONSOLE_VERSION": "230401"}, Way.SIXEL),
-        ({"TERM": "xterm-256color", "KONSOLE_VERSION": "200401"}, Way.BLOCKS),
-        ({"TERM": "xterm-256color"}, Way.BLOCKS),
-        ({}, Way.BLOCKS),
-        ({"TERM": "xterm-kitty", "TMUX": "/tmp/x"}, Way.BLOCKS),
-        ({"TERM": "xterm-kitty", "TEXTUAL_DRIVER": "web"}, Way.BLOCKS),
+        ({"TERM": "xterm-kitty"}, ImageMode.KITTY),
+        ({"TERM": "xterm-ghostty"}, ImageMode.KITTY),
+        ({"TERM": "foot"}, ImageMode.SIXEL),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm"}, ImageMode.SIXEL),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "iTerm.app"}, ImageMode.SIXEL),
+        ({"TERM": "xterm-256color", "KONSOLE_VERSION": "230401"}, ImageMode.SIXEL),
+        ({"TERM": "xterm-256color", "KONSOLE_VERSION": "200401"}, ImageMode.BLOCKS),
+        ({"TERM": "xterm-256color"}, ImageMode.BLOCKS),
+        ({}, ImageMode.BLOCKS),
+        ({"TERM": "xterm-kitty", "TMUX": "/tmp/x"}, ImageMode.BLOCKS),
+        ({"TERM": "xterm-kitty", "TEXTUAL_DRIVER": "web"}, ImageMode.BLOCKS),
     ],
 )
-def test_the_drawing_method_is_known_without_a_query(environment: dict[str, str], way: Way) -> None:
-    assert way_of("auto", environment) is way
+def test_the_drawing_method_is_known_without_a_query(environment: dict[str, str], way: ImageMode) -> None:
+    assert choose_mode("auto", environment) is way
 
 
 def test_the_setting_decides_and_without_colours_there_are_dots() -> None:
-    assert way_of("sixel", {"TERM": "dumb"}) is Way.SIXEL
-    assert way_of("auto", {"TERM": "xterm"}, None) is Way.DOTS
+    assert choose_mode("sixel", {"TERM": "dumb"}) is ImageMode.SIXEL
+    assert choose_mode("auto", {"TERM": "xterm"}, None) is ImageMode.DOTS
     kitty_terminal = {"TERM": "xterm-kitty"}
-    assert way_of("kitty", kitty_terminal, "256") is way_of("auto", kitty_terminal, "256") is Way.BLOCKS
+    assert choose_mode("kitty", kitty_terminal, "256") is choose_mode("auto", kitty_terminal, "256") is ImageMode.BLOCKS
 
 
 def test_kittys_graphics_are_sent_once_for_each_size_and_drawn_by_characters_of_one_cell() -> None:
     sent: list[str] = []
-    drawer = Drawer(Way.KITTY, sent.append)
+    drawer = Drawer(ImageMode.KITTY, sent.append)
     figure = drawer.figure(png("#ff0000", (900, 600)))
     assert not sent
     columns, rows = figure.cells_in(60)
@@ -107,7 +107,7 @@ def test_kittys_graphics_are_sent_once_for_each_size_and_drawn_by_characters_of_
 def test_the_terminal_keeps_only_so_many_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kitty, "_MOST_BYTES", 3 * 4 * 60 * 40)
     sent: list[str] = []
-    drawer = Drawer(Way.KITTY, sent.append)
+    drawer = Drawer(ImageMode.KITTY, sent.append)
     figures = [drawer.figure(png()) for _ in range(3)]
     for figure in (*figures, figures[0], drawer.figure(png())):
         figure.row(0, 12, 4)
@@ -122,7 +122,7 @@ def test_without_colours_a_picture_is_drawn_in_dots() -> None:
     picture = Pillow.new("L", (40, 40), 0)
     picture.paste(255, (20, 0, 40, 40))
     picture.save(out, "PNG")
-    drawn = Drawer(Way.DOTS, str).figure(out.getvalue())
+    drawn = Drawer(ImageMode.DOTS, str).figure(out.getvalue())
     assert [segment.text for row in range(2) for segment in drawn.row(row, 4, 2)] == ["⠀⠀⣿⣿"] * 2
 
 
@@ -161,7 +161,7 @@ def test_a_picture_that_would_fill_the_memory_is_refused_before_it_is_unpacked()
         (b"", "damaged"),
         (b"no picture", "damaged"),
         (png()[:50], "damaged"),
-        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "not drawn here"),
+        (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n", "unsupported format"),
         (b'<?xml version="1.0"?><!-- x --><svg xmlns="http://www.w3.org/2000/svg"><g></svg>', "drawing is damaged"),
     ],
 )

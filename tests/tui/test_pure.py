@@ -72,7 +72,7 @@ def activity(phase: Phase = Phase.IDLE, **about: object) -> Activity:
     ],
 )
 def test_the_status_line_matches_the_state(now: Activity, said: str) -> None:
-    assert " · ".join(status_of(now, "r", "m").said) == said
+    assert " · ".join(status_of(now, "r", "m").parts) == said
 
 
 def test_no_two_commands_have_one_key() -> None:

@@ -1,4 +1,4 @@
-"""Selecting by keyboard and mouse, and copying."""
+"""SelectableText by keyboard and mouse, and copying."""
 
 from pathlib import Path
 

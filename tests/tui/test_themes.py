@@ -145,10 +145,10 @@ def test_colours_that_a_theme_leaves_out_are_derived_and_can_be_read(tmp_path: P
     [
         ("[colors]\nbackground = 'red!'", ["'background' is 'red!'", "#rrggbb", "bright-blue"]),
         ("[colors]\nbackground = '#101010'", ["'surface' (behind the memory", "muted", 'extends = "night"']),
-        ("extends = 'night'\n[colors]\nacent = '#101010'", ["no colour 'acent'", "Did you mean accent?", "muted"]),
-        ("extends = 'nigth'", ["extends 'nigth', which is no theme", "night", "paper"]),
+        ("extends = 'night'\n[colors]\nacent = '#101010'", ["unknown colour 'acent'", "Did you mean accent?", "muted"]),
+        ("extends = 'nigth'", ["extends unknown theme 'nigth'", "night", "paper"]),
         ("extends = 'mine'", ["extends itself"]),
-        ("extends = 'night'\ndrak = true", ["no 'drak'", "dark"]),
+        ("extends = 'night'\ndrak = true", ["unknown key 'drak'", "dark"]),
         ("name = 'a b'", ["letters, digits and dashes"]),
         ("colors = 3", ["[colors] is missing"]),
         ("dark = yes\n", ["line 1"]),

@@ -29,7 +29,7 @@ from gistread.readers.events import (
     Visited,
     Walked,
 )
-from gistread.tui.answer_blocks import Exchange, Unfold, exchange_blocks, heard, line_key, strip_lines
+from gistread.tui.answer_blocks import Exchange, Unfold, exchange_blocks, line_key, strip_lines, with_event
 from gistread.tui.work.lines import Places, ToPage, ToPlace, WorkLine
 from gistread.tui.work.whole import Work
 from gistread.units import ranges_words
@@ -113,7 +113,7 @@ def test_a_partly_read_page_shows_its_share() -> None:
 
 
 def test_every_line_of_a_walk_leads_to_its_first_page() -> None:
-    goals = [line.goal for line in lines(*WALK) if line.depth]
+    goals = [line.target for line in lines(*WALK) if line.depth]
     assert goals
     assert all(isinstance(goal, ToPage) for goal in goals)
 
@@ -131,7 +131,7 @@ def test_each_path_shows_its_notebook_and_place() -> None:
     assert "▸ path 2  Ferrand at Ferrand" in said
     assert "   3 facts about Ferrand on pages 3–4, 8 · read in full: 8" in said
     assert "  ✎ page 8: He confessed." in said
-    assert any(line.goal == ToPlace(*PAGES[7]) for line in lines(*PATHS[:4]))
+    assert any(line.target == ToPlace(*PAGES[7]) for line in lines(*PATHS[:4]))
 
 
 def test_at_the_end_of_the_paths_there_is_a_vote() -> None:
@@ -217,7 +217,7 @@ def test_without_pages_a_place_is_a_share_of_the_book() -> None:
 def exchange_after(*events: ReaderEvent) -> Exchange:
     exchange = Exchange("Who?", running=True)
     for event in (Started("r", 8, 8, True), *events):
-        exchange = heard(exchange, event)
+        exchange = with_event(exchange, event)
     return exchange
 
 
@@ -232,9 +232,9 @@ def test_the_steps_fold_to_one_line_after_the_answer(
     open_keys = [block.key for block in exchange_blocks(running, 0, PLACES).blocks]
     wanted = [line_key(0, line.key) for line in running.work.lines(PLACES)]
     assert [key for key in open_keys if key in wanted] == wanted
-    answered = exchange_blocks(heard(running, ANSWERED), 0, PLACES)
+    answered = exchange_blocks(with_event(running, ANSWERED), 0, PLACES)
     assert [block.text for block in answered.blocks] == ["Who?", running.work.summary(PLACES), "Ferrand."]
-    assert answered.goals["work", 0] == Unfold()
+    assert answered.targets["work", 0] == Unfold()
 
 
 @pytest.mark.parametrize("events", [WALK, PATHS, TEAM, (Shown((PAGES[0],)),)])
@@ -266,9 +266,9 @@ def test_on_a_narrow_screen_the_newest_line_stands_in_the_strip(events: tuple[Re
 
 
 def test_a_reader_without_lookups_does_not_mention_them() -> None:
-    assert heard(Exchange("Who?"), Stopped(StopReason.NOTHING_LEFT)).steps == ()
-    opened = heard(Exchange("Who?"), LookedUp(3, 1, ""))
-    assert heard(opened, Stopped(StopReason.NOTHING_LEFT)).steps[1:] == ("②\u00a0nothing further to open",)
+    assert with_event(Exchange("Who?"), Stopped(StopReason.NOTHING_LEFT)).steps == ()
+    opened = with_event(Exchange("Who?"), LookedUp(3, 1, ""))
+    assert with_event(opened, Stopped(StopReason.NOTHING_LEFT)).steps[1:] == ("②\u00a0nothing further to open",)
 
 
 def test_a_source_outside_the_pages_read_is_named_by_its_place() -> None:

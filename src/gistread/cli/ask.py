@@ -38,7 +38,7 @@ from gistread.readers.steering import Steps
 from gistread.readers.text import describe, in_quotes, unsupported
 from gistread.search.exact import FoldedText
 from gistread.session.answer import AskOptions, thread_of, with_answer
-from gistread.session.estimate import cheaper, is_long, seconds_to_answer
+from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer
 from gistread.session.session import Session
 from gistread.units import format_duration
 from gistread.user_data import SavedQuestion, SavedThread, UserData, mark_unsupported
@@ -245,7 +245,7 @@ async def _say_estimate(session: Session, upto: int | None) -> None:
         pages = f"{session.reader} reads ~{known.estimated_pages} pages; this model's speed is not known yet."
         say(f"{pages} `--reader {QUICK[0]}` is quicker.")
     else:
-        quick = await cheaper(session, seconds, upto)
+        quick = await find_cheaper(session, seconds, upto)
         other = f" `--reader {quick[0]}` takes about {format_duration(quick[1])}." if quick and quick[1] else ""
         say(f"{session.reader} takes about {format_duration(seconds)}.{other}")
 

@@ -1,4 +1,4 @@
-"""Runs commands and background jobs in one loop, so that no two changes of state overlap."""
+"""Runs commands and background jobs in one loop, so that changes of state never overlap."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
@@ -16,7 +16,7 @@ class _Command:
 
 
 class Actor:
-    """Handles commands and finished jobs in order; `decide` returns the jobs to run, others are cancelled first."""
+    """Handles commands and finished jobs in order. After each, runs the jobs of `decide` and cancels all others."""
 
     def __init__(
         self,
@@ -25,7 +25,7 @@ class Actor:
         ended: Callable[[Job, Exception | None], None],
         crashed: Callable[[Exception], None],
     ) -> None:
-        """`ended` is called for a job that was not stopped, `crashed` for a failed command that nobody awaits."""
+        """`ended` is called after a job that was not stopped, `crashed` after a failed command that nobody awaits."""
         self._jobs = jobs
         self._decide = decide
         self._ended = ended

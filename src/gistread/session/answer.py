@@ -1,4 +1,4 @@
-"""One question and the state of its answer, and the answer for callers and for the user's data."""
+"""A question and the state of its answer; the answer for callers and for the user's data."""
 
 from collections.abc import AsyncGenerator, Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -20,33 +20,33 @@ from gistread.user_data import SavedCitation, SavedQuestion
 
 
 class AskOptions(TypedDict, total=False):
-    """How a question is asked; every key may be left out."""
+    """How a question is asked. Every key is optional."""
 
     pinned: Iterable[int]  # Pages to open first
     here: int  # The reading position
-    # End of the text that the model may see, an offset or as `--upto` takes it; None or left out: the whole book
+    # End of the text that the model may see: an offset, or a value of `--upto`; None: the whole book
     upto: int | str | None
     choices: tuple[str, ...]  # The answers to choose from
-    thread: Iterable[QuestionAnswer]  # What it goes on from; see `Answer.thread`
-    passage: tuple[int, int]  # Start and end of the text of the book that it is about
-    steps: Steps  # Who decides which pages are looked up; left out: the model
-    reader: str  # Name of the reader, if another one than the session's
+    thread: Iterable[QuestionAnswer]  # The questions and answers before it; see `Answer.thread`
+    passage: tuple[int, int]  # Start and end of the book's text that it is about
+    steps: Steps  # Who decides which pages are looked up; default: the model
+    reader: str  # Name of the reader; default: the session's
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     text: str
-    found: bool  # False: not found in what was looked at
+    found: bool  # False if the model found no answer in what it read
     # Places that support the answer: `page`, `start` and `end` in the book's text, and the `quote` there.
     citations: tuple[Citation, ...]
-    # What the reader did, in order: `LookedUp`, `Expanded`, `Noted` …; see `gistread.readers.events`.
+    # The steps of the reader, in order: `LookedUp`, `Expanded`, `Noted` …; see `gistread.readers.events`.
     steps: tuple[ReaderEvent, ...]
-    # The sentences of the text, each `supported` by what the model read or not, with the best `quote`.
+    # The sentences of the text, whether what the model read supports each (`supported`), and the best `quote`.
     statements: tuple[Statement, ...]
     quoted: bool  # The citations are the answer, in the book's own words
-    thread: Thread  # This question and answer, after those it went on from: the `thread` of a follow-up
+    thread: Thread  # The earlier questions and answers, then this one; pass it as `thread` of a follow-up
     lookups: tuple[int, ...]  # Pages that the reader opened, in that order
-    choice: int | None  # Index of the option chosen, of a question with `choices`
+    choice: int | None  # Index of the chosen option of `choices`
     compression_rate: float  # 100 · (1 − words in context ÷ words in book)
     usage: Usage  # Tokens prefilled, reused and generated, and seconds
     reader: str  # Name of the reader that answered
@@ -89,7 +89,7 @@ def with_answer(asked: SavedQuestion, answered: Answered, *, model: str, memory:
 
 
 def thread_of(questions: Iterable[SavedQuestion]) -> Thread:
-    """Saved questions as a thread to go on from; without those that were not answered."""
+    """The answered ones of saved questions, as a thread to continue."""
     return tuple(QuestionAnswer(one.question, one.answer, one.upto) for one in questions if one.answer)
 
 
@@ -102,8 +102,8 @@ class Question:
     steering: Steering = field(default_factory=Steering)
     upto: int | None = None  # Offset in the book; the model sees no text after it
     choices: tuple[str, ...] = ()
-    thread: Thread = ()  # What it goes on from
-    passage: tuple[int, int] | None = None  # What of the book it is about
+    thread: Thread = ()  # The questions and answers before it
+    passage: tuple[int, int] | None = None  # Start and end of the book's text that it is about
     state: AskingState = AskingState.WAITING
     admitted: bool = False  # Its model and memory are ready, or being loaded for it
     apart: bool = False  # A model other than the reading one answers
@@ -116,21 +116,21 @@ class Question:
         """The question as it is shown and saved, with its passage."""
         return question_about(self.passage, self.text, book) if self.passage else self.text
 
-    def enter(self, state: AskingState, tell: Callable[[SessionEvent], None]) -> None:
+    def set_state(self, state: AskingState, emit: Callable[[SessionEvent], None]) -> None:
         if state is not self.state:
             self.state = state
-            tell(ActivityChanged())
+            emit(ActivityChanged())
 
     async def run(
-        self, memory: GistMemory, engine: Engine, options: ReaderOptions, tell: Callable[[SessionEvent], None]
+        self, memory: GistMemory, engine: Engine, options: ReaderOptions, emit: Callable[[SessionEvent], None]
     ) -> None:
         """Run the reader. Raises EngineError, UsageError."""
-        self.enter(AskingState.PAGE, tell)
+        self.set_state(AskingState.PAGE, emit)
         events: AsyncGenerator[steps.ReaderEvent, None]
         events = METHODS[self.reader].reader()(self.text, memory, engine, self.steering, options)
         async for event in events:
-            self.enter(_state_from(event, self.state), tell)
-            tell(QuestionProgress(event))
+            self.set_state(_state_from(event, self.state), emit)
+            emit(QuestionProgress(event))
 
 
 def _state_from(event: steps.ReaderEvent, before: AskingState) -> AskingState:

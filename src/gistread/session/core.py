@@ -23,12 +23,12 @@ from gistread.paths import Paths
 from gistread.readers.lookups import prepare
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
-from gistread.session import events as told
+from gistread.session import events
 from gistread.session.actor import Actor
 from gistread.session.answer import Question
 from gistread.session.events import Obstacle, ReadingState, SessionEvent
 from gistread.session.jobs import Artifacts, BookReading
-from gistread.session.machine import UNDER_WAY, Job, Signal, Situation, after, jobs_for
+from gistread.session.machine import UNDER_WAY, Job, Signal, Situation, jobs_for, next_state
 from gistread.session.memory_choice import MemoryChoice
 from gistread.session.models import MakeEngine, ModelChecks, ModelPair
 
@@ -59,7 +59,7 @@ class Core:
         self.listeners: list[Listener] = []
         self.choice = MemoryChoice(book, MemoryStore(paths.memories), config, paths.presets, task)
         self.checks = ModelChecks(CheckResults(paths.check_results, installed_version()))
-        self.models = ModelPair(make_engine, config, self.tell)
+        self.models = ModelPair(make_engine, config, self.emit)
         self.memory: GistMemory | None = None  # The memory shown, which questions are answered from
         self.writer: MemoryWriter | None = None  # Writer of the memory that the model continues
         self.state = ReadingState.NO_MODEL
@@ -67,15 +67,15 @@ class Core:
         self.question: Question | None = None
         self.asked = Question("", reader)  # The running or last question
         self.progress = BookReading(self._on_reading, place)
-        self.artifacts = Artifacts(self.tell)
-        self._place, self._alone = place, False  # The model begins with this chapter, or reads it alone
+        self.artifacts = Artifacts(self.emit)
+        self._place, self._alone = place, False  # Where the model begins; whether it reads only that chapter
         self._prompt_due = self._check_due = self._checked = False
-        self._end_told = True
+        self._end_reported = True
         self._unloading: asyncio.TimerHandle | None = None
         jobs = (self._load, self._read, self._prepare, self._check, self._build, self._answer)  # in the order of Job
         self.actor = Actor(dict(zip(Job, jobs, strict=True)), self._decide, self._ended, self._crashed)
 
-    def tell(self, event: SessionEvent) -> None:
+    def emit(self, event: SessionEvent) -> None:
         for listener in tuple(self.listeners):
             listener(event)
 
@@ -84,7 +84,7 @@ class Core:
         return bool(self.memory and self.memory.entries)
 
     def obstacle(self, *, needs_memory: bool) -> Obstacle | None:
-        """What prevents every answer; None if a question can be answered, now or later."""
+        """Why no question can be answered; None if one can, now or later."""
         reads = bool(self.models.reading.spec)
         if not (reads or self.models.apart):
             return Obstacle.NO_MODEL
@@ -116,7 +116,7 @@ class Core:
         await self.models.choose_asking(model)
         if not self.artifacts.paused:
             self._want_artifacts()
-        self.tell(told.ActivityChanged())
+        self.emit(events.ActivityChanged())
 
     async def use_embedder(self, embedder: Embedder) -> None:
         await self.cancel_question()
@@ -148,9 +148,9 @@ class Core:
             if memory is not None and self.memory is None:
                 self._show(memory)
             if self.background and await asyncio.to_thread(self.choice.is_damaged):
-                self.tell(told.Notice(_DAMAGED, is_problem=True))
+                self.emit(events.Notice(_DAMAGED, is_problem=True))
         except GistreadError as error:
-            self.tell(told.Notice(str(error), is_problem=True))
+            self.emit(events.Notice(str(error), is_problem=True))
 
     def pause(self) -> None:
         self._signal(Signal.PAUSE)
@@ -161,7 +161,7 @@ class Core:
         self.resume(alone)
 
     def resume(self, alone: bool = False) -> None:
-        self._end_told, self._alone = False, alone
+        self._end_reported, self._alone = False, alone
         if self.question and self.question.apart:
             return
         self.artifacts.resume()
@@ -179,8 +179,8 @@ class Core:
     def ask(self, question: Question) -> None:
         if self.question is None:
             self.question = self.asked = question
-            self.tell(told.QuestionAsked(question.shown(self.book)))
-            self.tell(told.ActivityChanged())
+            self.emit(events.QuestionAsked(question.shown(self.book)))
+            self.emit(events.ActivityChanged())
 
     async def cancel_question(self) -> None:
         await self.actor.stop(Job.ANSWER)
@@ -194,9 +194,9 @@ class Core:
         await self.embedder.close()
 
     def _signal(self, signal: Signal) -> None:
-        if (state := after(self.state, signal)) is not self.state:
+        if (state := next_state(self.state, signal)) is not self.state:
             self.state = state
-            self.tell(told.ActivityChanged())
+            self.emit(events.ActivityChanged())
 
     def _decide(self) -> frozenset[Job]:
         self._admit_question()
@@ -215,9 +215,9 @@ class Core:
             )
         )
         has_ended = self.state not in UNDER_WAY and Job.PREPARE not in jobs
-        if has_ended and not self._end_told:
-            self.tell(told.ReadingEnded(self.state, self.failure))
-        self._end_told = has_ended
+        if has_ended and not self._end_reported:
+            self.emit(events.ReadingEnded(self.state, self.failure))
+        self._end_reported = has_ended
         self._unload_later(in_use=bool(jobs))
         return jobs
 
@@ -259,8 +259,8 @@ class Core:
             case Job.BUILD:
                 if error is not None:
                     self.artifacts.forget()
-                    self.tell(told.Notice(str(error), is_problem=True))
-                self.tell(told.ActivityChanged())
+                    self.emit(events.Notice(str(error), is_problem=True))
+                self.emit(events.ActivityChanged())
             case Job.ANSWER:
                 self._end_question(error)
 
@@ -268,17 +268,17 @@ class Core:
         """Continue the memory just opened, or keep the one shown."""
         assert self.writer is not None
         own = self.writer.memory
-        if self.choice.stays(self.memory, own):
+        if self.choice.keeps_shown(self.memory, own):
             self._signal(Signal.OPENED_OTHER)
             if note := self.choice.note(self.memory, own.model_name):
-                self.tell(told.Notice(note))
+                self.emit(events.Notice(note))
             self._want_artifacts()
         elif self.question and self.question.apart:
             self._signal(Signal.YIELD)  # Keep the memory shown until the answer is complete.
         else:
             if self.memory is not own:
                 self._show(own)
-            self.tell(told.ReadingStarted(self.writer.pages, self.progress.seconds_left))
+            self.emit(events.ReadingStarted(self.writer.pages, self.progress.seconds_left))
             if own.complete:
                 self._complete()
             else:
@@ -287,10 +287,10 @@ class Core:
     def _plan_read(self) -> None:
         if self.writer is None or not self.writer.memory.complete:
             self._signal(Signal.PAUSE)
-            self.tell(told.Notice("The chapter has been read."))
+            self.emit(events.Notice("The chapter has been read."))
         else:
             self._complete()
-            self.tell(told.MemoryComplete())
+            self.emit(events.MemoryComplete())
 
     def _complete(self) -> None:
         self._signal(Signal.COMPLETE)
@@ -301,9 +301,9 @@ class Core:
     def _fail(self, error: GistreadError) -> None:
         self.failure = error
         self._signal(Signal.FAIL)
-        if self.background:  # otherwise raised to whoever awaits the reading or the answer
-            self.tell(told.Notice(str(error), is_problem=True))
-        self.tell(told.ActivityChanged())
+        if self.background:  # Without a screen, whoever awaits the job gets the error.
+            self.emit(events.Notice(str(error), is_problem=True))
+        self.emit(events.ActivityChanged())
 
     @contextmanager
     def _reported(self) -> Iterator[None]:
@@ -318,12 +318,12 @@ class Core:
     def _crashed(self, error: Exception) -> None:
         if not self.listeners:
             log.error("Internal error", exc_info=error)
-        self.tell(told.Crashed(error))
+        self.emit(events.Crashed(error))
 
     def _end_question(self, error: GistreadError | None) -> None:
         self.question = None
-        self.tell(told.ActivityChanged())
-        self.tell(told.QuestionEnded(error))
+        self.emit(events.ActivityChanged())
+        self.emit(events.QuestionEnded(error))
         self._signal(Signal.REGAIN)
 
     async def _stop_reading(self) -> None:
@@ -341,7 +341,7 @@ class Core:
         await self._stop_reading()
         self._check_due = self._checked = False
         self._signal(Signal.MODEL_DROPPED)
-        await self.models.reading.let_go()
+        await self.models.reading.clear()
 
     def _want_artifacts(self) -> None:
         """Queue the artifacts of the reader unless they should wait for a question."""
@@ -351,11 +351,11 @@ class Core:
 
     def _show(self, memory: GistMemory) -> None:
         self.memory = memory
-        self.tell(told.MemoryOpened(memory))
+        self.emit(events.MemoryOpened(memory))
 
     def _on_reading(self, event: SessionEvent) -> None:
-        self.tell(event)
-        if isinstance(event, told.PageRead | told.PageAhead):
+        self.emit(event)
+        if isinstance(event, events.PageRead | events.PageAhead):
             self._check_due = not self._checked
             self.actor.wake()
 
@@ -364,7 +364,7 @@ class Core:
         if self.writer is None:
             self.writer = await asyncio.to_thread(self.choice.open, engine.info)
             if self.writer.notice:
-                self.tell(told.Notice(self.writer.notice))
+                self.emit(events.Notice(self.writer.notice))
         self.progress.plan = ReadingPlan(self._place(), self._alone)
         past = await asyncio.to_thread(self.choice.past_pace, engine.info, self.writer.memory.method)
         await self.progress.expect(self.writer, engine, past)
@@ -375,12 +375,12 @@ class Core:
 
     async def _prepare(self) -> None:
         assert self.memory is not None
-        with suppress(GistreadError):  # only delays the first question
+        with suppress(GistreadError):  # Without it the first question only takes longer.
             await prepare(self.memory, await self.models.load_reading())
 
     async def _check(self) -> None:
         if result := await self.checks.check(self.models.reading):
-            self.tell(told.Notice(f"{self.models.reading.name}: {result.line}."))
+            self.emit(events.Notice(f"{self.models.reading.name}: {result.line}."))
 
     async def _build(self) -> None:
         assert self.memory is not None
@@ -393,8 +393,8 @@ class Core:
         if question.upto is not None:
             memory = memory.upto(question.upto)
         engine = await self.models.load_asking()
-        self.tell(told.QuestionStarted(engine.info.name, memory.model_name if memory.entries else ""))
-        result = await self.checks.for_answer(engine, lambda: question.enter(told.AskingState.CHECK, self.tell))
+        self.emit(events.QuestionStarted(engine.info.name, memory.model_name if memory.entries else ""))
+        result = await self.checks.for_answer(engine, lambda: question.set_state(events.AskingState.CHECK, self.emit))
         options = ReaderOptions(
             max_pages=self.config.max_pages,
             choices=question.choices,
@@ -404,4 +404,4 @@ class Core:
             knows_absence=bool(result and result.knows_absence),
             embedder=self.embedder,
         )
-        await question.run(memory, engine, options, self.tell)
+        await question.run(memory, engine, options, self.emit)

@@ -10,7 +10,7 @@ _MANY_PAGES = 10  # Pages of a book that no model on a usual machine reads withi
 
 
 def is_long(reader: str, seconds: float | None, memory: GistMemory) -> bool:
-    """Whether an answer is to be announced. `seconds`: None if unknown; `memory`: what a question may use."""
+    """Whether to confirm a question first. `seconds`: its time, None if unknown; `memory`: what it may use."""
     if seconds is not None:
         return seconds >= LONG_S
     reads_all = reader in WHOLE_BOOK or "facts" in METHODS[reader].artifacts
@@ -18,9 +18,9 @@ def is_long(reader: str, seconds: float | None, memory: GistMemory) -> bool:
 
 
 async def seconds_to_answer(session: Session, reader: str = "", upto: int | None = None) -> float | None:
-    """Estimated time of an answer over the book up to `upto`, with what the reader builds first; None if unknown."""
+    """Estimated time of an answer up to `upto`, including artifacts to build first; None if unknown."""
     reader, info = reader or session.reader, session.asking_info
-    if info is None or info.rates is None:  # Until the model has been measured: the pace of reading along.
+    if info is None or info.rates is None:  # Before the model is measured, use its reading pace.
         return session.seconds_to_read() if info is not None and reader in WHOLE_BOOK else None
     memory = session.memory or unread_memory(session.book, info.name)
     built = BUILT_FIRST.intersection(METHODS[reader].artifacts)
@@ -30,8 +30,8 @@ async def seconds_to_answer(session: Session, reader: str = "", upto: int | None
     return sum(work.seconds(info) or 0.0 for work in (*left, own))
 
 
-async def cheaper(session: Session, seconds: float | None, upto: int | None = None) -> tuple[str, float | None] | None:
-    """The quickest reader and its estimated time, if that is less than half of `seconds` or both are unknown."""
+async def find_cheaper(session: Session, seconds: float | None, upto: int | None) -> tuple[str, float | None] | None:
+    """The quickest reader and its time, if it takes less than half of `seconds` or both times are unknown."""
     if seconds is None:
         return QUICK[0], None
     times = {name: await seconds_to_answer(session, name, upto) for name in QUICK}

@@ -177,14 +177,13 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Crashed:
-    """A task failed with an error that is not a `GistreadError`: a bug. The listener should raise or log it."""
+    """A task failed with a bug, not a `GistreadError`. The listener should raise or log it."""
 
     error: Exception
 
 
-ReadingEvent = (
-    ReadingStarted | PageFound | PageStarted | PageRead | PageAhead | MemoryComplete
-)  # The events of reading a book
+# The events of reading a book
+ReadingEvent = ReadingStarted | PageFound | PageStarted | PageRead | PageAhead | MemoryComplete
 
 SessionEvent = (
     ActivityChanged

@@ -1,4 +1,4 @@
-"""The long jobs of a session, reading the book and building artifacts: a stop keeps everything finished."""
+"""The long jobs of a session: reading the book and building artifacts. Stopping keeps everything finished."""
 
 import time
 from collections.abc import Callable
@@ -17,18 +17,18 @@ from gistread.session.events import ActivityChanged, ArtifactGrown, ArtifactProg
 
 
 class BookReading:
-    def __init__(self, tell: Callable[[SessionEvent], None], place: Callable[[], int]) -> None:
-        self._tell = tell
+    def __init__(self, emit: Callable[[SessionEvent], None], place: Callable[[], int]) -> None:
+        self._emit = emit
         self._place = place
         self.page: Page | None = None  # The next page, while its gist is being made
         self._drafts: dict[int, str] = {}  # By the start of their page
-        self.seconds_left: float | None = None  # For what is left of the plan
+        self.seconds_left: float | None = None  # For the rest of the plan
         self.plan = ReadingPlan()
         self.tokens_per_word = TOKENS_PER_WORD  # Tokens per word of the book, measured once a model is loaded
         self._expected: Pace = UNKNOWN_PACE
 
-    async def expect(self, writer: MemoryWriter, engine: Engine, past: Pace = UNKNOWN_PACE) -> None:
-        """Estimate how long the plan takes, from the `past` pace of this model or its rates. Raises EngineError."""
+    async def expect(self, writer: MemoryWriter, engine: Engine, past: Pace) -> None:
+        """Estimate the time of the plan from the `past` pace of this model, or from its rates. Raises EngineError."""
         memory = writer.memory
         if not memory.complete:
             self.tokens_per_word = await measure_tokens_per_word(memory.book, engine)
@@ -37,7 +37,7 @@ class BookReading:
         self._estimate(writer)
 
     async def run(self, writer: MemoryWriter, engine: Engine) -> None:
-        """Read what is planned. Raises EngineError."""
+        """Read according to the plan. Raises EngineError."""
         notice, found = writer.notice, list[Page]()
         self._drafts.clear()
         try:
@@ -47,20 +47,20 @@ class BookReading:
                     case PageFound(page=page):
                         found.append(page)
                         if page.number:
-                            self._tell(event)
+                            self._emit(event)
                     case PageRead(entry=entry) | PageAhead(entry=entry):
                         found = [page for page in found if page.start != entry.page.start]
                         self._drafts.pop(entry.page.start, None)
                         self.page = None
                         self._estimate(writer)
-                        self._tell(event)
-                        self._tell(ActivityChanged())
+                        self._emit(event)
+                        self._emit(ActivityChanged())
                 if writer.notice != notice:
                     notice = writer.notice
-                    self._tell(Notice(notice, is_problem=True))
+                    self._emit(Notice(notice, is_problem=True))
                 if found and self.page is None:
                     self.page = found[0]
-                    self._tell(PageStarted(self.page))
+                    self._emit(PageStarted(self.page))
         finally:
             self.page = None
 
@@ -72,7 +72,7 @@ class BookReading:
     def _on_draft(self, start: int, text: str) -> None:
         self._drafts[start] = text
         if self.page and self.page.start == start:
-            self._tell(ActivityChanged())
+            self._emit(ActivityChanged())
 
     def _estimate(self, writer: MemoryWriter) -> None:
         pace = pace_of(writer.all_entries(), self._expected)
@@ -80,8 +80,8 @@ class BookReading:
 
 
 class Artifacts:
-    def __init__(self, tell: Callable[[SessionEvent], None]) -> None:
-        self._tell = tell
+    def __init__(self, emit: Callable[[SessionEvent], None]) -> None:
+        self._emit = emit
         self._wanted: dict[str, None] = {}
         self.paused = False  # Paused by the user
         self.progress: ArtifactProgress | None = None
@@ -134,9 +134,9 @@ class Artifacts:
                 built = done - left.done
                 seconds = (time.monotonic() - begun) / built * max(0, grown.total - done) if built > 0 else expected
                 self._set(ArtifactProgress(name, done, grown.total, seconds))
-                self._tell(ArtifactGrown(name))
+                self._emit(ArtifactGrown(name))
 
     def _set(self, progress: ArtifactProgress | None) -> None:
         if progress != self.progress:
             self.progress = progress
-            self._tell(ActivityChanged())
+            self._emit(ActivityChanged())

@@ -44,7 +44,7 @@ TRANSITIONS: Mapping[Signal, Mapping[R, R]] = MappingProxyType(
 UNDER_WAY = frozenset({R.LOADING, R.RUNNING, R.WAITING})  # States that end without a command
 
 
-def after(state: R, signal: Signal) -> R:
+def next_state(state: R, signal: Signal) -> R:
     return TRANSITIONS[signal].get(state, state)
 
 

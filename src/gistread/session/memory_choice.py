@@ -1,4 +1,4 @@
-"""Selects the memory for a model, by choice, settings and memories on disk: call it in a thread."""
+"""Selects the memory for a model by the user's choice, the settings and the memories on disk. Call it in a thread."""
 
 from pathlib import Path
 
@@ -33,11 +33,11 @@ class MemoryChoice:
         self._wanted, self._own = wanted, True
 
     def want_own(self) -> None:
-        """Use the model's own memory even if another is shown."""
+        """Continue the model's own memory even if another is shown."""
         self._own = True
 
     def model_changed(self) -> None:
-        """Forget that a new memory was wanted, so that the next model does not reread the book for it."""
+        """Forget the wish for a new memory, so that the next model does not reread the book."""
         self._own = False
 
     def memories(self) -> list[MemoryHeader]:
@@ -68,8 +68,8 @@ class MemoryChoice:
     def past_pace(self, info: EngineInfo, method: ReadingMethod) -> Pace:
         return self._store.past_pace(info.fingerprint, method.mode)
 
-    def stays(self, shown: GistMemory | None, own: GistMemory) -> bool:
-        """Whether the memory shown stays: any model can answer over it (D5), and reading again may take hours."""
+    def keeps_shown(self, shown: GistMemory | None, own: GistMemory) -> bool:
+        """Whether to keep the memory shown: any model can answer over it (D5), and rereading may take hours."""
         if isinstance(self._wanted, MemoryHeader):
             return not self._wanted.describes(own)
         if self._own or shown is None or not shown.entries or own.entries:
@@ -77,7 +77,7 @@ class MemoryChoice:
         return shown.complete or shown.model_name != own.model_name
 
     def note(self, shown: GistMemory | None, model_name: str) -> str:
-        """A notice that another memory stays on show; empty if the user chose it or this model made it."""
+        """A notice that another model's memory is kept; empty if the user chose it or this model made it."""
         if shown is None or shown.model_name == model_name or isinstance(self._wanted, MemoryHeader):
             return ""
         has = f"{shown.model_name} has, {counted(len(shown.entries), 'page')}"
@@ -92,7 +92,7 @@ def resolve_memory(
     own_presets: Path,
     chosen: GistFocus | str | None = None,
 ) -> MemoryRequest:
-    """The memory by focus, task or (None) the furthest. Reads the disk. Raises EngineError, UsageError."""
+    """The memory with this focus or task, by default the furthest. Reads the disk. Raises EngineError, UsageError."""
     sizes = choose_sizes(book, info.context_tokens, min_words=config.min_words, max_words=config.max_words)
     begun = [header for header in store.find(book) if header.pages]
     names = {header.fingerprint for header in begun}

@@ -1,4 +1,4 @@
-"""The models of a session: one reads, the same or another answers. If memory is short, they take turns."""
+"""The models of a session: one reads, and it or another one answers. If memory is short, they take turns."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ from gistread.session.events import ActivityChanged, ModelLoaded, Notice, Sessio
 # Returns an unloaded engine for a model's path or name. Called in a thread; raises GistreadError.
 MakeEngine = Callable[[str], Engine]
 
-_UNLOADED = (Phase.STOPPED, Phase.LOADING, Phase.FAILED)
+UNLOADED = (Phase.STOPPED, Phase.LOADING, Phase.FAILED)
 
 
 def engine_maker(config: Config, paths: Paths) -> MakeEngine:
@@ -35,7 +35,7 @@ def lazy_embedder(config: Config, paths: Paths) -> Embedder:
 
 
 class ChosenModel:
-    """A model by name, and its engine while there is one. Await `let_go` in the end."""
+    """A chosen model and, while it is loaded, its engine. Await `clear` at the end."""
 
     def __init__(self, make_engine: MakeEngine, watch: Callable[[EngineState], None]) -> None:
         self._make_engine = make_engine
@@ -47,7 +47,7 @@ class ChosenModel:
 
     async def choose(self, spec: str) -> None:
         """Choose this model without loading it. Raises GistreadError."""
-        await self.let_go()
+        await self.clear()
         self.name = spec if is_address(spec) else Path(spec).stem
         await self._make(spec)
         self.spec = spec
@@ -59,26 +59,26 @@ class ChosenModel:
         return engine
 
     async def unload(self) -> None:
-        """Free its memory without choosing another."""
+        """Close the engine; the model stays chosen."""
         self._unwatch()
         self._unwatch = lambda: None
         engine, self.engine = self.engine, None
         if engine is not None:
             await engine.close()
 
-    async def let_go(self) -> None:
+    async def clear(self) -> None:
         await self.unload()
         self.spec = self.name = ""
 
     def file(self) -> Path | None:
-        """The file of a model on this machine. Reads the disk."""
+        """The file of the model, if it is on this machine. Reads the disk."""
         with contextlib.suppress(EngineError):
             return find_source(self.spec).path
         return None
 
     @property
     def loaded(self) -> bool:
-        return self.engine is not None and self.engine.state.phase not in _UNLOADED
+        return self.engine is not None and self.engine.state.phase not in UNLOADED
 
     @property
     def info(self) -> EngineInfo | None:
@@ -100,11 +100,13 @@ class ChosenModel:
 
 
 class ModelChecks:
-    """The results of model checks, stored or obtained when needed. Models on servers are not checked."""
+    """The results of model checks, stored or obtained when needed. Remote models are not checked."""
 
     def __init__(self, results: CheckResults) -> None:
         self._results = results
-        self._brief: dict[str, CheckResult | None] = {}  # By fingerprint, before the whole check; None: too slow
+        self._brief: dict[
+            str, CheckResult | None
+        ] = {}  # Results of brief checks, by fingerprint; None: too slow to check
 
     async def check(self, model: ChosenModel) -> CheckResult | None:
         """Check a model that was not checked before; None if there is nothing to check. Raises EngineError."""
@@ -131,14 +133,14 @@ class ModelChecks:
 
 
 class ModelPair:
-    def __init__(self, make_engine: MakeEngine, config: Config, tell: Callable[[SessionEvent], None]) -> None:
+    def __init__(self, make_engine: MakeEngine, config: Config, emit: Callable[[SessionEvent], None]) -> None:
         self._config = config
-        self._tell = tell
+        self._emit = emit
         self._wanted = ""
         self._falls_back = True
         self._notice = ""
         self.reading = ChosenModel(make_engine, self._on_state)
-        self.asking = ChosenModel(make_engine, self._on_state)  # Without a choice if the reading model also answers
+        self.asking = ChosenModel(make_engine, self._on_state)  # Not chosen if the reading model also answers
 
     @property
     def apart(self) -> bool:
@@ -162,7 +164,7 @@ class ModelPair:
         return ArtifactModels(engine, embedder, answers=not self.apart) if engine is not None else None
 
     async def choose(self, model: str, asking_model: str) -> None:
-        """Choose both by name; empty: by the settings, or the only model. `model` alone takes both roles."""
+        """Choose both by name; empty: by the settings, or the only model. With only `model`, it reads and answers."""
         asking = asking_model or ("" if model else self._config.asking_model)
         missing: EngineError | None = None
         try:
@@ -177,10 +179,10 @@ class ModelPair:
 
     async def choose_reading(self, spec: str) -> None:
         """Choose the reading model. Raises GistreadError, leaving none chosen, if it does not exist."""
-        await self.reading.let_go()
+        await self.reading.clear()
         wanted = self._wanted
         if not wanted or await asyncio.to_thread(same_model, wanted, spec):
-            await self.asking.let_go()
+            await self.asking.clear()
         elif not self.apart:
             await self.choose_asking(wanted, falls_back=self._falls_back)
         await self.reading.choose(spec)
@@ -188,7 +190,7 @@ class ModelPair:
     async def choose_asking(self, spec: str, *, falls_back: bool = True) -> None:
         """Choose the answering model; empty: the reading model. Raises GistreadError without `falls_back`."""
         self._wanted, self._falls_back = spec, falls_back
-        await self.asking.let_go()
+        await self.asking.clear()
         if not spec or (self.reading.spec and await asyncio.to_thread(same_model, spec, self.reading.spec)):
             return
         try:
@@ -212,14 +214,14 @@ class ModelPair:
         return await self._load(self.reading, self.asking)
 
     async def unload_idle(self) -> None:
-        """Free the memory that models on this machine take while they run no request."""
+        """Unload the idle models on this machine."""
         for model in (self.reading, self.asking):
             if model.engine is not None and is_local(model.spec) and model.engine.state.phase is Phase.IDLE:
                 await model.unload()
-        self._tell(ActivityChanged())
+        self._emit(ActivityChanged())
 
     async def close(self) -> None:
-        await asyncio.gather(self.reading.let_go(), self.asking.let_go())
+        await asyncio.gather(self.reading.clear(), self.asking.clear())
 
     async def _load(self, model: ChosenModel, other: ChosenModel) -> Engine:
         was_loaded = model.loaded
@@ -229,18 +231,18 @@ class ModelPair:
         try:
             engine = await model.start()
         except EngineError:
-            # Whether both fit is only an estimate.
+            # The memory needed is only an estimate.
             if not (beside and other.loaded):
                 raise
             await self._make_room(model, other)
             engine = await model.start()
         if not was_loaded:
-            self._tell(ModelLoaded(engine.info, engine.state))
+            self._emit(ModelLoaded(engine.info, engine.state))
         return engine
 
     async def _make_room(self, model: ChosenModel, other: ChosenModel) -> None:
         problem = f"{model.name} and {other.name} do not fit into memory together"
-        self._tell(Notice(f"{problem}: {other.name} is unloaded for now. Use smaller models to keep both loaded."))
+        self._emit(Notice(f"{problem}: {other.name} is unloaded for now. Use smaller models to keep both loaded."))
         await other.unload()
 
     async def _fall_back(self, error: GistreadError) -> None:
@@ -248,12 +250,12 @@ class ModelPair:
         if not self._falls_back:
             raise error
         name, instead = self.asking.name, self.reading.name
-        await self.asking.let_go()
+        await self.asking.clear()
         who = f"{instead} answers instead" if instead else "no model answers"
-        self._tell(Notice(f"{name} cannot be used for questions, {who}: {error.message}"))
+        self._emit(Notice(f"{name} cannot be used for questions, {who}: {error.message}"))
 
     def _on_state(self, state: EngineState) -> None:
         if state.is_fault and state.notice != self._notice:
-            self._tell(Notice(state.notice))
+            self._emit(Notice(state.notice))
         self._notice = state.notice
-        self._tell(ActivityChanged())
+        self._emit(ActivityChanged())

@@ -8,13 +8,14 @@ from typing import Self, Unpack
 
 from gistread.book.model import Book
 from gistread.config import Config, load_config
-from gistread.engine.protocol import Embedder, Engine, EngineInfo, Phase
+from gistread.engine.protocol import Embedder, Engine, EngineInfo
 from gistread.errors import GistreadError, NotReadyError, UsageError
 from gistread.memory.artifacts import ARTIFACTS
 from gistread.memory.check_results import CheckResult
 from gistread.memory.estimate import RemainingWork, expected_pace, pace_of, seconds_to_read
 from gistread.memory.focus import GistFocus
-from gistread.memory.model import DEFAULT_READING_MODE, GistMemory, MemoryEntry, PageSize, ReadingMode
+from gistread.memory.model import DEFAULT_READING_MODE, GistMemory, MemoryEntry, ReadingMode
+from gistread.memory.sizes import unread_memory
 from gistread.memory.writer import MemoryHeader
 from gistread.paths import Paths, default_paths
 from gistread.presets import Preset, read_presets
@@ -23,15 +24,14 @@ from gistread.readers.events import Answered, ReaderEvent
 from gistread.readers.passage import reach
 from gistread.readers.registry import DEFAULT_READER, METHODS
 from gistread.readers.steering import Steering, Steps, objection_time
-from gistread.session import events as told
+from gistread.session import events
 from gistread.session.answer import Answer, AskOptions, Question, answer_of
 from gistread.session.core import Core, Listener
 from gistread.session.events import Activity, AskingState, Obstacle, ReadingEvent, ReadingState, SessionEvent
 from gistread.session.machine import Job
-from gistread.session.models import MakeEngine, engine_maker, lazy_embedder
+from gistread.session.models import UNLOADED, MakeEngine, engine_maker, lazy_embedder
 from gistread.user_data import UserData
 
-_UNLOADED = (Phase.STOPPED, Phase.LOADING, Phase.FAILED)
 _NOT_READY = {
     Obstacle.NO_MODEL: "No model is chosen.",
     Obstacle.NO_READING_MODEL: "Nothing of this book has been read yet, and no model is chosen to read it.",
@@ -60,12 +60,12 @@ class Session:
         place: Callable[[], int] = lambda: 0,
         objection: Callable[[], Awaitable[None]] = objection_time,
     ) -> None:
-        """Models are given as `--model` takes them; empty: by the settings, or the only one installed.
+        """`model`, `asking_model`: as for `--model`; empty: by the settings, or the only one there is.
 
         `task`: what the gists look for; None: as in the furthest memory. `background`: read, the chapter at offset
         `place()` next, and build artifacts as soon as there is a model. `config`, `paths`: default to the user's.
-        `objection`: returns when an announced look-up begins. Closes `embedder`. Raises UsageError for an unknown
-        reader or invalid settings.
+        `objection`: awaited before an announced look-up. The session closes `embedder`. Raises UsageError for an
+        unknown reader or invalid settings.
         """
         if reader and reader not in METHODS:
             raise UsageError(f"Unknown reader {reader!r}.", f"Choose one of {', '.join(METHODS)}.")
@@ -105,8 +105,8 @@ class Session:
 
     async def read(self) -> GistMemory:
         """Read the book to its end and return its memory. Returns early if reading is paused. Raises GistreadError."""
-        async with aclosing(self.stream_reading()) as events:
-            async for _ in events:
+        async with aclosing(self.stream_reading()) as stream:
+            async for _ in stream:
                 pass
         if self.memory is None:
             raise NotReadyError(_NOT_READY[Obstacle.NOTHING_READ])
@@ -116,16 +116,16 @@ class Session:
         """Read the book to its end, yielding events. Leaving the stream pauses reading. Raises GistreadError."""
         if not self.has_model:
             raise NotReadyError(_NOT_READY[Obstacle.NO_MODEL])
-        with self._events() as events:
+        with self._event_queue() as queue:
             self.resume()
             try:
                 while True:
-                    match await events.get():
-                        case told.Crashed(error=crash):
+                    match await queue.get():
+                        case events.Crashed(error=crash):
                             raise crash
-                        case told.ReadingEnded(state=ReadingState.OFFERED):
+                        case events.ReadingEnded(state=ReadingState.OFFERED):
                             self.resume()  # Continue the model's own memory even if another is shown.
-                        case told.ReadingEnded(error=error):
+                        case events.ReadingEnded(error=error):
                             if error is not None:
                                 raise error
                             return
@@ -136,8 +136,8 @@ class Session:
 
     async def ask(self, question: str, **options: Unpack[AskOptions]) -> Answer:
         """Answer from the pages read so far. Raises GistreadError."""
-        async with aclosing(self.stream_answer(question, **options)) as events:
-            steps = [event async for event in events]
+        async with aclosing(self.stream_answer(question, **options)) as stream:
+            steps = [event async for event in stream]
         answered, info = steps[-1], self.asking_info
         assert isinstance(answered, Answered), "a reader ends with Answered"
         assert info is not None
@@ -147,16 +147,16 @@ class Session:
         """Yield the reader's events; the last is `Answered`. Leaving the stream cancels. Raises GistreadError."""
         if obstacle := self.question_obstacle(about_passage="passage" in options):
             raise NotReadyError(_NOT_READY[obstacle])
-        with self._events() as events:
+        with self._event_queue() as queue:
             self.start_question(question, **options)
             try:
                 while True:
-                    match await events.get():
-                        case told.Crashed(error=crash):
+                    match await queue.get():
+                        case events.Crashed(error=crash):
                             raise crash
-                        case told.QuestionProgress(event=event):
+                        case events.QuestionProgress(event=event):
                             yield event
-                        case told.QuestionEnded(error=error):
+                        case events.QuestionEnded(error=error):
                             if error is not None:
                                 raise error
                             return
@@ -164,13 +164,13 @@ class Session:
                 await self.cancel_question()
 
     @contextmanager
-    def _events(self) -> Iterator[asyncio.Queue[SessionEvent]]:
-        events: asyncio.Queue[SessionEvent] = asyncio.Queue()
-        self._core.listeners.append(events.put_nowait)
+    def _event_queue(self) -> Iterator[asyncio.Queue[SessionEvent]]:
+        queue: asyncio.Queue[SessionEvent] = asyncio.Queue()
+        self._core.listeners.append(queue.put_nowait)
         try:
-            yield events
+            yield queue
         finally:
-            self._core.listeners.remove(events.put_nowait)
+            self._core.listeners.remove(queue.put_nowait)
 
     @property
     def memory(self) -> GistMemory | None:
@@ -215,13 +215,13 @@ class Session:
 
     @property
     def pages_ahead(self) -> tuple[MemoryEntry, ...]:
-        """Finished pages of the memory shown that wait for those before them to be read, by place."""
+        """Finished pages of the memory shown whose earlier pages are not read yet, by place."""
         writer = self._core.writer
         return writer.pages_ahead if writer is not None and writer.memory is self.memory else ()
 
     @property
     def draft(self) -> str:
-        """Text so far of the gist that is being written for `activity.page`; empty between two attempts."""
+        """The unfinished gist of `activity.page`; empty between two attempts."""
         return self._core.progress.draft
 
     @property
@@ -290,7 +290,7 @@ class Session:
         """Estimated time to read the whole book with this model; None if its speed is unknown."""
         if (info := self.info) is None:
             return None
-        empty = GistMemory(self.book, PageSize(1, 1), info.name)
+        empty = unread_memory(self.book, info.name)
         mode = ReadingMode(self._config.reading or DEFAULT_READING_MODE)
         expected = expected_pace(info, mode, self._core.progress.tokens_per_word)
         return seconds_to_read(empty, pace_of((self.memory or empty).entries, expected))
@@ -298,7 +298,7 @@ class Session:
     async def artifacts_left(self, *names: str) -> dict[str, RemainingWork]:
         """The work left for these artifacts (default: all used), by name. Empty without a loaded model."""
         core, memory = self._core, self.memory
-        embedder = core.embedder if core.embedder.state.phase not in _UNLOADED else None
+        embedder = core.embedder if core.embedder.state.phase not in UNLOADED else None
         models = core.models.for_artifacts(embedder)
         if models is None or memory is None or core.state is ReadingState.LOADING:
             return {}
@@ -334,7 +334,7 @@ class Session:
         await self._do(self._core.use_reader, reader)
 
     async def use_memory(self, wanted: GistFocus | MemoryHeader) -> None:
-        """Read the book with this focus, keeping other memories; or show this memory, and continue one's own."""
+        """Read with this focus, keeping other memories; or show a memory, and continue it if this model made it."""
         await self._do(self._core.use_memory, wanted)
 
     async def show_saved_memory(self) -> None:
@@ -358,7 +358,7 @@ class Session:
         self._core.actor.post(self._core.resume)
 
     def read_here(self, *, alone: bool = False) -> None:
-        """Like `resume`, beginning with the chapter at `place`; with `alone`, read no other."""
+        """Like `resume`, but begin with the chapter at `place`, or read only that with `alone`."""
         self._core.actor.post(partial(self._core.read_here, alone))
 
     def build_artifacts(self, *names: str) -> Obstacle | None:
@@ -386,7 +386,7 @@ class Session:
         )
         upto = options.get("upto")
         if isinstance(upto, str):
-            memory = self.memory or GistMemory(self.book, PageSize(1, 1), "")
+            memory = self.memory or unread_memory(self.book)
             upto = offset_of(upto, memory, UserData(self._paths.books).reading_place(self.book.sha256).furthest)
         passage = options.get("passage")
         upto = reach(passage, upto, self.book)

@@ -16,7 +16,7 @@ from gistread.readers.text import (
 )
 from gistread.tui.commands import BOUND_KEY, display_key
 from gistread.tui.text import Block, Span
-from gistread.tui.work.lines import Goal, Linked, Places, ToPage, WorkLine, short
+from gistread.tui.work.lines import Linked, Places, Target, ToPage, WorkLine, short
 from gistread.tui.work.whole import Work
 from gistread.units import progress_bar
 from gistread.user_data import SavedQuestion, mark_unsupported
@@ -25,9 +25,9 @@ _PAGE_NUMBER = re.compile(r"\[(\d+)\]")
 _BY_PERSON = "×↶◆"  # Signs of what the person decided
 _CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
 
-_WIDTH = 92  # maximum columns of an answer: a little more than of the book
+_WIDTH = 92  # maximum columns of an answer, a little wider than the book
 _INDENT = 3
-_SOURCES = 9  # most sources that are listed: as many as digits
+_SOURCES = 9  # maximum sources listed: one for each digit key
 _LEAST_QUOTE, _AROUND_QUOTE = 20, 9  # characters
 _STEP = 2  # indent of a step under its parent
 
@@ -60,18 +60,18 @@ class AskAgain:
     """Asks an interrupted question again."""
 
 
-Leads = Goal | ToSource | Unfold | KeepNote | AskAgain
+AnswerTarget = Target | ToSource | Unfold | KeepNote | AskAgain
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
     question: str
-    follows: bool = False  # Whether it goes on from the question before it
-    put: str = ""  # The answering model and that of the memory, if they differ
+    follows: bool = False  # Whether it continues the question before it
+    models: str = ""  # The answering model and the model of the memory, if they differ
     bounded: bool = False  # Whether only the text up to the reading place may be used
-    too_little: str = ""  # That there is hardly any text in front of the bound, and what to do
-    choice: str = ""  # Which method answers, and why, if that was chosen automatically
-    scope: str = ""  # How much of the book is covered, unless all of it
+    too_little: str = ""  # A note that there is hardly any text before the bound, and what to do
+    choice: str = ""  # Which method was chosen automatically, and why
+    scope: str = ""  # The part of the book covered, in words; empty for all
     making: tuple[str, int, int] | None = None  # Artifact being built for the reader: (name, done, total)
     steps: tuple[str, ...] = ()
     work: Work = field(default=Work())
@@ -85,8 +85,8 @@ class Exchange:
     running: bool = False
     passage: tuple[int, int] | None = None  # The selected text that the question is about
     kept: bool = False  # Whether the answer was kept as a note on it
-    notes: tuple[str, ...] = field(default=())
-    record: SavedQuestion | None = None  # As it is saved
+    notes: tuple[str, ...] = ()
+    record: SavedQuestion | None = None  # The saved question
 
     @property
     def ends_in_quotes(self) -> bool:
@@ -104,7 +104,7 @@ class Exchange:
         return bool(self.work) and (self.running if self.unfolded is None else self.unfolded)
 
 
-def heard(exchange: Exchange, event: events.ReaderEvent) -> Exchange:
+def with_event(exchange: Exchange, event: events.ReaderEvent) -> Exchange:
     if isinstance(event, events.Prepared):
         return replace(exchange, making=(event.what, event.done, event.total))
     work = exchange.work.after(event)
@@ -151,8 +151,8 @@ def heard(exchange: Exchange, event: events.ReaderEvent) -> Exchange:
     return replace(exchange, steps=(*exchange.steps, step)) if step else exchange
 
 
-def put_to(model: str, memory: str) -> str:
-    """Names both models if one answers over the memory of another."""
+def describe_models(model: str, memory: str) -> str:
+    """A line that names both models, if one answers over the memory of another."""
     return f"{model}, over the memory of {memory}." if model and memory and model != memory else ""
 
 
@@ -161,7 +161,7 @@ def scope_of(started: events.Started, passage: tuple[int, int] | None = None) ->
     said = []
     share = f"{started.bound_share:.0%}" if started.bound_share >= 0.01 else ""
     place = f"your place{share and f' ({share})'}"
-    if passage:  # It may lie ahead of the place
+    if passage:  # the passage may lie ahead of the place
         place = f"{share} of the book" if share else "the passage"
     place = f"up to {place}" if started.bound_share < 1 else ""
     if not started.complete and started.share_shown is None:
@@ -175,31 +175,30 @@ def scope_of(started: events.Started, passage: tuple[int, int] | None = None) ->
 
 
 @dataclass(slots=True)
-class Drawn:
+class DrawnExchange:
     blocks: list[Block] = field(default_factory=list)
-    goals: dict[Hashable, Leads] = field(default_factory=dict)
+    targets: dict[Hashable, AnswerTarget] = field(default_factory=dict)
 
-    def add(self, block: Block, goal: Leads | None = None) -> None:
+    def add(self, block: Block, target: AnswerTarget | None = None) -> None:
         self.blocks.append(block)
-        if goal is not None:
-            self.goals[block.key] = goal
+        if target is not None:
+            self.targets[block.key] = target
 
 
-def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int = _WIDTH) -> Drawn:
-    """One exchange, the `number`th from 0. Keys of its blocks are (kind, number, …), their links are `Leads`.
+def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int = _WIDTH) -> DrawnExchange:
+    """The blocks of an exchange, the `number`th from 0. Their keys are (kind, number, …), their links `AnswerTarget`.
 
-    `cells`: width of the pane; a source takes one row.
+    `cells`: width of the pane. A source is cut to one row.
     """
-    drawn = Drawn()
+    drawn = DrawnExchange()
     question = _said(exchange.question, ("question", number), "question", "↳" if exchange.follows else "?", above=1)
     drawn.add(replace(question, ground="opened"), Unfold() if exchange.work else None)
-    if about := " ".join(filter(None, (exchange.put, exchange.scope))):
+    if about := " ".join(filter(None, (exchange.models, exchange.scope))):
         drawn.add(_said(about, None, "muted"))
     if exchange.making:
         what, done, total = exchange.making
-        drawn.add(
-            _said(f"{progress_bar(done / max(1, total))} making {what}: {done} of {total}", ("making", number), "step")
-        )
+        bar = progress_bar(done / max(1, total))
+        drawn.add(_said(f"{bar} making {what}: {done} of {total}", ("making", number), "step"))
     if exchange.steps and (exchange.running or exchange.shows_work or not exchange.work):
         drawn.add(_said("   ".join(exchange.steps), ("steps", number), "step"))
     if exchange.work:
@@ -209,7 +208,7 @@ def exchange_blocks(exchange: Exchange, number: int, places: Places, cells: int 
     if exchange.answer:
         answer, marks = mark_unsupported(exchange.answer.strip(), exchange.unsupported)
         answer, spans = source_links(answer, exchange.citations, marks)
-        first = next((span.link for span in spans if isinstance(span.link, Leads)), None)
+        first = next((span.link for span in spans if isinstance(span.link, AnswerTarget)), None)
         drawn.add(_said(answer, ("answer", number), "answer", spans=spans), first)
     elif exchange.running:
         drawn.add(_said("…", None, "muted"))
@@ -243,14 +242,14 @@ def _said(
     )
 
 
-def _add_work(exchange: Exchange, number: int, places: Places, drawn: Drawn) -> None:
+def _add_work(exchange: Exchange, number: int, places: Places, drawn: DrawnExchange) -> None:
     shown = exchange.shows_work
     head = _said(exchange.work.summary(places), ("work", number), "step", "▾" if shown else "▸")
     drawn.add(head, Unfold())
     if shown and exchange.choice:
         drawn.add(_said(exchange.choice, None, "step"))
     for line in exchange.work.lines(places) if shown else ():
-        drawn.add(_work_block(line, number), line.goal)
+        drawn.add(_work_block(line, number), line.target)
 
 
 def line_key(number: int, line: object) -> Hashable:
@@ -268,9 +267,9 @@ def _work_block(line: WorkLine, number: int) -> Block:
 def source_links(
     answer: str, citations: Sequence[events.Citation] = (), doubts: Sequence[tuple[int, int]] = ()
 ) -> tuple[str, tuple[Span, ...]]:
-    """The answer with the number of a source, or `p. 7`, for each page number in brackets; its links and doubts.
+    """Replace each page number in brackets by its source's number, or by `p. 7`; returns the text, links and doubts.
 
-    Sources are added at the end of an answer that names none.
+    An answer that names no source gets all of them at its end.
     """
     number_of: dict[int, int] = {}
     for index, citation in enumerate(citations[:_SOURCES]):
@@ -300,7 +299,7 @@ def source_links(
 
 
 def strip_lines(exchange: Exchange, places: Places, lines: int, columns: int) -> list[str]:
-    """The beginning of the answer, or the latest steps towards it, for a screen with one pane."""
+    """The beginning of the answer, or the latest steps, for a screen with one pane."""
     said = [f"? {exchange.question}"]
     if exchange.answer:
         return said + textwrap.wrap(exchange.answer, max(1, columns), max_lines=lines - 1, placeholder=" …")
@@ -320,7 +319,7 @@ def strip_lines(exchange: Exchange, places: Places, lines: int, columns: int) ->
 
 
 def _newest(work: Work, places: Places) -> list[str]:
-    # The places of passages are many; the summary says how many.
+    # Passages have many places; the summary gives their number.
     current = next((line for line in work.lines(places) if line.key == work.current != ("places",)), None)
     line = " ".join(filter(None, (current.sign, current.text, current.tail))) if current else ""
     return list(filter(None, (work.summary(places), line)))

@@ -32,7 +32,7 @@ from gistread.tui.drawing import KITTY_TERMS, drawer_for
 from gistread.tui.screens.reading import ReadingScreen
 from gistread.tui.services import AppServices, Settings
 from gistread.tui.text import clean
-from gistread.tui.text.bidi import asked_to_leave_order
+from gistread.tui.text.bidi import terminal_order_off
 from gistread.user_data import UserData
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class GistreadApp(App[None]):
         self.settings = Settings(config, paths.config_file, self._warn)
         self.recent_commands = palette.RecentCommands(paths.recent_commands)
         self._downloads: ModelDownloads | None = None  # None until the person looks at models
-        self.failure: GistreadError | None = None  # why the app ended, if the book that was named cannot be opened
+        self.failure: GistreadError | None = None  # why the named book cannot be opened, if that ended the app
         self._first = book
         self._first_path = path
         self._tour = tour  # whether the first book is shown with the tour
@@ -135,7 +135,7 @@ class GistreadApp(App[None]):
         timeout: float | None = None,
         markup: bool = False,
     ) -> None:
-        """Never as markup or control characters: notices quote books, models and files."""
+        """Show the message as plain text: notices quote books, models and files."""
         super().notify(clean(message), title=title, severity=severity, timeout=timeout, markup=False)
 
     def _warn(self, text: str) -> None:
@@ -174,7 +174,7 @@ class GistreadApp(App[None]):
         self.settings.set("theme", name)
 
     def action_choose_theme(self) -> None:
-        """The person's own themes are read again, so that one can be edited while it is shown."""
+        """Read the themes again first, so that one can be edited while it is shown."""
         from gistread.tui.screens.theme import ThemeScreen
 
         self._palettes, problems = themes.read_themes(themes.packaged_themes(), self.paths.themes)
@@ -192,14 +192,14 @@ class GistreadApp(App[None]):
         self.push_screen(ThemeScreen(list(self._palettes.values()), before, problems), chosen)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Without colours, remove those of the terminal too: Textual would take them for black."""
+        """Without colours, remove the terminal's own too: Textual would draw them black."""
         filters = super().get_line_filters()
         if self.no_color and self.native_ansi_color:
             return [NoColor() if isinstance(one, Monochrome) else one for one in filters]
         return filters
 
     def _end_by_signal(self) -> None:
-        """When the terminal closes or the system shuts down, quit as usual: nothing is lost or left running."""
+        """Quit as usual when the terminal closes or the system shuts down."""
         if not self.is_headless:
             on_signal("SIGTERM", lambda: self._end_soon(signal.SIGTERM, self.action_quit))
             on_signal("SIGHUP", lambda: self._end_soon(_SIGHUP, self._hang_up))
@@ -222,7 +222,7 @@ class GistreadApp(App[None]):
             self.register_theme(one.theme())
 
     def _set_first_theme(self) -> None:
-        """Before the app runs: a change of theme while it runs parses every style sheet once more."""
+        """Set the theme before the app runs: a later change would parse every style sheet again."""
         name = "terminal" if self.no_color else self.settings.config.theme  # Textual would make other themes grey.
         if name and name not in self._palettes:
             self._problems.append(f"Unknown theme {name!r}. Themes: {', '.join(self._palettes)}.")
@@ -236,7 +236,7 @@ class GistreadApp(App[None]):
 
     def action_help(self) -> None:
         """Show the keys of the current screen and pane first, then all others."""
-        from gistread.tui.screens.help import HelpScreen, help_of, lines_of_panel, places_first
+        from gistread.tui.screens.help import HelpScreen, lines_of_panel, nearest_scopes, sorted_help
         from gistread.tui.screens.library import LibraryScreen
 
         screen = self.screen
@@ -244,17 +244,17 @@ class GistreadApp(App[None]):
             screen.dismiss()
             return
         reading = screen if isinstance(screen, ReadingScreen) else None
-        first = places_first(
+        first = nearest_scopes(
             reading.panes.current if reading else None,
             selecting=reading is not None and reading.book_pane.selecting,
             library=isinstance(screen, LibraryScreen),
         )
         panel = [] if first else lines_of_panel(screen.active_bindings.values())
-        self.push_screen(HelpScreen(help_of(self.services.keymap, first, panel)))
+        self.push_screen(HelpScreen(sorted_help(self.services.keymap, first, panel)))
 
     def on_key(self, event: events.Key) -> None:
-        """Open the help over a panel too, where Textual ignores the app's keys."""
-        # Letters typed at once after the key that opens a line were on their way here before the line had the focus.
+        """Open the help from a panel too, where Textual ignores the app's keys."""
+        # A letter typed right after the key that opens an input was sent before the input had the focus.
         if isinstance(self.focused, Input) and event.is_printable and event.character:
             event.prevent_default().stop()
             self.focused.insert_text_at_cursor(event.character)
@@ -309,14 +309,13 @@ class GistreadApp(App[None]):
         if self._downloads is None:
             self._downloads = ModelDownloads(self, self.services, self._redraw_lines)
         results = CheckResults(self.paths.check_results, installed_version())
-        info = self._session.info if self._session is not None else None
-        loaded = placement_text(info.placement) if info is not None and info.placement is not None else ""
-        state = self._session.activity.engine if self._session is not None else None
-        if state is not None and state.tokens_per_s:
-            loaded += f" · {state.tokens_per_s:.0f} tok/s"
-        config = self.settings.config
-        if self._session is not None:
-            config = replace(config, model=self._session.reading_model)
+        config, loaded = self.settings.config, ""
+        if (session := self._session) is not None:
+            config = replace(config, model=session.reading_model)
+            if session.info is not None and session.info.placement is not None:
+                loaded = placement_text(session.info.placement)
+            if (state := session.activity.engine) is not None and state.tokens_per_s:
+                loaded += f" · {state.tokens_per_s:.0f} tok/s"
         self.push_screen(ModelScreen(config, self._downloads, results, loaded), self._use_model)
 
     def _redraw_lines(self) -> None:
@@ -393,7 +392,7 @@ def run(book: Opened | None, *, paths: Paths, config: Config, model: str = "", p
         os.environ.setdefault("COLORTERM", "truecolor")  # ssh does not pass it on
     first_start = not any(paths.books.glob("*.jsonl"))
     app = GistreadApp(book, paths=paths, config=config, model=model, path=path, tour=first_start)
-    with asked_to_leave_order(config.bidi, os.environ):
+    with terminal_order_off(config.bidi, os.environ):
         app.run()
     if app.failure is not None:
         raise app.failure

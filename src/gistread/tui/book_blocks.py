@@ -15,8 +15,8 @@ from gistread.tui.text.hyphenation import Foreign
 
 FIRST_INDENT = 2
 _PARTED = {ParagraphKind.TEXT, ParagraphKind.QUOTE, ParagraphKind.LIST, ParagraphKind.NOTE}  # hyphenated and justified
-_PARAGRAPHS = (ParagraphKind.TEXT, ParagraphKind.QUOTE)  # separated by indents, if the person prefers that
-# A chapter's heading of so few characters is a number, and is set as one of this level.
+_PARAGRAPHS = (ParagraphKind.TEXT, ParagraphKind.QUOTE)  # separated by indents, if so set
+# A chapter heading of at most `_LONGEST_NUMBER` characters is a number, set at this level.
 _NUMBER_LEVEL, _LONGEST_NUMBER = 2, 8
 _LOWEST_CENTRED = 3  # lowest level of headings that are centred; lower ones are left-aligned
 _MARKER = re.compile(
@@ -28,7 +28,7 @@ _INDENTS = {
     **dict.fromkeys((ParagraphKind.NOTE, ParagraphKind.IMAGE), 2),
     ParagraphKind.CODE: 1,
 }
-_STYLES = {Style.CODE: "inline-code"}  # styles with another name in `text`; code blocks are `code`
+_STYLES = {Style.CODE: "inline-code"}  # styles that `text` names differently; there `code` is a block
 
 
 class PageStyle(NamedTuple):
@@ -68,7 +68,7 @@ class BookBlocks(Sequence[Block]):
         kind = paragraph.kind
         text = book.text[paragraph.start : paragraph.end]
         if kind is ParagraphKind.HEADING and paragraph.level > _NUMBER_LEVEL and paragraph.start in self._chapters:
-            # A chapter's beginning is visible at any depth of parts.
+            # The beginning of a chapter stands out at any depth.
             level = _NUMBER_LEVEL if len(text) <= _LONGEST_NUMBER else min(paragraph.level, _LOWEST_CENTRED)
             paragraph = replace(paragraph, level=level)
         before = book.paragraphs[index - 1] if index else None

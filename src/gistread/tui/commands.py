@@ -1,4 +1,4 @@
-"""Every command (commands.toml): bindings, palette, help and key line. Keys are changed in the settings."""
+"""The commands (commands.toml) for bindings, palette, help and key line. The settings can change their keys."""
 
 import re
 import tomllib
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from textual.binding import Binding, BindingType
 
-THREAD_KEY = "backspace"  # In the empty question line: let the question stand alone, or go on from the last again
+THREAD_KEY = "backspace"  # In the empty question line: ask on its own, or continue the last question
 BOUND_KEY = "ctrl+t"  # In the question line: ask the whole book, or the text up to the reading place
 
 
@@ -35,7 +35,7 @@ class Command:
     id: str
     keys: str  # Textual's key names, separated by commas
     action: str  # Textual action of the widget or screen with this scope; see `run`
-    title: str  # A verb phrase for palette and help; empty for one of a family that another command represents
+    title: str  # A verb phrase for palette and help; empty if another command of its family stands for it
     help: str = ""  # `{command-id}` stands for that command's key
     short: str = ""  # One word for the key line; empty: not shown there
     panes: str = "book memory answers"  # Panes in which the key line shows it
@@ -62,7 +62,7 @@ READING = (
     Scope.MARKING,
     Scope.VIEWING,
 )  # of the reading screen, in any pane
-_OWN_KEYS = (Scope.SELECTING, Scope.LIBRARY)  # scopes whose keys take precedence over all others while they are active
+_OWN_KEYS = (Scope.SELECTING, Scope.LIBRARY)  # scopes whose keys come before all others while active
 
 
 def bindings(*scopes: Scope) -> list[BindingType]:
@@ -70,12 +70,12 @@ def bindings(*scopes: Scope) -> list[BindingType]:
 
 
 def own_keys(*rows: tuple[str, ...], priority: bool = False) -> list[BindingType]:
-    """Key bindings of a panel, for a `BINDINGS`: keys, action and, if the help names it, what it does."""
+    """`BINDINGS` of a panel: keys, action and, to be listed in the help, what it does."""
     return [Binding(keys, action, "".join(about), show=False, priority=priority) for keys, action, *about in rows]
 
 
 def check_keys(keys: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
-    """The valid changed keys, and a line about each invalid or colliding one. A configured key wins over a default."""
+    """The valid configured keys, and a line about each invalid or colliding one. Configured keys win over defaults."""
     usable: dict[str, str] = {}
     problems: list[str] = []
     for identifier, wanted in keys.items():
@@ -95,7 +95,7 @@ def check_keys(keys: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
 
 
 def key_hint(command: str, keymap: Mapping[str, str]) -> str:
-    """The first key of a command as people read it: `Space`, `Ctrl+D`, `a`."""
+    """The first key of a command in words: `Space`, `Ctrl+D`, `a`."""
     return keys_of(BY_ID[command], keymap)[0]
 
 

@@ -1,4 +1,4 @@
-"""The covers of the library's books: small copies, read in a thread when they are first shown, kept on disk."""
+"""Covers of the library's books: read in a thread when first shown, with small copies kept on disk."""
 
 import asyncio
 import io
@@ -13,7 +13,7 @@ from gistread.library.model import LibraryEntry
 from gistread.tui.drawing import Drawer
 from gistread.tui.text.figure import Figure
 
-_WITH_COVERS = ("epub", "fb2", "pdf", "")  # formats that are looked into; books opened by earlier versions name none
+_WITH_COVERS = ("epub", "fb2", "pdf", "")  # formats with covers; books opened by earlier versions have no format
 _PIXELS = 320, 480  # maximum size of the copy on disk
 
 
@@ -21,7 +21,7 @@ class Covers:
     def __init__(self, folder: Path, drawer: Drawer) -> None:
         self._folder = folder
         self._drawer = drawer
-        self._figures: dict[tuple[str, ...], Figure | None] = {}  # By the book's ids; None for a book without one
+        self._figures: dict[tuple[str, ...], Figure | None] = {}  # By the book's ids; None if it has no cover
         self._wanted: list[LibraryEntry] = []
         self._loading = False
 
@@ -29,7 +29,7 @@ class Covers:
         return self._figures.get(entry.ids)
 
     async def load(self, entries: Iterable[LibraryEntry], loaded: Callable[[], object]) -> None:
-        """Load these, one after another, instead of those that are still waiting; `loaded` is called after each."""
+        """Load these covers one by one, replacing the waiting list; call `loaded` after each."""
         self._wanted = [entry for entry in entries if entry.ids not in self._figures]
         if self._loading:
             return
@@ -40,7 +40,7 @@ class Covers:
                 if entry.ids in self._figures or entry.path is None or entry.format not in _WITH_COVERS:
                     continue
                 self._figures[entry.ids] = None
-                with suppress(GistreadError):  # no picture, no cover: the title stands in its place
+                with suppress(GistreadError):  # without a cover the title is drawn
                     self._figures[entry.ids] = await asyncio.to_thread(self._read, entry, entry.path)
                     loaded()
         finally:

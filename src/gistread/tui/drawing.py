@@ -1,4 +1,4 @@
-"""Draws pictures as the terminal can. It is never queried: a late answer would be taken for keys."""
+"""Draws pictures as the terminal can. Never queries the terminal: a late answer would be taken for keys."""
 
 import io
 import os
@@ -8,8 +8,10 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gistread.book.images import read_image
 from gistread.errors import GistreadError
 from gistread.system import cell_pixels
 from gistread.tui.kitty import Kitty, KittyPicture
@@ -22,15 +24,15 @@ if TYPE_CHECKING:
 
 MOST_PIXELS = 50_000_000  # maximum size of a picture; an A3 scan at 300 dpi has 17 million
 _KEPT_PIXELS = 2400, 1800  # maximum size after unpacking: no terminal shows more
-_SMALL_PIXELS = 160, 160  # maximum size of what stands in a text of half blocks
-_TEXT_PIXELS = 800, 800  # maximum size of what stands in a text, in the terminal's graphics
+_SMALL_PIXELS = 160, 160  # maximum size in a text, drawn with half blocks
+_TEXT_PIXELS = 800, 800  # maximum size in a text, drawn with the terminal's graphics
 _USUAL_CELL = 10, 20
 KITTY_TERMS = "xterm-kitty", "xterm-ghostty"
 # Formats that Pillow reads by itself; some others would start programs.
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF", "PPM", "ICO", "JPEG2000", "AVIF")
 
 
-# A process of its own: a drawing may take for ever, or all memory. Arguments: the width in pixels.
+# Runs in its own process: a drawing may take for ever, or all memory. Argument: the width in pixels.
 _RESVG = """
 import sys
 import resvg_py
@@ -41,7 +43,7 @@ sys.stdout.buffer.write(resvg_py.svg_to_bytes(svg_string=sys.stdin.buffer.read()
 _SVG_PIXELS, _SVG_S = 800, 10.0
 
 
-class Way(StrEnum):
+class ImageMode(StrEnum):
     KITTY = "kitty"
     SIXEL = "sixel"
     BLOCKS = "blocks"  # half-block characters, two pixels each: every terminal has them
@@ -57,61 +59,67 @@ class Picture:
     pixels: "Pixels"  # Opaque
     width: int
     height: int  # Height of the original, in pixels
-    kind: str  # Such as `PNG`
+    kind: str  # Format, such as `PNG`
 
 
-def way_of(setting: str, environment: Mapping[str, str], color_system: str | None = "truecolor") -> Way:
-    """How to draw in the terminal with this environment. `setting`: a `Way`, or `auto`; `color_system`: Rich's name."""
-    blocks = Way.BLOCKS if color_system else Way.DOTS
-    if setting == Way.KITTY and color_system != "truecolor":
+def choose_mode(setting: str, environment: Mapping[str, str], color_system: str | None = "truecolor") -> ImageMode:
+    """How to draw in this environment's terminal. `setting`: an `ImageMode` or `auto`; `color_system`: Rich's name."""
+    blocks = ImageMode.BLOCKS if color_system else ImageMode.DOTS
+    if setting == ImageMode.KITTY and color_system != "truecolor":
         return blocks  # a picture is named by an exact colour
-    if setting in tuple(Way):
-        return Way(setting)
-    # What a multiplexer or a browser stands in is not what draws.
+    if setting in tuple(ImageMode):
+        return ImageMode(setting)
+    # Inside a multiplexer or a browser, another program draws.
     if environment.get("TMUX") or environment.get("STY") or environment.get("TEXTUAL_DRIVER"):
         return blocks
     term, program = environment.get("TERM", ""), environment.get("TERM_PROGRAM", "")
     if term in KITTY_TERMS or program == "ghostty":
-        return way_of(Way.KITTY, environment, color_system)
+        return choose_mode(ImageMode.KITTY, environment, color_system)
     if term.startswith(("foot", "mlterm", "contour")) or program in ("WezTerm", "iTerm.app", "contour", "rio"):
-        return Way.SIXEL
+        return ImageMode.SIXEL
     konsole = environment.get("KONSOLE_VERSION", "")
     if konsole.isdigit() and int(konsole) >= 220400:
-        return Way.SIXEL
+        return ImageMode.SIXEL
     return blocks
 
 
+def read_picture(file: Path | None, source: str) -> bytes:
+    """The bytes of a picture of a book; `file`: None if the book was read from a pipe. Raises GistreadError."""
+    if file is None and not source.startswith("data:"):
+        raise DrawingError("The book was read from a pipe: its pictures are not at hand.")
+    return read_image(file or Path(), source)
+
+
 def drawer_for(app: "App[None]", setting: str) -> "Drawer":
-    """`setting`: as in `way_of`."""
     colors = None if app.no_color else app.console.color_system or "standard"
-    return Drawer(way_of(setting, os.environ, colors), lambda data: app._driver and app._driver.write(data))
+    return Drawer(choose_mode(setting, os.environ, colors), lambda data: app._driver and app._driver.write(data))
 
 
 class Drawer:
-    """Draws the pictures of one app. Its methods but `sixels` and `clear` are called in threads."""
+    """Draws the pictures of one app. Call `figure` and `enlarged` in threads."""
 
-    def __init__(self, way: Way, write: Callable[[str], object]) -> None:
+    def __init__(self, way: ImageMode, write: Callable[[str], object]) -> None:
         """`write`: sends text to the terminal as it is."""
-        self.way = way
-        self._kitty = Kitty(write) if way is Way.KITTY else None
+        self.mode = way
+        self._kitty = Kitty(write) if way is ImageMode.KITTY else None
 
     def figure(self, data: bytes, most: tuple[int, int] | None = None) -> Figure:
-        """A small copy for the text, at most so many pixels large. Raises DrawingError."""
+        """A small copy for the text, at most `most` pixels (width, height). Raises DrawingError."""
         picture = unpack(data, most or (_SMALL_PIXELS if self._kitty is None else _TEXT_PIXELS))
         painter = self._painter(picture)
         picture.pixels.thumbnail(most or _SMALL_PIXELS)
         return Figure.of(picture.pixels, picture.width, painter)
 
     def enlarged(self, picture: Picture) -> Figure:
-        """As large as possible; a small one is not blown up. Raises DrawingError."""
+        """The picture as large as possible; a small one is not enlarged. Raises DrawingError."""
         cell = cell_pixels() or _USUAL_CELL
         columns = 2 * picture.width // cell[0] if self._kitty is not None else picture.width
         return Figure(picture.pixels, max(2, columns), painter=self._painter(picture))
 
     def sixels(self, picture: Picture) -> "Widget | None":
-        """A widget that draws the picture by sixels; None where it is drawn in rows of text. Raises DrawingError."""
+        """A widget that draws the picture with sixels; None without sixels or a cell size. Raises DrawingError."""
         cell = cell_pixels()
-        if self.way is not Way.SIXEL or cell is None:  # sixels of a wrong size would cover what stands beside them
+        if self.mode is not ImageMode.SIXEL or cell is None:  # sixels of a wrong size would cover the text beside them
             return None
         # Importing it asks the terminal twice, on standard output and input, which belong to the app by now.
         standard_output = sys.__stdout__
@@ -139,11 +147,11 @@ class Drawer:
     def _painter(self, picture: Picture) -> Painter:
         if self._kitty is not None:
             return KittyPicture(self._kitty, picture.pixels)
-        return dots if self.way is Way.DOTS else half_blocks
+        return dots if self.mode is ImageMode.DOTS else half_blocks
 
 
 def unpack(data: bytes, most: tuple[int, int] = _KEPT_PIXELS) -> Picture:
-    """Unpack a picture, at most so large; call it in a thread. Raises DrawingError."""
+    """Decode a picture, at most `most` pixels (width, height); call it in a thread. Raises DrawingError."""
     head = data[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
     if head.startswith((b"<svg", b"<?xml", b"<!DOCTYPE svg")) and b"<svg" in data[:4096]:
         data = _rasterize(data)
@@ -165,9 +173,9 @@ def unpack(data: bytes, most: tuple[int, int] = _KEPT_PIXELS) -> Picture:
             return Picture(_opaque(image), width, height, kind)
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         limit = f"{MOST_PIXELS // 1_000_000} million pixels"
-        raise DrawingError(f"The picture is too large to be drawn: it has more than {limit}.") from None
-    except Exception as error:  # what damaged files make Pillow raise has no common class
-        raise DrawingError("The picture is damaged, or of a kind that is not drawn here.") from error
+        raise DrawingError(f"The picture is too large: it has more than {limit}.") from None
+    except Exception as error:  # Pillow's errors for damaged files have no common class
+        raise DrawingError("The picture is damaged or of an unsupported format.") from error
 
 
 def _rasterize(svg: bytes) -> bytes:
@@ -211,5 +219,5 @@ def _opaque(image: "Pixels") -> "Pixels":
 
 def _not_installed() -> DrawingError:
     return DrawingError(
-        "Pictures need a few more packages to be drawn.", "They come with: python3 -m pip install 'gistread[images]'"
+        "Drawing pictures needs more packages.", "Install them: python3 -m pip install 'gistread[images]'"
     )

@@ -1,6 +1,6 @@
-"""Kitty's graphics protocol: the terminal keeps a picture and draws it where certain characters stand in the text.
+"""Kitty's graphics protocol: the terminal keeps a picture and draws it at placeholder characters in the text.
 
-Such text is scrolled, cut and covered like any other, so that a picture is sent once for each size.
+Placeholders scroll and are cut and covered like other text, so a picture is sent once for each size.
 https://sw.kovidgoyal.net/kitty/graphics-protocol/#unicode-placeholders
 """
 
@@ -32,7 +32,7 @@ _DIACRITICS = (
     "aab7-aab8 aabe-aabf aac1 fe20-fe26 10a0f 10a38 1d185-1d189 1d1aa-1d1ad 1d242-1d244 "
 )
 _CHUNK = 4096  # Most bytes of a picture in one escape sequence
-_MOST_BYTES = 192 * 1024 * 1024  # Of unpacked pictures; the terminal itself forgets the oldest above 320 MB
+_MOST_BYTES = 192 * 1024 * 1024  # Total size of unpacked pictures; above 320 MB the terminal drops the oldest
 
 
 class Kitty:
@@ -45,7 +45,7 @@ class Kitty:
         self._ids = count(random.randrange(1, 1 << 23))
 
     def draw(self, picture: "KittyPicture", columns: int, rows: int) -> Rows | None:
-        """None if it has more rows or columns than the protocol can count."""
+        """The rows of placeholders; None if there are more rows or columns than the protocol can count."""
         if max(columns, rows) > len(_numbers()):
             return None
         key = picture, columns, rows
@@ -82,18 +82,18 @@ class Kitty:
 
 
 class KittyPicture:
-    """A painter of figures. Made in a thread, used in the app's."""
+    """A painter of figures. Created in a worker thread, used in the app's."""
 
     def __init__(self, kitty: Kitty, pixels: "Pixels") -> None:
         packed = io.BytesIO()
         pixels.save(packed, "JPEG", quality=90)
-        self._packed = packed.getvalue()  # A tenth of what is sent; a book may have hundreds
+        self._packed = packed.getvalue()  # A tenth of the data sent; a book may have hundreds of pictures
         self._data = _png(pixels)
         self.size_bytes = 4 * pixels.width * pixels.height
         self._kitty = kitty
 
     def take(self) -> str:
-        """The data to send; made anew after the first time."""
+        """The data to send; encoded again after the first time."""
         from PIL import Image
 
         data, self._data = self._data or _png(Image.open(io.BytesIO(self._packed))), ""

@@ -21,10 +21,10 @@ from gistread.tui.covers import Covers
 from gistread.tui.drawing import Drawer
 from gistread.user_data import UserData
 
-_FEW = 3  # up to so many books, the sample is offered too
+_FEW = 3  # number of books up to which the sample is offered too
 
 
-class Adding:
+class BookAdder:
     """Adds a folder or a book in a thread."""
 
     def __init__(self, catalogue: Catalogue) -> None:
@@ -56,7 +56,7 @@ class Books:
         self.read_by: Mapping[str, BookProgress] = {}  # the longest memory of each book, by the SHA-256 of its text
 
     def entries(self) -> tuple[list[LibraryEntry], str]:
-        """Every book, with the sample story if there are few; and a problem of the library, or an empty text."""
+        """Every book, with the sample story if there are few, and a problem of the library or an empty string."""
         from gistread.sample import story_path
 
         entries, problem = list_entries(self._user_data, self.catalogue, self._pace.words_per_minute)
@@ -66,7 +66,7 @@ class Books:
         return entries, problem
 
     def left_at(self, entry: LibraryEntry) -> tuple[str, str]:
-        """(words at the reading place, last question), each empty if there is none."""
+        """(words at the reading place, last question); each may be empty."""
         words = question = ""
         with contextlib.suppress(StorageError):
             if entry.was_opened and (place := self._user_data.position_quote(entry.sha256)) is not None:
@@ -76,12 +76,12 @@ class Books:
                 question = asked[-1].question
         return words, question
 
-    def look_at_memories(self) -> None:
+    def load_progress(self) -> None:
         with contextlib.suppress(StorageError):
             self.read_by = furthest_memories(all_memories(self._memories))
 
     def make_volume(self, entry: LibraryEntry, series: Path) -> tuple[BookFile, int]:
-        """Add the book to a series, which may be new; return its file and number of volumes. Raises GistreadError."""
+        """Add the book to a series, new or not; return its file and number of volumes. Raises GistreadError."""
         assert entry.path is not None
         if series.suffix.lower() != SERIES_SUFFIX:
             series = series.with_name(series.name + SERIES_SUFFIX)
@@ -94,7 +94,7 @@ class Books:
         return self._moved(entry, found.path) if found else None
 
     def locate(self, entry: LibraryEntry, path: Path) -> Path | None:
-        """Remember a path named by the person; None if another book is there. Raises BookError."""
+        """Remember a path the person gave; None if it is another book. Raises BookError."""
         return self._moved(entry, path) if scanning.is_this_book(entry, path) else None
 
     def _moved(self, entry: LibraryEntry, path: Path) -> Path:

@@ -11,12 +11,13 @@ from gistread.memory.tree import chapter_of
 from gistread.readers.events import OpenedBy
 from gistread.tui.book_blocks import inline_spans, turnover
 from gistread.tui.text import Block, Span
+from gistread.units import counted
 
 if TYPE_CHECKING:
     from gistread.memory.tree import Node
 
 
-# In words, who wrote a gist.
+# Where a gist comes from, in words.
 _SOURCES = {
     GistSource.MODEL: "",
     GistSource.EXTRACTIVE: "the page’s own sentences",
@@ -24,7 +25,7 @@ _SOURCES = {
 }
 
 
-BEGUN = "begun"  # Key of the page under way, with its start
+BEGUN = "begun"  # Kind in the key of the page under way; its start follows
 
 
 class Zoom(StrEnum):
@@ -64,7 +65,7 @@ class Opening:
 
 @dataclass(slots=True)
 class View:
-    """The state of the view: what person and agent opened, pinned and refused."""
+    """State of the memory pane: zoom, pages opened, pinned and refused, and what is blurred."""
 
     opened: dict[int, Opening] = field(default_factory=dict)
     pinned: set[int] = field(default_factory=set)
@@ -73,23 +74,23 @@ class View:
     unread_at: int | None = None  # Offset the person is reading at, if the model has not read that far
     begun: Page | None = None  # The page whose gist is being made
     draft: str = ""  # Its text so far
-    guide: tuple[tuple[str, str], ...] = ()  # What an empty memory says: (text, id of the command that a click runs)
+    guide: tuple[tuple[str, str], ...] = ()  # Text of an empty memory: (text, id of the command that a click runs)
     ahead: tuple[MemoryEntry, ...] = ()  # Pages read ahead of a gap, by place
     reading: bool = False  # Whether the model is reading the book
     zoom: Zoom = Zoom.PAGE
-    bound: int | None = None  # Gists of text behind it are blurred; None: none are
-    revealed: set[tuple[int, int]] = field(default_factory=set)  # Start and end of what is shown all the same
+    bound: int | None = None  # Gists of text beyond this offset are blurred; None: none are
+    revealed: set[tuple[int, int]] = field(default_factory=set)  # (start, end) of cards shown despite the bound
 
     def blurs(self, start: int, end: int) -> bool:
-        """Whether what says something of `[start, end)` of the book is blurred."""
+        """Whether a card about `[start, end)` of the book is blurred."""
         return self.bound is not None and end > self.bound and (start, end) not in self.revealed
 
     def blurs_page(self, page: Page) -> bool:
-        """Whether the gist of this page is blurred: until the person has seen half of it."""
+        """Whether the gist of this page is blurred: until half of the page has been seen."""
         return self.blurs(page.start, page.end) and half_of(page) > (self.bound or 0)
 
     def place_words(self, start: int, end: int, *, here: bool, blurred: bool) -> list[str]:
-        """The labels of a card about `[start, end)`: whether it lies ahead, and `here`, that the person is there."""
+        """Labels of a card about `[start, end)`: that it lies ahead, and, if `here`, that the person is there."""
         if not blurred or self.bound is None:
             return ["← you"] if here else []
         return [AHEAD] if start >= self.bound else [f"partly {AHEAD}", *(["← you"] if here else [])]
@@ -101,13 +102,13 @@ def half_of(page: Page) -> int:
 
 
 def _line(text: str, *, blurred: bool) -> str:
-    """The text on one line, each letter shaded if it is blurred."""
+    """The text on one line; if blurred, with each letter shaded."""
     words = " ".join(text.split())
     return re.sub(r"\S", "░", words) if blurred else words
 
 
 def entry_blocks(memory: GistMemory, entry: MemoryEntry, view: View) -> list[Block]:
-    """The blocks of one page: the title of a chapter that begins there, then its gist; open or zoomed in, its text."""
+    """The blocks of a page: title of a chapter that begins there, then gist or, if open or zoomed in, text."""
     page, number, opening = entry.page, entry.page.number, view.opened.get(entry.page.number)
     in_text = view.zoom is Zoom.TEXT
     if memory.book.is_volume_heading(page.start) and opening is None and not in_text:
@@ -156,7 +157,7 @@ def _page_block(
 
 
 def part_blocks(memory: GistMemory, part: "Node", view: View) -> list[Block]:
-    """Blocks for a stretch of pages: title of its chapter or book, and gist."""
+    """Blocks of a run of pages: title of the chapter or book, and summary."""
     start = memory.entry(part.first).page.start
     key = ("part", part.first)
     if part.first == part.last and memory.book.is_volume_heading(start):
@@ -221,7 +222,7 @@ def rest_blocks(memory: GistMemory, view: View) -> list[Block]:
     left = memory.estimated_pages - read - len(view.ahead)
     if view.ahead:
         blocks += _ahead_blocks(memory, view)
-        rest = f"about {left} other {'page' if left == 1 else 'pages'}"
+        rest = f"about {counted(left, 'other page')}"
     else:
         rest = f"{read + 1} to about {read + left}" if left > 1 else f"{read + 1}"
     if left > 0:
@@ -231,7 +232,7 @@ def rest_blocks(memory: GistMemory, view: View) -> list[Block]:
 
 
 def _ahead_blocks(memory: GistMemory, view: View) -> list[Block]:
-    """The pages that were read before those in front of them, which get their numbers later."""
+    """Pages read ahead of a gap. They get their numbers later."""
     book = memory.book
     blocks: list[Block] = []
     chapter = ""
@@ -240,10 +241,9 @@ def _ahead_blocks(memory: GistMemory, view: View) -> list[Block]:
             chapter = title
             blocks.append(Block(title or book.title, style="heading", level=4, indent=1, rule=True))
         here = view.unread_at is not None and entry.page.start <= view.unread_at < entry.page.end
-        blurred, style = view.blurs_page(entry.page), "gist"
+        blurred = view.blurs_page(entry.page)
         gist = _line(entry.gist.text, blurred=blurred)
-        if entry.gist.source is not GistSource.MODEL:
-            style = "own-words"
+        style = "gist" if entry.gist.source is GistSource.MODEL else "own-words"
         place = view.place_words(entry.page.start, entry.page.end, here=here, blurred=blurred)
         key = ("ahead", entry.page.start)
         blocks.append(Block(gist, key=key, style=style, indent=_gutter(memory), hanging="  ·", tail=" · ".join(place)))
@@ -255,7 +255,7 @@ def _ahead_blocks(memory: GistMemory, view: View) -> list[Block]:
 
 
 def begun_block(memory: GistMemory, view: View) -> Block:
-    """The page under way: its gist as it is written."""
+    """The page under way, with its unfinished gist."""
     begun = view.begun
     number = begun.number or "·" if begun else len(memory.entries) + 1
     gutter = _gutter(memory)

@@ -63,7 +63,7 @@ class Download:
 
 
 class Downloads:
-    """Owns the thread. One download at a time; a paused one resumes where it stopped, even in a later run."""
+    """Downloads one model at a time in a thread. A paused download resumes where it stopped, even in a later run."""
 
     def __init__(self, folder: Path, changed: Callable[[], None]) -> None:
         """`changed` is called in the app's event loop when the phase changes."""
@@ -145,11 +145,10 @@ class Downloads:
 FETCH = "\0fetch:"  # prefix of the ids of models to download; a catalogue name or an address follows
 MORE = f"{FETCH}\0more"  # id of the row that shows all the others
 TITLE = "Can be downloaded, after confirmation"
-_START, _PAUSE, _DISCARD, _LEAVE = "start", "pause", "discard", "leave"
 
 
 class ModelDownloads:
-    """Cheap until `look` is called."""
+    """The downloads of the model screen. Does nothing costly before `prepare`."""
 
     def __init__(self, app: App[None], services: AppServices, redraw: Callable[[], None]) -> None:
         """`redraw` is called while a download runs, to show its progress."""
@@ -165,7 +164,7 @@ class ModelDownloads:
         self.on_downloaded: Callable[[Path], None] | None = None
         self._timer: Timer | None = None
 
-    async def look(self) -> None:
+    async def prepare(self) -> None:
         """Read the catalogue and measure the machine, which takes a moment, in a thread."""
         try:
             self._catalogue = await asyncio.to_thread(read_catalogue, self._services.paths.own_models)
@@ -176,7 +175,7 @@ class ModelDownloads:
         self._begun = await asyncio.to_thread(unfinished_downloads, self.downloads.folder)
 
     def section(self, kind: Kind, *, whole: bool) -> Section | None:
-        """The models that can be downloaded: the recommended one and, with `whole`, all others. None before `look`."""
+        """The models to download: the recommended one and, with `whole`, all others. None before `prepare`."""
         rows = [*self._download_row(), *self._begun_rows()]
         if self._problem:
             name = "The catalogue cannot be read"
@@ -218,11 +217,9 @@ class ModelDownloads:
         state = self.downloads.state
         if state is None or state.phase is DownloadPhase.DONE:
             return ""
-        return (
-            f"downloading {state.plan.name} {state.share:.0%}"
-            if self.downloads.running
-            else f"{state.plan.name} paused"
-        )
+        if self.downloads.running:
+            return f"downloading {state.plan.name} {state.share:.0%}"
+        return f"{state.plan.name} paused"
 
     async def choose(self, spec: str) -> None:
         """Ask what to do with a chosen row or a typed address, and do it."""
@@ -249,7 +246,7 @@ class ModelDownloads:
         return f"{state.plan.name} is downloaded to {state.share:.0%}; {how} continues it."
 
     async def _plan(self, spec: str) -> Plan:
-        """The hub is asked only for what the catalogue does not say."""
+        """Plan a download, asking the hub only for what is not in the catalogue."""
         catalogue = self._catalogue
         if catalogue is None:
             catalogue = await asyncio.to_thread(read_catalogue, self._services.paths.own_models)
@@ -265,25 +262,25 @@ class ModelDownloads:
         disk = "not known" if free is None else f"{format_size(free)} are free"
         lines = "\n".join([*plan_lines(plan, folder), f"disk      {disk}"])
         rows = [
-            Row(_START, "Download", "You agree to its licence. Runs in the background and can be resumed."),
-            *([Row(_DISCARD, "Discard the partial download")] if present_bytes(plan, folder) else []),
-            Row(_LEAVE, "Not now"),
+            Row("start", "Download", "You agree to its licence. Runs in the background and can be resumed."),
+            *([Row("discard", "Discard the partial download")] if present_bytes(plan, folder) else []),
+            Row("leave", "Not now"),
         ]
         match await self._answer(f"Download {plan.name}?", lines, rows):
             case "start":
                 self.downloads.start(plan, network_of())
             case "discard":
                 await asyncio.to_thread(discard, plan, folder)
-                await self.look()
+                await self.prepare()
 
     async def _ask_about_download(self) -> None:
         state = self.downloads.state
         assert state is not None
         if self.downloads.running:
-            first = Row(_PAUSE, "Pause", "It can be resumed at any time.")
+            first = Row("pause", "Pause", "It can be resumed at any time.")
         else:
-            first = Row(_START, "Resume", "From where it stopped.")
-        rows = [first, Row(_DISCARD, "Stop and discard the partial download"), Row(_LEAVE, "Leave it as it is")]
+            first = Row("start", "Resume", "From where it stopped.")
+        rows = [first, Row("discard", "Stop and discard the partial download"), Row("leave", "Leave it as it is")]
         match await self._answer(state.plan.name, state.words, rows):
             case "pause":
                 await self.downloads.pause()
@@ -291,7 +288,7 @@ class ModelDownloads:
                 self.downloads.start(state.plan, network_of())
             case "discard":
                 await self.downloads.cancel()
-                await self.look()
+                await self.prepare()
 
     async def _answer(self, title: str, note: str, rows: list[Row]) -> str | None:
         return await self._app.push_screen_wait(ListScreen(title, note, rows))

@@ -1,4 +1,4 @@
-"""The rows of the model screen, in sections: usable models that fit first, unusable ones last, with reasons."""
+"""The rows of the model screen in sections: usable models that fit come first, unusable ones last, with reasons."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from gistread.engine.model_text import facts, memory_fit_text, other_facts
 from gistread.engine.models import STARTER
 from gistread.memory.check_results import CheckResult, Worth
 
-NO_MODEL = "\0none"  # id of the row for no model of its own
+NO_MODEL = "\0none"  # id of the row that chooses no model for the role
 TITLES = {
     Availability.READY: "Ready to use",
     Availability.TOO_LARGE: "Too large for the memory that is free",
@@ -21,7 +21,7 @@ TITLES = {
 
 
 class Role(StrEnum):
-    READING = "reading"  # and for everything no other model is chosen for
+    READING = "reading"  # also answers and searches, unless other models are chosen
     ASKING = "questions"
     EMBEDDING = "search by meaning"
 
@@ -32,12 +32,12 @@ class Role(StrEnum):
 
 class ModelChoice(NamedTuple):
     role: Role
-    spec: str  # A path, a name or an address; empty: no model of its own
+    spec: str  # A path, a name or an address; empty: no model for this role
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    id: str  # Such as a path
+    id: str  # A path, or an id such as `NO_MODEL`
     name: str
     about: str = ""  # One line below the name
     detail: str = ""  # Shown at the bottom while the row is highlighted
@@ -63,7 +63,7 @@ _WITHOUT = {
 }
 
 
-def without(role: Role, current: str) -> Section:
+def no_model_section(role: Role, current: str) -> Section:
     name, about = _WITHOUT[role]
     return Section("", (ModelRow(NO_MODEL, name, about, is_current=not current and role is not Role.READING),))
 

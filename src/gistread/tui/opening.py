@@ -1,4 +1,4 @@
-"""Opens a book and its session, in a thread. Imports are late, so that a book is shown before memories are loaded."""
+"""Opens a book and its session, in a thread. Late imports let the book appear before memories are loaded."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -9,7 +9,7 @@ from gistread.book.model import Book
 from gistread.errors import EngineError, StorageError
 from gistread.readers.events import Citation
 from gistread.session.events import SessionEvent
-from gistread.tui.answer_blocks import Exchange, put_to
+from gistread.tui.answer_blocks import Exchange, describe_models
 from gistread.tui.services import AppServices
 from gistread.user_data import ReadingPlace, UserData
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def read_book(
     wanted: Book | Path, services: AppServices, cancelled: Callable[[], bool]
 ) -> tuple[Book, ReadingPlace, str]:
-    """The book, its saved place and a notice. Data of an earlier version of the text is migrated. Raises BookError."""
+    """The book, its saved place and a notice. Migrates data of an earlier version of the text. Raises BookError."""
     user_data = services.user_data
     if isinstance(wanted, Book):
         book = wanted
@@ -30,13 +30,13 @@ def read_book(
         book = open_cached(wanted, services.paths.texts, cancelled)
     _ = book.words
     try:
-        notice = "" if user_data.opened_at(book.sha256) else _carry(book, wanted, services)
+        notice = "" if user_data.opened_at(book.sha256) else _migrate(book, wanted, services)
         return book, user_data.reading_place(book.sha256), notice
     except StorageError as error:
         return book, ReadingPlace(), f"Your place and marks in this book cannot be read: {error}"
 
 
-def _carry(book: Book, wanted: Book | Path, services: AppServices) -> str:
+def _migrate(book: Book, wanted: Book | Path, services: AppServices) -> str:
     """Migrate data of an earlier version of this text; returns a notice. Raises StorageError."""
     from gistread.book.cache import file_digest
     from gistread.marking.store import MarkStore
@@ -44,10 +44,10 @@ def _carry(book: Book, wanted: Book | Path, services: AppServices) -> str:
 
     path = wanted if isinstance(wanted, Path) else None
     file = file_digest(path) if path else ""
-    carried = migrate_user_data(book, services.user_data, MarkStore(services.paths.marks), file=file, path=path)
-    if carried is None or not carried.lost:
+    migrated = migrate_user_data(book, services.user_data, MarkStore(services.paths.marks), file=file, path=path)
+    if migrated is None or not migrated.lost:
         return ""
-    return f"The text of this book has changed: {carried.lost} of {carried.marks} marks have lost their place."
+    return f"The text of this book has changed: {migrated.lost} of {migrated.marks} marks have lost their place."
 
 
 def make_session(
@@ -68,7 +68,7 @@ def make_session(
 
 
 def model_of(book: Book, services: AppServices) -> tuple[str, bool]:
-    """The model for this book, and whether it reads along by itself: only where the person said so."""
+    """The model for this book, and whether it reads along at once: only if the person chose that."""
     chosen = None
     with suppress(StorageError):
         chosen = services.user_data.reading_along(book.sha256)
@@ -81,7 +81,7 @@ def model_of(book: Book, services: AppServices) -> tuple[str, bool]:
 
 
 def model_that_read(book: Book, memories: Path) -> str:
-    """The model on this machine that has read furthest in the book; empty if none has."""
+    """The model on this machine that has read furthest in the book; empty if there is none."""
     from gistread.engine.model_source import find_source, fingerprint_of
     from gistread.memory.store import MemoryStore
 
@@ -108,7 +108,7 @@ def earlier_questions(book: Book, user_data: UserData) -> list[Exchange]:
         Exchange(
             one.question,
             follows=bool(one.thread),
-            put=put_to(one.model, one.memory),
+            models=describe_models(one.model, one.memory),
             scope=one.scope,
             answer=one.answer,
             citations=tuple(Citation(c.page, c.start, c.end, c.quote) for c in one.citations),

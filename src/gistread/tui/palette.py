@@ -1,4 +1,4 @@
-"""The command palette: a row a command with its keys, the recently used first, then by group."""
+"""The command palette: one row per command with its keys, recently used ones first, then by group."""
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -13,12 +13,12 @@ from textual.screen import Screen
 from gistread.atomic_write import make_folder, private_opener
 
 _KEY_CELLS, _TITLE_CELLS = 14, 38
-_ABOUT_SCORE = 0.1  # Of a command that has the words in its help, below any match of a title
+_ABOUT_SCORE = 0.1  # For a match in the help, below any match in a title
 _RECENT = 5  # Commands shown first
 
 
 class RecentCommands:
-    """Ids of the commands last run from the palette, the last one first, kept in a file: one a line."""
+    """Ids of the commands last run from the palette, newest first, saved one per line."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -55,7 +55,7 @@ class Entry(NamedTuple):
 
 
 class HasCommands(Protocol):
-    """What the palette asks of the app."""
+    """The app, as far as the palette uses it."""
 
     recent_commands: RecentCommands
 

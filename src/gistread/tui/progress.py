@@ -1,4 +1,4 @@
-"""Reading progress and time left, by the pace at which words leave the screen while the person reads forward."""
+"""Reading progress and time left, from the pace at which the person reads forward."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -10,14 +10,16 @@ from gistread.reading_speed import ReadingSpeedFile, SpeedSample, estimate_speed
 from gistread.units import format_duration
 from gistread.user_data import UserData
 
-_SAMPLE_WORDS = 80  # minimum words of a sample: single rows measure the thumb
+_SAMPLE_WORDS = 80  # minimum words of a sample: single rows only measure key presses
 _NUMBER_CHARACTERS = 7  # chapter titles up to this length are hardly more than a number
 _TITLE_PAGE_CHARACTERS = 2000  # longest title page that has no chapter of its own
-_SAVED_EVERY_S = 60.0  # of reading, which is all that a kill can lose
+_SAVED_EVERY_S = 60.0  # of reading; a killed process loses no more
 _AWAY_S = 300.0  # a longer pause is not reading
 
 
 class Meter:
+    """Measures how fast the person reads."""
+
     def __init__(self, words_per_character: float, now: Callable[[], float] = time.monotonic) -> None:
         self._words_per_character = words_per_character
         self._now = now
@@ -30,12 +32,11 @@ class Meter:
         """The person scrolled `[start, end)` of the book into view to read on."""
         now = self._now()
         last_start, last_at = self._last
-        reading_on = self._begun is not None and last_start <= start <= self._view_end and now - last_at < _AWAY_S
-        if reading_on and self._begun is not None:
-            began_at, began = self._begun
-            words = (start - began_at) * self._words_per_character
+        if self._begun is not None and last_start <= start <= self._view_end and now - last_at < _AWAY_S:
+            begun_at, begun = self._begun
+            words = (start - begun_at) * self._words_per_character
             if words >= _SAMPLE_WORDS:
-                sample = SpeedSample(words, now - began)
+                sample = SpeedSample(words, now - begun)
                 if sample.is_credible:
                     self.samples.append(sample)
                 self._begun = start, now
@@ -96,7 +97,7 @@ class PlaceWords:
 
 
 def place_words(book: Book, offset: int, share: float, words_per_minute: float, shown: frozenset[str]) -> PlaceWords:
-    """What `shown` names and the book has; what changes most often at the left, so that the rest keeps its place."""
+    """The parts of the header named in `shown`. Those that change most often come first, so that the rest stays put."""
     index = book.chapter_index(offset)
     chapter = book.chapters[index]
     several = len(book.chapters) > 1
@@ -124,7 +125,7 @@ def place_words(book: Book, offset: int, share: float, words_per_minute: float, 
 
 
 def _is_title_page(book: Book, offset: int) -> bool:
-    """Whether this is before the heading of the first chapter, to which a short title page belongs."""
+    """Whether `offset` is on a short title page, before the heading of the first chapter."""
     title = book.chapters[0].title
     first = book.paragraphs_between(0, _TITLE_PAGE_CHARACTERS)
     headings = (one for one in first if one.kind is ParagraphKind.HEADING)
@@ -132,7 +133,7 @@ def _is_title_page(book: Book, offset: int) -> bool:
 
 
 def chapter_words(book: Book, index: int) -> str:
-    """The title of a chapter, after its volume; after its part where it is hardly more than a number."""
+    """The title of a chapter with its volume, or with its part if the title is hardly more than a number."""
     chapter = book.chapters[index]
     if book.volumes:
         return book.chapter_title(chapter.start)
@@ -149,7 +150,7 @@ def reading_time(minutes: float) -> str:
 
 
 def fitting(parts: Sequence[str], room: int) -> str:
-    """The last parts that fit into `room` characters, joined."""
+    """Join the last parts that fit into `room` characters."""
     for first in range(len(parts)):
         text = " · ".join(parts[first:])
         if len(text) <= room:

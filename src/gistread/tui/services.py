@@ -1,4 +1,4 @@
-"""What screens use of the application, so that none of them imports it; settings are written in the background."""
+"""Services of the app for its screens, which do not import it. Settings are written in the background."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Settings:
-    """Writes one change after another, so that none can overwrite the one before it."""
+    """The settings. Changes are written one after another, so that none overwrites an earlier one."""
 
     def __init__(self, config: Config, file: Path, warn: Callable[[str], None]) -> None:
         """`config` may differ from the file: only what `set` changes is written."""

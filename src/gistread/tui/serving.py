@@ -1,4 +1,4 @@
-"""gistread in a browser: a local server that starts one gistread per page, for those who know its secret address."""
+"""gistread in a browser: a local server that starts one gistread per page and requires a secret address."""
 
 import asyncio
 import ipaddress
@@ -34,7 +34,7 @@ def is_loopback(host: str) -> bool:
 
 
 def serve(command: Sequence[str], host: str, port: int, tell: Callable[[str], None]) -> None:
-    """Serve this command until Ctrl+C; `tell` gets the address. Raises UsageError where it cannot be listened on."""
+    """Serve this command until Ctrl+C; `tell` gets the address. Raises UsageError if the port cannot be opened."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listening = socket.socket(family, socket.SOCK_STREAM)

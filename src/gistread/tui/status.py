@@ -5,27 +5,27 @@ from dataclasses import dataclass
 from gistread.engine.protocol import EngineState, Phase, Priority
 from gistread.memory.estimate import ROUGH_PAGES
 from gistread.session.events import Activity, ArtifactProgress, AskingState, ReadingState
-from gistread.units import format_duration
+from gistread.units import counted, format_duration
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """`tone` names a colour, which only repeats the words."""
+    """The text of the status line. `tone` names a colour, which only repeats the words."""
 
-    said: tuple[str, ...]  # Parts, most important first; the last are dropped if they do not fit
+    parts: tuple[str, ...]  # Parts, most important first; the last are dropped if they do not fit
     sign: str = "●"
     tone: str = "muted"
 
 
 def status_of(activity: Activity, resume_key: str, model_key: str) -> Status:
-    """In a reader's words; model, device and rates are shown where models are chosen."""
+    """The status in plain words. Model, device and rates are shown where models are chosen."""
     state = activity.engine
     if state is None and activity.asking_model and activity.asking is AskingState.IDLE:
         return Status((f"No model reads along: {model_key} chooses one", f"{activity.asking_model} answers"), "○")
     if state is None and activity.problem:
         return Status((f"No model: {activity.problem}", f"{model_key} chooses another"), "✕", "error")
     if state is None:
-        kept = f"{_pages(activity.pages_read)} read earlier" if activity.pages_read else ""
+        kept = f"{counted(activity.pages_read, 'page')} read earlier" if activity.pages_read else ""
         return Status(tuple(filter(None, (f"No model yet: {model_key} chooses one", kept))), "○")
     answers = f"{activity.asking_model} answers" if activity.asking_model else ""
     name = (answers,) if answers else ()
@@ -67,6 +67,7 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
         return (said[activity.asking],)
     total = f"~{activity.pages_total}" if activity.pages_total else "?"
     making = _making(activity.artifact, resume_key) if activity.artifact else ()
+    complete = f"The memory is complete: {counted(activity.pages_read, 'page')}"
     match activity.reading:
         case ReadingState.RUNNING:
             left = activity.seconds_left
@@ -83,29 +84,21 @@ def _doing(activity: Activity, state: EngineState, resume_key: str) -> tuple[str
         case ReadingState.WAITING:
             return ("Reading along continues after the answer",)
         case ReadingState.OFFERED:
-            whole = activity.pages_read >= activity.pages_total
-            memory = (
-                f"The memory is complete: {_pages(activity.pages_read)}"
-                if whole
-                else f"{activity.pages_read} of {total} pages read"
-            )
-            kept = f"by {activity.read_by}" if activity.read_by else "earlier"
-            return (f"{memory}, {kept}", f"{resume_key} to read again")
+            read = f"{activity.pages_read} of {total} pages read"
+            memory = complete if activity.pages_read >= activity.pages_total else read
+            maker = f"by {activity.read_by}" if activity.read_by else "earlier"
+            return (f"{memory}, {maker}", f"{resume_key} to read again")
         case ReadingState.DONE:
-            return (f"The memory is complete: {_pages(activity.pages_read)}",)
+            return (complete,)
         case _:
             return _not_reading(activity, resume_key)
 
 
 def _not_reading(activity: Activity, resume_key: str) -> tuple[str, ...]:
     if activity.pages_read and activity.pages_read >= activity.pages_total:
-        return (f"The memory is complete: {_pages(activity.pages_read)}",)
+        return (f"The memory is complete: {counted(activity.pages_read, 'page')}",)
     read = f" · {activity.pages_read} of ~{activity.pages_total} pages read" if activity.pages_read else ""
     return f"Not reading along{read}", f"{resume_key}: {activity.model} reads along"
-
-
-def _pages(count: int) -> str:
-    return f"{count} {'page' if count == 1 else 'pages'}"
 
 
 def _making(making: ArtifactProgress, resume_key: str) -> tuple[str, ...]:

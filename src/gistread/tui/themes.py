@@ -91,7 +91,7 @@ class Palette:
         terminal = self.terminal
         c = {role: _css(color) for role, color in self.colors.items()}
         variables = {f"gr-{role}": color for role, color in c.items()}
-        # The terminal's own text and ground, exchanged, can be read in every terminal; a colour of its choice may not.
+        # Reversed text and background are readable in every terminal; another of its colours may not be.
         variables["gr-cursor-style"] = "bold reverse" if terminal else "bold"
         on_cursor = c["text"] if terminal else c["on-mark"]
         variables |= {name: c[role] for role, names in _TEXTUAL.items() for name in names}
@@ -103,7 +103,7 @@ class Palette:
             "input-cursor-text-style": "reverse" if terminal else "none",
             "input-selection-background": c["mark" if terminal else "cursor"],
             "input-selection-foreground": c["on-mark"],
-            # Unlike any highlight: what is selected may lie on one.
+            # Unlike any highlight, since a selection may overlap one.
             "screen-selection-background": c["mark" if terminal else "accent"],
             "screen-selection-foreground": c["on-mark" if terminal else "background"],
         }
@@ -191,13 +191,13 @@ def packaged_themes() -> Path:
 
 
 def read_themes(*folders: Path) -> tuple[dict[str, Palette], list[str]]:
-    """Themes by name, dark ones first, and a line for each file that is none. Later folders replace earlier."""
+    """Themes by name, dark ones first, and a line for each invalid file. Later folders replace earlier ones."""
     found: dict[str, Palette] = {}
     problems: list[str] = []
     for folder in folders:
         found |= _read_folder(folder, found, problems)
     if not found:
-        # Reached when the installation is broken; the screen must come up all the same.
+        # The installation is broken, but the screen must still appear.
         plain = dict.fromkeys(NEEDED, "#ffffff") | dict.fromkeys((*GROUND_ROLES, "cursor", "mark"), "#000000")
         found[DEFAULT] = Palette(DEFAULT, "Plain", True, completed(plain | {"rule": "#808080"}))
     ordered = sorted(found.values(), key=lambda one: (one.terminal, not one.dark, one.name != DEFAULT, one.title))
@@ -225,15 +225,13 @@ def _read_folder(folder: Path, earlier: Mapping[str, Palette], problems: list[st
             return _palette(name, table, None)
         if not isinstance(base, str):
             raise ValueError('extends must be the name of a theme, such as "night".')
-        if base in extending:
-            if base in earlier:
-                return _palette(name, table, earlier[base])
-            raise ValueError("it extends itself." if base == name else f"it extends {base!r}, which extends it.")
-        if base in tables:
+        if base in tables and base not in extending:
             return _palette(name, table, resolve(base, (*extending, base)))
         if base in earlier:
             return _palette(name, table, earlier[base])
-        raise ValueError(f"it extends {base!r}, which is no theme; there are {', '.join(sorted({*earlier, *tables}))}.")
+        if base in extending:
+            raise ValueError("it extends itself." if base == name else f"it extends {base!r}, which extends it.")
+        raise ValueError(f"it extends unknown theme {base!r}. Themes: {', '.join(sorted({*earlier, *tables}))}.")
 
     for name, (path, _) in tables.items():
         try:
@@ -246,14 +244,14 @@ def _read_folder(folder: Path, earlier: Mapping[str, Palette], problems: list[st
 def _name(table: Mapping[str, Any], path: Path) -> str:
     name = table.get("name", path.stem)
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ValueError("the name must be of letters, digits and dashes.")
+        raise ValueError("the name may have letters, digits and dashes only.")
     return name
 
 
 def _palette(name: str, table: Mapping[str, Any], base: Palette | None) -> Palette:
     """Raises ValueError with a message for the person."""
     if unknown := sorted(set(table) - set(_KEYS)):
-        raise ValueError(f"there is no {unknown[0]!r} in a theme; there are {', '.join(_KEYS)}.")
+        raise ValueError(f"unknown key {unknown[0]!r}. Keys: {', '.join(_KEYS)}.")
     colors = table.get("colors", {} if base else None)
     if not isinstance(colors, dict):
         raise ValueError(f"[colors] is missing: a table of {', '.join(NEEDED)}.")
@@ -261,7 +259,7 @@ def _palette(name: str, table: Mapping[str, Any], base: Palette | None) -> Palet
         if role not in ROLES:
             near = difflib.get_close_matches(str(role), ROLES, n=1)
             meant = f" Did you mean {near[0]}?" if near else ""
-            raise ValueError(f"there is no colour {role!r}.{meant} There are {', '.join(ROLES)}.")
+            raise ValueError(f"unknown colour {role!r}.{meant} Colours: {', '.join(ROLES)}.")
         if not isinstance(color, str) or not (_HEX.fullmatch(color) or color in TERMINAL_COLORS):
             raise ValueError(
                 f"the colour {role!r} is {color!r}; it must be #rrggbb, or one of the terminal's own: "

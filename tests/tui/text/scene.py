@@ -3,7 +3,7 @@
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
-from gistread.tui.text import Block, LongText
+from gistread.tui.text import Block, Clicked, LongText, OffsetChanged
 
 WORDS = "It is simply this. That Space, as our mathematicians have it, is spoken of as having three dimensions. "
 
@@ -38,10 +38,10 @@ class Screen(App[None]):
     def compose(self) -> ComposeResult:
         yield self.long_text
 
-    def on_long_text_clicked(self, event: LongText.Clicked) -> None:
+    def on_long_text_clicked(self, event: Clicked) -> None:
         self.heard.append(event)
 
-    def on_long_text_offset_changed(self, event: LongText.OffsetChanged) -> None:
+    def on_long_text_offset_changed(self, event: OffsetChanged) -> None:
         self.heard.append(event)
 
     def heard_of(self, kind: type) -> list:  # type: ignore[type-arg]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gistread.tui.text import Clicked
 from gistread.tui.text.columns import fit_columns
 from gistread.tui.text.widget import LongText
 from tests.tui.text.scene import Book, Screen, settle
@@ -62,7 +63,7 @@ async def test_a_click_in_the_second_column_names_its_character(book: Book) -> N
         y = next(y for y in range(20) if halves(widget, y)[1])
         await pilot.click(offset=(second + 3, y))
         await pilot.pause()
-        (clicked,) = app.heard_of(LongText.Clicked)
+        (clicked,) = app.heard_of(Clicked)
         assert clicked.book_offset is not None
         word = halves(widget, y)[1][3:12].split(" ")[0]
         assert book.text[clicked.book_offset :].startswith(word)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.tui.text import Block, LongText, Mark, Span
+from gistread.tui.text import Block, Clicked, LongText, Mark, Span
 from tests.tui.text.scene import Screen, row, screen, settle
 
 
@@ -121,4 +121,4 @@ async def test_padding_and_border_hide_no_text() -> None:
         assert shown[9].rstrip().endswith("END")
         await pilot.click(LongText, offset=(3, 9))
         await pilot.pause()
-        assert app.heard_of(LongText.Clicked)[-1].offset_in_block == 500 - 500 % 33
+        assert app.heard_of(Clicked)[-1].offset_in_block == 500 - 500 % 33

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.tui.text import Block, LongText
+from gistread.tui.text import Block, LongText, OffsetChanged
 from gistread.tui.text.layout import lay_out
 from tests.tui.text.scene import WORDS, Book, Screen, first_words, row, screen, settle
 
@@ -29,7 +29,7 @@ async def test_a_jump_puts_the_words_at_the_top() -> None:
             await settle(pilot)
             assert row(widget, 0).strip().startswith(f"P{number} ")
             assert widget.reading_offset == book.starts[number]
-        assert app.heard_of(LongText.OffsetChanged)[-1].offset == book.starts[77]
+        assert app.heard_of(OffsetChanged)[-1].offset == book.starts[77]
 
 
 async def test_a_jump_may_leave_rows_above() -> None:

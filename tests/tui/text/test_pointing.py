@@ -3,7 +3,7 @@
 from textual.geometry import Offset
 from textual.selection import Selection
 
-from gistread.tui.text import Block, LongText, Span
+from gistread.tui.text import Block, Clicked, LongText, Span
 from tests.tui.text.scene import Book, Screen, row, screen, settle
 
 
@@ -14,7 +14,7 @@ async def test_a_click_names_the_character_and_its_place_in_the_book() -> None:
         for x, offset in enumerate(expected):
             await pilot.click(LongText, offset=(x, 0))
             await pilot.pause()
-            event = app.heard_of(LongText.Clicked)[-1]
+            event = app.heard_of(Clicked)[-1]
             assert (event.block_key, event.offset_in_block, event.book_offset) == ("p", offset, 1000 + offset)
 
 
@@ -25,16 +25,16 @@ async def test_a_click_on_a_citation_gives_its_link_and_beside_the_text_no_offse
     async with app.run_test(size=(40, 5)) as pilot:
         await pilot.click(LongText, offset=(4 + 21, 1))
         await pilot.pause()
-        assert app.heard_of(LongText.Clicked)[-1].link == 11
+        assert app.heard_of(Clicked)[-1].link == 11
         await pilot.click(LongText, offset=(0, 1))
         await pilot.pause()
-        event = app.heard_of(LongText.Clicked)[-1]
+        event = app.heard_of(Clicked)[-1]
         assert (event.block_key, event.offset_in_block, event.link) == ("answer", None, None)
-        count = len(app.heard_of(LongText.Clicked))
+        count = len(app.heard_of(Clicked))
         await pilot.click(LongText, offset=(4, 0))  # An empty row.
         await pilot.click(LongText, offset=(4, 4))
         await pilot.pause()
-        assert [event.offset_in_block for event in app.heard_of(LongText.Clicked)[count:]] == [None]
+        assert [event.offset_in_block for event in app.heard_of(Clicked)[count:]] == [None]
 
 
 async def test_the_mouse_selects_words_of_the_book_without_margins_and_broken_rows() -> None:
@@ -50,7 +50,7 @@ async def test_the_mouse_selects_words_of_the_book_without_margins_and_broken_ro
         assert selected is not None
         assert selected in book.text
         assert "\n\n" in selected
-        assert not app.heard_of(LongText.Clicked)
+        assert not app.heard_of(Clicked)
         drawn = [segment for segment in widget.render_line(3) if segment.text.strip()]
         assert drawn[0].style is not None
         assert drawn[0].style.bgcolor != widget.rich_style.bgcolor

@@ -1,4 +1,4 @@
-"""Selecting by keyboard: a caret that moves by words, lines, sentences and paragraphs, then extends the selection."""
+"""Text selection by keyboard: a caret moves by words, lines, sentences and paragraphs, then extends the selection."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ def word_at(book: Book, offset: int) -> Range:
 
 
 def whole_words(book: Book, chosen: Range) -> Range:
-    """Extend an inexact selection to whole words, without white space at its ends."""
+    """Extend a selection to whole words, without white space at its ends."""
     start, end = chosen
     words = book.text[start:end]
     if not words.strip():
@@ -102,7 +102,7 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Caret:
-    """The selection reaches from `anchor` to `head`, both included."""
+    """A selection from `anchor` to `head`, both included."""
 
     anchor: Range
     head: Range
@@ -138,8 +138,8 @@ _AT: dict[Unit, Callable[[Book, int], Range]] = {
 _NO_PROSE = (ParagraphKind.HEADING, ParagraphKind.BREAK, ParagraphKind.IMAGE)
 
 
-class Selecting(LongText):
-    """A book in which one selects by keyboard. The commands of `Scope.SELECTING` come before the pane's other keys."""
+class SelectableText(LongText):
+    """A book with a caret for selecting by keyboard. Keys of `Scope.SELECTING` come before the pane's others."""
 
     class CaretMoved(Message):
         """The caret or the selection changed."""
@@ -162,7 +162,7 @@ class Selecting(LongText):
             self.post_message(self.CaretMoved())
 
     def begin_selecting(self, unit: Unit = Unit.WORD) -> None:
-        """Set the caret on the selection, or else at the last click, or else at the first words in view."""
+        """Put the caret on the selection, at the last click if in view, or at the first words in view."""
         book, view = self.book, self.visible_range
         if book is None or view is None:
             return
@@ -176,7 +176,7 @@ class Selecting(LongText):
             head = _AT[unit](book, self.clicked)
         else:
             head = _AT[unit](book, view[0])
-            while head[0] < view[0] or not self._is_prose(head):  # it began above what is in view, or is a heading
+            while head[0] < view[0] or not self._is_prose(head):  # begun above the view, or a heading
                 following = _NEXT[unit](book, head)
                 if following == head or following[0] >= view[1]:
                     break
@@ -251,7 +251,7 @@ class Selecting(LongText):
         elif (
             unit is not Unit.WORD and not (extend or caret.extending) and caret.range != _AT[unit](book, caret.head[0])
         ):
-            head = _AT[unit](book, caret.head[0])  # the whole of it first
+            head = _AT[unit](book, caret.head[0])  # first the whole unit
         else:
             head = (_NEXT if forward else _PREVIOUS)[unit](book, caret.head)
         self.caret = caret.to(head, extend=extend)

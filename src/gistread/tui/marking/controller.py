@@ -30,7 +30,7 @@ _MUCH = 70_000  # characters above which a terminal may refuse to copy (OSC 52 h
 
 class MarkController:
     def __init__(self, context: ReadingContext, navigation: Navigation) -> None:
-        """Shows the saved marks, and from then on what other processes write."""
+        """Show the saved marks, and follow what other processes write."""
         self._context = context
         self._book = context.book
         self._pane = context.book_pane
@@ -46,7 +46,7 @@ class MarkController:
         return self._sync.marks
 
     async def close(self) -> str:
-        """Save everything, including a note that is being written. Returns what could not be saved, in words."""
+        """Save everything, including an unfinished note. Returns what could not be saved, in words."""
         from gistread.tui.marking.panels import NoteScreen
 
         for screen in self._context.screen.app.screen_stack:
@@ -67,7 +67,7 @@ class MarkController:
             self._notified.add(text)
             self._context.notify(text)
 
-    def _removed(self, what: str) -> None:
+    def _notify_removed(self, what: str) -> None:
         self._context.notify(f"{what} {self._context.key_hint('undo-deletion')} restores it.")
 
     def select(self) -> None:
@@ -77,6 +77,7 @@ class MarkController:
         self._notify_once(f"Arrows move the caret, {key} begins the selection, then arrows extend it.")
 
     def _selection(self, purpose: str, unit: Unit = Unit.SENTENCE) -> tuple[int, int] | None:
+        """The selection; without one, start selecting by this unit and return None."""
         selected = self._pane.selected_range
         if selected is None:
             self._pane.focus()
@@ -90,14 +91,14 @@ class MarkController:
         return selected
 
     def copy(self) -> None:
-        """Copy what is selected in any pane, or in an open note; or else start selecting."""
+        """Copy the selection of any pane or open note; without one, start selecting."""
         try:
             self.copy_selected()
         except SkipAction:
             self._selection("copies it")
 
     def copy_selected(self) -> None:
-        """Copy what is selected in any pane. Raises SkipAction if nothing is, so that the key does something else."""
+        """Copy the selection of any pane. Without one, raises SkipAction, so that the key does something else."""
         if (selected := self._pane.selected_range) is not None:
             self._copy(self._book.text[slice(*selected)])
             self._pane.drop_selection()
@@ -124,7 +125,7 @@ class MarkController:
         self._pane.drop_selection()
         if same is not None and same.color is color and not same.note:
             self._sync.remove(same)
-            self._removed("Highlight removed.")
+            self._notify_removed("Highlight removed.")
             return
         if same is not None:
             self._sync.put(with_changes(same, kind=MarkKind.HIGHLIGHT, color=color), same)
@@ -140,17 +141,15 @@ class MarkController:
             if (selected := self._pane.selected_range) is not None:
                 self._highlight(selected, Color(chosen))
 
-        rows = [
-            Row(
-                one.value, Content.assemble(f"{COLOR_SIGNS[one]} ", (f" {one} ", f"$gr-on-mark on $gr-highlight-{one}"))
-            )
-            for one in Color
-        ]
+        rows = []
+        for one in Color:
+            sample = f" {one} ", f"$gr-on-mark on $gr-highlight-{one}"
+            rows.append(Row(one.value, Content.assemble(f"{COLOR_SIGNS[one]} ", sample)))
         note, current = "For the selection and later highlights.", self._context.services.config.highlight
         self._context.push(ListScreen("Highlight colour", note, rows, current), use)
 
     def note(self) -> None:
-        """Edit the note on the selection, or else on the mark that was clicked last; or else start selecting."""
+        """Edit the note on the selection or on the mark clicked last; without either, start selecting."""
         selected, clicked, view = self._pane.selected_range, self._pane.clicked, self._pane.visible_range
         if selected is None and clicked is not None and view is not None and view[0] <= clicked < view[1]:
             mark = mark_at(self.marks, clicked)
@@ -166,14 +165,14 @@ class MarkController:
         self._edit_note(mark, is_new=known is None)
 
     def _mark_around(self, selected: tuple[int, int]) -> Mark | None:
-        """The highlight or note on these words, else one that contains them."""
+        """The highlight or note on exactly these words, or else one that contains them."""
         passages = [mark for mark in self.marks if is_passage(mark) and not mark.lost]
         same = (mark for mark in passages if (mark.start, mark.end) == selected)
         around = (mark for mark in passages if mark.start <= selected[0] and selected[1] <= mark.end)
         return next(same, None) or next(around, None)
 
     def add_note(self, place: tuple[int, int], note: str) -> None:
-        """Write a note on these words, below the one that is there."""
+        """Add a note on these words, below an existing one."""
         known = self._mark_around(place)
         mark = known or new_mark(MarkKind.NOTE, quote_at(self._book.text, *place))
         self._sync.put(with_changes(mark, note="\n\n".join(filter(None, (mark.note, note)))), known)
@@ -188,7 +187,7 @@ class MarkController:
             if not note and mark.kind is MarkKind.NOTE:
                 if not is_new:
                     self._sync.remove(mark)
-                    self._removed("The empty note was deleted.")
+                    self._notify_removed("The empty note was deleted.")
                 return
             self._sync.put(with_changes(mark, note=note), None if is_new else mark)
             self._pane.drop_selection()
@@ -197,7 +196,7 @@ class MarkController:
         self._context.push(NoteScreen(title_of(mark, self._book), words, mark.note, keep), keep)
 
     def clicked(self, event: Clicked) -> bool:
-        """Show the note of a clicked highlight, and what can be done with it."""
+        """Show a clicked highlight with its note and actions. Returns False if none was clicked."""
         from gistread.tui.marking.panels import MarkScreen
 
         self._pane.clicked = event.book_offset
@@ -218,7 +217,7 @@ class MarkController:
                 self._copy(self._book.text[mark.start : mark.end])
             case "delete":
                 self._sync.remove(mark)
-                self._removed(f"Deleted: {name_of(mark)}.")
+                self._notify_removed(f"Deleted: {name_of(mark)}.")
 
     def undo(self) -> None:
         mark = self._sync.undo()
@@ -233,7 +232,7 @@ class MarkController:
         for mark in self.marks:
             if mark.kind is MarkKind.BOOKMARK and mark.start == place.start and not mark.lost:
                 self._sync.remove(mark)
-                self._removed("Bookmark removed.")
+                self._notify_removed("Bookmark removed.")
                 return
         mark = new_mark(MarkKind.BOOKMARK, place)
         self._sync.put(mark)

@@ -1,4 +1,4 @@
-"""How marks look over the text, and in words. A highlight has a sign in the margin and a name, not only a colour."""
+"""Marks as drawn over the text and in words. Besides its colour a highlight has a sign and a name."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from gistread.tui.work.lines import short
 
 NOTE_SIGN, BOOKMARK_SIGN = "✎", "⚑"
 COLOR_SIGNS = {Color.YELLOW: "●", Color.GREEN: "■", Color.BLUE: "▲", Color.RED: "◆"}
-# From bottom to top; of two signs in a row the upper one is shown.
+# From bottom to top. Of several signs in a row the topmost is shown.
 _ORDER = (MarkKind.HIGHLIGHT, MarkKind.NOTE, MarkKind.BOOKMARK, MarkKind.LETTER)
 
 
@@ -35,7 +35,7 @@ def color_of(mark: Mark) -> Color:
 
 
 def sign_of(mark: Mark) -> str:
-    """One cell that shows what the mark is; a note comes first."""
+    """The sign of a mark, one cell; of a mark with a note, the note's."""
     if mark.note or mark.kind is MarkKind.NOTE:
         return NOTE_SIGN
     if mark.kind is MarkKind.HIGHLIGHT:
@@ -44,7 +44,7 @@ def sign_of(mark: Mark) -> str:
 
 
 def name_of(mark: Mark) -> str:
-    """Such as `green highlight` or `mark a`."""
+    """The name of a mark: `green highlight`, `mark a`."""
     if mark.kind is MarkKind.HIGHLIGHT:
         return f"{color_of(mark)} highlight"
     return f"mark {mark.letter}" if mark.kind is MarkKind.LETTER else mark.kind.value

@@ -31,7 +31,7 @@ _SUMMARIES = {
 
 
 class ExportScreen(Panel[str | None]):
-    """Dismissed with a message about what was written, or with None. `gather` is called in a thread."""
+    """Dismissed with a message about the written file, or with None. `gather` is called in a thread."""
 
     BINDINGS = own_keys(
         ("escape", "dismiss(None)", "Close"),
@@ -52,7 +52,7 @@ class ExportScreen(Panel[str | None]):
         what: str = _ALL,
         forms: Sequence[ExportFormat] = tuple(ExportFormat),
     ) -> None:
-        """`what` is exported; the first of the `forms` is offered first."""
+        """`what`: what is exported, in words. `forms`: formats on offer, the first one chosen."""
         super().__init__()
         self._what = what
         self._forms = forms
@@ -74,7 +74,7 @@ class ExportScreen(Panel[str | None]):
         return _SUMMARIES[self._form].format(self._what)
 
     def _free(self, form: ExportFormat) -> Path:
-        """The path to offer: of no existing file, except for a note that is added to."""
+        """A path to offer, of a new file; for Obsidian also of an existing note, which is extended."""
         title, authors = self._book_names
         first = self._folder / export_file_name(title, form, authors)
         numbered = (first.with_name(f"{first.stem} ({number}){form.suffix}") for number in count(2))
@@ -110,7 +110,7 @@ class ExportScreen(Panel[str | None]):
             said = await asyncio.to_thread(lambda: write_export(self._gather(form), form, path, force=force))
         except ExistsError:
             self._replace = path
-            self._say(f"{path} is there already: Enter again replaces it.")
+            self._say(f"{path} exists already. Press Enter again to replace it.")
         except GistreadError as error:
             self._say(str(error))
         else:

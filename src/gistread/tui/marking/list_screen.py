@@ -17,6 +17,7 @@ from gistread.tui.marking.sync import MarkSync
 from gistread.tui.screens.listing import AROUND_CELLS, ListPanel, indented
 from gistread.tui.text import clean
 from gistread.tui.widgets.lines import Actions
+from gistread.units import counted
 
 _PANEL_CELLS = 110
 _CHOICES = (
@@ -63,7 +64,7 @@ class MarksScreen(ListPanel):
         self.show_marks()
 
     def show_marks(self) -> None:
-        """Redraw the list; the cursor stays on its mark, or starts at the one nearest to the open page."""
+        """Redraw the list. The cursor stays on its mark; at first it is on the last mark before the open page."""
         typed = self.query_one("#filter", Input).value
         everything = self._sync.marks
         marks = [mark for mark in everything if matches(mark, self._book, typed)]
@@ -93,7 +94,7 @@ class MarksScreen(ListPanel):
         if not of:
             return self._empty
         lost = sum(mark.lost for mark in self._sync.marks)
-        said = f"{shown} of {of}" if shown < of else f"{of} {'mark' if of == 1 else 'marks'}"
+        said = f"{shown} of {of}" if shown < of else counted(of, "mark")
         return said + (f", {lost} not found in this version of the text" if lost else "")
 
     def _row(self, mark: Mark) -> Content:

@@ -1,4 +1,4 @@
-"""The small panels of marks: a clicked mark, its note, a letter, and what the dictionary says about a word."""
+"""Small panels about marks: a clicked mark, its note, a letter, a dictionary entry."""
 
 from collections.abc import Callable, Sequence
 
@@ -22,7 +22,7 @@ BACK = "'"
 
 
 class MarkScreen(Panel[str | None]):
-    """A mark, and what can be done with it. Dismissed with `note`, `color`, `copy` or `delete`, or with None."""
+    """A mark and its actions. Dismissed with `note`, `color`, `copy` or `delete`, or with None."""
 
     BINDINGS = own_keys(
         ("escape,q,enter", "dismiss(None)", "Close"),
@@ -55,7 +55,7 @@ class MarkScreen(Panel[str | None]):
 
 
 class NoteScreen(Panel[str | None]):
-    """Dismissed with the note, which may be empty. Whoever ends the program gives `draft` to `keep`."""
+    """Dismissed with the note, possibly empty, or with None. At the end of the app, `draft` is given to `keep`."""
 
     BINDINGS = own_keys(
         ("ctrl+s,ctrl+enter,ctrl+j", "save", "Save"),
@@ -65,7 +65,7 @@ class NoteScreen(Panel[str | None]):
     )
 
     AUTO_FOCUS = "TextArea"
-    CLOSE = ""  # Its actions name what is lost
+    CLOSE = ""  # Its actions say what would be lost
     _SAVE = ("Ctrl+S", "save", "save")
 
     def __init__(self, title: str, words: str, note: str, keep: Callable[[str], None]) -> None:
@@ -123,7 +123,7 @@ class NoteScreen(Panel[str | None]):
 
 
 class LetterScreen(Panel[str | None]):
-    """Dismissed with a letter, with `BACK` if that is offered, or with None."""
+    """Dismissed with a letter, with `BACK` if offered, or with None."""
 
     BINDINGS = own_keys(("escape", "dismiss(None)", "Close"))
     AUTO_FOCUS = "OptionList"
@@ -167,7 +167,7 @@ class LookupText(LongText):
 
 
 class LookupScreen(Panel[bool | None]):
-    """What the dictionary says about a word. Dismissed with True to ask the model; closing it ends the program."""
+    """The dictionary entry of a word. Dismissed with True to ask the model. Closing ends the dictionary program."""
 
     BINDINGS = own_keys(("escape,q,w", "dismiss", "Close"), ("enter", "ask_or_close", "Ask the model, or close"))
     AUTO_FOCUS = "LookupText"
@@ -189,7 +189,7 @@ class LookupScreen(Panel[bool | None]):
         self.dismiss(True if self._offers_model else None)
 
     def on_mount(self) -> None:
-        # Ends with the screen, and the program with it.
+        # The worker ends with the screen, and ends the dictionary program.
         self.run_worker(self._look_up(), exit_on_error=True)
 
     async def _look_up(self) -> None:

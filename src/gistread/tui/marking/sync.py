@@ -1,4 +1,4 @@
-"""The open book's marks: saved in the background, retried if that fails, merged with what others save."""
+"""The open book's marks: saved in the background, with retries, and merged with what other processes save."""
 
 import asyncio
 from collections.abc import Callable
@@ -7,6 +7,7 @@ from typing import NamedTuple
 from gistread.errors import StorageError
 from gistread.marking.model import Mark, sorted_marks
 from gistread.marking.store import MarkStore, Stamp
+from gistread.units import counted
 
 POLL_S = 2.0  # how often the file is checked for changes by other processes
 
@@ -56,7 +57,7 @@ class MarkSync:
         return mark
 
     async def sync(self) -> None:
-        """Save what is pending, then load what others saved."""
+        """Save pending changes, then load those of other processes."""
         async with self._busy:
             await self._write()
             if self._pending:
@@ -76,14 +77,13 @@ class MarkSync:
         self._changed()
 
     async def close(self) -> str:
-        """Save what is pending. Returns what could not be saved, in words."""
+        """Save pending changes. Returns what could not be saved, in words."""
         await asyncio.gather(*self._tasks)
         async with self._busy:
             await self._write()
         if not self._pending:
             return ""
-        changes = "1 change" if len(self._pending) == 1 else f"{len(self._pending)} changes"
-        return f"{changes} to your marks could not be saved."
+        return f"{counted(len(self._pending), 'change')} to your marks could not be saved."
 
     def _do(self, change: _Change) -> None:
         self._pending.append(change)

@@ -1,4 +1,4 @@
-"""What the controllers of one open book share."""
+"""The context that the controllers of one open book share."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from textual.screen import Screen
 
 from gistread.book.model import Book
 from gistread.session.events import Obstacle
+from gistread.tui.layout import Pane
 from gistread.tui.progress import Progress
 from gistread.tui.reading.pane_switcher import PaneSwitcher
 from gistread.tui.reading.position import ModelPlace, ReadingPosition
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Layer(IntEnum):
-    """From bottom to top."""
+    """Layers of marks over the text, from bottom to top."""
 
     MODEL = 0  # the page that the model reads
     NAMES = 1  # people and places
@@ -88,15 +89,21 @@ class ReadingContext:
     progress: Progress
     user_data: UserDataWriter
     refresh: Callable[[], None]  # Redraw the lines around the panes
-    corrections: tuple[NameCorrection, ...] = ()  # Of the names in the book
+    corrections: tuple[NameCorrection, ...] = ()  # Corrections of names in the book
     session: "Session | None" = None  # None until the first page has been drawn
 
     @property
     def place(self) -> int:
         return self.book_pane.place
 
+    @property
+    def chosen_exchange(self) -> int:
+        """Index of the exchange under the cursor of the answers pane, or else of the last; -1 without one."""
+        key = self.answers_pane.cursor_key if self.panes.current is Pane.ANSWERS else None
+        return key[1] if isinstance(key, tuple) else len(self.answers_pane.exchanges) - 1
+
     def take_count(self) -> int:
-        """The number typed before the command, which uses it up; 1 without one."""
+        """Take the number typed before the command; 1 without one."""
         return self.book_pane.count.take() or 1
 
     def notify(self, text: str, *, timeout: float | None = None) -> None:
@@ -109,7 +116,7 @@ class ReadingContext:
         return self.services.key_hint(command)
 
     def warn_of(self, obstacle: Obstacle) -> None:
-        """Say why a question cannot be asked now, with the key that helps."""
+        """Say why a question cannot be asked now, and name the key that helps."""
         self.warn(self.services.with_keys(_OBSTACLES[obstacle]))
 
     def push(self, screen: Screen[Result | None], done: Callable[[Result], Any] = lambda _: None) -> None:

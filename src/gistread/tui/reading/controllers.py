@@ -1,4 +1,4 @@
-"""The controllers of one open book, and what reaches them: clicks and session events."""
+"""The controllers of one open book. Passes clicks, messages and session events to them."""
 
 from textual.message import Message
 
@@ -33,7 +33,7 @@ from gistread.tui.widgets.typography_panel import TypographyPanel
 from gistread.tui.work.lines import Places
 
 REDRAW_S = 0.1
-_BEING_READ, _SIGN = "being-read", "◌"  # the page that the model reads: a sign in the margin, no style
+_BEING_READ, _SIGN = "being-read", "◌"  # the page the model is reading: only a sign in the margin
 
 
 class SessionListener:
@@ -66,7 +66,7 @@ class SessionListener:
             case events.QuestionAsked(question=question):
                 self._questions.on_asked(question)
             case events.QuestionStarted():
-                self._questions.on_put(event)
+                self._questions.on_started(event)
             case events.QuestionProgress(event=reader_event):
                 self._questions.on_reader_event(reader_event)
             case events.QuestionEnded(problem=problem):
@@ -101,7 +101,7 @@ class SessionListener:
 
 
 def _raise(error: Exception) -> None:
-    """Raise where Textual handles it; in the session's task nobody would see it."""
+    """Raise the error where Textual handles it; in the session's task nobody would see it."""
     raise error
 
 
@@ -130,7 +130,7 @@ class Controllers:
         self.steps = StepController(context, self.questions)
         self.threads = ThreadController(context, self.questions)
         self.people = PeopleController(context, self.navigation, lambda: self.questions.bound)
-        self.recap = RecapController(context, self.navigation, lambda: self.questions.bound)
+        self.recap = RecapController(context, self.navigation, self.questions.known)
         self.session = SessionListener(context, self.questions, self.zoom, self.pages)
 
     def on_message(self, event: Message) -> None:
@@ -140,10 +140,10 @@ class Controllers:
             case BookPane.Wanted():
                 self.navigation.jump_to_share(event.share)
             case MemoryPane.PageChosen():
-                self.pages.walked(event)
-            case AnswersPane.Followed(exchange=number, goal=KeepNote()):
+                self.pages.page_chosen(event)
+            case AnswersPane.Followed(exchange=number, target=KeepNote()):
                 self.passage.keep_answer(number)
-            case AnswersPane.Followed(exchange=number, goal=AskAgain()):
+            case AnswersPane.Followed(exchange=number, target=AskAgain()):
                 self.context.screen.run_worker(self.questions.ask_again(number))
             case AnswersPane.Followed():
                 self.sources.followed(event)
@@ -151,12 +151,12 @@ class Controllers:
                 self.questions.asked(event)
             case TypographyPanel.Changed():
                 self.typography.set(event.key, event.value)
-                self.pictures.look()
+                self.pictures.update()
             case TypographyPanel.Closed():
                 self.typography.close_panel()
 
     def clicked(self, event: Clicked) -> None:
-        """Give a click to the first controller that recognises what was clicked, and to no other."""
+        """Pass a click to the first controller that handles it."""
         pane = event.control.id
         in_book = (self.links.clicked, self.marks.clicked, self.images.clicked, self.typography.clicked)
         if pane == Pane.BOOK and any(click(event) for click in in_book):

@@ -1,4 +1,4 @@
-"""Turns what is typed after "go to" into places of the book: `40%`, `page 12`, a chapter, an offset."""
+"""Parses the text typed after "go to" into places of the book: `40%`, `page 12`, a chapter, an offset."""
 
 import re
 from bisect import bisect_right
@@ -75,10 +75,8 @@ def _percent(book: Book, here: int, sign: str, number: float) -> GoToTarget:
         return GoToTarget(problem="Enter a number from 0 to 100.")
     step = round(length * number / 100)
     offset = min(max(0, {"+": here + step, "-": here - step}.get(sign, step)), length)
-    chapter = book.chapter_title(offset)
-    return GoToTarget(
-        (Destination(offset, f"{_share(offset, book)}, in {chapter}" if chapter else _share(offset, book)),)
-    )
+    share, chapter = _share(offset, book), book.chapter_title(offset)
+    return GoToTarget((Destination(offset, f"{share}, in {chapter}" if chapter else share),))
 
 
 def _page(book: Book, number: int, page_starts: Sequence[int]) -> GoToTarget:
@@ -140,19 +138,20 @@ def _share(offset: int, book: Book) -> str:
 
 
 def paragraph_step(book: Book, here: int, step: int) -> int:
-    """Start of the paragraph `step` paragraphs on; back from within a paragraph, its own start comes first."""
-    starts = [paragraph.start for paragraph in book.paragraphs]
+    """Start of the paragraph `step` paragraphs on."""
+    return _step([paragraph.start for paragraph in book.paragraphs], here, step)
+
+
+def chapter_step(book: Book, here: int, step: int) -> int:
+    """Start of the chapter `step` chapters on."""
+    return _step([chapter.start for chapter in book.chapters], here, step)
+
+
+def _step(starts: list[int], here: int, step: int) -> int:
+    """Backwards from within a part, its own start counts as one step."""
     if not starts:
         return 0
     at = max(0, bisect_right(starts, here) - 1)
     if step < 0 and here > starts[at]:
         step += 1
     return starts[min(max(0, at + step), len(starts) - 1)]
-
-
-def chapter_step(book: Book, here: int, step: int) -> int:
-    """Start of the chapter `step` chapters on; back from within a chapter, its own start comes first."""
-    at = book.chapter_index(here)
-    if step < 0 and here > book.chapters[at].start:
-        step += 1
-    return book.chapters[min(max(0, at + step), len(book.chapters) - 1)].start

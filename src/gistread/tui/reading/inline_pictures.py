@@ -3,36 +3,34 @@
 import asyncio
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 
-from gistread.book.images import read_image
 from gistread.book.model import Book, ParagraphKind
 from gistread.errors import GistreadError
-from gistread.tui.drawing import Way
+from gistread.tui.drawing import ImageMode, read_picture
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.text.figure import Figure
 
 _NEAR_CHARACTERS = 2000  # Before and after the view
-_FIRST_PARAGRAPHS = 5  # Where a cover that is part of the text stands
-_ROWS_AROUND = 4  # Of the screen, that show no text
+_FIRST_PARAGRAPHS = 5  # Among which a cover in the text is looked for
+_ROWS_AROUND = 4  # Rows of the screen without text
 
 
 class InlinePictures:
     def __init__(self, context: ReadingContext) -> None:
         self._context = context
         self._sources = _sources(context.book)
-        self._figures: dict[int, Figure | None] = {}  # By paragraph; None for what cannot be drawn
+        self._figures: dict[int, Figure | None] = {}  # By paragraph; None if the picture cannot be drawn
         self._most_rows = 0
         self._shown = True
         self._loading = False
 
-    def look(self) -> None:
-        """Load what is near the view, and fit what is drawn to the screen and the settings."""
+    def update(self) -> None:
+        """Load pictures near the view, and fit drawn ones to the screen and the settings."""
         context = self._context
         app, config = context.screen.app, context.services.config
         if not self._sources or not app.size.height:
             return
-        shown = config.pictures and context.services.drawer.way is not Way.DOTS
+        shown = config.pictures and context.services.drawer.mode is not ImageMode.DOTS
         most_rows = max(3, (app.size.height - _ROWS_AROUND) * 2 // 3)
         if (shown, most_rows) != (self._shown, self._most_rows):
             self._shown, self._most_rows = shown, most_rows
@@ -47,7 +45,7 @@ class InlinePictures:
             self._context.book_pane.show_figures(drawn if self._shown else dict.fromkeys(drawn))
 
     def _wanted(self) -> int | None:
-        """The next paragraph near the view whose picture is to be loaded: those above the view come last."""
+        """The next paragraph near the view with a picture to load; paragraphs above the view come last."""
         book, view = self._context.book, self._context.book_pane.visible_range
         if view is None:
             return None
@@ -61,7 +59,7 @@ class InlinePictures:
         try:
             while self._shown and (index := self._wanted()) is not None:
                 self._figures[index] = None
-                with suppress(GistreadError):  # its caption stands in the text; the viewer says what is wrong
+                with suppress(GistreadError):  # the caption stays in the text; the viewer shows the error
                     figure = await asyncio.to_thread(self._load_figure, self._sources[index])
                     self._figures[index] = figure
                     self._show({index: figure})
@@ -70,14 +68,11 @@ class InlinePictures:
 
     def _load_figure(self, source: str) -> Figure:
         """Called in a thread. Raises GistreadError."""
-        path = self._context.path
-        if path is None and not source.startswith("data:"):
-            raise GistreadError("The book was read from a pipe: its pictures are not at hand.")
-        return self._context.services.drawer.figure(read_image(path or Path(), source))
+        return self._context.services.drawer.figure(read_picture(self._context.path, source))
 
 
 def _sources(book: Book) -> dict[int, str]:
-    """By paragraph."""
+    """Sources of the pictures, by paragraph."""
     sources = {
         index: image.source
         for image in reversed(book.images)

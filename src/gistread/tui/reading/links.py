@@ -76,10 +76,10 @@ class LinkController:
         self._pane = context.book_pane
         self._navigation = navigation
         self._chosen: tuple[NotePath, int] | None = None
-        self._open_notes: dict[NotePath, int] = {}  # open notes, and the place that was shown when each was opened
+        self._open_notes: dict[NotePath, int] = {}  # the place shown when each note was opened
 
     def step(self, step: int) -> None:
-        """Choose another link on the screen; after the last comes the first."""
+        """Choose another link on the screen, from the last to the first."""
         step *= self._context.take_count()
         view = self._pane.visible_range
         if view is None:
@@ -130,7 +130,8 @@ class LinkController:
     def _follow(self, path: NotePath, index: int) -> None:
         link = self._book.links[index]
         if link.target is not None and link.target_end is not None:
-            self._toggle_note((*path, index))
+            note = (*path, index)
+            (self._close_note if note in self._notes() else self._open_note)(note)
         elif link.target is not None:
             self._choose(None)
             self._navigation.jump(link.target)
@@ -154,17 +155,11 @@ class LinkController:
         self._context.push(ListScreen("This link leaves the book", address, rows), act)
 
     def _notes(self) -> list[NotePath]:
-        """The open notes. Setting the page anew closes them all."""
+        """The open notes. A new layout of the page has closed them all."""
         gone = [path for path in self._open_notes if not self._pane.blocks_of(note_key(path))]
         for path in gone:
             del self._open_notes[path]
         return list(self._open_notes)
-
-    def _toggle_note(self, path: NotePath) -> None:
-        if path in self._notes():
-            self._close_note(path)
-        else:
-            self._open_note(path)
 
     def _open_note(self, path: NotePath) -> None:
         pane, parent = self._pane, path[:-1]
@@ -204,8 +199,8 @@ class LinkController:
         return bool(notes)
 
     def _redraw_note(self, path: NotePath) -> None:
-        inside = self._chosen is not None and self._chosen[0] == path
-        blocks = note_blocks(self._book, path, self._chosen[1] if inside and self._chosen else None)
+        chosen = self._chosen[1] if self._chosen is not None and self._chosen[0] == path else None
+        blocks = note_blocks(self._book, path, chosen)
         for index, block in zip(self._pane.blocks_of(note_key(path)), blocks, strict=True):
             if self._pane.block(index) != block:
                 self._pane.splice(index, 1, (block,))

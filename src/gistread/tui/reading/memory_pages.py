@@ -1,4 +1,4 @@
-"""The memory's pages (opening, pinning, walking, scrolling with the book) and its zoom levels."""
+"""The memory's pages (open, pin, move, scroll with the book) and its zoom levels."""
 
 import asyncio
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ class MemoryPages:
         self._navigation = navigation
         self._memory_stays = False
         self.shows_ahead = False  # whether gists of the text ahead are shown
-        self._walking = False  # the book scrolls because the person walks through the memory: one step for the way back
+        self._walking = False  # the person moves through the memory, and the book follows: one jump in the history
 
     @property
     def following(self) -> bool:
@@ -37,7 +37,7 @@ class MemoryPages:
         self._context.refresh()
 
     def keep_memory_in_place(self) -> None:
-        """The next move of the book leaves the memory where it is."""
+        """Do not scroll the memory at the book's next move."""
         self._memory_stays = True
 
     def book_moved(self, offset: int) -> None:
@@ -48,8 +48,8 @@ class MemoryPages:
     def book_focused(self) -> None:
         self._walking = False
 
-    def walked(self, event: MemoryPane.PageChosen) -> None:
-        """The person walked to a page of the memory, or goes to it in the book."""
+    def page_chosen(self, event: MemoryPane.PageChosen) -> None:
+        """The person moved to a page of the memory, or goes to it in the book."""
         if event.go:
             self._navigation.jump(event.page.start)
             self._context.panes.show(Pane.BOOK)
@@ -77,7 +77,7 @@ class MemoryPages:
 
     @property
     def chosen(self) -> int | None:
-        """Number of the page under the memory's cursor, or of the one being read in the book."""
+        """Number of the page under the memory's cursor; in another pane, of the page being read."""
         in_memory = self._context.panes.current is Pane.MEMORY
         return self._context.memory_pane.chosen if in_memory else self._context.memory_pane.view.here
 
@@ -124,7 +124,7 @@ class MemoryPages:
         return number
 
 
-GROWN_S = 1.0  # how long the zoomed-out memory waits for more pages or summaries before it is redrawn
+GROWN_S = 1.0  # time between redraws of the zoomed-out memory while pages or summaries are added
 
 
 class MemoryZoom:
@@ -133,7 +133,7 @@ class MemoryZoom:
         self._grown = False
 
     def restore(self, level: str) -> None:
-        """Zoom as at the last visit; does nothing for an unknown or empty level."""
+        """Restore a saved zoom level; ignores an unknown or empty one."""
         if level in levels_of(self._context.book):
             self._zoom_to(Zoom(level))
 
@@ -180,7 +180,7 @@ class MemoryZoom:
         self.redraw()
 
     def redraw(self) -> None:
-        """Show another memory, or what has become of this one, at the same level."""
+        """Redraw the zoomed-out memory, changed or replaced, at the same level."""
         if self._context.memory_pane.view.zoom.coarse:
             self._zoom_to(self._context.memory_pane.view.zoom)
 
@@ -198,7 +198,7 @@ class MemoryZoom:
             pane.zoom_to(zoom, parts, offer)
 
     async def _parts(self, memory: "GistMemory", zoom: Zoom) -> "tuple[Sequence[Node], str]":
-        from gistread.memory import tree  # not before a book is on the screen
+        from gistread.memory import tree  # after the book is on the screen
         from gistread.memory.artifacts import ALL_SUMMARIES
 
         session = self._context.session

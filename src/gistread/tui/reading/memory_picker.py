@@ -1,4 +1,4 @@
-"""Chooses among the memories of a book, and what the model reads it as and for."""
+"""Lets the person choose a memory of the book, or the preset and task of a new one."""
 
 import asyncio
 import time

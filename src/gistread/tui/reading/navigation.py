@@ -1,4 +1,4 @@
-"""Moving in the book: jumps and the way back, chapters and paragraphs, the contents, and "go to"."""
+"""Moves in the book: jumps and the history of jumps, chapters, paragraphs, contents, and "go to"."""
 
 from collections.abc import Callable, Iterable
 
@@ -6,6 +6,7 @@ from gistread.tui.layout import Pane
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.destination import HINT, Destination, chapter_step, destinations_of, paragraph_step
 from gistread.tui.screens.contents import ContentsTree
+from gistread.tui.widgets.prompt import PromptClient
 from gistread.user_data import ReadingPlace
 
 LONGEST = 200
@@ -13,7 +14,7 @@ _REMEMBERED = 20  # jumps after a restart
 
 
 class JumpList:
-    """The offsets before each jump, to go back and forward as in a browser."""
+    """The history of jumps, to go back and forward as in a browser."""
 
     def __init__(self) -> None:
         self._behind: list[int] = []
@@ -42,7 +43,7 @@ class JumpList:
             del self._behind[:-LONGEST]
 
     def arrived(self, here: int) -> None:
-        """Record where a jump ended, which near the end of a book may differ from its target."""
+        """Record where a jump ended; near the end of a book that may differ from its target."""
         self._came_to = here
 
     def back(self, here: int, count: int = 1) -> int | None:
@@ -74,14 +75,14 @@ class Navigation:
 
     @property
     def saved_place(self) -> ReadingPlace:
-        """The part of the position that is saved for the next start."""
+        """The position to save for the next start."""
         position = self._context.position
         return ReadingPlace(position.place, position.read, self.jumps.behind[-_REMEMBERED:])
 
     def jump(
         self, offset: int, top: float = 0.0, *, series: str = "", return_to: Pane | None = None, look: bool = True
     ) -> None:
-        """Show a place, `top` of the screen (0 to 1) down. Jumps of one `series` count as one for the way back.
+        """Show a place, `top` (0 to 1) down the screen. Jumps of one `series` count as one in the history.
 
         With `look`, the reading place stays until the person reads on there.
         """
@@ -93,7 +94,7 @@ class Navigation:
         self._return_to = return_to or self._return_to
 
     def show(self, offset: int, top: float = 0.0, *, look: bool = True) -> None:
-        """Show this place without remembering the one that was left."""
+        """Show a place without adding to the history."""
         self._context.position.jump(look=look)
         if self._book.paragraphs and offset <= self._book.paragraphs[0].start:
             self._context.book_pane.scroll_to_beginning()
@@ -104,7 +105,7 @@ class Navigation:
         self.jump(round(len(self._book.text) * share), look=share in (0, 1))
 
     def back(self) -> None:
-        """Go to where the last jump began, at last to the reading place."""
+        """Go to where the last jump began; after the earliest jump, to the reading place."""
         position = self._context.position
         if position.looking and not self.jumps.behind:
             self.jumps.leave(position.place, self._context.place)
@@ -148,7 +149,7 @@ class Navigation:
         context.push(ContentsScreen(self._contents, context.place, speed, context.position, seen_by_model), go)
 
 
-class GoTo:
+class GoTo(PromptClient):
     """The prompt for a place: `40%`, `page 12`, a chapter."""
 
     def __init__(self, context: ReadingContext, navigation: Navigation) -> None:
@@ -190,6 +191,3 @@ class GoTo:
     def cancelled(self) -> None:
         self._context.prompt.close()
         self._context.panes.show(Pane.BOOK)
-
-    def switched(self) -> None:
-        """Do nothing: a destination has one interpretation."""

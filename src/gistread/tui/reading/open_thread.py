@@ -1,4 +1,4 @@
-"""The thread of questions that the next one may go on from."""
+"""The thread of questions that the next question may continue."""
 
 from dataclasses import dataclass
 
@@ -11,20 +11,20 @@ from gistread.user_data import SavedThread
 class OpenThread:
     id: float = 0.0  # When its first question was asked, in seconds since the epoch
     exchanges: Thread = ()
-    follows: bool | None = None  # Whether the next question goes on from it; None: if it reads like a follow-up
+    follows: bool | None = None  # Whether the next question continues it; None: if it reads like a follow-up
 
     @classmethod
     def of(cls, saved: SavedThread) -> "OpenThread":
         return cls(saved.id, thread_of(saved.questions))
 
     def takes(self, question: str) -> bool:
-        """Whether a question continues the thread; an empty one still may."""
+        """Whether a question continues the thread; an empty one counts as if it did."""
         if not self.exchanges or self.follows is not None:
             return bool(self.exchanges and self.follows)
         return not question.strip() or is_follow_up(question)
 
     def begin(self, question: str) -> float:
-        """Take a question, or start anew with it. Returns the thread's id; 0 for a thread that begins."""
+        """Continue the thread with a question, or start a new one. Returns the thread's id; 0 for a new thread."""
         if not self.takes(question):
             self.id, self.exchanges = 0.0, ()
         self.follows = None

@@ -1,4 +1,4 @@
-"""Which pane has the keys and, on a narrow screen, which one is shown."""
+"""Focuses a pane and, on a narrow screen, shows only that one."""
 
 from textual.screen import Screen
 from textual.widget import Widget
@@ -12,7 +12,7 @@ from gistread.tui.widgets.memory_pane import MemoryPane
 
 FOCUS_MODE = "-focus-mode"
 _ANSWERS = "-answers"
-_USUAL_HEIGHT, _LARGEST_HEIGHT = 0.3, 0.48  # most rows of the answers pane, as a share of the screen's height
+_USUAL_HEIGHT, _LARGEST_HEIGHT = 0.3, 0.48  # maximum height of the answers, as a share of the screen's
 _LEAST_ROWS = 3
 
 
@@ -26,7 +26,7 @@ class PaneSwitcher:
         self._answers = answers
         self._question = question
         self.current = Pane.BOOK
-        self.unseen_answer = False  # on a narrow screen: there is an answer whose pane has not been shown
+        self.unseen_answer = False  # whether an answer has not been shown yet, on a narrow screen
 
     @property
     def narrow(self) -> bool:
@@ -34,7 +34,7 @@ class PaneSwitcher:
 
     @property
     def tabs(self) -> tuple[tuple[str, bool, str], ...]:
-        """(title, whether it is shown, action) of each pane where only one fits; otherwise nothing."""
+        """(title, whether shown, action) of each pane, if only one fits; otherwise empty."""
         tabs = ((PANE_TITLES[pane], pane is self.current, run("panes.show", pane.value)) for pane in Pane)
         return tuple(tabs) if self.narrow else ()
 
@@ -58,7 +58,7 @@ class PaneSwitcher:
         self._focus(self._question)
 
     def _focus(self, widget: Widget) -> None:
-        """At once: `Widget.focus` would let the keys that follow run as commands."""
+        """Focus at once. `Widget.focus` does so later, and keys typed meanwhile would run as commands."""
         self._screen.set_focus(widget)
 
     def step(self, step: int) -> None:

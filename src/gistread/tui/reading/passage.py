@@ -1,18 +1,17 @@
-"""The passage that the next question is about: quoted above the question line, dropped, and noted with its answer."""
+"""The passage that the next question is about: quotes it above the question line, and notes the answer on it."""
 
 from gistread.memory.passages import Passage
 from gistread.readers.passage import CHOICES, in_short
 from gistread.readers.text import in_quotes
 from gistread.tui.answer_blocks import Exchange
 from gistread.tui.commands import THREAD_KEY, display_key, run
-from gistread.tui.layout import Pane
 from gistread.tui.marking.caret import whole_words
 from gistread.tui.marking.controller import MarkController
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.widgets.lines import Actions
 from gistread.tui.work.lines import short
 
-_QUOTED = 36  # most characters that are quoted
+_QUOTED = 36  # maximum characters quoted
 
 
 class PassageController:
@@ -20,10 +19,10 @@ class PassageController:
         self._context = context
         self._marks = marks
         self.place: Passage | None = None
-        self._translation = CHOICES[-1][1]  # with the language named last
+        self._translation = CHOICES[-1][1]  # with the language of the last translation
 
     def take(self) -> None:
-        """Take what is selected in the book, or nothing."""
+        """Take the selection in the book; without one, drop the passage."""
         selected = self._context.book_pane.selected_range
         self._show(whole_words(self._context.book, selected) if selected else None)
 
@@ -39,7 +38,7 @@ class PassageController:
 
     @property
     def choices(self) -> tuple[tuple[str, str], ...]:
-        """(label, question) of each question that is offered. The first translation leaves the language to be typed."""
+        """(label, question) of each offered question. In the first translation the language is left to be typed."""
         return (*CHOICES[:-1], (CHOICES[-1][0], self._translation))
 
     @property
@@ -51,9 +50,7 @@ class PassageController:
     def keep_answer(self, number: int | None = None) -> None:
         """Keep the answer of this exchange, else the chosen or last one, as a note on its passage."""
         answers = self._context.answers_pane
-        if number is None:
-            key = answers.cursor_key if self._context.panes.current is Pane.ANSWERS else None
-            number = key[1] if isinstance(key, tuple) else len(answers.exchanges) - 1
+        number = self._context.chosen_exchange if number is None else number
         exchange = answers.exchanges[number] if number >= 0 else Exchange("")
         if exchange.passage is None or not exchange.offers_note:
             self._context.warn("No answer about a passage here.")

@@ -1,10 +1,10 @@
-"""Who is who: the people and places named so far, the card of one, and corrections of their names."""
+"""The people and places named so far: the list, the card of one, and corrections of names."""
 
 import asyncio
 import time
 from bisect import bisect_left
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, partial
 
 from gistread.errors import StorageError
 from gistread.people.corrections import describe_correction, find_by_form
@@ -22,8 +22,8 @@ from gistread.units import counted
 from gistread.user_data import NameCorrection, NameVerb
 
 _AROUND = 1_000  # Characters around the view whose names are marked too
-_STALE = 5_000  # Characters read since the names were looked at last
-_TOP = 0.3  # Where on the screen a mention is shown
+_STALE = 5_000  # Characters read after which names are collected again
+_TOP = 0.3  # Where a mention is shown, from 0 (top) to 1
 _DOUBLE_CLICK_S = 0.3  # Within this time a second click selects the word
 
 
@@ -64,10 +64,10 @@ class PeopleController:
         if entity:
             self._show(entity, view)
         else:
-            context.warn(f"{in_short(words)} is no name up to here.")
+            context.warn(f"No such name up to here: {in_short(words)}")
 
     def toggle_marks(self) -> None:
-        """Mark the names in the text, or no longer."""
+        """Switch the marking of names in the text."""
         settings, config = self._context.services.settings, self._context.services.config
         settings.set("mark_names", not config.mark_names)
         self.mark_names()
@@ -75,7 +75,7 @@ class PeopleController:
         self._context.notify(said if self._is_covered else "Names are found in English books only.")
 
     def mark_names(self) -> None:
-        """Mark the known names in view, if the person likes it. Names of the last screens may not be known yet."""
+        """Mark the known names in view, if set. Names of the last screens may not be known yet."""
         if not self._context.services.config.mark_names or not self._is_covered:
             self._context.layers.set(Layer.NAMES)
             return
@@ -96,7 +96,7 @@ class PeopleController:
             self._context.layers.set(Layer.NAMES, [Mark(*place, "name") for place in places])
 
     def may_be_name(self, event: Clicked) -> bool:
-        """Whether a word that begins with a capital was clicked, and nothing that leads somewhere else."""
+        """Whether a capitalised word was clicked that is not a link."""
         at, key = event.offset_in_block, event.block_key
         leads = event.control.id == Pane.ANSWERS and isinstance(key, tuple) and key[0] != "answer"
         if at is None or leads or event.link is not None or not self._is_covered:
@@ -119,7 +119,7 @@ class PeopleController:
         return True
 
     async def _known(self) -> Index:
-        """The names up to the bound."""
+        """Collect the names up to the bound, unless they are known."""
         bound = self._bound()
         end = len(self._context.book.text) if bound is None else bound
         async with self._making:
@@ -147,7 +147,7 @@ class PeopleController:
         self._context.push(PeopleScreen(entities, len(self._context.book.text), note), chosen)
 
     def _show(self, entity: Entity, view: Index) -> None:
-        from gistread.tui.reading.facts_of import told_of
+        from gistread.tui.reading.card_facts import gather_facts
         from gistread.tui.screens.card import CardScreen
 
         def chosen(result: str) -> None:
@@ -165,8 +165,8 @@ class PeopleController:
 
         memory, session = self._context.memory_pane.memory, self._context.session
         card, length = view.card(entity), len(self._context.book.text)
-        screen = CardScreen(card, view, length, lambda more: told_of(entity, view, memory, session if more else None))
-        self._context.push(screen, chosen)
+        gather = partial(gather_facts, entity, view, memory)
+        self._context.push(CardScreen(card, view, length, lambda more: gather(session if more else None)), chosen)
 
     async def _timeline(self, view: Index) -> None:
         from gistread.tui.screens.timeline import TimelineScreen

@@ -1,4 +1,4 @@
-"""Where the person reads, apart from where they only look; what they have read; and where the model reads along."""
+"""The reading place (not where the person only looks), the parts that were read, and the model's place."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -11,7 +11,7 @@ STAYED_S = 20.0  # Time in another chapter after which the model reads there nex
 
 
 def merged(ranges: Iterable[Range]) -> tuple[Range, ...]:
-    """The same parts of a book, sorted, without overlaps."""
+    """Sort ranges and join overlapping ones."""
     whole: list[Range] = []
     for start, end in sorted(ranges):
         if whole and start <= whole[-1][1]:
@@ -22,7 +22,7 @@ def merged(ranges: Iterable[Range]) -> tuple[Range, ...]:
 
 
 class ReadingPosition:
-    """Follows the view of the book. A jump to a source, a hit or a page is a look until a screen is read there."""
+    """Follows the view of the book. After a jump to a source, hit or page the person only looks, until they read on."""
 
     def __init__(self, saved: ReadingPlace, length: int) -> None:
         self.place = saved.offset
@@ -30,8 +30,8 @@ class ReadingPosition:
         self.read: tuple[Range, ...] = saved.read
         self._length = length
         self._view: Range | None = None
-        self._jumped = True  # The next move of the view is no reading
-        # Where the person looks, while that is not where they read; -1 until the view has got there.
+        self._jumped = True  # Whether the next move of the view is a jump
+        # Where the person looks, if that is not where they read; -1 until the view is there.
         self._looking_from: int | None = None
 
     @property
@@ -41,7 +41,7 @@ class ReadingPosition:
 
     @property
     def furthest(self) -> int:
-        """End of the last part that was read, with what is in view there."""
+        """End of the furthest part that was read, including the view there."""
         return max([self.end, *(end for _, end in self.read)])
 
     def jump(self, *, look: bool) -> None:
@@ -56,17 +56,17 @@ class ReadingPosition:
         """`[start, end)` of the book is in view."""
         before, self._view = self._view, (start, end)
         jumped, self._jumped = self._jumped, False
-        if before is not None and not jumped and before[0] <= start <= before[1]:
-            self.read = merged((*self.read, (before[0], self._length if end >= self._length else start)))
-        elif not jumped and before is not None and start > before[1]:
-            jumped = True
+        if before is not None and not jumped:
+            if before[0] <= start <= before[1]:
+                self.read = merged((*self.read, (before[0], self._length if end >= self._length else start)))
+            jumped = start > before[1]
         if self._looking_from is not None:
             if jumped:
                 self._looking_from = start
             if start <= self.place < end:
                 self._looking_from = None
                 return
-            if start - self._looking_from >= end - start > 0:  # A book that is not on the screen shows nothing
+            if start - self._looking_from >= end - start > 0:  # A hidden book shows nothing
                 self._looking_from = None
         if self._looking_from is None:
             self.place, self.end = start, end if jumped else max(end, self.end)
@@ -78,7 +78,7 @@ class ReadingPosition:
 
 
 class ModelPlace:
-    """Where the model should read: at the reading place, once the user has stayed in its chapter for a while."""
+    """The place where the model should read: the reading place, once the person has stayed in its chapter."""
 
     def __init__(self, position: ReadingPosition, book: Book, now: Callable[[], float] = time.monotonic) -> None:
         self._position = position

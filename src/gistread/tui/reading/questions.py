@@ -30,9 +30,9 @@ from gistread.readers.suggestions import suggestions
 from gistread.readers.thread import QuestionAnswer, within_bound
 from gistread.session import events
 from gistread.session.answer import AskOptions, with_answer
-from gistread.session.estimate import cheaper, is_long, seconds_to_answer
+from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer
 from gistread.session.events import Obstacle
-from gistread.tui.answer_blocks import put_to
+from gistread.tui.answer_blocks import Exchange, describe_models
 from gistread.tui.commands import BOUND_KEY, display_key, run
 from gistread.tui.layout import Pane
 from gistread.tui.opening import earlier_questions
@@ -49,8 +49,8 @@ from gistread.user_data import SavedQuestion
 if TYPE_CHECKING:
     from gistread.session.session import Session
 
-_FEW_WORDS = 100  # With less text in front of the bound there is too little for an answer
-_LITTLE_TEXT = 2_000  # Characters that have more words than that
+_FEW_WORDS = 100  # Words before the bound below which an answer is unlikely
+_LITTLE_TEXT = 2_000  # Characters that surely have that many words
 
 # Readers that see a few passages at most.
 _NEVER_LONG = ("gistread", "bm25", "closed-book")
@@ -64,32 +64,33 @@ class QuestionController:
         self._passage = passage
         self._deltas: list[AnswerDelta] = []  # parts of the answer that have not been drawn
         self._reason = ""  # why the agent looks something up
-        self._put = events.QuestionStarted("", "")
+        self._started = events.QuestionStarted("", "")
         self._whole_book = False  # whether text beyond the reading place may be used
-        self._opens_pages = False  # whether the reader opens pages one by one; passages are ranked again at once
-        self._waiting = ""  # entered before the book was opened or a model chosen
+        self._opens_pages = False  # whether the reader opens pages one by one
+        self._waiting = ""  # a question entered before the book was open or a model chosen
         self._record = SavedQuestion("", "", found=False)  # of the last question
         self.thread = OpenThread()
         self.opened_pages: list[int] = []  # opened by the agent for the last question
 
     async def ask(self) -> None:
-        """Open the question line at once, even if no model is ready: typed letters must not run as commands."""
+        """Open the question line, even before a model is ready: typed letters must not run as commands."""
         self._context.panes.show_question()
         self._passage.take()
         if self._passage.place:
             self._suggest(*self._passage.choices)
             return
         asked = bool(self._context.answers_pane.exchanges)
-        self._suggest(*((one, one) for one in (() if asked else await asyncio.to_thread(self._suggestions))))
+        suggested = () if asked else await asyncio.to_thread(self._suggestions)
+        self._suggest(*((question, question) for question in suggested))
 
     def _suggestions(self) -> tuple[str, ...]:
-        known, view = self._known(), self._context.book_pane.visible_range
+        known, view = self.known(), self._context.book_pane.visible_range
         if view is not None and view[1] < len(known.book.text):
             known = known.upto(view[1])
         return suggestions(known, self._context.corrections, plot=has_plot(self._context.book))
 
-    def _known(self) -> GistMemory:
-        """What of the book a question may use."""
+    def known(self) -> GistMemory:
+        """The memory that a question may use: up to the bound."""
         memory = self._context.memory_pane.memory or unread_memory(self._context.book)
         bound = self.bound
         return memory if bound is None else memory.upto(bound)
@@ -107,7 +108,7 @@ class QuestionController:
         self.asked(QuestionInput.Asked(self._context.question.suggested[number - 1]))
 
     async def submit(self) -> None:
-        """Ask what is typed, as Enter does."""
+        """Submit the question line, like Enter."""
         await self._context.question.action_submit()
 
     def toggle_answers(self) -> None:
@@ -117,7 +118,7 @@ class QuestionController:
             self._context.warn(f"No questions yet. Press {self._context.key_hint('ask')} to ask.")
 
     def ask_about_selected(self, number: int) -> None:
-        """Ask this one of the questions offered for a passage, from 0, about what is selected."""
+        """Ask a question offered for a passage, the `number`th from 0, about the selection."""
         self._passage.take()
         self.asked(QuestionInput.Asked(self._passage.choices[number][1]))
 
@@ -154,14 +155,14 @@ class QuestionController:
             context.screen.run_worker(self._start_or_offer(session, event.question), group="cost", exclusive=True)
 
     async def _start_or_offer(self, session: "Session", question: str) -> None:
-        """Say what a costly answer takes, and offer a cheaper one, before it is asked for."""
+        """Start the question; if the answer is costly, first show its cost and offer a cheaper reader."""
         seconds = await seconds_to_answer(session, upto=self.bound)
-        known = self._known()
+        known = self.known()
         if not is_long(session.reader, seconds, known):
             self._start(session, question)
             return
-        said = cost_words(session.reader, known, seconds)
-        screen = CostScreen(session.reader, said, await cheaper(session, seconds, self.bound))
+        cost = cost_words(session.reader, known, seconds)
+        screen = CostScreen(session.reader, cost, await find_cheaper(session, seconds, self.bound))
         self._context.push(screen, lambda reader: self._start(session, question, reader))
 
     @property
@@ -173,7 +174,7 @@ class QuestionController:
 
     @property
     def bound_words(self) -> str:
-        """`up to 12%`, `the whole book`: for the question that is being typed."""
+        """What the question being typed may use: `up to 12%`, `the whole book`."""
         if (bound := reach(self._passage.place, self.bound, self._context.book)) is None:
             return "the whole book"
         share = bound / len(self._context.book.text)
@@ -193,7 +194,7 @@ class QuestionController:
         self._context.refresh()
 
     async def show_saved(self) -> None:
-        """Show the questions as they are saved."""
+        """Show the saved questions."""
         context = self._context
         asked = await asyncio.to_thread(earlier_questions, context.book, context.services.user_data)
         context.answers_pane.show_exchanges(asked)
@@ -221,7 +222,7 @@ class QuestionController:
             self._context.refresh()
 
     def ask_waiting(self) -> None:
-        """Ask the question that waited for a model, if one is chosen and the question is still in its line."""
+        """Ask the question that waited for a model, if it is still in the question line."""
         session, question = self._context.session, self._waiting
         about_passage = self._passage.place is not None
         if question and session is not None and session.question_obstacle(about_passage=about_passage) is None:
@@ -230,13 +231,11 @@ class QuestionController:
                 self._start(session, question)
 
     async def ask_again(self, number: int | None = None) -> None:
-        """Ask an interrupted question anew: this one, the chosen one, or the last that was interrupted."""
+        """Ask an interrupted question again: this one, or the chosen one, or the last interrupted one."""
         context, session, exchanges = self._context, self._context.session, self._context.answers_pane.exchanges
         interrupted = [at for at, one in enumerate(exchanges) if one.record is not None and not one.record.answer]
         if number is None and interrupted:
-            key = context.answers_pane.cursor_key if context.panes.current is Pane.ANSWERS else None
-            chosen = key[1] if isinstance(key, tuple) else -1
-            number = chosen if chosen in interrupted else interrupted[-1]
+            number = context.chosen_exchange if context.chosen_exchange in interrupted else interrupted[-1]
         record = exchanges[number].record if number is not None else None
         if session is None or record is None or number is None or record.answer:
             context.warn("No question was interrupted.")
@@ -252,7 +251,7 @@ class QuestionController:
             self._start(session, question, record.reader, again=record)
 
     def _start(self, session: "Session", question: str, reader: str = "", again: SavedQuestion | None = None) -> None:
-        """`again`: the record of an interrupted question, which is asked with its options."""
+        """`again`: the record of an interrupted question, which is asked with the same options."""
         context = self._context
         context.question.taken(question)
         self._suggest()
@@ -261,7 +260,7 @@ class QuestionController:
         bound = again.upto if again else reach(passage, self.bound, context.book)
         if not again and not within_bound(self.thread.exchanges, bound):
             self.thread = OpenThread()
-        if passage:  # "Who is this?" reads like a follow-up, but goes on from nothing.
+        if passage:  # "Who is this?" reads like a follow-up, but is none.
             self.thread.follows = bool(self.thread.follows)
         reader, asked_at = reader or session.reader, again.asked_at if again else time.time()
         thread = self.thread.begin(question)
@@ -290,7 +289,7 @@ class QuestionController:
             context.panes.show(Pane.BOOK)
 
     def refuse_page(self) -> None:
-        """Take a page away from the agent: the chosen one if it opened that, otherwise its last."""
+        """Refuse a page that the agent opened: the chosen one, or else its last."""
         context, session = self._context, self._context.session
         opened = [page for page in self.opened_pages if page in context.memory_pane.view.opened]
         if session is None or not session.answering or not opened:
@@ -324,19 +323,22 @@ class QuestionController:
                     else f"Nothing has been read yet. Read on, or ask the whole book: {whole} in the question line."
                 )
         self._context.answers_pane.begin(
-            question,
-            bounded=bound is not None,
-            too_little=too_little,
-            follows=bool(self._record.thread),
-            passage=self._record.passage,
-            record=self._record,
+            Exchange(
+                question,
+                follows=bool(self._record.thread),
+                bounded=bound is not None,
+                too_little=too_little,
+                running=True,
+                passage=self._record.passage,
+                record=self._record,
+            )
         )
         self._context.panes.show_answers()
         self._context.panes.fit_answers()
 
-    def on_put(self, event: events.QuestionStarted) -> None:
-        self._put = event
-        self._context.answers_pane.put(put_to(event.model, event.memory))
+    def on_started(self, event: events.QuestionStarted) -> None:
+        self._started = event
+        self._context.answers_pane.set_models(describe_models(event.model, event.memory))
 
     def on_reader_event(self, event: ReaderEvent) -> None:
         """Parts of the answer are drawn by `flush`, everything else at once."""
@@ -344,7 +346,7 @@ class QuestionController:
             self._deltas.append(event)
             return
         self.flush()
-        self._context.answers_pane.hear(event)
+        self._context.answers_pane.add_events(event)
         self._context.panes.fit_answers()
         memory = self._context.memory_pane
         match event:
@@ -381,7 +383,7 @@ class QuestionController:
 
     def flush(self) -> None:
         if self._deltas:
-            self._context.answers_pane.hear(*self._deltas)
+            self._context.answers_pane.add_events(*self._deltas)
             self._deltas.clear()
 
     def _save(self, record: SavedQuestion) -> None:
@@ -389,8 +391,8 @@ class QuestionController:
         self._context.user_data.save_question(record)
 
     def _save_answer(self, answered: Answered) -> None:
-        exchange, put, asked = self._context.answers_pane.exchanges[-1], self._put, self._record
-        record = with_answer(asked, answered, model=put.model, memory=put.memory)
+        exchange, started, asked = self._context.answers_pane.exchanges[-1], self._started, self._record
+        record = with_answer(asked, answered, model=started.model, memory=started.memory)
         self._save(replace(record, scope=exchange.scope))
         self._context.answers_pane.set_record(self._record)
         told = QuestionAnswer(record.question, record.answer, record.upto, answered.seen)

@@ -24,8 +24,8 @@ class ReadingAlong:
             await session.pause()
         self._keep(session, along)
 
-    def here(self, *, alone: bool = False) -> None:
-        """Read the chapter at hand first, or `alone`."""
+    def here(self, alone: bool = False) -> None:
+        """Read the current chapter first, or only that with `alone`."""
         session = self._session_with_model()
         if session is None:
             return
@@ -35,9 +35,6 @@ class ReadingAlong:
             self._context.model_place.set(self._context.place)
             session.read_here(alone=alone)
             self._keep(session, True)
-
-    def chapter(self) -> None:
-        self.here(alone=True)
 
     async def use_model(self, model: str) -> None:
         """Let this model read the book from now on, or none if empty."""

@@ -1,11 +1,11 @@
-"""The story so far: sentences of the gists up to the reading place, each of which leads to its page."""
+"""The story so far: sentences of the gists up to the reading place, each linked to its page."""
 
 import asyncio
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gistread.memory.sizes import unread_memory
+from gistread.memory.model import GistMemory
 from gistread.readers.recap import Recap, drawn_from, recap
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.navigation import Navigation
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 
 _DAY_S = 24 * 3600
-_READ_ON = 3_000  # Characters after which nobody needs the story so far
+_READ_ON = 3_000  # Characters after which the recap is no longer offered
 
 
 class RecapController:
-    def __init__(self, context: ReadingContext, navigation: Navigation, bound: Callable[[], int | None]) -> None:
-        """`bound`: the end of the text that may be shown; None for the whole book."""
+    def __init__(self, context: ReadingContext, navigation: Navigation, known: Callable[[], GistMemory]) -> None:
+        """`known`: the memory up to the reading place."""
         self._context = context
         self._navigation = navigation
-        self._bound = bound
+        self._known = known
         self._away = ""  # For how long, in words; empty after less than a day
         self._came_to = 0
 
-    def opened_before(self, at: float) -> None:
-        """The book was opened before, at this time in seconds since the epoch; 0 if never."""
+    def set_last_opened(self, at: float) -> None:
+        """Set when the book was opened last, in seconds since the epoch; 0 if never."""
         days = max(0, int((time.time() - at) / _DAY_S)) if at and self._context.position.furthest else 0
         self._away = counted(days, "day") if days else ""
         self._came_to = self._context.place
@@ -45,13 +45,12 @@ class RecapController:
         from gistread.tui.screens.listing import ListScreen
 
         self._away = ""
-        book, bound = self._context.book, self._bound()
-        memory = self._context.memory_pane.memory or unread_memory(book)
-        known = memory if bound is None else memory.upto(bound)
+        known = self._known()
         story = await asyncio.to_thread(recap, known, self._context.corrections)
+        is_bounded = len(known.book.text) < len(self._context.book.text)
         source = drawn_from(story)
         people = f"\nPeople here: {', '.join(story.people)}" if story.people else ""
-        screen = ListScreen("The story so far", f"{source}{people}", self._rows(story, ends_here=bound is not None))
+        screen = ListScreen("The story so far", f"{source}{people}", self._rows(story, ends_here=is_bounded))
         self._context.push(screen, lambda row: self._navigation.jump(int(row.partition(" ")[2])))
 
     def _rows(self, story: Recap, *, ends_here: bool) -> "list[Row]":

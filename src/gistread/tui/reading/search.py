@@ -12,22 +12,23 @@ from gistread.tui.layout import Pane
 from gistread.tui.reading.context import Layer, ReadingContext
 from gistread.tui.reading.navigation import Navigation
 from gistread.tui.text import Mark
+from gistread.tui.widgets.prompt import PromptClient
 
 _GROUP = "search"
-_AROUND = 20_000  # characters before and after the screen whose hits are marked: a letter can have 300,000 hits
-_HIT_TOP = 0.3  # where on the screen a hit is shown that was out of view, from 0 to 1
+_AROUND = 20_000  # characters around the view whose hits are marked: one letter can have 300,000 hits
+_HIT_TOP = 0.3  # where a hit from outside the view is shown, from 0 (top) to 1
 
 
 @dataclass(frozen=True, slots=True)
 class _Before:
-    """What was shown before the prompt was opened, to be restored by Escape."""
+    """The state before the prompt was opened, which Escape restores."""
 
     place: int
     hits: SearchHits
     current: int | None
 
 
-class SearchController:
+class SearchController(PromptClient):
     def __init__(self, context: ReadingContext, navigation: Navigation) -> None:
         self._context = context
         self._navigation = navigation
@@ -40,7 +41,7 @@ class SearchController:
         self._stop = threading.Event()
         # The part of the book whose hits are marked; None if the marks are out of date.
         self._marked: tuple[int, int] | None = None
-        self.note = ""  # the last search and its hits, for the status line; empty once they are cleared
+        self.note = ""  # the last search and its hits for the status line; empty once cleared
 
     def find(self, backward: bool = False) -> None:
         context = self._context
@@ -70,7 +71,7 @@ class SearchController:
         self._navigation.show(self._before.place)
 
     def accepted(self, words: str, choice: int | None) -> None:
-        """Stay at the hit. Without words, repeat the last search."""
+        """Stay at the hit; without words, repeat the last search."""
         if not words.strip():
             self._close_prompt()
             self._set_hits(self._before.hits, self._before.current)
@@ -82,7 +83,7 @@ class SearchController:
 
     def _stay(self) -> None:
         if not len(self.hits):
-            return  # the prompt says so, and stays open to be corrected
+            return  # the prompt says so and stays open
         self._close_prompt()
         before = self._before.place
         self._context.screen.call_after_refresh(lambda: self._arrived(before))

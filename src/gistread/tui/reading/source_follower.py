@@ -1,4 +1,4 @@
-"""Follows an answer's sources, pages and reader steps; a digit is the number of a source, or a count."""
+"""Follows an answer's sources, pages and reader steps. A digit is the number of a source, or a count."""
 
 from textual import events
 from textual.timer import Timer
@@ -26,7 +26,7 @@ class SourceFollower:
         self._timer: Timer | None = None
 
     def followed(self, event: AnswersPane.Followed) -> None:
-        match event.goal:
+        match event.target:
             case ToPage(page=number):
                 self._go_to_page(number)
             case ToPlace(start=start, end=end):
@@ -48,8 +48,7 @@ class SourceFollower:
     def toggle_work(self) -> None:
         """Show every step the reader took for a question, or only one line."""
         panes, answers = self._context.panes, self._context.answers_pane
-        key = answers.cursor_key if panes.current is Pane.ANSWERS else None
-        number = key[1] if isinstance(key, tuple) else len(answers.exchanges) - 1
+        number = self._context.chosen_exchange
         if number < 0 or not answers.unfold(number):
             self._context.warn("No steps to show: this reader only opened pages, or the question is from another day.")
             return

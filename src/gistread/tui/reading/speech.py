@@ -37,9 +37,9 @@ class SpeechError(GistreadError):
 
 @dataclass(frozen=True, slots=True)
 class Voice:
-    # With placeholders `{text}` and `{language}`; without `{text}`, the text is passed on standard input.
+    # May contain `{text}` and `{language}`; without `{text}`, the text is passed on standard input.
     argv: tuple[str, ...]
-    hush: tuple[str, ...] = ()  # A command that silences it, if ending it does not
+    hush: tuple[str, ...] = ()  # A command that silences the voice, if ending the process does not
 
     @property
     def name(self) -> str:
@@ -49,7 +49,7 @@ class Voice:
 _VOICES = (
     Voice(("espeak-ng", "-v", LANGUAGE, "--stdin")),
     Voice(("espeak", "-v", LANGUAGE, "--stdin")),
-    # Its daemon speaks on when the command is gone.
+    # Its daemon keeps speaking after the command has ended.
     Voice(("spd-say", "-w", "-l", LANGUAGE, "--", TEXT), hush=("spd-say", "-S")),
 )
 _MAC = Voice(("say", "-f", "-"))
@@ -102,7 +102,7 @@ class Speaker:
         argv = [part.replace(LANGUAGE, self._language) for part in self._voice.argv]
         by_argument = any(TEXT in part for part in argv)
         if by_argument:
-            # A space before a dash: what looks like an option is still only text.
+            # With a space before a dash, the text is not taken for an option.
             spoken = f" {words}" if words.startswith("-") else words
             argv = [part.replace(TEXT, spoken) for part in argv]
         begun = time.monotonic()
@@ -122,13 +122,13 @@ class Speaker:
                 stdin=asyncio.subprocess.DEVNULL if given is None else asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.PIPE,
-                start_new_session=True,  # a group of its own, so that what it starts ends with it
+                start_new_session=True,  # its own process group, so that its children end with it
             )
         )
         try:
             process = await asyncio.shield(starting)
         except asyncio.CancelledError:
-            # asyncio ends only the command itself if it is cancelled here, and waits for what that has started.
+            # Cancelled here, asyncio would end only the command and wait for its children.
             await self._end(await starting)
             raise
         except (OSError, ValueError) as error:
@@ -151,7 +151,7 @@ class Speaker:
         await process.wait()
 
 
-_TOP = 0.15  # where on the screen a sentence is put that was out of view, from 0 to 1
+_TOP = 0.15  # where a sentence from outside the view is shown, from 0 (top) to 1
 
 
 class ReadAloud:
@@ -200,7 +200,7 @@ class ReadAloud:
 
     def _start(self, start: int, end: int) -> None:
         self._resume_at, self._end = None, end
-        # As a worker, so that a defect ends the app like any other.
+        # In a worker, a defect ends the app like any other.
         self._worker = self._context.screen.run_worker(self._read(start, end), group="read aloud")
         self._context.refresh()
 
@@ -219,18 +219,11 @@ class ReadAloud:
                 context.layers.set(Layer.SPOKEN, (Mark(first, last, "spoken"),))
                 self._bring_into_view(first, last)
                 await speaker.speak(context.book.text[first:last])
-        except Exception as error:
-            self._ended()
-            if not isinstance(error, GistreadError):
-                raise
-            self._context.warn(str(error))
-        else:
-            self._ended()
-
-    def _ended(self) -> None:
+        except GistreadError as error:
+            context.warn(str(error))
         self._worker = None
-        self._context.layers.set(Layer.SPOKEN)
-        self._context.refresh()
+        context.layers.set(Layer.SPOKEN)
+        context.refresh()
 
     def _bring_into_view(self, first: int, last: int) -> None:
         pane = self._context.book_pane

@@ -26,7 +26,7 @@ _FOUND = (("next-hit", "next"), ("previous-hit", "previous"), ("all-hits", "all 
 _ABOUT_MEMORY = (
     "A model reads along and writes here, page by page, what each page says. {open-page} opens the page behind a note."
 )
-_HEADER_ACTIONS = run("navigation.contents"), run("go_to.ask")  # Of the chapter and of the progress
+_HEADER_ACTIONS = run("navigation.contents"), run("go_to.ask")  # of the chapter and the progress
 TRYING_OUT = "Small model, for trying out"
 _CARET = (("caret-next-word", "move"), ("caret-anchor", "begin here"))
 _SELECTED = (
@@ -98,23 +98,25 @@ class StatusLines:
         )
 
     def show_status(self, controllers: Controllers | None) -> None:
-        """What the model is doing, and the keys that matter now."""
-        session = controllers.context.session if controllers is not None else None
-        keys = self._services.key_hint("resume"), self._services.key_hint("choose-model")
-        opening = "Opening the memory …" if controllers is not None else ""
-        status = status_of(session.activity, *keys) if session is not None else Status((opening,), " ")
-        found = controllers.search.note if controllers is not None and not controllers.context.prompt.is_open else ""
-        note = found or self._services.download_note()
-        action = ""
-        if not note and controllers is not None and controllers.context.position.looking:
-            note, action = f"{self._services.key_hint('back')}: back to your place", run("navigation.back")
-        elif not note and controllers is not None and (note := controllers.recap.offer):
-            action = run("recap.show")
+        """Show what the model is doing, and the keys that matter now."""
+        key = self._services.key_hint
+        status, note, action = Status(("",), " "), self._services.download_note(), ""
+        if controllers is not None:
+            context = controllers.context
+            status = Status(("Opening the memory …",), " ")
+            if context.session is not None:
+                status = status_of(context.session.activity, key("resume"), key("choose-model"))
+            if controllers.search.note and not context.prompt.is_open:
+                note = controllers.search.note
+            elif not note and context.position.looking:
+                note, action = f"{key('back')}: back to your place", run("navigation.back")
+            elif not note and (note := controllers.recap.offer):
+                action = run("recap.show")
         self._screen.query_one("#status", StatusLine).show_status(status, note, action)
         self.show_keys(controllers)
 
     def show_keys(self, controllers: Controllers | None) -> None:
-        """The keys that matter now, or a count that waits for its command."""
+        """Show the keys that matter now, or a count that waits for its command."""
         typing = isinstance(self._screen.focused, Input)
         leading = _leading(controllers, typing=typing) if controllers is not None else []
         count = controllers.context.book_pane.count.pending if controllers is not None else ""
@@ -122,26 +124,26 @@ class StatusLines:
         keys.show_keys(self._panes.current.value, self._services.keymap, leading, count, typing=typing)
 
     def _guide(self, session: "Session | None") -> tuple[tuple[str, str], ...]:
-        """What the memory is, and what to do next: (text, id of the command that a click on it runs)."""
-        next_steps = []
-        problem = session.activity.problem if session is not None else ""
-        state = session.activity.reading if session is not None else None
-        if session is not None and not session.has_model:
-            next_steps = [("{choose-model} chooses a model on this machine, or one to download.", "choose-model")]
-        elif problem:
-            again = "{choose-model} chooses another model, {resume} tries again."
-            next_steps = [(problem, ""), (again, "choose-model")]
-        elif session is not None and state is ReadingState.LOADING:
-            next_steps = [(f"{session.activity.model} is being loaded …", "")]
-        elif session is not None and state in (ReadingState.IDLE, ReadingState.PAUSED):
-            next_steps = [(f"{{resume}} lets {session.activity.model} read along.", "resume")]
-        elif state is ReadingState.RUNNING:
-            next_steps = [("The first page is being read …", "")]
-        if session is not None and is_starter(session.reading_model):
-            better = f"{TRYING_OUT}: its notes and answers are often wrong. {{choose-model}} offers better ones."
-            next_steps.append((better, "choose-model"))
-        next_steps.append(("{ask} asks about the book, also before a page is read.", "ask"))
-        return tuple((self._services.with_keys(text), command) for text, command in ((_ABOUT_MEMORY, ""), *next_steps))
+        """Explain the memory and what to do next: (text, id of the command that a click runs)."""
+        steps = [(_ABOUT_MEMORY, "")]
+        if session is not None:
+            activity = session.activity
+            if not session.has_model:
+                steps.append(("{choose-model} chooses a model on this machine, or one to download.", "choose-model"))
+            elif activity.problem:
+                steps.append((activity.problem, ""))
+                steps.append(("{choose-model} chooses another model, {resume} tries again.", "choose-model"))
+            elif activity.reading is ReadingState.LOADING:
+                steps.append((f"{activity.model} is being loaded …", ""))
+            elif activity.reading in (ReadingState.IDLE, ReadingState.PAUSED):
+                steps.append((f"{{resume}} lets {activity.model} read along.", "resume"))
+            elif activity.reading is ReadingState.RUNNING:
+                steps.append(("The first page is being read …", ""))
+            if is_starter(session.reading_model):
+                better = f"{TRYING_OUT}: its notes and answers are often wrong. {{choose-model}} offers better ones."
+                steps.append((better, "choose-model"))
+        steps.append(("{ask} asks about the book, also before a page is read.", "ask"))
+        return tuple((self._services.with_keys(text), command) for text, command in steps)
 
     def _show_memory_header(self, controllers: Controllers) -> None:
         context = controllers.context

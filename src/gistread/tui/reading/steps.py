@@ -1,4 +1,4 @@
-"""A say in every look-up: the line with what the reader wants next, and the commands that decide it."""
+"""Lets the person decide each look-up: shows the reader's proposal, and handles the commands that answer it."""
 
 from typing import TYPE_CHECKING
 
@@ -8,6 +8,7 @@ from gistread.tui.commands import run
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.questions import QuestionController
 from gistread.tui.widgets.lines import Actions
+from gistread.tui.widgets.prompt import PromptClient
 
 if TYPE_CHECKING:
     from gistread.readers.events import Proposed
@@ -25,7 +26,7 @@ _MEANINGS = {
 }
 
 
-class StepController:
+class StepController(PromptClient):
     def __init__(self, context: ReadingContext, questions: QuestionController) -> None:
         self._context = context
         self._questions = questions
@@ -42,12 +43,12 @@ class StepController:
 
     @property
     def chip(self) -> str:
-        """Who decides, in words; empty while nobody need think of it."""
+        """Who decides, in words; empty if the model decides as usual."""
         steps = Steps(self._context.services.config.steps)
         return _CHIPS[steps] if steps is not Steps.ALONE or self._steering or self._switched else ""
 
     def show(self) -> None:
-        """Show what waits for a decision."""
+        """Show the proposal that waits for a decision."""
         line, proposal = self._context.screen.query_one("#step", Actions), self.proposal
         line.set_class(proposal is not None, "-some")
         if proposal is None:
@@ -66,11 +67,11 @@ class StepController:
         line.refresh(layout=True)  # it may take more rows than the last one
 
     def accept(self) -> bool:
-        """Accept what is proposed. Returns whether anything is."""
+        """Accept the proposal. Returns False without one."""
         return self._decide(Decision())
 
     def refuse(self) -> None:
-        """Refuse what is proposed; without a proposal, the opened page."""
+        """Refuse the proposal; without one, the opened page."""
         if not self._decide(Decision(refuses=True)):
             self._questions.refuse_page()
 
@@ -99,7 +100,7 @@ class StepController:
             self._context.warn("No page is proposed now.")
             return
         proposal, length = self.proposal, len(self._context.book.text)
-        examples = [*(["12", "3 5"] if proposal.last_page else ())]
+        examples = ["12", "3 5"] if proposal.last_page else []
         examples += [f"{50 * proposal.text_end // length}%"] if proposal.text_end else []
         steering.hold()
         self._context.refresh()
@@ -124,9 +125,6 @@ class StepController:
     def cancelled(self) -> None:
         self._context.prompt.close()
         self._context.panes.show(self._context.panes.current)
-
-    def switched(self) -> None:
-        """Do nothing: page numbers have one meaning."""
 
     def _decide(self, decision: Decision) -> bool:
         steering, proposed = self._steering, self.proposal is not None

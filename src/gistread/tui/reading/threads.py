@@ -1,4 +1,4 @@
-"""Past questions: goes back to a thread, and names, copies, exports, deletes and restores it."""
+"""Past questions: continues, names, copies, exports, deletes and restores a thread."""
 
 import asyncio
 from dataclasses import replace
@@ -7,14 +7,14 @@ from pathlib import Path
 from gistread.errors import StorageError
 from gistread.exporting.markdown import as_markdown
 from gistread.exporting.model import Export, ExportFormat
-from gistread.tui.layout import Pane
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.open_thread import OpenThread
 from gistread.tui.reading.questions import QuestionController
+from gistread.tui.widgets.prompt import PromptClient
 from gistread.user_data import SavedQuestion, SavedThread
 
 
-class ThreadController:
+class ThreadController(PromptClient):
     def __init__(self, context: ReadingContext, questions: QuestionController) -> None:
         self._context = context
         self._questions = questions
@@ -42,17 +42,15 @@ class ThreadController:
 
     def copy_answer(self) -> None:
         """Copy the question and answer under the cursor, or the last."""
-        pane = self._context.answers_pane
-        key = pane.cursor_key if self._context.panes.current is Pane.ANSWERS else None
-        number = key[1] if isinstance(key, tuple) else len(pane.exchanges) - 1
-        record = pane.exchanges[number].record if pane.exchanges else None
+        exchanges = self._context.answers_pane.exchanges
+        record = exchanges[self._context.chosen_exchange].record if exchanges else None
         if record is None:
             self._context.warn("There is no answer to copy.")
         else:
             self._to_clipboard((record,), "The answer was copied.")
 
     def _open(self, thread: SavedThread) -> None:
-        """Show it last and let the next question go on from it."""
+        """Show the thread last; the next question continues it."""
         pane = self._context.answers_pane
         mine = [one for one in pane.exchanges if _is_in(one.record, thread)]
         pane.show_exchanges([*(one for one in pane.exchanges if one not in mine), *mine])
@@ -104,9 +102,6 @@ class ThreadController:
         self._named = thread
         self._context.prompt.ask(self, "name", "empty: the first question", thread.name)
 
-    def typed(self, words: str) -> None:
-        """Any name will do."""
-
     def accepted(self, words: str, choice: int | None) -> None:
         self.cancelled()
         if self._named is not None:
@@ -115,9 +110,6 @@ class ThreadController:
     def cancelled(self) -> None:
         self._context.prompt.close()
         self._context.panes.show(self._context.panes.current)
-
-    def switched(self) -> None:
-        """Do nothing: a name has one meaning."""
 
 
 def _is_in(record: SavedQuestion | None, thread: SavedThread) -> bool:

@@ -15,7 +15,7 @@ class Typography:
 
     def widen(self, step: int) -> None:
         pane = self._context.book_pane
-        # Beyond the edge of the pane a wider text would look the same, and the way back would be long.
+        # Beyond the edge of the pane a wider text looks the same, and takes long to undo.
         width = min(pane.row_width or pane.text_width, pane.text_width) + step
         self.set("text_width", max(LEAST_TEXT_WIDTH, min(width, MOST_TEXT_WIDTH)))
 

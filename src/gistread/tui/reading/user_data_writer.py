@@ -1,4 +1,4 @@
-"""Saves place, zoom and questions in the background: a place once it has been at rest for a moment, and at the end."""
+"""Saves place, zoom and questions in the background. A place is saved once it is at rest, and at the end."""
 
 import asyncio
 import contextlib
@@ -70,7 +70,7 @@ class UserDataWriter:
         self._write(lambda: self._user_data.set_reading_along(self._book.sha256, model, along))
 
     def save_measured(self, keep: Callable[[], None]) -> None:
-        """Save what was measured of the reading, with `keep`, which may raise StorageError."""
+        """Save measurements of the reading with `keep`, which may raise StorageError."""
         self._write(keep)
 
     def save_question(self, question: SavedQuestion) -> None:

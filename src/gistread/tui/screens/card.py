@@ -1,4 +1,4 @@
-"""The card of a person or place: what the book says of it up to a place, and the corrections of its name."""
+"""The card of a person or place: what the book says about it up to a place, and corrections of its name."""
 
 from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import aclosing
@@ -17,7 +17,7 @@ _MOST_BARS = 56
 _MOST_CLAIMS = 12
 _ACTIONS = (
     ("Enter", "go there", "choose"),
-    ("f", "facts", "tell"),
+    ("f", "facts", "find_facts"),
     ("e", "rename", "dismiss('rename')"),
     ("m", "same as …", "dismiss('merge')"),
     ("s", "split", "dismiss('split')"),
@@ -26,22 +26,22 @@ _ACTIONS = (
 )
 
 
-class Told(NamedTuple):
-    """What the book tells of it, and how far the model has got."""
+class CardFacts(NamedTuple):
+    """What the book says about an entity, and a note on the model's progress."""
 
     claims: tuple[Claim, ...]
     identities: tuple[Identity, ...]
     note: str = ""
 
 
-NOTHING_TOLD = Told((), ())
+NO_FACTS = CardFacts((), ())
 
 
 class CardScreen(ListScreen):
     """Dismissed with `at OFFSET …`, with `who NAME` of another, with a correction or `undo`, or with None."""
 
     BINDINGS = own_keys(
-        ("f", "tell", "Facts"),
+        ("f", "find_facts", "Facts"),
         ("e", "dismiss('rename')", "Rename"),
         ("m", "dismiss('merge')", "The same as another"),
         ("s", "dismiss('split')", "One of the names is another's"),
@@ -50,35 +50,35 @@ class CardScreen(ListScreen):
     )
 
     def __init__(
-        self, card: Card, view: Index, length: int, tell: Callable[[bool], AsyncGenerator[Told, None]]
+        self, card: Card, view: Index, length: int, gather: Callable[[bool], AsyncGenerator[CardFacts, None]]
     ) -> None:
-        """`length` of the whole book in characters. `tell`: what is told; with True, the model looks for more."""
+        """`length` of the whole book in characters. `gather` yields facts; with True, the model looks for more."""
         entity = card.entity
         also = f"also {', '.join(entity.others)}\n" if entity.others else ""
         chapters = sum(1 for count in card.chapters if count)
         in_chapters = f" in {chapters} of {counted(len(card.chapters), 'chapter')}" if len(card.chapters) > 1 else ""
         note = f"{also}{counted(entity.count, 'mention')}{in_chapters}\n{bars(card.strip, _MOST_BARS)}"
         self._parts = card, view, length
-        self._tell = tell
+        self._gather = gather
         super().__init__(entity.name, note, list(card_rows(card, view, length)), actions=_ACTIONS)
 
     def on_mount(self) -> None:
-        self.run_worker(self._follow(self._tell(False)))
+        self.run_worker(self._show(self._gather(False)))
 
-    def action_tell(self) -> None:
-        self.run_worker(self._follow(self._tell(True)), exclusive=True)
+    def action_find_facts(self) -> None:
+        self.run_worker(self._show(self._gather(True)), exclusive=True)
 
-    async def _follow(self, telling: AsyncGenerator[Told, None]) -> None:
-        async with aclosing(telling) as steps:
-            async for told in steps:
-                self.query_one("#note", Static).update("\n".join(filter(None, (self._note, told.note))))
-                rows = list(card_rows(*self._parts, told))
+    async def _show(self, gathered: AsyncGenerator[CardFacts, None]) -> None:
+        async with aclosing(gathered) as steps:
+            async for facts in steps:
+                self.query_one("#note", Static).update("\n".join(filter(None, (self._note, facts.note))))
+                rows = list(card_rows(*self._parts, facts))
                 if len(rows) > len(self.options.options):
                     self.show_rows(rows, self.chosen)
 
 
-def card_rows(card: Card, view: Index, length: int, told: Told = NOTHING_TOLD) -> Iterator[Row]:
-    """Who it is, the same as whom, what is told, the last mention, who is near. `length` of the book in characters."""
+def card_rows(card: Card, view: Index, length: int, facts: CardFacts = NO_FACTS) -> Iterator[Row]:
+    """Introductions, identities, facts, last mention, neighbours. `length` of the whole book in characters."""
     book = view.book
 
     def place(offset: int) -> str:
@@ -90,13 +90,13 @@ def card_rows(card: Card, view: Index, length: int, told: Told = NOTHING_TOLD) -
     introductions = introduced(card.entity, book)
     for start, end in introductions:
         yield Row(f"at {start}", quoted(start, end), place(start))
-    for number, one in enumerate(told.identities):
+    for number, one in enumerate(facts.identities):
         start = one.quote[0]
         about = f"“{quoted(*one.quote)}”"
         yield Row(
             f"at {start} same {number}", f"From {place(start)}: is said to be the same as {one.other.name}", about
         )
-    checked = [claim for claim in told.claims if claim.checked][-_MOST_CLAIMS:]
+    checked = [claim for claim in facts.claims if claim.checked][-_MOST_CLAIMS:]
     for number, claim in enumerate(checked):
         quote, where = quoted(*claim.quote), place(claim.quote[0])
         if claim.text != quote:

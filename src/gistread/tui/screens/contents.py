@@ -19,7 +19,7 @@ from gistread.tui.reading.position import ReadingPosition
 from gistread.tui.screens.listing import RowsPanel
 from gistread.tui.text import Block, Clicked, LongText, clean
 
-_ALL_OPEN = 60  # a book with more chapters starts folded, except for the current part
+_ALL_OPEN = 60  # a book with more chapters starts folded except for the current part
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class ContentsTree:
         self.folded = set(self._with_children) if fold else set()
 
     def nodes(self, wanted: str = "") -> list[Node]:
-        """The visible lines; with a filter, chapters with all its words, and their ancestors."""
+        """The visible lines; with a filter, the chapters that match and their ancestors."""
         chapters, folded = range(len(self.book.chapters)), set() if wanted.strip() else self.folded
         if wanted.strip():
             found = {index for index in chapters if self.matches(index, wanted)}
@@ -124,7 +124,7 @@ def _plain(text: str) -> str:
     return without_diacritics(text.casefold())
 
 
-_ALL_READ = 0.97  # share of a chapter that counts as read: its last lines may never have left the screen
+_ALL_READ = 0.97  # share from which a chapter counts as read: its last lines need not leave the screen
 _STEP = 2  # indent of a chapter under its parent, in cells
 
 
@@ -148,7 +148,7 @@ class ContentsScreen(RowsPanel[int | None]):
         place: int,
         words_per_minute: float,
         position: ReadingPosition,
-        shown: tuple[tuple[int, int], ...] = (),
+        shown: tuple[tuple[int, int], ...],
     ) -> None:
         """`place`: offset of the view; `shown`: places given to the model for the last answer."""
         super().__init__()
@@ -173,7 +173,7 @@ class ContentsScreen(RowsPanel[int | None]):
     def _draw(self, cursor: int) -> None:
         self._lines = self._tree.nodes(self.wanted)
         shown = {node.index for node in self._lines}
-        # One marks the place where the person is: the chapter itself, or the folded one it is in.
+        # Mark where the person is: the chapter itself, or the folded one that contains it.
         here = next((index for index in (self._here, *self._tree.above(self._here)) if index in shown), None)
         if self._lines:
             self.rows.show([self._block(node, here) for node in self._lines], keep_position=False)

@@ -1,4 +1,4 @@
-"""What a costly answer takes, before it is asked for, and a cheaper one beside it."""
+"""Confirms a costly question: shows what the answer takes, and offers a quicker reader."""
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
@@ -17,11 +17,11 @@ class CostScreen(Panel[str | None]):
         ("enter", "ask", "Ask all the same"), ("q", "quick", "Ask quickly"), ("escape", "dismiss(None)", "Do not ask")
     )
 
-    def __init__(self, reader: str, said: str, quick: tuple[str, float | None] | None) -> None:
-        """`said`: what it takes, in words; `quick`: a quicker reader and its seconds, None if unknown."""
+    def __init__(self, reader: str, cost: str, quick: tuple[str, float | None] | None) -> None:
+        """`cost`: what the answer takes, in words; `quick`: a quicker reader and its seconds, None if unknown."""
         super().__init__()
         self._reader = reader
-        self._said = said
+        self._cost = cost
         self._quick = quick
 
     def compose(self) -> ComposeResult:
@@ -30,7 +30,7 @@ class CostScreen(Panel[str | None]):
             seconds = self._quick[1]
             quick = [("q", f"Quick: about {format_duration(seconds)}" if seconds else "Quick", "quick")]
         with Vertical(classes="panel"):
-            yield Static(self._said, classes="panel-title", markup=False)
+            yield Static(self._cost, classes="panel-title", markup=False)
             yield Actions(("Enter", "asks", "ask"), *quick)
 
     def action_ask(self) -> None:

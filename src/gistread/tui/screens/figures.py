@@ -12,7 +12,7 @@ from gistread.tui.services import AppServices
 
 
 async def figures_panel(services: AppServices) -> ListScreen:
-    """Today, the last seven days, and a row a book. Reads the disk in a thread."""
+    """The panel: today, the last seven days, and a row for each book. Reads the disk in a thread."""
 
     def read() -> Figures:
         entries, _ = list_entries(services.user_data, Catalogue(services.paths.library))

@@ -1,4 +1,4 @@
-"""All keys from the table of commands, those of the current pane first, with a filter."""
+"""The help: all commands with their keys, those of the current pane first, with a filter."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -29,14 +29,14 @@ class Line(NamedTuple):
     title: str
     about: str = ""
 
-    def says(self, words: Iterable[str]) -> bool:
+    def matches(self, words: Iterable[str]) -> bool:
         """Whether every word occurs in the line; a word of one letter is a key."""
         text = f"{self.heading} {self.keys} {self.title} {self.about}".casefold()
         return all(word in self.keys.split() if len(word) == 1 else word.casefold() in text for word in words)
 
 
-def places_first(pane: Pane | None, *, selecting: bool = False, library: bool = False) -> tuple[Scope, ...]:
-    """The scopes that matter here, nearest first; none on a panel with its own keys."""
+def nearest_scopes(pane: Pane | None, *, selecting: bool = False, library: bool = False) -> tuple[Scope, ...]:
+    """The scopes of the current screen and pane, nearest first; none for a panel with its own keys."""
     if library:
         return (Scope.LIBRARY, Scope.MOVING)
     if selecting:
@@ -58,10 +58,10 @@ def lines_of_panel(active: Iterable[ActiveBinding]) -> list[Line]:
     return [Line("On this panel", " ".join(those), what) for what, those in keys.items()]
 
 
-def help_of(keymap: Mapping[str, str], first: Sequence[Scope], panel: Sequence[Line] = ()) -> list[Line]:
+def sorted_help(keymap: Mapping[str, str], first: Sequence[Scope], panel: Sequence[Line] = ()) -> list[Line]:
     table = [Line(place, keys, title, about) for place, keys, title, about in help_lines(keymap)]
     rank = {place: number for number, place in enumerate(first)}
-    table.sort(key=lambda line: rank.get(Scope(line.heading), len(rank)))  # stable: otherwise as the table has it
+    table.sort(key=lambda line: rank.get(Scope(line.heading), len(rank)))  # stable: the rest keeps its order
     return [*panel, *table]
 
 
@@ -107,7 +107,7 @@ class HelpScreen(Panel[None]):
             yield Block(_INTRODUCTION, blank_before=0)
         heading = ""
         for line in self._lines:
-            if not line.says(words):
+            if not line.matches(words):
                 continue
             if line.heading != heading:
                 heading = line.heading
@@ -116,4 +116,4 @@ class HelpScreen(Panel[None]):
             spans = (Span(len(line.title), len(text), "muted"),) if line.about else ()
             yield Block(text, hanging=line.keys, indent=_KEY_COLUMNS, blank_before=0, spans=spans)
         if not heading:
-            yield Block(f"No command says “{search.strip()}”.", style="muted")
+            yield Block(f"No command matches “{search.strip()}”.", style="muted")

@@ -54,23 +54,23 @@ class HitsScreen(RowsPanel[Chosen | None]):
     def on_mount(self) -> None:
         self._show(self._hits)
         if self._hits.words and self._hits.mode is not self._mode:
-            self._look()
+            self._search_again()
         elif self._current is not None and self._current < MOST:
             self.rows.set_cursor(self._current)
 
     @on(Input.Changed, "#hits-words")
     def _typed(self, event: Input.Changed) -> None:
         if event.value != self._hits.words:
-            self._look()
+            self._search_again()
 
     def action_next_mode(self) -> None:
         self._mode = self._mode.next
-        self._look()
+        self._search_again()
 
-    def _look(self) -> None:
+    def _search_again(self) -> None:
         self._stop.set()
         self._stop = threading.Event()
-        # No coroutine: it may be cancelled before it begins.
+        # A function rather than a coroutine: it may be cancelled before it begins.
         looking: Any = partial(self._find, self.wanted, self._mode, self._stop)
         self.run_worker(looking, exclusive=True)
 
@@ -131,7 +131,7 @@ class HitBlocks(Sequence[Block]):
     def __getitem__(self, index: int) -> Block:  # type: ignore[override]  # slices are never asked for
         book, (start, end) = self._book, self._hits.span(index)
         left, right = max(0, start - _BEFORE), min(len(book.text), end + _AFTER)
-        # Whole words, where words are parted by spaces.
+        # Cut at spaces, where there are any.
         if left > 0 and (space := book.text.find(" ", left, start)) >= 0:
             left = space + 1
         if right < len(book.text) and (space := book.text.rfind(" ", end, right)) >= 0:

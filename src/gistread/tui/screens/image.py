@@ -9,11 +9,10 @@ from textual.containers import Container, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from gistread.book.images import read_image
 from gistread.book.model import Book, Image
 from gistread.errors import GistreadError
 from gistread.tui.commands import own_keys
-from gistread.tui.drawing import Drawer, Picture, unpack
+from gistread.tui.drawing import Drawer, Picture, read_picture, unpack
 from gistread.tui.text import clean
 from gistread.tui.text.figure import Figure
 from gistread.tui.widgets.figure_view import FigureView
@@ -24,7 +23,7 @@ _CHOICES = ("Enter", "go to it in the book", "go"), ("Esc", "close", "dismiss(No
 
 
 class ImageScreen(ModalScreen[int | None]):
-    """Dismissed with the offset of the picture to go to. `first`: index in `book.images`; `path`: the book's file."""
+    """Dismissed with the offset of the picture to go to, or with None."""
 
     BINDINGS = own_keys(
         ("escape,q,i", "dismiss(None)", "Close"),
@@ -34,6 +33,7 @@ class ImageScreen(ModalScreen[int | None]):
     )
 
     def __init__(self, book: Book, path: Path | None, first: int, drawer: Drawer) -> None:
+        """`path`: the book's file, None if read from a pipe; `first`: index in `book.images`."""
         super().__init__()
         self._book = book
         self._path = path
@@ -93,7 +93,5 @@ class ImageScreen(ModalScreen[int | None]):
 
     def _unpack(self, image: Image) -> tuple[Picture, Figure]:
         """Called in a thread. Raises GistreadError."""
-        if self._path is None and not image.source.startswith("data:"):
-            raise GistreadError("The book was read from a pipe: its pictures are not at hand.")
-        picture = unpack(read_image(self._path or Path(), image.source))
+        picture = unpack(read_picture(self._path, image.source))
         return picture, self._drawer.enlarged(picture)

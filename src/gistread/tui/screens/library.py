@@ -19,8 +19,8 @@ from gistread.library.entries import Order, filter_entries, sort_entries
 from gistread.library.model import LibraryEntry, absolute, is_file, is_folder
 from gistread.library.series import propose_series_path
 from gistread.library.text import count_books, describe_added
-from gistread.tui.commands import Scope, bindings, key_hint, with_keys
-from gistread.tui.library_work import Adding, Books
+from gistread.tui.commands import Scope, bindings
+from gistread.tui.library_work import BookAdder, Books
 from gistread.tui.screens.listing import ListScreen, Row
 from gistread.tui.services import AppServices
 from gistread.tui.widgets.book_details import BookDetails
@@ -29,9 +29,10 @@ from gistread.tui.widgets.book_rows import ONE_LINE, heading
 from gistread.tui.widgets.continue_reading import ContinueReading
 from gistread.tui.widgets.inputs import FilterInput, PathInput
 from gistread.tui.widgets.lines import HeaderLine, KeyLine, Line, Rule
+from gistread.units import counted
 
 _KEY_LINE_ROWS = 12
-_LOW_ROWS = 30  # rows of the screen below which the book under the cursor is described in one line
+_LOW_ROWS = 30  # rows of the screen below which the current book is described in one line
 _HOW_TO_BEGIN = (
     "No books yet. {library-add} adds a folder of books, {library-path} opens one, {library-open} the sample story."
 )
@@ -53,13 +54,12 @@ class LibraryScreen(Screen[str | None]):
     def __init__(self, books: Books, services: AppServices) -> None:
         super().__init__()
         self._services = services
-        self._keymap = services.keymap
         self._books = books
         self._entries: list[LibraryEntry] = []
         self._order = Order.LAST_READ
         self._asked = _Asked.OPEN
         self._removed: list[LibraryEntry] = []  # removed in this session, for undo
-        self._adding = Adding(books.catalogue)
+        self._adder = BookAdder(books.catalogue)
         self._opening = False
         self._series: Path | None = None  # the series last added to
 
@@ -122,7 +122,7 @@ class LibraryScreen(Screen[str | None]):
             with suppress(NoMatches):  # The screen was closed meanwhile.
                 self._show(self._list.current)
                 self._show_continue()
-                await asyncio.to_thread(self._books.look_at_memories)
+                await asyncio.to_thread(self._books.load_progress)
                 self._show(self._list.current)
 
         self.run_worker(read(), group="read", exclusive=True)
@@ -135,7 +135,7 @@ class LibraryScreen(Screen[str | None]):
 
     @work(exclusive=True, group="continue")
     async def _show_continue(self) -> None:
-        """The book read last that is not finished; not while one looks for another."""
+        """Show the unfinished book read last, unless the person is filtering."""
         begun = [one for one in self._entries if one.was_opened and one.path and not (one.finished or one.missing)]
         entry = max(begun, key=lambda one: one.opened_at, default=None) if not self._typed else None
         left_at = await asyncio.to_thread(self._books.left_at, entry) if entry is not None else ("", "")
@@ -156,15 +156,15 @@ class LibraryScreen(Screen[str | None]):
 
     def _show_lines(self) -> None:
         shown, all_books = self._list.count, sum(bool(entry.ids) for entry in self._entries)
-        counted = count_books(self._entries)
-        if self._adding.progress:
-            counted = self._adding.progress
+        count = count_books(self._entries)
+        if self._adder.progress:
+            count = self._adder.progress
         elif self._typed.strip():
-            counted = f"{shown} of {all_books}"
-        self.query_one("#header", HeaderLine).show_place("Library", counted, (f"by {self._order}",))
+            count = f"{shown} of {all_books}"
+        self.query_one("#header", HeaderLine).show_place("Library", count, (f"by {self._order}",))
         columns = heading(self._list.scrollable_content_region.width)
         self.query_one("#columns", Line).show(columns, Content.styled(columns, "$gr-muted"))
-        note = "" if all_books else with_keys(_HOW_TO_BEGIN, self._keymap)
+        note = "" if all_books else self._services.with_keys(_HOW_TO_BEGIN)
         if self._entries and not shown:
             note = "No matching book. Esc shows all."
         empty = self.query_one("#empty", Static)
@@ -179,20 +179,17 @@ class LibraryScreen(Screen[str | None]):
         if typing:
             leading = [("library-close", "back")]
         else:
-            leading = [("library-close", "stop")] if self._adding.progress else []
+            leading = [("library-close", "stop")] if self._adder.progress else []
             leading += [("library-undo", "undo")] if self._removed else []
-        self.query_one("#keys", KeyLine).show_keys("library", self._keymap, leading, typing=typing)
+        self.query_one("#keys", KeyLine).show_keys("library", self._services.keymap, leading, typing=typing)
 
     @on(BookList.Moved)
     def _show_about(self) -> None:
         self._load_covers()
         shown, entry = self._list, self._list.current
-        hint = f"{self._key('library-find')} looks for it." if entry is not None and entry.missing else ""
+        hint = f"{self._services.key_hint('library-find')} looks for it." if entry is not None and entry.missing else ""
         left = not (self._panel.display and self._panel.entry is entry)
         self.query_one(BookDetails).show(entry, shown.now_s, titled=shown.covers, left=left, hint=hint)
-
-    def _key(self, command: str) -> str:
-        return key_hint(command, self._keymap)
 
     def _warn(self, text: str) -> None:
         self.notify(text, severity="warning", timeout=8)
@@ -216,15 +213,15 @@ class LibraryScreen(Screen[str | None]):
             self._leave(self._panel.entry.path)
 
     def _leave(self, path: Path | None) -> None:
-        self._adding.stopped = True
+        self._adder.stopped = True
         self.dismiss(str(path) if path else None)
 
     async def action_library_close(self) -> None:
         """Close the path line, stop adding, clear the filter, or leave the library."""
         if self.query_one("#path-line").display:
             self._close_path()
-        elif self._adding.progress:
-            self._adding.stopped = True
+        elif self._adder.progress:
+            self._adder.stopped = True
         elif self._typed or self.focused is not self._list:
             self.query_one("#filter", FilterInput).value = ""
             self._list.focus()
@@ -251,8 +248,8 @@ class LibraryScreen(Screen[str | None]):
         self._ask(_Asked.OPEN)
 
     def action_library_add(self) -> None:
-        if self._adding.progress:
-            self._warn(f"Books are being added; {self._key('library-close')} stops that.")
+        if self._adder.progress:
+            self._warn(f"Books are being added; {self._services.key_hint('library-close')} stops that.")
         else:
             self._ask(_Asked.ADD)
 
@@ -278,7 +275,7 @@ class LibraryScreen(Screen[str | None]):
             self.run_worker(self._add(path), group="add")
         elif self._asked is _Asked.OPEN:
             if is_folder(path):
-                self._warn(f"{path} is a folder: {self._key('library-add')} adds the books in it.")
+                self._warn(f"{path} is a folder: {self._services.key_hint('library-add')} adds the books in it.")
             elif not is_file(path):
                 self._warn(f"No such file: {path}")
             else:
@@ -289,7 +286,7 @@ class LibraryScreen(Screen[str | None]):
     async def _add(self, path: Path) -> None:
         timer = self.set_interval(0.1, self._show_lines)
         try:
-            added = await self._adding.add(path)
+            added = await self._adder.add(path)
         except GistreadError as error:
             self._warn(str(error))
             return
@@ -301,17 +298,17 @@ class LibraryScreen(Screen[str | None]):
         self.notify(describe_added(added), timeout=8)
         if added.failed and self.is_current:
             rows = [Row(str(number), one.reason, str(one.path.parent)) for number, one in enumerate(added.failed)]
-            title = f"{len(rows)} {'file' if len(rows) == 1 else 'files'} could not be read"
+            title = f"{counted(len(rows), 'file')} could not be read"
             await self.app.push_screen(ListScreen(title, "The others were added.", rows))
 
     def on_unmount(self) -> None:
-        self._adding.stopped = True
+        self._adder.stopped = True
 
     def action_library_series(self) -> None:
         """Ask for the series, proposing the last one or one named after the author."""
         entry = self._list.current
         if entry is None or entry.path is None or entry.missing:
-            self._warn("A series is made of files of books, and this one is not there.")
+            self._warn("A series needs the file of each book, and this one is missing.")
             return
         name = entry.authors[0] if entry.ids and entry.authors else entry.title
         self._ask(_Asked.SERIES, str(self._series or propose_series_path(entry.path, name)))
@@ -341,9 +338,8 @@ class LibraryScreen(Screen[str | None]):
         self._removed.append(entry)
         self._entries = [one for one in self._entries if one is not entry]
         self._show(index=self._list.index)
-        self.notify(
-            f"{entry.title} is removed from the list; {self._key('library-undo')} restores it. Its file is untouched."
-        )
+        key = self._services.key_hint("library-undo")
+        self.notify(f"{entry.title} is removed from the list; {key} restores it. Its file is untouched.")
 
     async def action_library_undo(self) -> None:
         if not self._removed:
@@ -392,6 +388,6 @@ class LibraryScreen(Screen[str | None]):
             self._warn(str(error))
             return
         if found is None:
-            self._warn(f"{path.name} is another book: {self._key('library-path')} opens it.")
+            self._warn(f"{path.name} is another book: {self._services.key_hint('library-path')} opens it.")
         else:
             self._leave(found)

@@ -1,4 +1,4 @@
-"""The base of panels over a screen, and a panel with a list to choose from and perhaps a line to type into."""
+"""Base classes of panels over a screen, and a panel with a list and an optional input line."""
 
 import textwrap
 from collections.abc import Sequence
@@ -23,17 +23,17 @@ _LEAST_CELLS = 12  # of a row
 
 
 def indented(text: str, cells: int) -> str:
-    """The text in rows of at most `cells` columns, each indented by two."""
+    """The text in rows of at most `cells` columns, each indented by two cells."""
     return textwrap.fill(clean(text), max(_LEAST_CELLS, cells), initial_indent="  ", subsequent_indent="  ")
 
 
 def place_in(book: Book, offset: int, length: int = 0) -> str:
-    """`34% · Chapter 2`. `length` in characters where `book` is only the beginning of the whole."""
+    """`34% · Chapter 2`. `length`: characters of the whole book, if `book` is only its beginning."""
     return " · ".join(filter(None, (f"{offset / max(1, length or len(book.text)):.0%}", book.chapter_title(offset))))
 
 
 class Panel(ModalScreen[ScreenResultType]):
-    """A click outside, or on the words in its border, closes it without a result."""
+    """A panel over a screen. A click outside or on the words in its border closes it without a result."""
 
     CLOSE = "[@click=screen.close_panel]Esc close[/]"  # In the border
 
@@ -48,7 +48,7 @@ class Panel(ModalScreen[ScreenResultType]):
         self.dismiss(None)
 
     async def action_dismiss(self, result: ScreenResultType | None = None) -> None:
-        """Close it, but not before it is mounted: a key may come while its parts are still being made."""
+        """Close the panel, but not before it is mounted: a key may arrive while it is composed."""
         if self.is_mounted:
             await super().action_dismiss(result)
         else:
@@ -67,7 +67,7 @@ class Panel(ModalScreen[ScreenResultType]):
 
 
 class RowsPanel(Panel[ScreenResultType]):
-    """A line to type into, and rows (`#rows`) in which the arrow keys move a cursor."""
+    """A panel with an input line and rows (`#rows`) with a cursor for the arrow keys."""
 
     BINDINGS = own_keys(
         ("down", "move(1)", "Next"),
@@ -102,7 +102,7 @@ class Row(NamedTuple):
 
 
 class ListPanel(Panel[str | None]):
-    """A list (`#rows`) with paging keys. Dismissed with the id of the chosen row."""
+    """A panel with a list (`#rows`) and paging keys. Dismissed with the id of the chosen row."""
 
     BINDINGS = own_keys(
         ("j", "list('cursor_down')", "Next"),
@@ -135,7 +135,7 @@ class ListPanel(Panel[str | None]):
 
 
 class ListScreen(ListPanel):
-    """Dismissed with the id of the row, with what was typed, or with None."""
+    """Dismissed with the id of the row, with the typed text, or with None."""
 
     BINDINGS = own_keys(("escape,q", "dismiss(None)", "Close"))
 
@@ -149,7 +149,7 @@ class ListScreen(ListPanel):
         prompt: str = "",
         actions: Sequence[tuple[str, str, str]] = (),
     ) -> None:
-        """`at`: id of the row for the cursor. With a `prompt` there is a line to type into; `actions`: of `Actions`."""
+        """`at`: id of the row for the cursor; `prompt`: placeholder of an input line; `actions`: as in `Actions`."""
         super().__init__()
         self._title = title
         self._note = note
@@ -157,7 +157,7 @@ class ListScreen(ListPanel):
         self._at = at
         self._prompt = prompt
         self._actions = actions
-        self._cells = 0  # of the panel, when the rows were broken
+        self._cells = 0  # width of the panel for which the rows were wrapped
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="panel"):

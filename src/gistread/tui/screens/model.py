@@ -22,7 +22,17 @@ from gistread.engine.recommendation import free_for_models
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.tui.commands import own_keys
 from gistread.tui.model_downloads import FETCH, MORE, ModelDownloads
-from gistread.tui.model_rows import NO_MODEL, TITLES, ModelChoice, ModelRow, Role, Section, matching, sections, without
+from gistread.tui.model_rows import (
+    NO_MODEL,
+    TITLES,
+    ModelChoice,
+    ModelRow,
+    Role,
+    Section,
+    matching,
+    no_model_section,
+    sections,
+)
 from gistread.tui.screens.listing import Panel
 from gistread.tui.text import clean
 from gistread.tui.widgets.lines import Choices
@@ -53,7 +63,7 @@ class ModelScreen(Panel[ModelChoice | None]):
     def __init__(
         self, config: Config, downloads: ModelDownloads, results: CheckResults | None = None, loaded: str = ""
     ) -> None:
-        """`results`: of earlier model checks; `loaded`: how the loaded model is placed in memory, in words."""
+        """`results`: earlier model checks; `loaded`: where the loaded model is in memory, in words."""
         super().__init__()
         self._chosen = {role: str(getattr(config, role.setting)) for role in Role}
         self._downloads = downloads
@@ -63,10 +73,10 @@ class ModelScreen(Panel[ModelChoice | None]):
         self._free_bytes = 0
         self._drawn: object = None  # what the list was last drawn from
         self._whole = False  # whether every download is listed, not only the recommended one
-        self._wanted = ""  # row to highlight as soon as it is listed: a model that was just downloaded
+        self._wanted = ""  # row to highlight once listed: a model just downloaded
         self._searching = True
         self._stop = threading.Event()
-        self._moved = False  # whether the person has moved the highlight: until then it stays on the current model
+        self._moved = False  # whether the person moved the highlight; before, it stays on the current model
         self._rows: dict[str, ModelRow] = {}
         self._results = results
         self._loaded = loaded
@@ -111,16 +121,16 @@ class ModelScreen(Panel[ModelChoice | None]):
         self._found.clear()
         try:
             await asyncio.to_thread(self._read_headers, asyncio.get_running_loop())
-            await self._downloads.look()
+            await self._downloads.prepare()
         finally:
             self._searching = False
             if self.is_mounted:
                 self._draw()
         if self._wanted and self.is_mounted and not again:
-            await self._find(again=True)  # its folder had been read before the download ended
+            await self._find(again=True)  # the folder was read before the download ended
 
     def _read_headers(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Called in a thread; what is found is handed to the event loop, which alone changes the screen."""
+        """Called in a thread. Hands each model to the event loop, which alone changes the screen."""
         tell = loop.call_soon_threadsafe
         starter = starter_path()
         tell(self._measured, available_bytes(), starter)
@@ -144,7 +154,7 @@ class ModelScreen(Panel[ModelChoice | None]):
         there = sections(list(self._found), self._free_bytes, current, self._starter, self._role, self._checked)
         downloads = self._download_section
         at = 1 if there and there[0].title in (TITLES[Availability.READY], TITLES[Availability.EMBEDDINGS]) else 0
-        return [*there[:at], *([downloads] if downloads else []), *there[at:], without(self._role, current)]
+        return [*there[:at], *([downloads] if downloads else []), *there[at:], no_model_section(self._role, current)]
 
     @property
     def _download_section(self) -> Section | None:
@@ -212,15 +222,11 @@ class ModelScreen(Panel[ModelChoice | None]):
         row = self._rows.get(option.id or "") if option is not None else None
         if row is not None:
             is_loaded = row.is_current and self._role is Role.READING and self._loaded
-            told = f"Loaded: {self._loaded}\n{row.detail}" if is_loaded else row.detail
+            detail = f"Loaded: {self._loaded}\n{row.detail}" if is_loaded else row.detail
         else:
-            hint = (
-                "Press Enter to download it"
-                if is_fetched(self._typed)
-                else "Press Enter to use it as a path or address"
-            )
-            told = f"No model with this name. {hint}: {self._typed}"
-        self.query_one("#model-detail", Static).update("\n".join(map(clean, told.splitlines())))
+            use = "download it" if is_fetched(self._typed) else "use it as a path or address"
+            detail = f"No model with this name. Press Enter to {use}: {self._typed}"
+        self.query_one("#model-detail", Static).update("\n".join(map(clean, detail.splitlines())))
 
     @property
     def _options(self) -> OptionList:
@@ -294,7 +300,7 @@ class ModelScreen(Panel[ModelChoice | None]):
 
 
 def is_fetched(typed: str) -> bool:
-    """Whether this names a file to download: a repository of the hub, or the address of a GGUF file."""
+    """Whether this names a model to download: a repository of the hub, or the address of a GGUF file."""
     path = typed.partition("?")[0].casefold()
     named = is_on_the_hub(typed) and not Path(typed).exists()
     return named or (path.startswith(("https://", "http://")) and path.endswith(SUFFIX))

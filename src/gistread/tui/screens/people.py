@@ -1,4 +1,4 @@
-"""The people and places of the book, those near the reading place first. What is typed filters them."""
+"""The people and places of the book, those near the reading place first, with a filter."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ class PeopleScreen(RowsPanel[str | None]):
     )
 
     def __init__(self, entities: Sequence[Entity], length: int, note: str) -> None:
-        """`length` of the book in characters; `note` says up to where they are named."""
+        """`length` of the book in characters; `note`: how much of the book is covered."""
         super().__init__()
         self._entities = entities
         self._length = length

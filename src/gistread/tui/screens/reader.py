@@ -1,4 +1,4 @@
-"""How questions are answered: three usual ways, then the methods of the papers with what each needs."""
+"""Chooses how questions are answered: three usual readers, then the methods of the papers with their needs."""
 
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def need_words(name: str, left: "RemainingWork | None", info: EngineInfo | None) -> str:
-    """`needs facts: about 12 min`, `facts are ready`; empty if nothing is needed or `left` is None."""
+    """`needs facts: about 12 min`, `facts are ready`; empty if the artifact is not needed."""
     if left is not None and left.needless:
         return ""
     if left is None or (not left.total and not left.done):
@@ -54,7 +54,7 @@ _NAME_CELLS = 12
 class ReaderScreen(ListScreen):
     """Dismissed with the name of a reader. The methods of the papers are listed on request."""
 
-    def __init__(self, current: str, session: "Session | None" = None) -> None:
+    def __init__(self, current: str, session: "Session | None") -> None:
         self._current = current or DEFAULT_READER
         self._session = session
         self._left: dict[str, RemainingWork] = {}
@@ -68,7 +68,7 @@ class ReaderScreen(ListScreen):
             self.run_worker(self._measure(self._session))
 
     async def _measure(self, session: "Session") -> None:
-        """For a long book, measuring the remaining work takes a moment."""
+        """Add times to the rows. Measuring takes a moment for a long book."""
         self._left = await session.artifacts_left()
         self._times = {name: await seconds_to_answer(session, name) for name in USUAL}
         self.show_rows(self._all_rows(), self.chosen or self._current)

@@ -1,4 +1,4 @@
-"""The screen a person reads on: it lays out the panes and passes keys, clicks and messages to controllers."""
+"""The reading screen: lays out the panes and passes keys, clicks and messages to controllers."""
 
 import asyncio
 import contextlib
@@ -21,8 +21,8 @@ from gistread.library.catalogue import Catalogue
 from gistread.reading_speed import ReadingSpeedFile
 from gistread.tui.commands import READING, bindings
 from gistread.tui.layout import HEADER_ROWS, KEY_LINE_ROWS, ROOMY_COLUMNS, WIDE_COLUMNS, Pane
-from gistread.tui.marking.caret import Selecting
-from gistread.tui.opening import earlier_questions, make_session, model_of, read_book, saved_zoom
+from gistread.tui.marking.caret import SelectableText
+from gistread.tui.opening import make_session, model_of, read_book, saved_zoom
 from gistread.tui.progress import Progress
 from gistread.tui.reading.context import MarkLayers, ReadingContext
 from gistread.tui.reading.controllers import Controllers
@@ -48,20 +48,18 @@ if TYPE_CHECKING:
 
 
 class ReadingScreen(Screen[None]):
-    """One book: already open, or the path of one to open."""
+    """The screen for one book: an open one, or the path of one to open."""
 
     BINDINGS = bindings(*READING)
     AUTO_FOCUS = "#book"
 
-    def __init__(
-        self, book: Book | Path, services: AppServices, *, path: Path | None = None, tour: bool = False
-    ) -> None:
+    def __init__(self, book: Book | Path, services: AppServices, *, path: Path | None, tour: bool) -> None:
         super().__init__(classes=f"-{Pane.BOOK}-pane")
         self._source = book
         self._services = services
         self._path = book if isinstance(book, Path) else path
         self._tour = tour
-        self._left = threading.Event()  # set if the person leaves before the book is open
+        self._left = threading.Event()  # set when the screen is closed, also before the book is open
         self.controllers: Controllers | None = None  # None until the book is open
         self.unsaved = ""  # after `close`: what could not be saved, in words
 
@@ -74,7 +72,7 @@ class ReadingScreen(Screen[None]):
         return self.controllers.context.session if self.controllers is not None else None
 
     def compose(self) -> ComposeResult:
-        self._set_size_classes(self.app.size, update=False)  # set after the widgets, they style everything twice
+        self._set_size_classes(self.app.size, update=False)  # later they would style everything twice
         yield HeaderLine(id="header")
         yield Rule(id="header-rule")
         with Grid(id="panes"):
@@ -133,7 +131,7 @@ class ReadingScreen(Screen[None]):
         self.panes.fit_answers()
         self.lines.show(self.controllers)
         if self.controllers is not None:
-            self.controllers.pictures.look()
+            self.controllers.pictures.update()
 
     async def _open(self) -> None:
         services = self._services
@@ -182,7 +180,7 @@ class ReadingScreen(Screen[None]):
     async def _start_session(self, controllers: Controllers) -> None:
         services, context, book = self._services, controllers.context, controllers.context.book
         with contextlib.suppress(GistreadError):
-            controllers.recap.opened_before(await asyncio.to_thread(services.user_data.opened_at, book.sha256))
+            controllers.recap.set_last_opened(await asyncio.to_thread(services.user_data.opened_at, book.sha256))
         context.user_data.save_opened()
         await asyncio.to_thread(context.progress.load)
         self.lines.show_place(controllers)
@@ -193,14 +191,14 @@ class ReadingScreen(Screen[None]):
         await asyncio.to_thread(controllers.questions.load_bound)
         await asyncio.to_thread(controllers.questions.load_thread)
         await asyncio.to_thread(controllers.people.load_corrections)
-        asked = await asyncio.to_thread(earlier_questions, book, services.user_data)
-        self.answers_pane.show_exchanges(asked)
+        await controllers.questions.show_saved()
+        asked = self.answers_pane.exchanges
         self.question.remember([exchange.question for exchange in asked])
         if asked:
             self.panes.show_answers(self.has_class("-roomy"))
-        if asked and not (self.panes.answers_shown or self.panes.narrow):
-            shows = services.key_hint("answers")
-            self.question.placeholder = f"Ask the book · {shows} shows {counted(len(asked), 'earlier question')}"
+            if not (self.panes.answers_shown or self.panes.narrow):
+                shows = services.key_hint("answers")
+                self.question.placeholder = f"Ask the book · {shows} shows {counted(len(asked), 'earlier question')}"
         await session.show_saved_memory()
         controllers.zoom.restore(await asyncio.to_thread(saved_zoom, book, services.user_data))
         if services.config.asking_model:
@@ -211,17 +209,17 @@ class ReadingScreen(Screen[None]):
         self.redraw_lines()
 
     async def close(self) -> None:
-        """Save the place and end the model. The screen is unusable afterwards."""
+        """Save everything and close the session. The screen is unusable afterwards."""
         controllers = self.controllers
         if controllers is None:
             return
         context = controllers.context
         await controllers.speech.stop()
         if (view := self.book_pane.visible_range) is not None:
-            context.position.moved(*view)  # The last move may not have been told yet.
+            context.position.moved(*view)  # the last move may not have been reported yet
         context.user_data.save_place(controllers.navigation.saved_place)
         await context.user_data.close()
-        with contextlib.suppress(GistreadError):  # the disk's refusal was reported with the place
+        with contextlib.suppress(GistreadError):  # reported when the place was saved
             await asyncio.to_thread(context.progress.keep)
         self.unsaved = await controllers.marks.close()
         if self.unsaved:
@@ -248,7 +246,7 @@ class ReadingScreen(Screen[None]):
             self.lines.show_keys(self.controllers)
 
     async def action_cancel(self) -> None:
-        """Undo the innermost thing: a count, a question being typed, speech, an answer, a search. It never pauses."""
+        """Cancel the innermost thing: a count, a typed question, speech, an answer, a search. Reading along goes on."""
         controllers, panes = self.controllers, self.panes
         if controllers is None:
             return
@@ -284,7 +282,7 @@ class ReadingScreen(Screen[None]):
             tour.step(bool(on))
 
     def action_open_page(self) -> None:
-        """Open what the current pane has chosen: a link, a line of an answer, a page."""
+        """Accept a proposed page, or open what is chosen in the pane: a link, a line of an answer, a page."""
         if self.controllers is None or self.controllers.steps.accept():
             return
         if self.panes.current is Pane.ANSWERS:
@@ -294,7 +292,7 @@ class ReadingScreen(Screen[None]):
             self.controllers.pages.open()
 
     def action_copy_text(self) -> None:
-        """Textual's Ctrl+C."""
+        """Copy the selection, by Textual's Ctrl+C."""
         if self.controllers is not None:
             self.controllers.marks.copy_selected()
 
@@ -345,12 +343,12 @@ class ReadingScreen(Screen[None]):
         self.lines.show_place(controllers)
         context.user_data.save_place(controllers.navigation.saved_place)
         controllers.pages.book_moved(event.offset)
-        controllers.pictures.look()
+        controllers.pictures.update()
         controllers.search.mark_hits()
         controllers.people.mark_names()
 
     @on(MemoryPane.Changed)
-    @on(Selecting.CaretMoved)
+    @on(SelectableText.CaretMoved)
     def _changed(self) -> None:
         self.redraw_lines()
 

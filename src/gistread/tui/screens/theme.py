@@ -12,7 +12,7 @@ from gistread.tui.text import Block, LongText, Mark, Span
 from gistread.tui.themes import HIGHLIGHTS, Palette
 from gistread.tui.widgets.lines import Line, fitted
 
-SAMPLE_COLUMNS = 72  # in a narrower terminal there is no sample: the screen behind shows the theme
+SAMPLE_COLUMNS = 72  # columns below which there is no sample; the screen behind shows the theme
 
 _PROSE = (
     "The lamp was lit at dusk. ‘Keep it,’ she said, ‘as you would keep a promise’, and went down to the boats, where "
@@ -23,7 +23,7 @@ _HIGHLIGHTED = ("lit at dusk", "keep a promise", "talking of the ice", "oiled th
 
 
 class ThemeList(OptionList):
-    """The cursor follows the mouse, for the preview."""
+    """A list whose cursor follows the mouse, for the preview."""
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         index = event.style.meta.get("option")
@@ -32,7 +32,7 @@ class ThemeList(OptionList):
 
 
 class ThemeScreen(ListScreen):
-    """Dismissed with the name of a theme. `problems`: one line for each file that is no theme."""
+    """Dismissed with the name of a theme. `problems`: one line for each invalid theme file."""
 
     def __init__(self, palettes: Sequence[Palette], current: str, problems: Sequence[str]) -> None:
         rows = [Row(one.name, f"{fitted(one.title, 22):<24}{_ground(one)}") for one in palettes]
@@ -53,13 +53,9 @@ class ThemeScreen(ListScreen):
     def on_mount(self) -> None:
         for text in self.query(LongText):
             text.can_focus = False
-        found = [(_PROSE.index(words), words) for words in _HIGHLIGHTED]
-        marks = [Mark(at, at + len(words), style) for (at, words), style in zip(found, HIGHLIGHTS, strict=True)]
-        cited = _PROSE.index("counted the stairs")
-        self.query_one("#sample-book", LongText).marks = (
-            *marks,
-            Mark(cited, cited + len("counted the stairs"), "cited"),
-        )
+        highlights = (Mark(*_place(words), style) for words, style in zip(_HIGHLIGHTED, HIGHLIGHTS, strict=True))
+        cited = Mark(*_place("counted the stairs"), "cited")
+        self.query_one("#sample-book", LongText).marks = (*highlights, cited)
         self.query_one("#sample-status", Line).update("● Reading along · 12 of ~46 pages · 4 min left")
 
     def on_resize(self, event: events.Resize) -> None:
@@ -75,9 +71,13 @@ def _ground(palette: Palette) -> str:
     return "own" if palette.terminal else "dark" if palette.dark else "light"
 
 
+def _place(words: str) -> tuple[int, int]:
+    start = _PROSE.index(words)
+    return start, start + len(words)
+
+
 def _book() -> tuple[Block, ...]:
-    stressed, linked = _PROSE.index("keep a promise") - 13, _PROSE.index("the log")
-    spans = (Span(stressed, stressed + len("as you would"), "emphasis"), Span(linked, linked + len("the log"), "link"))
+    spans = Span(*_place("as you would"), "emphasis"), Span(*_place("the log"), "link")
     return (
         Block("IV. The Keeper", style="heading", level=2, align="center", blank_before=0),
         Block(_PROSE, start=0, spans=spans),

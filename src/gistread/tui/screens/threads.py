@@ -1,4 +1,4 @@
-"""The list of past questions by thread: go on with one, name, copy, export, delete and restore it."""
+"""The list of past questions by thread: continue, name, copy, export, delete and restore one."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The timeline of the book: its chapters with their dates, and the strip of each person beside them."""
+"""The timeline of the book: chapters with dates, and a strip for each person."""
 
 from textual.content import Content
 from textual.widgets import Static

@@ -1,4 +1,4 @@
-"""The Unicode Bidirectional Algorithm (UAX #9), where the terminal does not apply it. Joining is left to the font."""
+"""The Unicode Bidirectional Algorithm (UAX #9), for terminals that do not apply it. Fonts join the letters."""
 
 import re
 import sys
@@ -63,7 +63,7 @@ def _runs(wanted: Iterable[bool]) -> Iterator[tuple[int, int]]:
 
 @lru_cache(maxsize=64)
 def levels_of(text: str, base: int) -> bytes:
-    """The level of each character, given the lines' base level; odd levels run from right to left."""
+    """The embedding level of each character, given the lines' base level. Odd levels run from right to left."""
     return bytes((base,)).join(_line_levels(line, base) for line in text.split("\n"))
 
 
@@ -76,7 +76,7 @@ def _line_levels(line: str, base: int) -> bytes:
         after = _direction(kinds[end]) if end < len(kinds) else outer
         kinds[start:end] = [before if before == after else outer] * (end - start)
     levels = bytearray(_level(kind, base) for kind in kinds)
-    for index in range(len(line) - 1, -1, -1):  # L1: white space at the end of a line belongs to the line
+    for index in range(len(line) - 1, -1, -1):  # L1: white space at the end of a line has the base level
         if not line[index].isspace():
             break
         levels[index] = base
@@ -154,26 +154,27 @@ def _brackets(line: str, kinds: list[str], outer: str) -> None:
         kinds[first] = kinds[last] = found
 
 
-_AS_IT_STANDS, _BY_ITSELF = "\x1b[8l", "\x1b[8h"
+_EXPLICIT_ORDER, _IMPLICIT_ORDER = "\x1b[8l", "\x1b[8h"
 
 
 def reorders(bidi: Bidi, environ: Mapping[str, str]) -> bool:
+    """Whether to order text here: always or never by the setting, or unless the terminal does so."""
     if bidi != "auto":
         return bidi == "on"
-    stubborn = "KONSOLE_VERSION" in environ or "MLTERM" in environ or environ.get("TERM_PROGRAM") == "Apple_Terminal"
-    return not stubborn
+    is_apple = environ.get("TERM_PROGRAM") == "Apple_Terminal"
+    return not (is_apple or "KONSOLE_VERSION" in environ or "MLTERM" in environ)
 
 
 @contextmanager
-def asked_to_leave_order(bidi: Bidi, environ: Mapping[str, str]) -> Iterator[None]:
-    """Tell the terminal not to order text while the program runs. Others ignore it."""
+def terminal_order_off(bidi: Bidi, environ: Mapping[str, str]) -> Iterator[None]:
+    """Tell VTE terminals not to order text while the program runs."""
     if not reorders(bidi, environ) or "VTE_VERSION" not in environ:
         yield
         return
-    sys.__stdout__.write(_AS_IT_STANDS)  # type: ignore[union-attr]  # there is a terminal
+    sys.__stdout__.write(_EXPLICIT_ORDER)  # type: ignore[union-attr]  # there is a terminal
     sys.__stdout__.flush()  # type: ignore[union-attr]
     try:
         yield
     finally:
-        sys.__stdout__.write(_BY_ITSELF)  # type: ignore[union-attr]
+        sys.__stdout__.write(_IMPLICIT_ORDER)  # type: ignore[union-attr]
         sys.__stdout__.flush()  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""Cell widths of characters (Rich's, as in every strip), removal of unsafe ones, raised and lowered ones."""
+"""Characters in the terminal: cell widths (Rich's), replacement of unsafe ones, raised and lowered ones."""
 
 import re
 from bisect import bisect_right
@@ -12,8 +12,7 @@ NARROW = (
     "\\x20-\\x7e\\xa0-\\xac\\xae-\\u02ff\\u0370-\\u0482\\u048a-\\u052f\\u1e00-\\u1fff"
     "\\u2010-\\u2027\\u202f-\\u205e\\u20a0-\\u20c0\\u2100-\\u218b\\u2190-\\u2319\\u2460-\\u25fc"
 )
-"""Characters of one cell that never join others, as a regular expression's class. Without breaking spaces, except
-U+0020."""
+"""Characters of one cell that never join others, for a regular expression. Of breaking spaces only U+0020."""
 
 _BEYOND_NARROW = re.compile(f"[^\n{NARROW}]")
 _UNSAFE = re.compile(
@@ -39,8 +38,8 @@ def clean(text: str) -> str:
     """Replace every character that a terminal might obey; the length stays the same.
 
     Controls and lone surrogates become U+FFFD, control-like white space a space, direction marks and soft hyphens
-    (which terminals disagree about) a word joiner of no width. A zero-width joiner stays between emoji only: Rich
-    takes whatever follows one for part of the glyph before it.
+    (which terminals disagree about) a word joiner of no width. A zero-width joiner is kept only between emoji: Rich
+    joins any character after it to the glyph before it.
     """
     return text if _BEYOND_NARROW.search(text) is None else _UNSAFE.sub(_replacement, text)
 
@@ -112,7 +111,7 @@ def crop(text: str, width: int) -> str:
 
 
 def index_at(text: str, cell: int) -> int:
-    """Index of the character in a cell (from 0) of a drawn text; its length after the end."""
+    """Index of the character in a cell (from 0) of a drawn text; the text's length for cells after its end."""
     if cell <= 0:
         return 0
     if is_narrow(text):

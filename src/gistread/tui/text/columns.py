@@ -25,7 +25,7 @@ class Columns:
         return GAP if column else self.margin
 
     def at(self, x: int) -> tuple[int, int]:
-        """(column, cell of its row) at a cell of the view; the second is negative before the text."""
+        """(column, cell of its row) at a cell of the view. The cell is negative before the text."""
         column = max(number for number in range(self.count) if not number or x >= self.part(number)[0])
         return column, x - self.part(column)[1] + self.width
 

@@ -1,4 +1,4 @@
-"""The blocks of a long text, the marks over it, and its messages. Styles are named; the theme defines them."""
+"""The blocks of a long text, the marks over it, and its messages. Styles are names that the theme defines."""
 
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable
@@ -13,20 +13,20 @@ from gistread.tui.text.figure import Figure
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """`Block.text[start:end]` in an additional style, and perhaps a link."""
+    """`Block.text[start:end]` in an additional style, with an optional link."""
 
     start: int
     end: int
     style: str = "link"
-    link: Hashable | None = None  # Returned in `LongText.Clicked.link`
+    link: Hashable | None = None  # Reported as `Clicked.link`
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One paragraph as it is shown. Nothing in it is read as markup or as a control character."""
+    """One paragraph to draw. Markup and control characters in it have no effect."""
 
     text: str
-    key: Hashable = None  # Identifies the block. Neighbours with the same key are one for the block cursor.
+    key: Hashable = None  # Identifies the block. The block cursor treats neighbours with the same key as one.
     start: int | None = None  # Offset of `text` in the book; None for other text
     style: str = "text"  # One of `paint.STYLES`; unknown styles are drawn as text
     level: int = 0  # A heading's level, from 1; adds the style `heading-1` … `heading-4`
@@ -39,8 +39,8 @@ class Block:
     # Muted words at the right edge of the last row, such as `(410 w)`; in a row of their own if necessary.
     tail: str = ""
     blank_before: int = 1  # Empty rows above
-    rule: bool = False  # Whether a line runs from the text to the right edge, or to the tail
-    opens: bool = False  # Whether a short line stands in the middle of three or more empty rows above
+    rule: bool = False  # Whether to draw a line from the text to the right edge or the tail
+    opens: bool = False  # Whether to draw a short line in the middle of the empty rows above, if three or more
     ground: str = ""  # A style whose background fills the rows; empty: that of the widget
     align: Literal["left", "center", "justify"] = "left"  # `left` means right for a right-to-left script
     language: str = ""  # BCP 47, for hyphenation; empty: no hyphenation
@@ -51,7 +51,7 @@ class Block:
 
 
 class BlockSource(Protocol):
-    """Blocks by index, perhaps made on demand; the same index gives equal blocks."""
+    """Blocks by index, possibly created on demand; one index always gives equal blocks."""
 
     def __len__(self) -> int: ...
 
@@ -59,8 +59,8 @@ class BlockSource(Protocol):
 
 
 @runtime_checkable
-class Countable(Protocol):
-    """A source that makes a block faster when only its rows are counted."""
+class CountableSource(Protocol):
+    """A source that can create blocks faster if only their rows are counted."""
 
     def bare(self, index: int, /) -> Block: ...
 
@@ -76,21 +76,20 @@ class Mark(NamedTuple):
 
 class MarkIndex:
     def __init__(self, marks: Iterable[Mark] = ()) -> None:
-        given = ((mark.start, order, mark) for order, mark in enumerate(marks) if mark.end > mark.start)
-        self._marks = sorted(given, key=lambda one: one[0])
-        self._starts = [start for start, _, _ in self._marks]
-        self._longest = max((mark.end - mark.start for _, _, mark in self._marks), default=0)
+        given = ((order, mark) for order, mark in enumerate(marks) if mark.end > mark.start)
+        self._marks = sorted(given, key=lambda one: one[1].start)
+        self._starts = [mark.start for _, mark in self._marks]
+        self._longest = max((mark.end - mark.start for _, mark in self._marks), default=0)
 
     def between(self, start: int, end: int) -> list[Mark]:
         """Marks that overlap `[start, end)`, in the order given; the last is drawn on top."""
         first = bisect_left(self._starts, start - self._longest + 1)
         last = bisect_left(self._starts, end)
-        found = [(order, mark) for _, order, mark in self._marks[first:last] if mark.end > start]
-        return [mark for _, mark in sorted(found, key=lambda one: one[0])]
+        return [mark for _, mark in sorted(one for one in self._marks[first:last] if one[1].end > start)]
 
 
-class About(Message, namespace="long_text"):
-    """Base of the messages: `@on` can select by the widget that sent them."""
+class LongTextMessage(Message, namespace="long_text"):
+    """Base of the messages. `@on` can select them by the widget that sent them."""
 
     def __init__(self, long_text: Widget) -> None:
         super().__init__()
@@ -101,15 +100,15 @@ class About(Message, namespace="long_text"):
         return self.long_text
 
 
-class OffsetChanged(About, namespace="long_text"):
-    """Another character of the book is the first in view. At most one per refresh."""
+class OffsetChanged(LongTextMessage, namespace="long_text"):
+    """The first character of the book in view has changed. Sent at most once per refresh."""
 
     def __init__(self, long_text: Widget, offset: int) -> None:
         super().__init__(long_text)
         self.offset = offset
 
 
-class Clicked(About, namespace="long_text"):
+class Clicked(LongTextMessage, namespace="long_text"):
     def __init__(
         self,
         long_text: Widget,
@@ -118,13 +117,13 @@ class Clicked(About, namespace="long_text"):
         offset_in_block: int | None,
         book_offset: int | None,
         link: Hashable | None,
-        text: str = "",
+        text: str,
     ) -> None:
         super().__init__(long_text)
         self.block_key = block_key
         self.index = index
         # The character under the mouse; None on a label, a tail or the empty rest of a row.
         self.offset_in_block = offset_in_block
-        self.book_offset = book_offset  # the same in the book; None where that is not the book's text
+        self.book_offset = book_offset  # the same in the book; None outside the book's text
         self.link = link  # `Span.link` of the topmost span there that has one
-        self.text = text  # Of the block
+        self.text = text  # text of the block

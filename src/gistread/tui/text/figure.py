@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 Rows = Sequence[Sequence[Segment]]
 
-_PIXELS_A_CELL = 5  # Width of a cell that shows a picture in its natural size
+_PIXELS_A_CELL = 5  # Pixels of the original per cell, at natural size
 _BRAILLE = ((0, 1), (1, 8), (2, 2), (3, 16), (4, 4), (5, 32), (6, 64), (7, 128))  # (pixel of a cell, bit of its dot)
 
 
@@ -24,7 +24,7 @@ class Painter(Protocol):
 
 @lru_cache(maxsize=128)
 def half_blocks(figure: "Figure", columns: int, rows: int) -> Rows:
-    """Two pixels in a cell, which every terminal with colours can draw."""
+    """Draw two pixels in a cell, for every terminal with colours."""
     data = figure.pixels.resize((columns, 2 * rows), reducing_gap=2.0).tobytes()
     stride = 3 * columns
     return tuple(
@@ -38,7 +38,7 @@ def half_blocks(figure: "Figure", columns: int, rows: int) -> Rows:
 
 @lru_cache(maxsize=128)
 def dots(figure: "Figure", columns: int, rows: int) -> Rows:
-    """Eight dots in a cell, light where the picture is light."""
+    """Draw eight dots in a cell, for a terminal without colours."""
     pixels = figure.pixels.resize((2 * columns, 4 * rows), reducing_gap=2.0).convert("1").convert("L").tobytes()
 
     def cell(column: int, row: int) -> str:
@@ -52,7 +52,7 @@ def dots(figure: "Figure", columns: int, rows: int) -> Rows:
 @dataclass(frozen=True, eq=False, slots=True)
 class Figure:
     pixels: "Pixels"  # RGB
-    natural_columns: int  # Most columns it is drawn in
+    natural_columns: int  # Maximum columns to draw it in
     most_rows: int = 0  # 0: no limit
     painter: Painter = half_blocks
 
@@ -65,7 +65,7 @@ class Figure:
         return replace(self, most_rows=rows)
 
     def cells_in(self, columns: int) -> tuple[int, int]:
-        """Its size as (columns, rows) if `columns` are available."""
+        """(columns, rows) of the figure, if `columns` are available."""
         width, height = self.pixels.size
         columns = max(1, min(columns, self.natural_columns))
         rows = max(1, round(columns * height / width / 2))
@@ -75,7 +75,7 @@ class Figure:
         return columns, rows
 
     def row(self, row: int, columns: int, rows: int) -> Sequence[Segment]:
-        """One of its rows, stretched to these columns and rows in all."""
+        """One row of the figure, stretched to `columns` and `rows`."""
         return self.painter(self, columns, rows)[row]
 
 

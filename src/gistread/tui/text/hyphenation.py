@@ -9,22 +9,22 @@ if TYPE_CHECKING:
     from pyphen import Pyphen
 
 Foreign = tuple[int, int, str]  # `text[start:end]` is in this language (BCP 47)
-# `(text, start, limit)`: the last place in `(start, limit]` after which a hyphen may be drawn, or 0.
+# (text, start, limit) → the last place in `(start, limit]` after which a hyphen may be drawn, or 0.
 Breaker = Callable[[str, int, int], int]
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 _LEAST_LETTERS = 6
 _LEFT, _RIGHT = 3, 3  # minimum letters before and after a hyphen
 _PASSAGE = 60
-"""Minimum characters of a passage in another language that is hyphenated: loading a dictionary takes longer than
-laying out a book."""
+"""Minimum characters of a passage in another language to hyphenate it: loading a dictionary takes longer than laying
+out a book."""
 _LONGEST = 64  # maximum letters of a word after the edge of a row
 _JOINTS = frozenset("-‐‑_@/\\&=")
 _NOUNS_ARE_CAPITAL = "de"
 
 
 @lru_cache(maxsize=256)
-def breaker(language: str, foreign: tuple[Foreign, ...] = ()) -> Breaker:
+def breaker(language: str, foreign: tuple[Foreign, ...]) -> Breaker:
     """Hyphenation for a text in `language` (BCP 47); none for an unknown one."""
 
     def last(text: str, start: int, limit: int) -> int:
@@ -66,7 +66,7 @@ def places(language: str, word: str) -> tuple[int, ...]:
     dictionary = _dictionary(language)
     if dictionary is None:
         return ()
-    # At a place with data the spelling would change, as in Swedish.
+    # A place with data would change the spelling, as in Swedish.
     return tuple(int(place) for place in dictionary.positions(word) if place.data is None)
 
 

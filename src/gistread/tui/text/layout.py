@@ -1,4 +1,4 @@
-"""The layout of a block at one width. A row is: rail, indent (with the label), text, and at last the tail."""
+"""The layout of a block at one width. A row has a rail, an indent with the label, the text, and finally the tail."""
 
 import re
 from bisect import bisect_right
@@ -11,10 +11,10 @@ from gistread.tui.text.document import Block
 from gistread.tui.text.hyphenation import breaker
 from gistread.tui.text.wrap import Hyphens, is_ideographic, wrap
 
-_LEAST_TEXT = 12  # cells that rail and indent leave to the text, if there are as many
+_LEAST_TEXT = 12  # minimum cells that rail and indent leave for the text
 _WIDEST_GAP = 2  # maximum average cells added to a space; a row with few words stays ragged instead
 _NARROW = 46  # cells below which words are hyphenated even in ragged text
-_SLACK = 12  # a row may be left empty by one of so many parts before a word is hyphenated
+_SLACK = 12  # a word is hyphenated if more than one twelfth of the row would stay empty
 _UNPARTED: frozenset[int] = frozenset()
 _GAP = re.compile(r"(?<=[^ ]) +(?=[^ ])")
 
@@ -75,7 +75,7 @@ class Layout:
         return rows + (self.block.style != "image") if rows else 0
 
     def row_of(self, offset: int) -> int:
-        """The row that shows the block's character at `offset`, or the space before which it was broken."""
+        """The row that shows the block's character at `offset`; for a space dropped at a break, the row before it."""
         found = bisect_right(self.spans, (offset, len(self.shown) + 1)) - 1
         return self.row_of_line(max(0, found))
 
@@ -91,7 +91,7 @@ class Layout:
         return self.spans[line] if not between and 0 <= line < len(self.spans) else None
 
     def spare(self, row: int) -> int:
-        """Cells added to the spaces of a row in total, so that it ends at the right edge."""
+        """Cells to add to the spaces of a row in total, so that it ends at the right edge."""
         if self.block.align != "justify":
             return 0
         line = self.line_of(row)
@@ -101,7 +101,7 @@ class Layout:
         text = self.shown[start:end]
         room = self.room - self._shift(line)
         spare = room - cell_len(text) - (end in self.parted)
-        # Keep the grid of ideographs rather than an even edge.
+        # For ideographs the grid matters more than an even edge.
         if spare <= 0 or spare > _WIDEST_GAP * len(_GAP.findall(text)) or is_ideographic(text):
             return 0
         return spare

@@ -10,7 +10,7 @@ from textual.widget import Widget
 from gistread.tui.text.cells import TABLES, can_shift, cell_len, clean, crop
 from gistread.tui.text.document import Span
 from gistread.tui.text.layout import Layout
-from gistread.tui.text.setting import set_row
+from gistread.tui.text.typesetting import set_row
 
 # Names for `Block.style`, `Span.style` and `Mark.style`.
 STYLES = (
@@ -60,7 +60,7 @@ class Palette:
         return style + Style(bgcolor=self.block(ground).bgcolor) if ground else style
 
     def layer(self, style: str) -> Style:
-        """What a span or a mark changes about the style under it."""
+        """The changes that a span or mark makes to the style below it."""
         found = self._layers.get(style)
         if found is None:
             found = _layer(self._widget, PREFIX + style) if style in STYLES else Style.null()
@@ -69,9 +69,9 @@ class Palette:
 
 
 def _layer(widget: Widget, name: str) -> Style:
-    """What a component style changes about the style under it."""
+    """The changes that a component style makes to the style below it."""
     own = widget.get_component_rich_style(name, partial=True)
-    # Colours that depend on the background (auto, half transparent) are right in the whole style only.
+    # Colours that depend on the background (auto, transparent) are correct only in the whole style.
     whole = widget.get_component_rich_style(name)
     return own + Style(color=whole.color if own.color else None, bgcolor=whole.bgcolor if own.bgcolor else None)
 
@@ -80,16 +80,16 @@ def paint_row(
     layout: Layout,
     row: int,
     palette: Palette,
-    marked: Sequence[Span] = (),
-    selected: tuple[int, int] | None = None,
-    joined: bool = False,
+    marked: Sequence[Span],
+    selected: tuple[int, int] | None,
+    joined: bool,
     *,
-    at: int = 0,
+    at: int,
 ) -> list[Segment]:
-    """The row from the rail to the end of the text or of the tail, with `marked` over the block's own style.
+    """The segments of a row, from the rail to the end of the text or tail, with `marked` over the block's own style.
 
-    `selected`: the selected part of the block's text. `joined`: whether the block continues the one before, so that its
-    rail runs through. `at`: the row's number in the document, which Textual needs for selections.
+    `selected`: the selected part of the block's text. `joined`: whether the block continues the one before and their
+    rail runs through. `at`: the row's number in the document, for Textual's selections.
     """
     block = layout.block
     base = palette.block(block.style, block.level)
@@ -135,7 +135,7 @@ def located(text: str, style: Style, character: int, row: int) -> Segment:
 
 
 def before_text(text: str, style: Style, row: int) -> Segment:
-    """A segment left of the row's text: its characters count up to 0."""
+    """A segment before the row's text, with negative character offsets."""
     return located(text, style, -len(text), row)
 
 
@@ -177,7 +177,7 @@ def _pieces(
                     text = text.translate(table)
             segments.append(located(text, style, left - start, at))
         if not run.plain:
-            # What is not text looks like, and under the mouse is, the character before it.
+            # Filler has the style of the character before it, and counts as that character under the mouse.
             style = _style(base, layers, run.start, max(run.start + 1, run.end))
             segments.extend(located(character, style, run.start - start, at) for character in run.text)
     return segments

@@ -1,4 +1,4 @@
-"""An index of all rows of a document at one width: a few numbers a block, which is laid out when in view."""
+"""An index of all rows of a document at one width: a few numbers per block. Blocks are laid out when in view."""
 
 from array import array
 from bisect import bisect_left, bisect_right
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from textual.cache import LRUCache
 
-from gistread.tui.text.document import Block, BlockSource, Countable
+from gistread.tui.text.document import Block, BlockSource, CountableSource
 from gistread.tui.text.layout import PLAIN, Layout, LayoutOptions, lay_out
 
 _NO_OFFSET = -1
@@ -18,7 +18,7 @@ _COSTLY = 20_000  # characters above which a block's layout is cached even when 
 
 
 class RowPlace(NamedTuple):
-    """A row, identified by its text, so that it can be found at another width."""
+    """A row, identified by its text to find it again at another width."""
 
     block: int
     offset: int  # A character of the block that the row shows
@@ -34,10 +34,10 @@ class Landmark(NamedTuple):
 
 
 class RowIndex:
-    """The rows of `source`, each `width` cells wide. Counted lazily, when a row is first needed."""
+    """The rows of `source`, each `width` cells wide. Counted when first needed."""
 
     def __init__(self, source: BlockSource, width: int, options: LayoutOptions = PLAIN) -> None:
-        # A list may be changed by its owner before `splice` is called.
+        # The owner may change a list before it calls `splice`.
         self.source: BlockSource = tuple(source) if isinstance(source, list) else source
         self._own: list[Block] | None = None
         self.width = width  # cells of a row
@@ -55,7 +55,7 @@ class RowIndex:
 
     def _measure(self, blocks: BlockSource, at: int) -> tuple["array[int]", "array[int]"]:
         counts, offsets = array("L"), array("q")
-        bare = blocks.bare if isinstance(blocks, Countable) else blocks.__getitem__
+        bare = blocks.bare if isinstance(blocks, CountableSource) else blocks.__getitem__
         for number in range(len(blocks)):
             block = bare(number)
             layout = lay_out(block, self.width, self.options)
@@ -110,7 +110,7 @@ class RowIndex:
         return self._rows.firsts[index] + inner
 
     def find_offset(self, offset: int) -> RowPlace | None:
-        """Place of the book's character at `offset`, or of the nearest before it, or the first; None without any."""
+        """Place of the book's character at `offset`, else the nearest before it, else the first; None without text."""
         if self._by_offset is None:
             self._by_offset = sorted(
                 (start, index) for index, start in enumerate(self._rows.offsets) if start != _NO_OFFSET
@@ -129,7 +129,7 @@ class RowIndex:
         return self._by_key.get(key)
 
     def book_offset(self, place: RowPlace) -> int | None:
-        """Offset in the book of the place, or of the book's next text, or of its last end; None without any."""
+        """Offset of the place in the book, or of the book's next text, or of its last end; None without any."""
         offsets = self._rows.offsets
         for index in range(place.block, len(self)):
             if (start := offsets[index]) != _NO_OFFSET:
@@ -153,7 +153,7 @@ class RowIndex:
         return Landmark(place, None if block.start is None else block.start + place.offset, block.key)
 
     def recall(self, landmark: Landmark, among: range) -> RowPlace | None:
-        """The landmark's place among some blocks: by its offset in the book, or else by its key."""
+        """The landmark's place among these blocks, by its offset in the book or else by its key."""
         known = landmark.place
         if landmark.offset is not None:
             found = self.find_offset(landmark.offset)
@@ -184,7 +184,7 @@ class RowIndex:
             self._table = _Table(self._table.counts, self._table.offsets)
 
     def recount(self, index: int) -> None:
-        """The source gives another block there, whose text is the same."""
+        """Lay out a block again after the source has replaced it by one with the same text."""
         self._layouts.discard(index)
         if self._table is not None:
             self._table.counts[index] = self.layout(index).rows

@@ -1,4 +1,4 @@
-"""What is under the mouse, and the selected text as ranges of blocks, without margins, labels and line breaks."""
+"""Selections as ranges of the blocks' text, without margins, labels and line breaks, and what is under the mouse."""
 
 import re
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from gistread.tui.text.cells import cell_len
 from gistread.tui.text.rows import RowIndex
-from gistread.tui.text.setting import offset_at, set_row
+from gistread.tui.text.typesetting import offset_at, set_row
 
 _WORD = re.compile(r"\w+(?:['’‑-]\w+)*")
 
@@ -22,7 +22,7 @@ class Point(NamedTuple):
 
 
 def point_at(index: RowIndex, row: int, character: int) -> Point:
-    """The point at a character of a row's text; in a row without text, the nearest of its block."""
+    """The point at a character of a row's text; in a row without text, the nearest point of its block."""
     block, inner = index.locate(row)
     layout = index.layout(block)
     span = layout.span(inner)
@@ -33,7 +33,7 @@ def point_at(index: RowIndex, row: int, character: int) -> Point:
 
 
 def offset_of(index: RowIndex, point: Point) -> Offset:
-    """The point as Textual has it: (character of the row's text, row)."""
+    """The point in Textual's form: (character of the row's text, row)."""
     layout = index.layout(point.block)
     inner = layout.row_of(point.offset)
     span = layout.span(inner)
@@ -42,16 +42,16 @@ def offset_of(index: RowIndex, point: Point) -> Offset:
 
 
 def selected_between(index: RowIndex, selection: Selection, top: int, bottom: int) -> tuple[Point, Point] | None:
-    """First and last point of a selection; one that continues in another widget ends at row `top` or `bottom`."""
+    """First and last point of a selection. If it continues in another widget, it ends at row `top` or `bottom`."""
     if not len(index):
         return None
     start, end = selection
     if start is None and end is None:
         return Point(0, 0), Point(len(index) - 1, len(index.block(len(index) - 1).text))
     first = point_at(index, top, 0) if start is None else point_at(index, start.y, start.x)
-    last = point_at(index, bottom, len(index.block(index.locate(bottom)[0]).text)) if end is None else None
-    if last is None:
-        assert end is not None
+    if end is None:
+        last = point_at(index, bottom, len(index.block(index.locate(bottom)[0]).text))
+    else:
         last = point_at(index, end.y, end.x)
     return (first, last) if first < last else None
 
@@ -85,7 +85,7 @@ def word_around(text: str, offset: int) -> tuple[int, int]:
 
 
 def select(widget: Widget, index: RowIndex, first: Point, last: Point) -> None:
-    """Select this range of a widget's text, beside what is selected in other widgets."""
+    """Select this range of a widget's text, keeping selections in other widgets."""
     ends = Selection(offset_of(index, first), offset_of(index, last))
     widget.screen.selections = {**widget.screen.selections, widget: ends}
 

@@ -1,4 +1,4 @@
-"""Tables as text, a line a row with ` | ` between cells: shown in columns, or as records with a row for each cell."""
+"""Tables as text, one line per row with ` | ` between cells: shown in columns, or as records with a row per cell."""
 
 import re
 
@@ -50,7 +50,7 @@ def column_widths(text: str, room: int) -> tuple[int, ...]:
 
 
 def record_rows(text: str, room: int) -> list[tuple[int, int]]:
-    """Rows of a table whose columns do not fit, as `wrap` returns them."""
+    """Rows of a table whose columns do not fit, in the form of `wrap`."""
     rows: list[tuple[int, int]] = []
     for line in lines_of(text):
         of_line: list[tuple[int, int]] = []

@@ -1,4 +1,4 @@
-"""A scrolled document that keeps its place in the text: the half of `LongText` that knows rows, not their look."""
+"""A scrolled document that keeps its place in the text. `LongText` adds how it looks."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
@@ -34,7 +34,7 @@ class TextView(ScrollView, inherit_bindings=False):
     def __init__(self, source: BlockSource, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._index = RowIndex(source, 0)
-        self._anchor = _BEGINNING  # the place a person scrolled to, for the top row: exact after any number of resizes
+        self._anchor = _BEGINNING  # the place a person scrolled to the top, kept exact across resizes
         self._columns = Columns()
         self._fitted: tuple[object, ...] = ()  # what the rows were last fitted to
         self._fitted_height = 0  # height of the widget, in rows, at the last fit
@@ -44,7 +44,7 @@ class TextView(ScrollView, inherit_bindings=False):
         self._announcing = False
 
     def show(self, source: BlockSource, *, keep_position: bool = True) -> None:
-        """Show another document; the position is kept by the book's offset at the top, or else by the key there."""
+        """Show another document. The position is kept by the book's offset at the top, or else by the block's key."""
         keep = keep_position and self._ready and len(self._index) > 0
         landmark = self._index.landmark(self._anchor) if keep else None
         self._index = RowIndex(source, self._index.width, self._index.options)
@@ -75,7 +75,7 @@ class TextView(ScrollView, inherit_bindings=False):
         elif self._anchor.block >= end and self._anchor is not _BEGINNING:
             self._anchor = self._anchor._replace(block=self._anchor.block + growth)
         if growth == 0 and self._index.height == height and self._ready:
-            after = min(end + 1, len(self._index))  # its first row depends on the block before
+            after = min(end + 1, len(self._index))  # the first row depends on the block before
             self._rows_changed(range(self._index.first_row(at), self._index.first_row(after)))
         else:
             self._refit()
@@ -88,8 +88,16 @@ class TextView(ScrollView, inherit_bindings=False):
                 first, last = (p._replace(block=p.block + growth) if p.block >= end else p for p in selected)
                 selecting.select(self, self._index, first, last)
 
+    def replace_blocks(self, at: int, old: Sequence[Block], new: Sequence[Block]) -> None:
+        """Replace the blocks `old` from index `at` by `new`; only what differs between both is laid out."""
+        least = min(len(old), len(new))
+        head = next((number for number in range(least) if old[number] != new[number]), least)
+        tail = next((number for number in range(least - head) if old[-1 - number] != new[-1 - number]), least - head)
+        if head + tail < max(len(old), len(new)):
+            self.splice(at + head, len(old) - head - tail, new[head : len(new) - tail])
+
     def blocks_changed(self, indices: Iterable[int]) -> None:
-        """Draw blocks anew that have become higher or lower. The top of the view stays where it is."""
+        """Redraw blocks whose height has changed. The top of the view stays where it is."""
         for index in indices:
             self._index.recount(index)
         self._refit()
@@ -219,7 +227,7 @@ class TextView(ScrollView, inherit_bindings=False):
         self._scroll_row(self.max_scroll_y)
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """Remember the place at the top, if it was a person who scrolled."""
+        """Remember the place at the top, if a person scrolled."""
         super().watch_scroll_y(old_value, new_value)
         if self._settling or not self._ready or round(old_value) == round(new_value):
             return
@@ -228,7 +236,7 @@ class TextView(ScrollView, inherit_bindings=False):
         self._announce_soon()
 
     def watch_show_vertical_scrollbar(self, shown: bool) -> None:
-        """Tell the scroll bar what was scrolled while it was hidden, which Textual does not."""
+        """Move the scroll bar to where the text was scrolled while it was hidden: Textual does not."""
         if shown:
             self.vertical_scrollbar.position = self.scroll_y
 
@@ -319,10 +327,10 @@ class TextView(ScrollView, inherit_bindings=False):
             self._settling = False
 
     def _forget_rows(self) -> None:
-        """Drop what was drawn of the old rows."""
+        """Drop cached rows."""
 
     def _rows_changed(self, rows: range) -> None:
-        """Draw these rows anew; all others stay as they are."""
+        """Redraw these rows only."""
         self._refit()
 
     def _layout_changed(self) -> None:

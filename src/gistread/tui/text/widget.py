@@ -1,4 +1,4 @@
-"""The widget that draws every long text: only the rows in view, cached. It reports what was clicked."""
+"""The widget for every long text. Draws only the rows in view, cached, and reports clicks."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ from textual.strip import Strip
 
 from gistread.tui.text import selecting
 from gistread.tui.text.cells import clean, crop
-from gistread.tui.text.document import Block, BlockSource, Clicked, Mark, MarkIndex, OffsetChanged, Span
+from gistread.tui.text.document import Block, BlockSource, Clicked, Mark, MarkIndex, Span
 from gistread.tui.text.layout import Layout
 from gistread.tui.text.paint import Palette, before_text, located, paint_row
 from gistread.tui.text.selecting import character_at
@@ -26,14 +26,11 @@ _CURSOR = "▌"
 
 
 class LongText(TextView, can_focus=True, inherit_bindings=False):
-    """Blocks of text, scrolled by rows. It has actions but binds no keys."""
+    """Blocks of text, scrolled by rows. Has actions but binds no keys."""
 
     DEFAULT_CSS = Path(__file__).with_name("long_text.tcss").read_text("utf-8")
 
-    OffsetChanged = OffsetChanged
-    Clicked = Clicked
-
-    # Whether there is a block cursor: one block, or a run of blocks with one key, is marked at its left.
+    # Whether a block cursor marks one block, or a run of blocks with one key, at the left.
     cursor: reactive[bool] = reactive(False, init=False)
     marks: reactive[tuple[Mark, ...]] = reactive((), init=False)  # Ranges of the book drawn in a style of their own
 
@@ -74,7 +71,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
                 self._repaint()
 
     def _size_updated(self, size: Size, virtual_size: Size, container_size: Size, layout: bool = True) -> bool:
-        # A person looks at the cursor rather than at the top row.
+        # If the cursor is in view, keep it in view.
         current = self._cursor_at() if self._ready else None
         watched = current is not None and self._in_view(current, self._fitted_height * self._columns.count)
         changed = super()._size_updated(size, virtual_size, container_size, layout)
@@ -93,7 +90,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         return None if index is None else self._index.block(index).key
 
     def move_cursor(self, step: int) -> None:
-        """Move the cursor by `step` keys and scroll to it. A cursor out of view first returns into view."""
+        """Move the cursor by `step` keys and scroll to it. If it is out of view, only bring it back into view."""
         index = self._cursor_at()
         if index is None or not self._ready:
             return
@@ -178,7 +175,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         self._repaint()
 
     def get_component_styles(self, *names: str) -> RenderStyles:
-        """Computed when first drawn. With COMPONENT_CLASSES, Textual would compute all of them at each style update."""
+        """Compute styles when first drawn. With COMPONENT_CLASSES, Textual would compute all at each style update."""
         for name in names:
             if name not in self._component_styles:
                 node = DOMNode(classes=name)
@@ -267,7 +264,7 @@ class LongText(TextView, can_focus=True, inherit_bindings=False):
         self._pressed = event.screen_offset
 
     def on_click(self, event: events.Click) -> None:
-        """One click reports its target, two select the word, three the paragraph."""
+        """Report one click; select the word after two, the paragraph after three."""
         event.prevent_default()  # Textual would select the whole book at two
         position = event.get_content_offset(self)
         if position is None or self._pressed != event.screen_offset:

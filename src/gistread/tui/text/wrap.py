@@ -47,7 +47,7 @@ def wrap(
     """Rows of `text` as `(start, end)`, without white space at breaks; at least one.
 
     No row exceeds `width` cells, unless a single glyph does. A line feed ends a row; white space after it is kept, for
-    verse. `first`: cells by which the first row is narrower; `turnover`: by which rows that continue a line are.
+    verse. `first` and `turnover`: cells by which the first row, and rows that continue a line, are narrower.
     `narrow`: `is_narrow(text)`, if known.
     """
     width = max(1, width)
@@ -79,7 +79,7 @@ def _part(text: str, start: int, end: int, stop: int, after: int, limit: int, sl
 
 
 def _trim(text: str, start: int, end: int, width: int) -> tuple[int, int, int]:
-    """Bounds of a line without white space that does not fit, and the start of its first word."""
+    """Bounds of a line without the white space that does not fit, and the start of its first word."""
     while end > start and text[end - 1] in _SPACES:
         end -= 1
     word = start

@@ -1,4 +1,4 @@
-"""The answers pane: questions and the reader's steps. It follows the newest unless the person has scrolled away."""
+"""The answers pane: questions, steps and answers. Follows the newest unless the person has scrolled away."""
 
 from collections.abc import Hashable
 from dataclasses import replace
@@ -6,7 +6,7 @@ from dataclasses import replace
 from textual.message import Message
 
 from gistread.readers.events import ReaderEvent
-from gistread.tui.answer_blocks import Exchange, Leads, Unfold, exchange_blocks, heard, line_key
+from gistread.tui.answer_blocks import AnswerTarget, Exchange, Unfold, exchange_blocks, line_key, with_event
 from gistread.tui.commands import Scope, bindings
 from gistread.tui.text import Block, Clicked, LongText
 from gistread.tui.work.lines import Places
@@ -16,28 +16,28 @@ _EMPTY = (Block("No questions yet. Type one below; the answer names its sources.
 
 
 class AnswersPane(LongText):
-    """Blocks of the last exchange stand from `_last_start` on."""
+    """The blocks of the last exchange begin at `_last_start`."""
 
     BINDINGS = bindings(Scope.MOVING)
 
     class Followed(Message):
-        def __init__(self, exchange: int, goal: Leads) -> None:
+        def __init__(self, exchange: int, target: AnswerTarget) -> None:
             super().__init__()
             self.exchange = exchange
-            self.goal = goal
+            self.target = target
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(_EMPTY, id=id, side_margin=0, cursor=True, follow=True)
         self.exchanges: list[Exchange] = []
         self.places = Places()  # names places of the book; replaced when the memory changes
         self._blocks: list[Block] = []
-        self._goals: dict[Hashable, Leads] = {}
+        self._targets: dict[Hashable, AnswerTarget] = {}
         self._last_start = 0
         self._drawn_width = 0
-        self._left_at = -1  # row of the last automatic scroll; elsewhere, the person has scrolled
+        self._left_at = -1  # row of the last automatic scroll; at another row, the person has scrolled
 
     def on_resize(self) -> None:
-        """Sources take one row at any width."""
+        """Redraw, since each source is cut to one row."""
         if self.exchanges and self.size.width != self._drawn_width:
             following = self.scroll_offset.y == self._left_at
             self._draw_all()
@@ -50,36 +50,24 @@ class AnswersPane(LongText):
         self.set_cursor(("question", len(exchanges) - 1), scroll=False)
         self._scroll_to_newest()
 
-    def begin(
-        self,
-        question: str,
-        *,
-        bounded: bool = False,
-        too_little: str = "",
-        follows: bool = False,
-        passage: tuple[int, int] | None = None,
-        record: SavedQuestion | None = None,
-    ) -> None:
-        """Show a question; `bounded`: whether only a part of the book may be used; for others see `Exchange`."""
-        shown = Exchange(
-            question, follows, bounded=bounded, too_little=too_little, passage=passage, record=record, running=True
-        )
-        self.exchanges.append(shown)
+    def begin(self, exchange: Exchange) -> None:
+        """Show a running question."""
+        self.exchanges.append(exchange)
         self._draw_all()
         self.set_cursor(("question", len(self.exchanges) - 1), scroll=False)
         self._scroll_to_newest()
 
     def set_record(self, record: SavedQuestion) -> None:
-        """What is saved of the last exchange."""
+        """Set the saved record of the last exchange."""
         self._set_last(replace(self.exchanges[-1], record=record))
 
-    def put(self, said: str) -> None:
-        self._set_last(replace(self.exchanges[-1], put=said))
+    def set_models(self, models: str) -> None:
+        self._set_last(replace(self.exchanges[-1], models=models))
 
-    def hear(self, *events: ReaderEvent) -> None:
+    def add_events(self, *events: ReaderEvent) -> None:
         exchange = self.exchanges[-1]
         for event in events:
-            exchange = heard(exchange, event)
+            exchange = with_event(exchange, event)
         self._set_last(exchange)
 
     def end(self, problem: str) -> None:
@@ -121,28 +109,21 @@ class AnswersPane(LongText):
 
     def _draw_all(self) -> None:
         self._drawn_width = self.size.width
-        self._blocks, self._goals = [], {}
+        self._blocks, self._targets = [], {}
         for number, exchange in enumerate(self.exchanges):
             self._last_start = len(self._blocks)
             drawn = exchange_blocks(exchange, number, self.places, self.size.width)
             self._blocks += drawn.blocks
-            self._goals |= drawn.goals
+            self._targets |= drawn.targets
         self.show(self._blocks or _EMPTY)
 
     def _set_last(self, exchange: Exchange) -> None:
         following = self.scroll_offset.y >= self.max_scroll_y or self.scroll_offset.y == self._left_at
         self.exchanges[-1] = exchange
         drawn = exchange_blocks(exchange, len(self.exchanges) - 1, self.places, self.size.width)
-        before, after = self._blocks[self._last_start :], drawn.blocks
-        head = next((i for i, (old, new) in enumerate(zip(before, after, strict=False)) if old != new), None)
-        head = min(len(before), len(after)) if head is None else head
-        tail = 0
-        while tail < min(len(before), len(after)) - head and before[-1 - tail] == after[-1 - tail]:
-            tail += 1
-        self._blocks[self._last_start :] = after
-        self._goals |= drawn.goals
-        if head < max(len(before), len(after)):
-            self.splice(self._last_start + head, len(before) - head - tail, after[head : len(after) - tail])
+        self._targets |= drawn.targets
+        before, self._blocks[self._last_start :] = self._blocks[self._last_start :], drawn.blocks
+        self.replace_blocks(self._last_start, before, drawn.blocks)
         if following:
             self._scroll_to_newest()
 
@@ -161,7 +142,7 @@ class AnswersPane(LongText):
         return self.has_focus and super()._is_current(index)
 
     def action_line_down(self, count: int = 1) -> None:
-        """Move to the next lines (negative: the previous); scroll through one that is longer than the pane."""
+        """Move to the next lines (negative: the previous), scrolling through lines longer than the pane."""
         step = 1 if count > 0 else -1
         for _ in range(abs(count)):
             if self._beyond(below=count > 0):
@@ -178,30 +159,28 @@ class AnswersPane(LongText):
         top = self.scroll_offset.y
         if not self._in_view(index, self.rows_shown):
             return False
-        if below:
-            last = self._next_keyed(index, forward=True) is None
-            return self._index.first_row(end) > top + self.rows_shown or last
-        return self._index.first_row(start) < top or self._next_keyed(index, forward=False) is None
+        hidden = self._index.first_row(end) > top + self.rows_shown if below else self._index.first_row(start) < top
+        return hidden or self._next_keyed(index, forward=below) is None
 
     def follow_line(self) -> bool:
         """Follow the cursor's line. Returns whether it has a target."""
         key = self.cursor_key
         index = self._cursor_at()
-        if index is None or not self._in_view(index, self.rows_shown) or key not in self._goals:
+        if index is None or not self._in_view(index, self.rows_shown) or key not in self._targets:
             return False
-        self._tell(key, self._goals[key])
+        self._tell(key, self._targets[key])
         return True
 
     def on_long_text_clicked(self, event: Clicked) -> None:
         kind = event.block_key[0] if isinstance(event.block_key, tuple) else ""
-        goal = event.link if isinstance(event.link, Leads) else None
-        if goal is None and kind != "answer":
-            goal = self._goals.get(event.block_key)
-        if goal is not None:
-            self._tell(event.block_key, goal)
+        target = event.link if isinstance(event.link, AnswerTarget) else None
+        if target is None and kind != "answer":
+            target = self._targets.get(event.block_key)
+        if target is not None:
+            self._tell(event.block_key, target)
 
-    def _tell(self, key: Hashable, goal: Leads) -> None:
+    def _tell(self, key: Hashable, target: AnswerTarget) -> None:
         assert isinstance(key, tuple)
-        if isinstance(goal, Unfold):
+        if isinstance(target, Unfold):
             self.unfold(key[1])
-        self.post_message(self.Followed(key[1], goal))
+        self.post_message(self.Followed(key[1], target))

@@ -1,4 +1,4 @@
-"""A book's cover in a few rows of cells: its picture, or else its title set on cloth."""
+"""A book's cover in a few rows of cells: its picture, or else its title on a plain colour."""
 
 import zlib
 from functools import lru_cache
@@ -20,7 +20,7 @@ class CoverSize(NamedTuple):
 
 
 SMALL, LARGE = CoverSize(12, 8), CoverSize(16, 12)
-_MOST_STRETCHED = 1.25  # a picture of nearly a cover's shape fills it; others keep theirs
+_MOST_STRETCHED = 1.25  # maximum stretching of a picture to fill the cover; others keep their shape
 _INK = "#efe6d2"
 _CLOTHS = (
     *("#6b2d2d", "#2f4858", "#3b5141", "#5b4632", "#4b3a5e", "#7a5a25", "#35506b", "#5a3550"),
@@ -45,7 +45,7 @@ def _pictured(figure: Figure, size: CoverSize) -> Rows:
         [Segment(" " * before), *figure.row(row, columns, rows), Segment(" " * (size.columns - columns - before))]
         for row in range(rows)
     )
-    return [*([blank] for _ in range(size.rows - rows)), *drawn]  # books stand on the shelf
+    return [*([blank] for _ in range(size.rows - rows)), *drawn]  # aligned at the bottom
 
 
 @lru_cache(maxsize=512)

@@ -1,4 +1,4 @@
-"""What the library knows of the book under the cursor: facts, its file, where one left off."""
+"""Details of the book under the cursor: facts, its file, and the reading place."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""The library's books as covers or as lines, drawn row by row, so that thousands cost no more than a screenful."""
+"""The library's books as covers or lines. Draws only what is in view, for thousands of books."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ from gistread.tui.text.figure import Figure
 from gistread.tui.widgets.book_cover import LARGE, SMALL, CoverSize, cover_rows
 from gistread.tui.widgets.book_rows import ONE_LINE, Cell, fit, last_read, lines, progress
 
-_LARGE_COLUMNS, _LARGE_ROWS = 90, 22  # of the list, from which covers are large
+_LARGE_COLUMNS, _LARGE_ROWS = 90, 22  # size of the list from which covers are large
 _BETWEEN = 4  # columns from one cover to the next
 
 _CURSOR = "▌"
@@ -49,7 +49,7 @@ class BookList(ScrollView, can_focus=True):
     """
 
     class Moved(Message):
-        """Another book is the current one, or others are in view."""
+        """The current book or the books in view have changed."""
 
     class Chosen(Message):
         """The current book was chosen."""
@@ -144,7 +144,7 @@ class BookList(ScrollView, can_focus=True):
         self._move_rows(-max(1, self._page // 2))
 
     def _move_rows(self, rows: int) -> None:
-        """Within the column, unless the last row ends before it."""
+        """Move by rows in the same column; a shorter last row ends at its last book."""
         row, column = divmod(self._at, self._per_row)
         last = max(0, len(self._entries) - 1) // self._per_row
         self.move_to(max(0, min(row + rows, last)) * self._per_row + column)
@@ -208,7 +208,7 @@ class BookList(ScrollView, can_focus=True):
         return Strip(segments).adjust_cell_length(self.size.width, self._style("author", here) if here else base)
 
     def _card(self, index: int, line: int) -> list[Segment]:
-        """One line of a book's card: its cover, its title, how far it has been read."""
+        """One line of a book's card: of its cover, its title, or its progress."""
         entry, size, here = self._entries[index], self._cover_size, index == self._at
         room = size.columns + _BETWEEN - 1
         bar = Segment(_CURSOR if here and line < size.rows + 2 else " ", self._style("accent", False))
@@ -231,5 +231,5 @@ class BookList(ScrollView, can_focus=True):
         if not here:
             return style
         cursor = self.get_component_rich_style(_PREFIX + "cursor")
-        # Where the cursor is drawn by reversing, the colours of words would become grounds.
+        # With a reversed cursor, text colours would become backgrounds.
         return cursor if cursor.reverse else cursor + style

@@ -1,4 +1,4 @@
-"""The book pane: long text with this program's keys and the number typed before a command (`12j`, `40%`, `3]`)."""
+"""The book pane: the book with its keys, and the count typed before a command (`12j`, `40%`, `3]`)."""
 
 import os
 from collections.abc import Hashable, Mapping
@@ -9,7 +9,7 @@ from gistread.book.model import Book
 from gistread.config import Config
 from gistread.tui.book_blocks import BookBlocks, PageStyle
 from gistread.tui.commands import Scope, bindings
-from gistread.tui.marking.caret import Selecting
+from gistread.tui.marking.caret import SelectableText
 from gistread.tui.text.bidi import reorders
 from gistread.tui.text.figure import Figure
 
@@ -17,14 +17,14 @@ _MOST_DIGITS = 7
 
 
 class Count:
-    """The next command takes the digits, or drops them."""
+    """The number typed before a command, which takes or drops it."""
 
     def __init__(self) -> None:
         self.typed = ""
-        self._due = False  # another key has followed: its command takes the number now or never
+        self._due = False  # another key has followed, and its command may take the number
 
     def add(self, character: str | None) -> bool:
-        """Add a key; returns whether it is part of the number, which does not begin with 0."""
+        """Add a key. Returns whether it is part of the number; a number does not begin with 0."""
         if self._due:
             self.drop()
         if character is not None and character.isascii() and character.isdigit() and (self.typed or character != "0"):
@@ -47,8 +47,8 @@ class Count:
         return "" if self._due else self.typed
 
 
-class BookPane(Selecting):
-    """The book's text. Nothing in it moves unless the person moves it."""
+class BookPane(SelectableText):
+    """The book's text. Nothing moves unless the person moves it."""
 
     BINDINGS = bindings(Scope.MOVING)
 
@@ -96,7 +96,7 @@ class BookPane(Selecting):
             self.scroll_to_offset(offset)
 
     def show_figures(self, figures: Mapping[int, Figure | None]) -> None:
-        """Draw pictures above these paragraphs, by index; None takes one away."""
+        """Draw pictures above these paragraphs, by index; None removes one."""
         for index, figure in figures.items():
             if figure is None:
                 self._figures.pop(index, None)
@@ -131,7 +131,7 @@ class BookPane(Selecting):
         self.action_line_down(-self._times() * self._page)
 
     def action_half_page_down(self) -> None:
-        """As in `less` and `vim`, a number sets the lines from now on."""
+        """Scroll half a page; as in `less` and `vim`, a number sets the lines from now on."""
         self.action_line_down(self._half())
 
     def action_half_page_up(self) -> None:
@@ -144,7 +144,7 @@ class BookPane(Selecting):
         self._go_far(100)
 
     def _go_far(self, percent: int) -> None:
-        """`40G` and `40g` go to 40%: a book has no numbered lines."""
+        """Go to `percent`; `40G` and `40g` go to 40%, since a book has no numbered lines."""
         number = self.count.take()
         self.post_message(self.Wanted(min(100, percent if number is None else number) / 100))
 

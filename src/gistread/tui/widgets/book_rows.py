@@ -1,4 +1,4 @@
-"""A book of the library in one or two lines of text, as many columns as there are."""
+"""A book of the library in one or two lines of text, with as many columns as fit."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -9,6 +9,7 @@ from gistread.library.model import LibraryEntry
 from gistread.library.text import format_percent, relative_time
 from gistread.memory.progress import BookProgress
 from gistread.tui.text import clean
+from gistread.tui.widgets.lines import fitted
 from gistread.units import progress_bar
 
 ONE_LINE = 99  # columns of the list from which a book takes one line
@@ -53,7 +54,7 @@ def lines(entry: LibraryEntry, read: BookProgress | None, now_s: float, width: i
 
 
 def about(entry: LibraryEntry, read: BookProgress | None, now_s: float, width: int) -> tuple[str, str]:
-    """(facts that are not in the row, place of the file)."""
+    """(facts that the row does not show, path of the file)."""
     brief = width < ONE_LINE  # the row says the rest in two lines
     facts = ["" if brief else ", ".join(entry.authors) or "unknown author", entry.format]
     if entry.words:
@@ -70,7 +71,7 @@ def about(entry: LibraryEntry, read: BookProgress | None, now_s: float, width: i
     else:
         facts.append("no model has read it")
     if entry.path is None:
-        where = "It came by standard input, and can be opened that way alone."
+        where = "Read from standard input: pipe it in again to open it."
     elif entry.missing:
         where = f"The file was {entry.path} and is no longer there."
     else:
@@ -140,7 +141,4 @@ def _model(entry: LibraryEntry, read: BookProgress | None) -> str:
 
 def fit(text: str, columns: int, before: int = 0) -> str:
     """Pad or cut to `columns` columns; `before`: additional empty columns in front."""
-    text = clean(text)
-    if cell_len(text) > columns:
-        text = set_cell_size(text, max(0, columns - 1)).rstrip() + "…" if columns else ""
-    return " " * before + set_cell_size(text, columns)
+    return " " * before + set_cell_size(fitted(clean(text), columns), columns)

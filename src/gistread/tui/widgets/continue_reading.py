@@ -1,4 +1,4 @@
-"""The book that is being read: its cover, how far, the words at the reading place, the last question."""
+"""The book being read: cover, progress, the words at the reading place, and the last question."""
 
 from collections.abc import Callable, Iterator
 
@@ -18,7 +18,7 @@ from gistread.tui.widgets.book_cover import CoverSize, cover_rows
 from gistread.tui.widgets.book_rows import fit
 from gistread.units import progress_bar
 
-_SIZES = ((36, CoverSize(14, 10)), (24, CoverSize(10, 7)), (18, CoverSize(0, 3)))  # by the least rows of the screen
+_SIZES = ((36, CoverSize(14, 10)), (24, CoverSize(10, 7)), (18, CoverSize(0, 3)))  # (minimum rows of the screen, size)
 _MARGIN, _GAP = 2, 3
 _WIDEST = 84  # columns of text
 _BAR = 24

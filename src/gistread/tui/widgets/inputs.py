@@ -1,4 +1,4 @@
-"""Lines to type into: a question, or anything else with a history, and a path with completion."""
+"""Input lines: with a history, for questions, and for paths with completion."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ class FilterInput(Input):
 
 
 class HistoryInput(Input):
-    """Goes through what was entered before, and the current draft."""
+    """An input with a history of what was entered, and the current draft."""
 
     def __init__(self, placeholder: str = "", *, id: str | None = None) -> None:
         super().__init__(placeholder=placeholder, compact=True, id=id, select_on_focus=False)
@@ -112,12 +112,12 @@ class _Paths(Suggester):
 
 
 def _proposal(typed: str) -> str | None:
-    """The first matching file or folder; a folder with its separator."""
+    """The path of the first matching file or folder; a folder ends with a separator."""
     folder, _, name = typed.rpartition("/")
     try:
         with os.scandir(Path(f"{folder}/" if "/" in typed else ".").expanduser()) as listing:
             matching = (entry for entry in listing if entry.name.startswith(name) and (name or entry.name[0] != "."))
             first = min(matching, key=lambda entry: entry.name, default=None)
             return typed + first.name[len(name) :] + ("/" if first.is_dir() else "") if first else None
-    except (OSError, ValueError, RuntimeError):  # RuntimeError: `~somebody` that nobody is
+    except (OSError, ValueError, RuntimeError):  # RuntimeError: unknown user in `~somebody`
         return None

@@ -27,8 +27,8 @@ _COUNTED = (
     ("next-chapter", "chapters"),
     ("next-paragraph", "paragraphs"),
 )
-_LAST = ("help", "quit", "library-close")  # Of the key line
-_LEAST_REASON = 24  # Columns of an error
+_LAST = ("help", "quit", "library-close")  # Commands always in the key line
+_LEAST_REASON = 24  # Minimum columns of an error
 
 
 class Line(Static):
@@ -37,7 +37,7 @@ class Line(Static):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__("", id=id, markup=False)
         self._parts: object = None
-        self._fit: Callable[[], None] | None = None  # Shows the same at another width
+        self._fit: Callable[[], None] | None = None  # Redraws for another width
 
     def on_resize(self) -> None:
         if self._fit is not None:
@@ -47,7 +47,7 @@ class Line(Static):
         """Draw the content, unless `parts` are unchanged."""
         if not self.shows(parts):
             self._parts = parts
-            self.update(content, layout=layout)  # the size of most is fixed
+            self.update(content, layout=layout)  # most have a fixed size
 
     def shows(self, parts: object) -> bool:
         return parts == self._parts
@@ -58,7 +58,7 @@ class Line(Static):
 
 
 class MemoryBar(Line):
-    """How much of the book is in the memory, and where in it the person is; as wide as the pane is when it is drawn."""
+    """A bar as wide as the pane: the parts of the book in the memory, and where the person is."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -89,13 +89,11 @@ class Clickable(Line):
     async def on_click(self, event: events.Click) -> None:
         if action := event.style.meta.get(_ACTION):
             on_screen = hasattr(self.screen, f"action_{action.partition('(')[0].removeprefix('app.')}")
-            await self.app.run_action(
-                action, self.screen if on_screen or not self.screen.focused else self.screen.focused
-            )
+            await self.app.run_action(action, self.screen if on_screen else self.screen.focused or self.screen)
 
 
 class HeaderLine(Clickable):
-    """The palette, title, chapter or names of the panes, progress. The middle stays in the middle."""
+    """Menu and title at the left, chapter or panes in the middle, progress at the right."""
 
     def show_place(
         self,
@@ -112,7 +110,7 @@ class HeaderLine(Clickable):
         self._fit = partial(self.show_place, title, chapter, progress, panes, actions)
         room = self.room
         title, chapter = clean(title), clean(chapter)
-        # A title may be one letter; a click needs more.
+        # Padding makes a title of one letter easy to click.
         middle = Content.styled(f"   {fitted(chapter, room // 3)}   " if chapter else "", "$gr-muted")
         if panes:
             middle = Content.assemble(*(_clickable(_tab(name, active), action) for name, active, action in panes))
@@ -135,8 +133,8 @@ class StatusLine(Clickable):
         """`note`: shown at the right end; `action`: what a click on it does."""
         self._fit = partial(self.show_status, status, note, action)
         room = self.room - (cell_len(note) + 3 if note else 0)
-        said, *others = status.said
-        if status.tone == "error":  # cut before what helps
+        said, *others = status.parts
+        if status.tone == "error":  # shorten the error rather than drop what helps
             said = fitted(said, max(_LEAST_REASON, room - 2 - sum(cell_len(part) + 3 for part in others)))
         for part in others:
             if cell_len(said) + cell_len(part) + 5 <= room:
@@ -150,7 +148,7 @@ class StatusLine(Clickable):
 
 
 class Actions(Clickable):
-    """The actions of a panel with their keys, on one or more lines."""
+    """Actions with their keys, on one or more lines."""
 
     DEFAULT_CSS = "Actions { height: auto; padding: 0; margin-top: 1; text-wrap: wrap; text-overflow: fold; }"
 
@@ -202,13 +200,13 @@ class KeyLine(Clickable):
         *,
         typing: bool = False,
     ) -> None:
-        """`leading`: (command id, word) of what matters most now; `count`: a typed number that waits.
+        """`leading`: (command id, word) of what matters most now; `count`: a typed number that waits for a command.
 
-        `typing`: letters go into a line, so that no others are keys.
+        `typing`: whether letters go into an input; then only `leading` and the help are shown.
         """
         self._fit = partial(self.show_keys, pane, keymap, leading, count, typing=typing)
         state = (pane, tuple(leading), tuple(keymap.items()), self.size, count, typing)
-        if self.shows(state):  # after most keys
+        if self.shows(state):  # unchanged after most keys
             return
         wanted = [(BY_ID[identifier], word) for identifier, word in leading]
         taken = {command.id for command, _ in wanted}
@@ -221,7 +219,7 @@ class KeyLine(Clickable):
             times = " time, or to …" if count == "1" else " times, or to …"
             rows[0].append(Content.assemble((f" {count} ", "bold reverse"), (times, "$gr-muted")))
             used = rows[0][0].cell_length + 2
-        # The keys of the help, which names all others, and of leaving are always here.
+        # The keys of the help and of leaving are always shown.
         last = sum(_width(command, word, keymap) for command, word in wanted if command.id in _LAST)
         for command, word in wanted:
             width = _width(command, word, keymap)

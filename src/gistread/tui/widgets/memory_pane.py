@@ -1,4 +1,4 @@
-"""The gist memory as a list: pages open inline, chapters or the whole book when zoomed out, text when zoomed in."""
+"""The gist memory as a list of pages that open inline; zoomed out, of chapters or the book; zoomed in, of text."""
 
 from bisect import bisect_right
 from collections.abc import Hashable, Sequence
@@ -22,7 +22,7 @@ _FEW = 8  # Pages that are redrawn one by one when the bound moves
 
 
 class MemoryPane(LongText):
-    """`_sizes` has the number of blocks of each page or part, in the order of the book."""
+    """`_sizes`: number of blocks of each page or part, in the order of the book."""
 
     BINDINGS = bindings(Scope.MOVING, Scope.MEMORY)
 
@@ -45,21 +45,14 @@ class MemoryPane(LongText):
         self._rest: list[Block] = []
         self._parts: Sequence[Node] = ()  # nodes shown when zoomed out
         self._lead: list[Block] = []
-        self._begun_rows: tuple[Hashable, int] = None, 0  # Card (at a width) of the page under way, and its most rows
+        self._begun_rows: tuple[Hashable, int] = None, 0  # (key, width) of the page under way, and its most rows so far
 
     def show_memory(self, memory: GistMemory | None) -> None:
         same = memory is not None and self.memory is not None and memory.size == self.memory.size
         pinned = self.view.pinned if same else set()
         self.memory = memory
-        old = self.view
-        self.view = memory_blocks.View(
-            here=old.here,
-            reading=old.reading,
-            pinned=pinned,
-            zoom=old.zoom,
-            guide=old.guide,
-            bound=old.bound,
-            revealed=old.revealed,
+        self.view = replace(
+            self.view, opened={}, pinned=pinned, refused=set(), unread_at=None, begun=None, draft="", ahead=()
         )
         self.cursor = memory is not None
         self._parts, self._lead = (), []
@@ -68,7 +61,7 @@ class MemoryPane(LongText):
             self.scroll_to_key(self._key_of(self.view.here), top=0.3)
 
     def zoom_to(self, zoom: memory_blocks.Zoom, parts: "Sequence[Node]" = (), offer: str = "") -> None:
-        """Change the zoom level, keeping the page. Zoomed out, `parts` stand for pages; `offer`: a line about them."""
+        """Change the zoom level, keeping the page. Zoomed out, `parts` replace pages; `offer`: a line above them."""
         page = self._chosen_page()
         number = page.number if page else self.view.here
         again = zoom is self.view.zoom
@@ -81,7 +74,7 @@ class MemoryPane(LongText):
         self.post_message(self.Changed())
 
     def add(self, entry: MemoryEntry) -> None:
-        """Show a new entry of the memory. Zoomed out, its part is set later."""
+        """Show a new entry of the memory. Zoomed out, its part is redrawn later."""
         if self.memory is None:
             return
         self.view.begun, self.view.draft = None, ""
@@ -103,18 +96,18 @@ class MemoryPane(LongText):
         self.view.draft = text
         at = next((at for at, block in enumerate(self._rest) if _is_begun(block)), None)
         if at is not None:
-            self._rest[at] = self._kept_high(memory_blocks.begun_block(self.memory, self.view))
+            self._rest[at] = self._keep_height(memory_blocks.begun_block(self.memory, self.view))
             self.splice(len(self._lead) + sum(self._sizes) + at, 1, [self._rest[at]])
 
-    def _kept_high(self, block: Block) -> Block:
-        """The page under way with as many rows as it had: nothing jumps where an attempt at its gist is rejected."""
+    def _keep_height(self, block: Block) -> Block:
+        """Keep the height of the page under way, so that nothing jumps when an attempt at its gist is rejected."""
         card, rows = (block.key, self.row_width), lay_out(block, self.row_width).rows
         before, most = self._begun_rows
         self._begun_rows = card, max(rows, most if before == card else 0)
         return replace(block, text=block.text + "\n" * (self._begun_rows[1] - rows))
 
     def set_progress(self, *, begun: Page | None, reading: bool, ahead: tuple[MemoryEntry, ...] | None = None) -> None:
-        """Show whether the model is reading, which page, and the pages read ahead (None: unchanged)."""
+        """Show the page under way, whether the model is reading, and the pages read ahead (None: unchanged)."""
         view = self.view
         ahead = view.ahead if ahead is None else ahead
         if (begun, reading, ahead) != (view.begun, view.reading, view.ahead):
@@ -122,7 +115,7 @@ class MemoryPane(LongText):
             self._redraw_rest()
 
     def set_bound(self, bound: int | None) -> None:
-        """Blur the gists of text behind this offset."""
+        """Blur the gists of text beyond this offset."""
         before, self.view.bound = self.view.bound, bound
         if self.memory is None or bound == before:
             return
@@ -136,7 +129,7 @@ class MemoryPane(LongText):
             self._draw(keep_position=True)
 
     def _shown_until(self, bound: int | None) -> int:
-        """Number of the last page whose gist is not blurred, 0 for none; zoomed out, of the last such part."""
+        """Number of the last page that is not blurred, 0 for none; zoomed out, of the last page of such a part."""
         entries = self.memory.entries if self.memory else []
         at = float("inf") if bound is None else bound
         if not self.view.zoom.coarse:
@@ -237,7 +230,7 @@ class MemoryPane(LongText):
         self._redraw(number)
 
     def clear_question(self) -> None:
-        """For a new question, refused pages may be opened again."""
+        """Allow refused pages again, for a new question."""
         refused, self.view.refused = self.view.refused, set()
         for number in refused:
             self._redraw(number)
@@ -261,7 +254,7 @@ class MemoryPane(LongText):
 
     def _rest_blocks(self, memory: GistMemory) -> list[Block]:
         blocks = memory_blocks.rest_blocks(memory, self.view)
-        return [self._kept_high(block) if _is_begun(block) else block for block in blocks]
+        return [self._keep_height(block) if _is_begun(block) else block for block in blocks]
 
     def _part_of(self, number: int) -> int:
         return max(0, bisect_right(self._parts, number, key=lambda part: part.first) - 1)
@@ -288,15 +281,8 @@ class MemoryPane(LongText):
     def _redraw_rest(self) -> None:
         if self.memory is None:
             return
-        rest = self._rest_blocks(self.memory)
-        old, self._rest = self._rest, rest
-        # A long book has thousands of pages ahead: only the changed ones are set anew.
-        least = min(len(old), len(rest))
-        head = next((at for at in range(least) if old[at] != rest[at]), least)
-        tail = next((at for at in range(least - head) if old[-1 - at] != rest[-1 - at]), least - head)
-        if head + tail < max(len(old), len(rest)):
-            at = len(self._lead) + sum(self._sizes) + head
-            self.splice(at, len(old) - head - tail, rest[head : len(rest) - tail])
+        old, self._rest = self._rest, self._rest_blocks(self.memory)
+        self.replace_blocks(len(self._lead) + sum(self._sizes), old, self._rest)
 
     def action_go_to_page(self) -> None:
         if (page := self._chosen_page()) is not None:

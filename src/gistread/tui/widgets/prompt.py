@@ -1,7 +1,6 @@
-"""A line at the bottom to type into, with choices above it. Its client until it is closed gets what is typed."""
+"""A line at the bottom to type into, with choices above it. What is typed goes to the client that opened it."""
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -15,14 +14,14 @@ from gistread.tui.text import clean
 from gistread.tui.widgets.inputs import HistoryInput
 
 
-class PromptClient(Protocol):
-    """Handles typed text while its prompt is open."""
+class PromptClient:
+    """Handles typed text while its prompt is open. Overrides what it reacts to."""
 
     def typed(self, words: str) -> None:
         """The words changed."""
 
     def accepted(self, words: str, choice: int | None) -> None:
-        """Enter, or a click on a choice; `choice` is its index, None without choices."""
+        """Enter or a click on a choice; `choice` is its index, None without choices."""
 
     def cancelled(self) -> None:
         """Escape."""

@@ -1,4 +1,4 @@
-"""The typography settings in a few rows below the book, which previews them."""
+"""The typography settings, in a few rows below the book, where they are previewed."""
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace

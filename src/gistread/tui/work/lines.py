@@ -1,12 +1,12 @@
-"""Lines of a reader's steps and their targets, and the words for places of the book."""
+"""Lines of a reader's steps with their targets, and labels for places of the book."""
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass
 
 from gistread.book.model import Book
 from gistread.memory.model import GistMemory
 from gistread.tui.text import Span
-from gistread.units import ranges
+from gistread.units import ranges, ranges_words
 
 _MAP_CELLS = 50
 _PAGES_LISTED = 10
@@ -25,7 +25,7 @@ class ToPlace:
     end: int
 
 
-Goal = ToPage | ToPlace
+Target = ToPage | ToPlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ class WorkLine:
     text: str
     sign: str = ""  # Result as a sign before the text
     depth: int = 0
-    goal: Goal | None = None  # Target of the line
+    target: Target | None = None  # Target of the line
     tail: str = ""  # Result in words
     style: str = "step"
-    spans: tuple[Span, ...] = ()  # Links inside the line have targets of their own: `Span.link` is a `Goal`
+    spans: tuple[Span, ...] = ()  # Links inside the line; `Span.link` is a `Target`
 
 
 class Places:
@@ -68,7 +68,7 @@ class Places:
         return min(1.0, sum(end - start for start, end in places) / self._length)
 
     def map(self, places: Iterable[tuple[int, int]]) -> list[tuple[int, int] | None]:
-        """The book in cells of equal length: the first of these places in each, or None."""
+        """The book as cells of equal length: for each, the first of these places in it, or None."""
         cells: list[tuple[int, int] | None] = [None] * _MAP_CELLS
         for start, end in places:
             first, last = start * _MAP_CELLS // self._length, max(start, end - 1) * _MAP_CELLS // self._length
@@ -88,6 +88,11 @@ def short(text: str, limit: int) -> str:
     return line if len(line) <= limit else line[:limit].rsplit(" ", 1)[0] + " …"
 
 
+def numbered(what: str, numbers: Collection[int]) -> str:
+    """`path 3`, `paths 1, 3–5`."""
+    return f"{what}{'' if len(numbers) == 1 else 's'} {ranges_words(numbers)}"
+
+
 class Linked:
     """A text with links, built piece by piece."""
 
@@ -95,14 +100,14 @@ class Linked:
         self.text = ""
         self._spans: list[Span] = []
 
-    def add(self, piece: str, goal: Hashable | None = None, style: str = "link") -> "Linked":
-        if goal is not None:
-            self._spans.append(Span(len(self.text), len(self.text) + len(piece), style, goal))
+    def add(self, piece: str, target: Hashable | None = None, style: str = "link") -> "Linked":
+        if target is not None:
+            self._spans.append(Span(len(self.text), len(self.text) + len(piece), style, target))
         self.text += piece
         return self
 
     def pages(self, numbers: Iterable[int]) -> "Linked":
-        """`3, 5–7`, each number a link to its page; only the first of very many."""
+        """Add `3, 5–7`, each number a link to its page; of very many only the first."""
         runs = ranges(numbers)
         for index, (first, last) in enumerate(runs[:_PAGES_LISTED]):
             self.add(", " if index else "").add(str(first), ToPage(first))
@@ -114,3 +119,12 @@ class Linked:
     @property
     def spans(self) -> tuple[Span, ...]:
         return tuple(self._spans)
+
+
+def note_line(
+    key: Hashable, sign: str, depth: int, places: Places, place: tuple[int, int], note: str, lead: str = ""
+) -> WorkLine:
+    """A line with the place that a note is about, linked, and the note."""
+    target = ToPlace(*place)
+    line = Linked().add(lead).add(places.words(*place), target).add(f": {note}")
+    return WorkLine(key, line.text, sign, depth, target, style="answer", spans=line.spans)

@@ -1,11 +1,11 @@
-"""The reader `notes`: the note on each part of the book, and the progress."""
+"""The notes of the reader `notes` on each part of the book, and its progress."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from gistread.readers.events import Noted, PartRead, ReaderEvent, Stopped
-from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine
+from gistread.tui.work.lines import Places, ToPlace, WorkLine, note_line
 from gistread.units import counted, progress_bar
 
 
@@ -48,7 +48,7 @@ class Notebook:
         return f"{self.read}{of} {'part' if self.read == 1 and not of else 'parts'} read · {counted(notes, 'note')}"
 
     def lines(self, places: Places) -> list[WorkLine]:
-        """A line for each note, one for each run of parts without, and the progress."""
+        """A line for each note, one for each run of parts without notes, and the progress."""
         lines = list(self._parts(places))
         if not self.over:
             said = (
@@ -69,11 +69,9 @@ class Notebook:
                 yield self._nothing_new(silent, places)
                 silent = []
             if part is not None:
-                goal = ToPlace(part.start, part.end)
-                said = Linked().add(places.words(part.start, part.end), goal).add(f": {part.note}")
-                yield WorkLine(("part", number), said.text, "✎", 0, goal, style="answer", spans=said.spans)
+                yield note_line(("part", number), "✎", 0, places, (part.start, part.end), part.note)
 
     def _nothing_new(self, numbers: list[int], places: Places) -> WorkLine:
         first, last = self.parts[numbers[0] - 1], self.parts[numbers[-1] - 1]
         said = f"{places.words(first.start, last.end)}: nothing new"
-        return WorkLine(("part", numbers[0]), said, "·", goal=ToPlace(first.start, last.end))
+        return WorkLine(("part", numbers[0]), said, "·", target=ToPlace(first.start, last.end))

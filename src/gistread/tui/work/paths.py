@@ -1,17 +1,17 @@
-"""GraphReader's paths through the graph of key elements: position, notebook, and final vote."""
+"""GraphReader's paths through the graph of key elements: positions, notes, and the final vote."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from gistread.readers.events import Agreed, LookedUp, Noted, PathEnded, Planned, ReaderEvent, Refused, Visited
-from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, short
-from gistread.units import counted, ranges_words
+from gistread.tui.work.lines import Linked, Places, WorkLine, note_line, numbered, short
+from gistread.units import counted
 
 
 @dataclass(frozen=True, slots=True)
 class Trail:
-    elements: tuple[str, ...]  # Visited elements; before it starts, the first one
+    elements: tuple[str, ...]  # Visited elements; before the start, only the first
     facts: int = 0
     fact_pages: tuple[int, ...] = ()
     read: tuple[int, ...] = ()  # Pages
@@ -92,20 +92,16 @@ class Paths:
                 said.add(" · refused by you: ").pages(trail.refused)
             yield WorkLine(("facts", number), said.text, depth=1, spans=said.spans)
         for index, note in enumerate(trail.notes):
-            goal = ToPlace(note.start, note.end)
-            said = Linked().add(places.words(note.start, note.end), goal).add(f": {note.text}")
-            yield WorkLine(("note", number, index), said.text, "✎", 1, goal, style="answer", spans=said.spans)
+            yield note_line(("note", number, index), "✎", 1, places, (note.start, note.end), note.text)
 
     def _vote(self) -> Iterator[WorkLine]:
         for index, vote in enumerate(self.agreed):
-            paths = f"{'path' if len(vote.by) == 1 else 'paths'} {ranges_words(vote.by)}"
-            text = f"{len(vote.by)} of {len(self.trails)} would answer: {vote.answer}"
-            yield WorkLine(("vote", index), text, "⚑" if not index else "·", tail=paths, style="answer")
+            text, sign = f"{len(vote.by)} of {len(self.trails)} would answer: {vote.answer}", "·" if index else "⚑"
+            yield WorkLine(("vote", index), text, sign, tail=numbered("path", vote.by), style="answer")
         silent = [number for number, trail in self.trails.items() if trail.ended] if self.agreed else []
         silent = [number for number in silent if not any(number in vote.by for vote in self.agreed)]
         if silent:
-            paths = f"{'path' if len(silent) == 1 else 'paths'} {ranges_words(silent)}"
-            yield WorkLine(("silent",), "found no answer", "·", tail=paths)
+            yield WorkLine(("silent",), "found no answer", "·", tail=numbered("path", silent))
 
     def _trail(self, path: int, element: str = "") -> Trail:
         return self.trails.get(path) or Trail((element,))

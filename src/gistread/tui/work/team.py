@@ -1,11 +1,11 @@
-"""LongAgent's leader and members: who has read which chunk, what each reported, how conflicts were settled."""
+"""LongAgent's leader and members: chunks read, reports, and how conflicts were settled."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from gistread.readers.events import Agreed, MembersAsked, ReaderEvent, Reported, Shared, Stopped, TeamFormed
-from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, short
+from gistread.tui.work.lines import Linked, Places, ToPlace, WorkLine, note_line, numbered, short
 from gistread.units import counted, progress_bar, ranges_words
 
 _ANSWERS, _SILENT, _READING = "●", "○", "·"
@@ -94,23 +94,20 @@ class Team:
             legend = f"{_ANSWERS} tells  {_SILENT} not mentioned  {_READING} reads"
             yield WorkLine(("progress", number), counts, tail=legend)
         for report in one.telling:
-            goal = ToPlace(report.start, report.end)
-            said = Linked().add(f"member {report.member}, ").add(places.words(report.start, report.end), goal)
-            said.add(f": {report.answer}")
-            key = ("report", number, report.member)
-            yield WorkLine(key, said.text, _ANSWERS, 1, goal, style="answer", spans=said.spans)
+            key, place = ("report", number, report.member), (report.start, report.end)
+            yield note_line(key, _ANSWERS, 1, places, place, report.answer, f"member {report.member}, ")
         if len(one.agreed) > 1 or any(len(agreed.by) > 1 for agreed in one.agreed):
             for index, agreed in enumerate(one.agreed):
-                by = f"{'member' if len(agreed.by) == 1 else 'members'} {ranges_words(agreed.by)}"
-                verb = "says" if len(agreed.by) == 1 else "say"
+                by, verb = numbered("member", agreed.by), "says" if len(agreed.by) == 1 else "say"
                 dropped = "" if agreed in one.standing else "dropped"
                 yield WorkLine(("agreed", number, index), f"{by} {verb}: {agreed.answer}", "=", tail=dropped)
         for index, shared in enumerate(one.shared):
             first, second = shared.members
             said = Linked().add("members ")
-            said.add(str(first), self._goal(first)).add(" and ").add(str(second), self._goal(second))
+            said.add(str(first), self._target(first)).add(" and ").add(str(second), self._target(second))
             said.add(f" read both their parts: “{short(shared.answer, 60)}” stays")
-            yield WorkLine(("shared", number, index), said.text, "⇄", goal=self._goal(shared.kept), spans=said.spans)
+            key, kept = ("shared", number, index), self._target(shared.kept)
+            yield WorkLine(key, said.text, "⇄", target=kept, spans=said.spans)
 
     def _members(self, one: Round) -> Linked:
         said = Linked().add(f"members 1–{len(self.parts)}  " if len(self.parts) > 1 else "member 1  ")
@@ -122,7 +119,7 @@ class Team:
             )
         return said
 
-    def _goal(self, member: int) -> ToPlace:
+    def _target(self, member: int) -> ToPlace:
         return ToPlace(*self.parts[member - 1])
 
     def _verdict(self, last: Round) -> WorkLine:
@@ -131,8 +128,8 @@ class Team:
             return WorkLine(("verdict",), "verdict: not found in any chunk", "⚑", style="answer")
         by = ranges_words(member for agreed in standing for member in agreed.by)
         answers = " / ".join(short(agreed.answer, 60) for agreed in standing)
-        goal = self._goal(standing[0].by[0])
-        return WorkLine(("verdict",), f"verdict: {answers}", "⚑", goal=goal, tail=f"by {by}", style="answer")
+        target = self._target(standing[0].by[0])
+        return WorkLine(("verdict",), f"verdict: {answers}", "⚑", target=target, tail=f"by {by}", style="answer")
 
     def _with(self, last: Round, current: tuple[object, ...]) -> "Team":
         return replace(self, rounds=(*self.rounds[:-1], last), current=current)

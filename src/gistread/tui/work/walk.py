@@ -16,8 +16,8 @@ from gistread.readers.events import (
     Walked,
 )
 from gistread.tui.text import Span
-from gistread.tui.work.lines import Places, ToPage, WorkLine, pages_words, short
-from gistread.units import counted, ranges_words
+from gistread.tui.work.lines import Places, ToPage, WorkLine, numbered, pages_words, short
+from gistread.units import counted
 
 Node = tuple[int, int, int]  # level, first and last page
 _TOP: Node = (-1, 0, 0)
@@ -32,7 +32,7 @@ class Walk:
     path: tuple[Node, ...] = (_TOP,)  # From the top to the current node
     walked: frozenset[Node] = frozenset()
     left: frozenset[Node] = frozenset()
-    unfit: dict[int, float] = field(default_factory=dict)  # Share that was read of pages that do not fit the window
+    unfit: dict[int, float] = field(default_factory=dict)  # Share read of each page that does not fit the window
     refused: frozenset[int] = frozenset()  # Pages, by the person
     over: bool = False
 
@@ -85,9 +85,8 @@ class Walk:
             else:
                 passed.append(part)
         if passed and len(passed) < len(self.parts[node]):
-            said = ranges_words(page for part in passed for page in range(part.first, part.last + 1))
-            pages = "page" if said.isdecimal() else "pages"
-            yield WorkLine(("passed", *node), f"{pages} {said}, not gone into", "·", depth, ToPage(passed[0].first))
+            pages = numbered("page", [page for part in passed for page in range(part.first, part.last + 1)])
+            yield WorkLine(("passed", *node), f"{pages}, not gone into", "·", depth, ToPage(passed[0].first))
 
     def _line(self, key: Node, part: TreeBranch, depth: int) -> WorkLine:
         sign, state = self._state(key)

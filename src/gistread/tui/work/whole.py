@@ -1,4 +1,4 @@
-"""All steps of any reader for one question. A kind of reader with more than passages is imported on its first event."""
+"""The steps of any reader for one question. Views of special readers are imported on their first event."""
 
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -33,11 +33,10 @@ class Passages:
         return ("places",)
 
     def summary(self, places: Places) -> str:
-        share = places.share(self.places)
         if not self.places:
             return "no passages given to the model"
-        said = f"{format_share(share)} of the book"
-        return f"{counted(len(self.places), 'passage')} given to the model, {said}"
+        share = format_share(places.share(self.places))
+        return f"{counted(len(self.places), 'passage')} given to the model, {share} of the book"
 
     def lines(self, places: Places) -> list[WorkLine]:
         """The book as a strip, and each place by its page."""
@@ -56,11 +55,11 @@ class Passages:
         first = ToPlace(*self.places[0]) if self.places else None
         return [
             WorkLine(("map",), strip.text, spans=strip.spans),
-            WorkLine(("places",), listed.text, goal=first, spans=listed.spans),
+            WorkLine(("places",), listed.text, target=first, spans=listed.spans),
         ]
 
 
-# Endings that are worth a line.
+# Endings that get a line.
 ENDED = {
     events.StopReason.LIMIT: "ended: step limit reached",
     events.StopReason.WINDOW: "ended: the model's window is full",
@@ -116,8 +115,9 @@ class Work:
         )
 
     def summary(self, places: Places) -> str:
-        said = [self.section.summary()] if self.section else []
-        return " · ".join([*said, *([self.passages.summary(places)] if self.passages else [])])
+        section = self.section.summary() if self.section else ""
+        passages = self.passages.summary(places) if self.passages else ""
+        return " · ".join(filter(None, (section, passages)))
 
     def lines(self, places: Places) -> list[WorkLine]:
         lines = self.section.lines(places) if self.section else []

@@ -1,4 +1,4 @@
-"""What is told of a person so far: facts that are there, and on request those that the model finds in more pages."""
+"""What the book says about an entity so far: known facts and, on request, those the model finds in more pages."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -13,7 +13,7 @@ from gistread.memory.model import GistMemory
 from gistread.people.index import Index
 from gistread.people.joining import Entity
 from gistread.readers.claims import claims, identities, untold
-from gistread.tui.screens.card import Told
+from gistread.tui.screens.card import CardFacts
 
 if TYPE_CHECKING:
     from gistread.session.session import Session
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
 _AT_ONCE = 8  # Pages; asking again goes on
 
 
-async def told_of(
+async def gather_facts(
     entity: Entity, view: Index, memory: GistMemory | None, session: "Session | None" = None
-) -> AsyncGenerator[Told, None]:
-    """What is told up to the end of the view. With a session its model looks at more pages, a few at a time."""
+) -> AsyncGenerator[CardFacts, None]:
+    """Facts up to the end of the view. With a session, its model first looks for more in a few more pages."""
     known = await asyncio.to_thread(memory.upto, len(view.book.text)) if memory is not None else None
 
-    def told(note: str = "") -> Told:
+    def collect(note: str = "") -> CardFacts:
         found = tuple(claims(entity, known)) if known is not None else ()
-        return Told(found, tuple(identities(entity, view, found)), note)
+        return CardFacts(found, tuple(identities(entity, view, found)), note)
 
-    yield await asyncio.to_thread(told)
+    yield await asyncio.to_thread(collect)
     if session is not None:
-        async with aclosing(_looked_for(entity, known, memory, session)) as notes:
+        async with aclosing(_look_for_facts(entity, known, memory, session)) as notes:
             async for note in notes:
-                yield await asyncio.to_thread(told, note)
+                yield await asyncio.to_thread(collect, note)
 
 
-async def _looked_for(
+async def _look_for_facts(
     entity: Entity, known: GistMemory | None, memory: GistMemory | None, session: "Session"
 ) -> AsyncGenerator[str, None]:
-    """Let the model look for facts in a few more pages; says how far it has got. `known`: the memory up to a place."""
+    """Let the model look for facts in a few more pages, yielding its progress. `known`: the memory up to a place."""
     if memory is None or known is None or not memory.entries:
         yield "Facts come from pages that a model has read: none so far."
         return

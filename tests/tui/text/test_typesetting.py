@@ -13,7 +13,7 @@ from gistread.tui.text.document import Block
 from gistread.tui.text.layout import Layout, LayoutOptions, lay_out
 from gistread.tui.text.rows import RowIndex
 from gistread.tui.text.selecting import character_at, offset_below
-from gistread.tui.text.setting import offset_at, set_row
+from gistread.tui.text.typesetting import offset_at, set_row
 
 PROSE = (
     "Not all that Mrs. Bennet, however, with the assistance of her five daughters, could ask on the subject, was "

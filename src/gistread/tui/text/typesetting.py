@@ -10,11 +10,11 @@ from gistread.tui.text.cells import cell_len, index_at
 from gistread.tui.text.layout import Layout
 
 HYPHEN = "-"
-_LONGEST_ORDERED = 20_000  # characters above which a paragraph is ordered row by row instead of as a whole
+_LONGEST_ORDERED = 20_000  # characters above which a paragraph is reordered row by row
 
 
 class Run(NamedTuple):
-    """What is drawn in a row for `shown[start:end]` of its block."""
+    """The characters drawn in a row for `shown[start:end]` of its block."""
 
     text: str
     start: int
@@ -22,7 +22,7 @@ class Run(NamedTuple):
 
     @property
     def plain(self) -> bool:
-        """Whether each character is one of the text, so that the run may be split between them."""
+        """Whether the run has one character per character of the text, so that it can be split."""
         return len(self.text) == self.end - self.start
 
 
@@ -59,7 +59,7 @@ def offset_at(runs: list[Run], cell: int) -> int | None:
 
 
 def _justified(text: str, start: int, end: int, spare: int, from_right: bool) -> Iterator[Run]:
-    """Add `spare` cells to a row's spaces, from alternating ends, so that wide ones form no river."""
+    """Add `spare` cells to a row's spaces, from alternating ends, to avoid rivers."""
     gaps = [index for index in range(start + 1, end - 1) if text[index] == " " and text[index - 1] != " "]
     at = start
     for number, gap in enumerate(gaps):
