@@ -121,7 +121,6 @@ def test_the_window_that_fits_is_what_free_memory_leaves(tmp_path: Path) -> None
     needed = needed_bytes(sizes, 1000)
     assert cells_that_fit(sizes, needed) == 1000
     assert cells_that_fit(sizes, needed - 1) == 999
-    assert cells_that_fit(sizes, needed, "q8_0") == int(1000 * 32 / 17)
     assert cells_that_fit(sizes, 9_999_999) == 0
 
 

@@ -16,6 +16,7 @@ from gistread.engine.llama.fit import (
 from gistread.engine.llama.gguf import BrokenModelError, GgufHeader, read_header
 from gistread.engine.llama.kv_layout import MemoryKind
 from gistread.engine.llama.library import is_known
+from gistread.engine.llama.machine import file_bytes
 from gistread.engine.model_kinds import WRITING, ModelKind, kind_of
 from gistread.engine.model_search import FoundModel, own_adapter
 from gistread.errors import EngineError
@@ -85,7 +86,7 @@ def availability_of(model: ModelFile, fit: MemoryFit | None) -> Availability:
 
 def describe(found: FoundModel) -> ModelFile:
     """Describe a model from the headers of its files; a broken one gets a `problem`."""
-    parts, size_bytes = len(found.parts), sum(map(_size, found.parts))
+    parts, size_bytes = len(found.parts), sum(map(file_bytes, found.parts))
     plain = ModelFile(found.parts[0], found.name, size_bytes, parts=parts, place=found.place, aliases=found.aliases)
     try:
         for number, part in enumerate(found.parts, 1):
@@ -113,13 +114,6 @@ def describe(found: FoundModel) -> ModelFile:
         sizes=sizes_of(first, batch_tokens_of(parameters, on_gpu=False), weights=size_bytes),
         adapter=own_adapter(first.path),
     )
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
 
 
 def _kind(headers: list[GgufHeader], name: str) -> tuple[ModelKind, str]:

@@ -1,7 +1,6 @@
 """The gist memory: the pages of a book and the gist of each (ReadAgent, section 3.1)."""
 
 from bisect import bisect_right
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -137,14 +136,10 @@ class GistMemory:
     def text_of(self, page: Page) -> str:
         return self.book.text[page.start : page.end].strip()
 
-    def compression_rate(self, expanded: Iterable[int] = ()) -> float:
-        """100·(1 − words in context ÷ words read), with these pages expanded (ReadAgent, section 4.1)."""
-        opened = set(expanded)
+    def compression_rate(self) -> float:
+        """100·(1 − words of gists ÷ words read) (ReadAgent, section 4.1)."""
         read = sum(entry.page.words for entry in self.entries)
-        if not read:
-            return 0.0
-        context = sum(entry.page.words if entry.page.number in opened else entry.gist.words for entry in self.entries)
-        return 100.0 * (1.0 - context / read)
+        return 100.0 * (1.0 - self.gist_words / read) if read else 0.0
 
     def upto(self, offset: int) -> "GistMemory":
         """The memory up to the spoiler bound `offset`: all that readers see of a bounded book (D8).

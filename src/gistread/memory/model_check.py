@@ -83,13 +83,13 @@ async def check_model(engine: Engine, priority: Priority = Priority.BACKGROUND) 
     return assess(chosen, answered, turn, gisted, seconds, by_words=by_words, has_template=engine.info.has_template)
 
 
-async def check_answering(engine: Engine, priority: Priority = Priority.INTERACTIVE) -> CheckResult | None:
+async def check_answering(engine: Engine) -> CheckResult | None:
     """Check only what decides how a question is answered, for `BRIEF_LIMIT_S` at most; None if not even choices end."""
     chosen, answered = list[tuple[int, int]](), list[bool]()
     with contextlib.suppress(TimeoutError, EngineError):
         async with asyncio.timeout(BRIEF_LIMIT_S):
-            chosen = await _choose_by_letter(engine, priority, _BRIEF_CHOICES)
-            answered = await _answer(engine, priority)
+            chosen = await _choose_by_letter(engine, Priority.INTERACTIVE, _BRIEF_CHOICES)
+            answered = await _answer(engine, Priority.INTERACTIVE)
     counts = CheckResult(Worth.SOME, "", _right(chosen), len(chosen), answered=sum(answered), questions=len(answered))
     return counts if chosen else None
 

@@ -137,7 +137,6 @@ async def next_page(
     start: int,
     size: PageSize,
     engine: Engine,
-    priority: Priority = Priority.BACKGROUND,
     pauses: Pauses = Pauses.CHOSEN,
     beside_tokens: int = TOKENS_BESIDE,
 ) -> tuple[Page, Usage]:
@@ -152,7 +151,7 @@ async def next_page(
     end = passage.end
     if len(passage.pauses) > 1:
         labels = [_label(number) for number in passage.numbers]
-        choice = await engine.choose(prompt, labels, priority)
+        choice = await engine.choose(prompt, labels, Priority.BACKGROUND)
         usage = choice.usage
         end = passage.pauses[choice.index]
     return Page(0, start, end, count_words(book.text[start:end])), usage

@@ -80,7 +80,6 @@ async def read_book(
     writer: MemoryWriter,
     engine: Engine,
     *,
-    priority: Priority = Priority.BACKGROUND,
     plan: ReadingPlan = WHOLE_BOOK,
     place: Callable[[], int] | None = None,
     on_draft: OnDraft = lambda _, __: None,
@@ -92,7 +91,7 @@ async def read_book(
     """
     events: asyncio.Queue[PageEvent | None] = asyncio.Queue()
     reading = asyncio.create_task(
-        _Reading(writer, engine, priority, events.put_nowait, on_draft, place or (lambda: plan.start)).run(plan),
+        _Reading(writer, engine, events.put_nowait, on_draft, place or (lambda: plan.start)).run(plan),
         name="read-book",
     )
     reading.add_done_callback(lambda _: events.put_nowait(None))
@@ -105,7 +104,7 @@ async def read_book(
         await asyncio.gather(reading, return_exceptions=True)
 
 
-def sections(book: Book, begin: int = 0) -> Iterator[tuple[int, int]]:
+def sections(book: Book, begin: int) -> Iterator[tuple[int, int]]:
     """Start and end of each independent part from `begin` on: a chapter with its titles, but no title of a volume."""
     start = begin
     while start < len(book.text):
@@ -144,7 +143,6 @@ class _Reading:
         self,
         writer: MemoryWriter,
         engine: Engine,
-        priority: Priority,
         emit: Callable[[PageEvent], None],
         on_draft: OnDraft,
         place: Callable[[], int],
@@ -152,7 +150,6 @@ class _Reading:
         self._writer = writer
         self._memory = writer.memory
         self._engine = engine
-        self._priority = priority
         self._emit = emit
         self._on_draft = on_draft
         self._place = place
@@ -237,7 +234,7 @@ class _Reading:
     def _single_pass(self, start: int) -> SinglePass:
         memory, size = self._memory, self._writer.size_at(start)
         pauses = memory.method.pauses
-        return SinglePass(memory.book, start, size, self._engine, self._priority, pauses, memory.focus)
+        return SinglePass(memory.book, start, size, self._engine, pauses, memory.focus)
 
     def _known_until(self, start: int) -> int:
         while known := self._writer.entry_at(start):
@@ -269,7 +266,7 @@ class _Reading:
         else:
             beside = await longer_task(self._engine, memory.focus.template("gist"), "pagination", TOKENS_BESIDE)
             pauses = memory.method.pauses
-            page, usage = await next_page(memory.book, start, size, self._engine, self._priority, pauses, beside)
+            page, usage = await next_page(memory.book, start, size, self._engine, pauses, beside)
         text = memory.text_of(page)
         return page, () if is_short(text) else await careful_attempts(text, self._engine, memory.focus), usage
 
@@ -288,7 +285,7 @@ class _Reading:
                 text,
                 self._engine,
                 attempts,
-                self._priority,
+                Priority.BACKGROUND,
                 task=memory.focus.task,
                 guarded=memory.method.guarded,
                 on_draft=partial(self._on_draft, page.start),

@@ -60,7 +60,6 @@ class SinglePass:
         start: int,
         size: PageSize,
         engine: Engine,
-        priority: Priority,
         pauses: Pauses = Pauses.CHOSEN,
         focus: GistFocus = DEFAULT_FOCUS,
     ) -> None:
@@ -68,7 +67,6 @@ class SinglePass:
         self._size = size
         self._pauses = pauses
         self._engine = engine
-        self._priority = priority
         self._gist = focus.template("single_pass_gist")
         self._room = min(engine.info.context_tokens, WINDOW_TOKENS)
         placement = engine.info.placement
@@ -91,7 +89,7 @@ class SinglePass:
             end = known_end
         elif len(passage.pauses) > 1:
             labels = [self._window.label_at(pause) for pause in passage.pauses]
-            choice = await self._engine.choose(self._pause_prompt(passage), labels, self._priority)
+            choice = await self._engine.choose(self._pause_prompt(passage), labels, Priority.BACKGROUND)
             end, usage = passage.pauses[choice.index], choice.usage
         page = Page(0, start, end, count_words(self._book.text[start:end]))
         filled = self._gist.fill(

@@ -173,7 +173,7 @@ def closest_sentences(
     For a question about a passage, near its words, and none of the passage itself.
     """
     book = memory.book
-    spans = [span for start, end in places for span in sentences_of(memory, start, end)]
+    spans = [span for start, end in places for span in sentences_of(book, start, end)]
     if passage is not None:
         question = book.text[slice(*passage)]
         spans = [span for span in spans if not overlaps([passage], span)]

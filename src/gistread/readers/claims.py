@@ -13,7 +13,6 @@ from gistread.memory.extractive import shared_terms
 from gistread.memory.facts import Fact
 from gistread.memory.model import GistMemory, MemoryEntry
 from gistread.memory.passages import Passage
-from gistread.memory.sizes import unread_memory
 from gistread.people.index import Index
 from gistread.people.joining import Entity
 from gistread.readers.introductions import sentence_at
@@ -63,8 +62,8 @@ def untold(entity: Entity, memory: GistMemory) -> list[MemoryEntry]:
 
 def identities(entity: Entity, view: Index, told: Sequence[Claim] = ()) -> Iterator[Identity]:
     """Where the text, or a claim, says that the entity is the same as another one."""
-    text, memory = view.book.text, unread_memory(view.book)
-    places = [(text, match, sentence_at(match.start(), memory)) for match in _SAME.finditer(text)]
+    text = view.book.text
+    places = [(text, match, sentence_at(match.start(), view.book)) for match in _SAME.finditer(text)]
     places += [(one.text, match, one.quote) for one in told for match in _SAME.finditer(one.text)]
     seen = {entity}
     for said, match, quote in places:
@@ -87,7 +86,7 @@ def _claim(entity: Entity, fact: Fact, names: re.Pattern[str], memory: GistMemor
     def shared(place: Passage) -> int:
         return len(said.intersection(shared_terms(book.text[slice(*place)])))
 
-    places = [place for place in sentences_of(memory, page.start, page.end) if names.search(book.text[slice(*place)])]
+    places = [place for place in sentences_of(book, page.start, page.end) if names.search(book.text[slice(*place)])]
     quote = max(places, key=shared, default=None)
     if quote is None or shared(quote) < min(_LEAST_SHARED, len(said)):
         return None

@@ -84,7 +84,7 @@ async def gistread(
     elif ranked.telling or not memory.entries:
         told = _from_passages(question, ranked, memory, engine, steering, options)
     else:
-        told = _from_gists(question, ranked, memory, engine, steering, options)
+        told = _from_gists(question, memory, engine, steering, options)
     async with aclosing(told) as events:
         async for event in events:
             yield event
@@ -244,7 +244,7 @@ async def story_so_far(question: str, memory: GistMemory) -> tuple[Passage, ...]
     if not _ASKS_FOR_THE_STORY.fullmatch(question):
         return ()
     story = await asyncio.to_thread(recap, memory)
-    return tuple(sorted({sentence_at(told.start, memory) for told in (*story.before, *story.chapter)}))
+    return tuple(sorted({sentence_at(told.start, memory.book) for told in (*story.before, *story.chapter)}))
 
 
 def quoted_introductions(asked: Introductions, text: BookText, memory: GistMemory) -> AsyncGenerator[ReaderEvent, None]:
@@ -284,7 +284,7 @@ async def _quoted(
 
 
 async def _from_gists(
-    question: str, ranked: Ranked, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
+    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
     search = await start_search(question, memory, engine, steering, options, max_pages=0)
     for said in opening_events(NAME, search):

@@ -254,12 +254,16 @@ def nearest(search: Search, facts: Sequence[Fact], most: int) -> list[Fact]:
     return [facts[index] for index in sorted(best)] or list(facts[:most])
 
 
+def rank_elements(elements: Sequence[Element], query: str, most: int, language: str) -> list[int]:
+    """Indices of the elements nearest to a query (BM25), nearest first."""
+    texts = [f"{element.name} {' '.join(fact.text for fact in element.facts[:12])}" for element in elements]
+    return Ranker(texts, language).top(query, most)
+
+
 def _nearest_elements(search: Search, elements: Sequence[Element]) -> list[Element]:
     if len(elements) <= _NEIGHBOURS_SHOWN:
         return list(elements)
-    texts = [f"{element.name} {' '.join(fact.text for fact in element.facts[:12])}" for element in elements]
-    ranker = Ranker(texts, search.memory.book.language)
-    best = ranker.top(f"{search.question} {search.plan}", _NEIGHBOURS_SHOWN)
+    best = rank_elements(elements, f"{search.question} {search.plan}", _NEIGHBOURS_SHOWN, search.memory.book.language)
     order = dict.fromkeys([*best, *range(len(elements))])
     return [elements[index] for index in list(order)[:_NEIGHBOURS_SHOWN]]
 

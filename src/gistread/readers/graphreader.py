@@ -21,11 +21,10 @@ from gistread.readers.agreement import clusters
 from gistread.readers.answering import AnswerContext, answer_from, answer_prompt, short_answer, user_prompt
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import Agreed, Planned, Prepared, ReaderEvent, Started, Stopped, StopReason
-from gistread.readers.graph_path import NOTES_KEPT, Note, Path, Search, nearest, walk
+from gistread.readers.graph_path import NOTES_KEPT, Note, Path, Search, nearest, rank_elements, walk
 from gistread.readers.lookups import STOP
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
-from gistread.search.ranked import Ranker
 
 NAME = "graphreader"
 
@@ -95,13 +94,8 @@ async def _follow(search: Search, paths: list[Path], steering: Steering) -> Asyn
 
 async def _initial_nodes(search: Search) -> list[Element]:
     elements = list(search.graph.values())
-    texts = [f"{element.name} {' '.join(fact.text for fact in element.facts[:12])}" for element in elements]
-
-    def in_order() -> list[int]:
-        ranker = Ranker(texts, search.memory.book.language)
-        return ranker.top(f"{search.question} {search.question} {search.plan}", SHORTLIST)
-
-    order = await asyncio.to_thread(in_order)
+    query = f"{search.question} {search.question} {search.plan}"
+    order = await asyncio.to_thread(rank_elements, elements, query, SHORTLIST, search.memory.book.language)
     shown = [elements[index] for index in order] or elements[:SHORTLIST]
     while len(shown) > 1 and not await search.fits(_choice_of(search, shown, []), 16):
         shown = shown[: len(shown) // 2]

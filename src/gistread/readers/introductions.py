@@ -13,7 +13,6 @@ from gistread.book.model import Book
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
-from gistread.memory.sizes import unread_memory
 from gistread.people.index import Index
 from gistread.people.joining import Entity
 from gistread.people.mentions import is_covered
@@ -63,7 +62,7 @@ def introductions(question: str, memory: GistMemory) -> Introductions | None:
     name = " ".join(words)
     start = front_matter_end(memory.book)
     for form in _forms(_without_diacritics(name)):
-        places = (_first(pattern, text, start, memory) for pattern in (*_phrases(form), f"(?P<name>{form})"))
+        places = (_first(pattern, text, start, memory.book) for pattern in (*_phrases(form), f"(?P<name>{form})"))
         if found := list(dict.fromkeys(place for place in places if place)):
             return Introductions(name, tuple(sorted(found[:_MOST_SENTENCES])))
     return Introductions(name, ())
@@ -71,7 +70,6 @@ def introductions(question: str, memory: GistMemory) -> Introductions | None:
 
 def introduced(entity: Entity, book: Book) -> tuple[Passage, ...]:
     """The sentence with the first mention, and one that says who or what it is, if the book has one."""
-    memory = unread_memory(book)
     phrases = {form.text: [re.compile(one) for one in _phrases(re.escape(form.text))] for form in entity.forms}
     mentions = sorted((start, form.text) for form in entity.forms for start in form.starts[:_MOST_MENTIONS])
 
@@ -82,14 +80,14 @@ def introduced(entity: Entity, book: Book) -> tuple[Passage, ...]:
             if (
                 match
                 and match.start("name") == start
-                and _is_prose(book.text[slice(*(place := sentence_at(start, memory)))])
+                and _is_prose(book.text[slice(*(place := sentence_at(start, book)))])
             ):
                 return place
         return None
 
     counts = range(len(phrases[mentions[0][1]]))
     explained = next((place for number in counts if (place := said(number))), None)
-    return tuple(sorted({sentence_at(entity.first, memory), *filter(None, (explained,))}))
+    return tuple(sorted({sentence_at(entity.first, book), *filter(None, (explained,))}))
 
 
 def names_to_learn(book: Book, user_data: UserData) -> list[tuple[Entity, Passage]]:
@@ -106,9 +104,9 @@ def names_to_learn(book: Book, user_data: UserData) -> list[tuple[Entity, Passag
     return [(entity, places[0]) for entity in common if (places := introduced(entity, view.book))]
 
 
-def _first(pattern: str, text: str, start: int, memory: GistMemory) -> Passage | None:
+def _first(pattern: str, text: str, start: int, book: Book) -> Passage | None:
     """The first sentence of prose with the pattern."""
-    places = (sentence_at(match.start("name"), memory) for match in re.compile(pattern).finditer(text, start))
+    places = (sentence_at(match.start("name"), book) for match in re.compile(pattern).finditer(text, start))
     return next((place for place in places if _is_prose(text[place[0] : place[1]])), None)
 
 
@@ -139,11 +137,10 @@ def _phrases(form: str) -> Iterator[str]:
     yield rf"{name} (?:is|was) (?:very |quite |not )?[a-z-]+,? (?:and|but) [a-z-]+[;,.]"
 
 
-def sentence_at(place: int, memory: GistMemory) -> Passage:
+def sentence_at(place: int, book: Book) -> Passage:
     """The sentence with this offset of the book."""
-    book = memory.book
     paragraph = book.paragraphs[book.paragraph_index(place)]
-    return next(span for span in sentences_of(memory, paragraph.start, paragraph.end) if span[0] <= place < span[1])
+    return next(span for span in sentences_of(book, paragraph.start, paragraph.end) if span[0] <= place < span[1])
 
 
 def _without_diacritics(text: str) -> str:

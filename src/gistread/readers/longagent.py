@@ -14,6 +14,7 @@ from gistread.book.normalise import count_words
 from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Prompt, Sampling, Usage
 from gistread.memory.chunks import TASK_TOKENS, chunk_text, chunk_tokens, pinned
+from gistread.memory.derived import as_finished
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, split_into_chunks
 from gistread.readers import answering, events
@@ -130,14 +131,10 @@ async def _ask_members(
     order = sorted(range(len(team.chunks)), reverse=from_end)
     order.sort(key=lambda chunk: not are_pinned[chunk])
     tasks = [asyncio.create_task(member(chunk)) for chunk in order]
-    try:
-        for ready in asyncio.as_completed(tasks):
-            if (report := await ready) is not None:
+    async with aclosing(as_finished(tasks)) as reports:
+        async for report in reports:
+            if report is not None:
                 yield report
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _ask(team: _Team, question: str, chunk: int) -> _Report:

@@ -68,9 +68,9 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
     return Recap(
         _told(nodes, _BEFORE_WORDS, memory),
         book.chapters[last].title if book.chapters else "",
-        _told(now, _CHAPTER_WORDS, memory) if now else _own_sentences(memory, start, end, " ".join(people)),
+        _told(now, _CHAPTER_WORDS, memory) if now else _own_sentences(book, start, end, " ".join(people)),
         people,
-        sentence_at(end - 1, memory) if end else None,
+        sentence_at(end - 1, book) if end else None,
         sum(entry.page.end > front for entry in memory.entries),
         sum(bool(node.children) for node in nodes),
     )
@@ -97,11 +97,10 @@ def _told(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[Told, 
     return tuple(Told(text, _place(text, node, memory)) for text, node in (sentences[at] for at in chosen))
 
 
-def _own_sentences(memory: GistMemory, start: int, end: int, names: str) -> tuple[Told, ...]:
-    """Sentences of the book itself, rather those that name somebody."""
-    book = memory.book
+def _own_sentences(book: Book, start: int, end: int, names: str) -> tuple[Told, ...]:
+    """Sentences of the book itself, preferably with one of these names."""
     words = _CHAPTER_WORDS if len(book.chapters) > 1 else _BEFORE_WORDS + _CHAPTER_WORDS
-    places = ((a, b) for a, b in sentences_of(memory, start, end) if _is_of_the_story(a, book))
+    places = ((a, b) for a, b in sentences_of(book, start, end) if _is_of_the_story(a, book))
     every = [Told(" ".join(book.text[a:b].split()), a) for a, b in places]
     told = [one for one in every if count_words(one.text) >= _LEAST_WORDS and not _is_said(one, book)]
     if sum(count_words(one.text) for one in told) < words:  # somebody tells the whole chapter
@@ -138,7 +137,7 @@ def _place(sentence: str, node: Node, memory: GistMemory) -> int:
     page = max(
         (memory.entry(n) for n in range(node.first, node.last + 1)), key=lambda one: likeness(one.gist.text)
     ).page
-    places = list(sentences_of(memory, page.start, page.end))
+    places = list(sentences_of(memory.book, page.start, page.end))
     return max(places, key=lambda place: likeness(memory.book.text[slice(*place)]), default=(page.start,))[0]
 
 

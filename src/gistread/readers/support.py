@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
+from gistread.book.model import Book
 from gistread.book.sentences import sentence_spans
 from gistread.memory.guard import Draft, capitals_mark_names, foreign_names
 from gistread.memory.model import GistMemory, Page
@@ -110,7 +111,7 @@ class _Check:
         self._windows: list[list[_Sentence]] = []
         texts = [memory.book.text[start:end] for start, end in places]
         for start, end in places:
-            self._add([self._sentence(*place) for place in sentences_of(memory, start, end)])
+            self._add([self._sentence(*place) for place in sentences_of(memory.book, start, end)])
         for entry in (memory.entry(number) for number in gists):
             text = entry.gist.text
             texts.append(text)
@@ -200,7 +201,7 @@ class _Check:
     def _quote(self, new: frozenset[str], window: list[_Sentence]) -> Citation | None:
         if window and not window[0].end and window[0].page:
             page = window[0].page
-            window = [self._sentence(*place) for place in sentences_of(self._memory, page.start, page.end)]
+            window = [self._sentence(*place) for place in sentences_of(self._memory.book, page.start, page.end)]
         best = max(window, key=lambda sentence: self._overlap(new, sentence.terms), default=None)
         if best is None or not new & best.terms:
             return None
@@ -222,11 +223,11 @@ class _Check:
         return Citation(number, sentence.start, sentence.end, self._said(sentence))
 
 
-def sentences_of(memory: GistMemory, start: int, end: int) -> Iterator[tuple[int, int]]:
+def sentences_of(book: Book, start: int, end: int) -> Iterator[tuple[int, int]]:
     """Places of the sentences in `book.text[start:end]`; none crosses the end of a paragraph."""
-    for paragraph in memory.book.paragraphs_between(start, end):
+    for paragraph in book.paragraphs_between(start, end):
         first, last = max(paragraph.start, start), min(paragraph.end, end)
-        for begin, finish in sentence_spans(memory.book.text[first:last]):
+        for begin, finish in sentence_spans(book.text[first:last]):
             yield first + begin, first + finish
 
 

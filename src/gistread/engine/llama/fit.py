@@ -73,12 +73,12 @@ def needed_bytes(sizes: ModelSizes, cells: int, kv_type: str = "f16") -> int:
     return sizes.weights + sizes.states + sizes.scratch + round(cells * cell_bytes(sizes, kv_type))
 
 
-def cells_that_fit(sizes: ModelSizes, free_bytes: int, kv_type: str = "f16") -> int | None:
-    """Cells that fit; None: any number; 0: not even the weights fit."""
+def cells_that_fit(sizes: ModelSizes, free_bytes: int) -> int | None:
+    """Cells of an F16 KV cache that fit; None: any number; 0: not even the weights fit."""
     spare = free_bytes - needed_bytes(sizes, 0)
     if spare < 0:
         return 0
-    return int(spare / cell_bytes(sizes, kv_type)) if sizes.cell else None
+    return int(spare / sizes.cell) if sizes.cell else None
 
 
 @dataclass(frozen=True, slots=True)

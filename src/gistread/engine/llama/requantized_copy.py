@@ -12,7 +12,7 @@ import psutil
 
 from gistread.atomic_write import make_folder
 from gistread.engine.llama.gguf import GgufHeader, read_header
-from gistread.engine.llama.machine import available_bytes, free_disk_bytes
+from gistread.engine.llama.machine import available_bytes, file_bytes, free_disk_bytes
 from gistread.errors import EngineError
 from gistread.units import format_size
 
@@ -133,7 +133,7 @@ async def make_copy(
     try:
         while not ending.done():
             await asyncio.wait([ending], timeout=_LOOK_EVERY_S)
-            share = 1.0 if ending.done() else max(share, min(1.0, _size(partial) / copy_bytes(header)))
+            share = 1.0 if ending.done() else max(share, min(1.0, file_bytes(partial) / copy_bytes(header)))
             progress(share)
     finally:
         if not ending.done():
@@ -154,16 +154,9 @@ def _make_room(folder: Path, needed: int) -> None:
             if not (writer.isdecimal() and psutil.pid_exists(int(writer))):
                 partial.unlink(missing_ok=True)
         copies = sorted(folder.glob(f"*.{FAST}.gguf"), key=lambda path: path.stat().st_mtime)
-        total = sum(map(_size, copies))
+        total = sum(map(file_bytes, copies))
         for path in copies:
             if total + needed <= ALL_COPIES_BYTES:
                 return
-            total -= _size(path)
+            total -= file_bytes(path)
             path.unlink()
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0

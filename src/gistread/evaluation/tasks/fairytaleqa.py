@@ -66,7 +66,7 @@ def _document(name: str, sections: dict[int, str], questions: Sequence[Record], 
 
 
 def _question(id_: str, record: Record, places: dict[int, Place]) -> Question:
-    answers = references(record.text_or(column) for column in _ANSWERS)
+    answers = references(record.text_or_empty(column) for column in _ANSWERS)
     if not answers:
         raise record.lacks("answer1", "a text")
     gold = [places[number] for number in _sections(record) if number in places]

@@ -38,8 +38,8 @@ class Record:
         """The text field of this name, or of the first other name that is there. It may be empty."""
         return self._value(next((each for each in (name, *others) if each in self), name), str)
 
-    def text_or(self, name: str, default: str = "") -> str:
-        return self.text(name) if name in self else default
+    def text_or_empty(self, name: str) -> str:
+        return self.text(name) if name in self else ""
 
     def label(self, name: str, *others: str) -> str:
         """An identifier, in some files a number."""
