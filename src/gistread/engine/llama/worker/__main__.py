@@ -22,7 +22,7 @@ from gistread.engine.llama.worker.loading import LoadedModel, load, load_embedde
 from gistread.engine.llama.worker.prefix_tree import common_prefix
 from gistread.engine.llama.worker.rates import DisturbedError, measure_rates, parallel_of
 from gistread.engine.llama.worker.requests import Request, TextStream
-from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler, TextScorer
+from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler, Sampler, TextScorer
 from gistread.engine.llama.worker.scheduler import Scheduler
 from gistread.engine.llama.worker.system_info import library
 from gistread.engine.protocol import Message, Rates
@@ -194,7 +194,7 @@ def _request(
     weights = model.weights
     prompt = weights.prompt_tokens(message.prompt)
     stable = _stable_tokens(model, message.prompt, prompt)
-    sampler: FreeSampler | OptionSampler | TextScorer | None = None
+    sampler: Sampler | None = None
     pin, max_tokens, stop = False, 0, tuple[str, ...]()
     match message:
         case messages.Prepare():

@@ -4,7 +4,7 @@ import codecs
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler, TextScorer
+from gistread.engine.llama.worker.sampling import Sampler
 from gistread.engine.protocol import Priority, Usage
 from gistread.engine.text_filters import ReasoningFilter, StopStringFilter
 
@@ -44,7 +44,7 @@ class Request:
     priority: Priority
     prompt: list[int]
     max_tokens: int
-    sampler: FreeSampler | OptionSampler | TextScorer | None  # None: the prompt is only evaluated
+    sampler: Sampler | None  # None: the prompt is only evaluated
     stream: TextStream
     stable: int = 0  # Length in tokens of the beginning worth a prompt cache file
     pin: bool = False

@@ -130,9 +130,6 @@ class OptionSampler:
             tokens.update(self._weights.turn_ends)
         return np.array(sorted(tokens), dtype=np.int64)
 
-    def close(self) -> None:
-        """Owns nothing of llama.cpp."""
-
 
 class TextScorer:
     """Decodes a given text and records how likely each of its tokens was."""
@@ -167,8 +164,8 @@ class TextScorer:
         self._logarithms.append(float(logits[token]) - total)
         return token
 
-    def close(self) -> None:
-        """Owns nothing of llama.cpp."""
+
+Sampler = FreeSampler | OptionSampler | TextScorer
 
 
 def _logits(context: Context, output: int, size: int) -> "np.ndarray[Any, Any]":

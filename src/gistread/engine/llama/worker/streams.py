@@ -5,7 +5,6 @@ In a unified KV cache attention visits the cells of all sequences, so pages read
 takes as long as decoding a token. llama.cpp evaluates streams in one batch only if they lie side by side.
 """
 
-import itertools
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from gistread.engine.llama.worker.prefix_tree import common_prefix
 from gistread.engine.llama.worker.prompt_cache_files import PromptCacheFiles
 from gistread.engine.llama.worker.requests import Request
 from gistread.engine.llama.worker.sampling import FreeSampler
+from gistread.engine.llama.worker.sequence_pool import SequencePool
 
 _LEAST_REUSED = 16  # Tokens; fewer are evaluated as fast as a stream is copied
 _LEAST_MOVED = 64  # Fewer tokens may be the same by chance
@@ -32,38 +32,22 @@ class _ReusablePrefix:
     dropped: int = 0
 
 
-class Streams:
-    """The sequences of a context that is not unified. Used by the main loop only."""
+class Streams(SequencePool):
+    """The sequences of a context that is not unified."""
 
     def __init__(self, context: Context, cache_files: PromptCacheFiles | None) -> None:
-        self.context = context
+        super().__init__(context, context.sequences)
         # The state of a stream cannot be restored into a unified cache, or one with other streams.
         self._cache_files = cache_files and replace(
             cache_files, identity=f"{cache_files.identity} {context.sequences} streams"
         )
         self._held: list[list[int]] = [[] for _ in range(context.sequences)]  # Tokens by stream
-        self._running: dict[int, Request] = {}  # By stream
-        self._used_at = [0] * context.sequences  # Logical time of the last release
-        self._clock = itertools.count(1)
-
-    @property
-    def running(self) -> list[Request]:
-        """In order of admission."""
-        return list(self._running.values())
 
     def has_room_for(self, request: Request) -> bool:
         return len(request.prompt) + request.max_tokens <= self.context.cells // self.context.sequences
 
-    def evaluated(self, request: Request) -> int:
-        return 0 if request.sequence is None else len(self._held[request.sequence])
-
-    def pending(self, request: Request) -> int:
-        """Tokens to evaluate before the next can be sampled: 1 while decoding."""
-        return request.length - self.evaluated(request)
-
     def admit(self, request: Request) -> bool:
-        """Give a waiting request a stream. Returns False if too few are idle."""
-        idle = [stream for stream in range(self.context.sequences) if stream not in self._running]
+        idle = self._idle()
         if len(idle) <= _LEAST_IDLE:
             return False
         tokens = request.tokens[:-1]  # The last token is always evaluated, for its logits
@@ -90,13 +74,6 @@ class Streams:
         self._running[target] = request
         return True
 
-    def release(self, request: Request) -> None:
-        """Free the stream; its contents stay."""
-        if request.sequence is not None:
-            del self._running[request.sequence]
-            self._used_at[request.sequence] = next(self._clock)
-            request.sequence = None
-
     def side_by_side(self, requests: Sequence[Request]) -> list[Request]:
         """Move texts that decode together into the idle streams between them. Returns all requests in stream order."""
         texts = {r.sequence: r for r in requests if r.sequence is not None and isinstance(r.sampler, FreeSampler)}
@@ -110,7 +87,6 @@ class Streams:
         return sorted(requests, key=lambda request: request.sequence or 0)
 
     def evaluate(self, tokens: list[BatchToken]) -> Outcome:
-        """Evaluate a batch; unless done, its streams are cut back. Raises DecodeError."""
         outcome = self.context.evaluate(tokens)
         if outcome is Outcome.DONE:
             for item in tokens:
@@ -121,13 +97,15 @@ class Streams:
         return outcome
 
     def save_unfinished(self, tokens: list[int]) -> None:
-        """Write the evaluated part of a request to disk, for the process that makes it again."""
         if self._cache_files is None:
             return
         length, source = max((common_prefix(held, tokens), stream) for stream, held in enumerate(self._held))
         if evaluated := self._cache_files.unfinished_part(tokens[:length]):
             self._cut(source, len(evaluated))
             self._cache_files.unfinished.save(evaluated, self.context.state(source))
+
+    def _length(self, sequence: int) -> int:
+        return len(self._held[sequence])
 
     def _restore(self, stream: int, request: Request) -> None:
         if request.cache_file_tried or self._cache_files is None:
