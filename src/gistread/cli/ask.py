@@ -31,7 +31,7 @@ from gistread.paths import default_paths
 from gistread.readers import events as told
 from gistread.readers.choices import with_options
 from gistread.readers.cost import QUICK
-from gistread.readers.passage import in_short, question_about, question_alone, reach
+from gistread.readers.passage import abbreviate, extend_bound, question_about, question_alone
 from gistread.readers.registry import DEFAULT_READER, METHODS
 from gistread.readers.steering import Steps
 from gistread.readers.text import describe, in_quotes, unsupported
@@ -121,7 +121,7 @@ async def _ask(
             if before and upto is None and not arguments.upto and (upto := before.questions[-1].upto) is not None:
                 share = f"{upto / len(book.text):.0%}"
                 say(f"Asked over the book up to {share}, as the last question; `--upto all` asks the whole book.")
-            upto = reach(passage, upto, book)
+            upto = extend_bound(passage, upto, book)
             options: AskOptions = {"pinned": pinned, "upto": upto, "choices": tuple(arguments.choice)}
             options["thread"] = thread_of(before.questions) if before else ()
             options["steps"] = Steps(config.steps)
@@ -188,7 +188,7 @@ def _passage(words: str, book: Book) -> Passage:
     """The place of the selected words, of several the one nearest to the reader's place. Raises UsageError."""
     places = list(FoldedText(book.text).find(words))
     if not places:
-        raise UsageError(f"The book does not have {in_short(words)}.", "`gistread search` finds similar ones.")
+        raise UsageError(f"The book does not have {abbreviate(words)}.", "`gistread search` finds similar ones.")
     here = 0
     with suppress(StorageError):
         here = UserData(default_paths().books).reading_place(book.sha256).offset

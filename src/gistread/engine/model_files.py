@@ -15,7 +15,7 @@ from gistread.engine.llama.fit import (
 )
 from gistread.engine.llama.gguf import BrokenModelError, GgufHeader, read_header
 from gistread.engine.llama.kv_layout import MemoryKind
-from gistread.engine.llama.library import is_known
+from gistread.engine.llama.library import supports_architecture
 from gistread.engine.llama.machine import file_bytes
 from gistread.engine.model_kinds import WRITING, ModelKind, kind_of
 from gistread.engine.model_search import FoundModel, own_adapter
@@ -126,6 +126,6 @@ def _kind(headers: list[GgufHeader], name: str) -> tuple[ModelKind, str]:
     kind, problem = kind_of(first, name)
     if missing := sum(header.missing_bytes for header in headers):
         return ModelKind.BROKEN, f"it is cut off: {missing:,} bytes are missing"
-    if not problem and not is_known(first.architecture):
+    if not problem and not supports_architecture(first.architecture):
         return ModelKind.OTHER, f"the installed llama.cpp does not know its architecture, {first.architecture}"
     return kind, problem

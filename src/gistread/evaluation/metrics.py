@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from gistread.errors import GistreadError
-from gistread.evaluation.model import Outcome, Place, Question, Rating, covered, pages_with
+from gistread.evaluation.model import Outcome, Place, Question, Rating, covered_share, pages_with
 
 ROUGE_KINDS = ("rouge1", "rouge2", "rougeL")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -148,7 +148,7 @@ def _of_pages(measure: Callable[[frozenset[int], set[int]], float | None]) -> Ca
 
 def _gold_coverage(case: Case) -> float | None:
     gold = case.question.gold_places
-    return _ALL * covered(gold, case.outcome.seen) if gold else None
+    return _ALL * covered_share(gold, case.outcome.seen) if gold else None
 
 
 def _not_found(case: Case) -> float | None:

@@ -88,9 +88,9 @@ def pages_with(gold: Iterable[Place], pages: Sequence[Place]) -> frozenset[int]:
     return frozenset(found)
 
 
-def covered(gold: Iterable[Place], seen: Iterable[Place]) -> float:
+def covered_share(gold: Iterable[Place], seen: Iterable[Place]) -> float:
     """Share of the characters of `gold` that lie inside `seen`, from 0 to 1; 0 where `gold` is empty."""
-    wanted, there = united(gold), united(seen)
+    wanted, there = merge_places(gold), merge_places(seen)
     length = sum(end - start for start, end in wanted)
     shared = 0
     index = 0
@@ -104,7 +104,7 @@ def covered(gold: Iterable[Place], seen: Iterable[Place]) -> float:
     return shared / length if length else 0.0
 
 
-def united(places: Iterable[Place], gap: int = 0) -> tuple[Place, ...]:
+def merge_places(places: Iterable[Place], gap: int = 0) -> tuple[Place, ...]:
     """The same characters as ordered places more than `gap` apart, without empty ones."""
     merged: list[Place] = []
     for start, end in sorted(place for place in places if place[0] < place[1]):

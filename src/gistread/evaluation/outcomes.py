@@ -53,7 +53,7 @@ def from_json(line: Json) -> AnsweredQuestion:
     values["id"] = values["question"]
     usage = Usage(*(values[name] for name in ("prefilled", "reused", "generated", "engine_seconds")))
     scores = tuple((str(name), float(score)) for name, score in values["scores"].items())
-    return AnsweredQuestion(_made(Question, values), _made(Outcome, {**values, "usage": usage, "scores": scores}))
+    return AnsweredQuestion(_build(Question, values), _build(Outcome, {**values, "usage": usage, "scores": scores}))
 
 
 class OutcomeFile:
@@ -121,7 +121,7 @@ def _read(path: Path) -> tuple[dict[Key, AnsweredQuestion], int]:
     return known, length
 
 
-def _made(kind: type[T], values: Mapping[str, Any]) -> T:
+def _build(kind: type[T], values: Mapping[str, Any]) -> T:
     return kind(**{field.name: _tuples(values[field.name]) for field in fields(kind)})
 
 

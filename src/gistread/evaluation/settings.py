@@ -68,7 +68,7 @@ _TYPED = {
 _HASHES = ("data", "fingerprint", "asking_fingerprint", "embedding", "prompts")
 
 
-def settle(folder: Path, settings: RunSettings) -> None:
+def save_or_compare(folder: Path, settings: RunSettings) -> None:
     """Write the settings of a new run or compare those of an existing one. Raises UsageError, StorageError."""
     path = folder / FILE_NAME
     try:

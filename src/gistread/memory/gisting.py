@@ -169,7 +169,7 @@ async def careful_attempts(
     )
 
 
-async def longer_task(engine: protocol.Engine, gist: PromptTemplate, other: str, least: int) -> int:
+async def extra_task_tokens(engine: protocol.Engine, gist: PromptTemplate, other: str, least: int) -> int:
     """Tokens by which the task of this gisting prompt exceeds that of the prompt `other`; at least `least`."""
     mine, others = [await engine.count(_task(template)) for template in (gist, prompts.load(other))]
     return max(least, mine - others)

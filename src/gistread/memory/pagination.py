@@ -68,10 +68,10 @@ def find_passage(book: Book, start: int, size: PageSize, pauses: Pauses = Pauses
     stop = chapter_end(book, start)
     if pauses is Pauses.UNIFORM:
         return _uniform(book, start, stop, size)
-    units, left_over = _filled(_units(book, start, stop, size.max_words), start, size)
+    units, left_over = _fill(_units(book, start, stop, size.max_words), start, size)
     total = sum(unit.words for unit in units)
     if left_over is not None and total < size.min_words / 2:
-        more, _ = _filled(_pieces_of(book.text, left_over, size.max_words), start, size, total)
+        more, _ = _fill(_pieces_of(book.text, left_over, size.max_words), start, size, total)
         units += more
         total += sum(unit.words for unit in more)
     end = units[-1].end
@@ -86,11 +86,11 @@ def find_passage(book: Book, start: int, size: PageSize, pauses: Pauses = Pauses
             legal.append(_Label(unit.end, number, words, scene_end))
             if total - words + left >= size.min_words / 2 or unit.end == stop:
                 tidy.append(legal[-1])
-    labels = _spaced(tidy or legal or [_Label(end, len(units), words)], size)
+    labels = _space_out(tidy or legal or [_Label(end, len(units), words)], size)
     return Passage(start, tuple(label.end for label in labels), tuple(label.number for label in labels))
 
 
-def _spaced(labels: list[_Label], size: PageSize) -> list[_Label]:
+def _space_out(labels: list[_Label], size: PageSize) -> list[_Label]:
     """The last label and those some way apart; one where a scene ends stays instead of one shortly before it."""
     apart = min(_APART_WORDS, (size.max_words - size.min_words) // (_LABELS - 1))
     kept: list[_Label] = []
@@ -121,7 +121,7 @@ def _uniform(book: Book, start: int, stop: int, size: PageSize) -> Passage:
     return Passage(start, (taken[-1].end,), (len(taken),))
 
 
-def _filled(units: Iterator[_Unit], start: int, size: PageSize, words: int = 0) -> tuple[list[_Unit], _Unit | None]:
+def _fill(units: Iterator[_Unit], start: int, size: PageSize, words: int = 0) -> tuple[list[_Unit], _Unit | None]:
     taken: list[_Unit] = []
     for unit in units:
         words += unit.words
@@ -144,7 +144,7 @@ async def next_page(
     passage = find_passage(book, start, size, pauses)
     prompt = _prompt(book, passage)
     while (needed := await _needed_tokens(book, passage, prompt, engine) + beside_tokens) > engine.info.context_tokens:
-        size = shorter(book, passage, size, needed, engine.info.context_tokens)
+        size = shorten_size(book, passage, size, needed, engine.info.context_tokens)
         passage = find_passage(book, start, size, pauses)
         prompt = _prompt(book, passage)
     usage = NO_USAGE
@@ -163,7 +163,7 @@ async def _needed_tokens(book: Book, passage: Passage, prompt: Prompt, engine: E
     return tokens + gist_tokens(words, tokens)
 
 
-def shorter(book: Book, passage: Passage, size: PageSize, needed: int, context_tokens: int) -> PageSize:
+def shorten_size(book: Book, passage: Passage, size: PageSize, needed: int, context_tokens: int) -> PageSize:
     """A page size with a passage shorter by about as much as is missing. Raises EngineError if none fits."""
     words = count_words(book.text[passage.start : passage.end])
     characters = (passage.end - passage.start) / CHARACTERS_PER_WORD
@@ -215,12 +215,10 @@ def _units(book: Book, start: int, end: int, max_words: int, *, whole_words: int
             return
         following = book.paragraphs[index + 1].start if index + 1 < len(book.paragraphs) else len(book.text)
         begins = start if index == first else paragraph.start
-        yield from _divided(book.text, begins, paragraph, min(following, end), max_words, whole_words)
+        yield from _divide(book.text, begins, paragraph, min(following, end), max_words, whole_words)
 
 
-def _divided(
-    text: str, start: int, paragraph: Paragraph, end: int, max_words: int, whole_words: int
-) -> Iterator[_Unit]:
+def _divide(text: str, start: int, paragraph: Paragraph, end: int, max_words: int, whole_words: int) -> Iterator[_Unit]:
     most_characters = max_words * CHARACTERS_PER_WORD
     heading = paragraph.kind is ParagraphKind.HEADING
     if paragraph.end - start <= most_characters:

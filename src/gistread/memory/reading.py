@@ -17,7 +17,7 @@ from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Priority, Usage
 from gistread.memory.derived import key_of
 from gistread.memory.front_matter import front_matter_end, front_matter_entries
-from gistread.memory.gisting import Attempt, SavedDraft, careful_attempts, gist_page, is_short, longer_task
+from gistread.memory.gisting import Attempt, SavedDraft, careful_attempts, extra_task_tokens, gist_page, is_short
 from gistread.memory.guard import Fault
 from gistread.memory.model import GistSource, MemoryEntry, Page, ReadingMode
 from gistread.memory.pagination import TOKENS_BESIDE, chapter_end, next_page
@@ -209,7 +209,7 @@ class _Reading:
             known = self._writer.entry_at(at)
             if page := known.page if known else self._gisting.get(at):
                 if single_pass is not None:
-                    await single_pass.follow(page)
+                    await single_pass.skip_page(page)
                 at = page.end
                 continue
             await self._pages.acquire()
@@ -264,7 +264,7 @@ class _Reading:
         if known_end is not None:
             page, usage = Page(0, start, known_end, count_words(memory.book.text[start:known_end])), NO_USAGE
         else:
-            beside = await longer_task(self._engine, memory.focus.template("gist"), "pagination", TOKENS_BESIDE)
+            beside = await extra_task_tokens(self._engine, memory.focus.template("gist"), "pagination", TOKENS_BESIDE)
             pauses = memory.method.pauses
             page, usage = await next_page(memory.book, start, size, self._engine, pauses, beside)
         text = memory.text_of(page)

@@ -13,9 +13,9 @@ from gistread.book.model import Book
 from gistread.book.normalise import count_words
 from gistread.engine.protocol import NO_USAGE, STREAM_TOKENS, Engine, Message, Priority, Prompt, Usage
 from gistread.memory.focus import DEFAULT_FOCUS, GistFocus
-from gistread.memory.gisting import Attempt, attempt, gist_tokens, longer_task, samplings, wanted_words
+from gistread.memory.gisting import Attempt, attempt, extra_task_tokens, gist_tokens, samplings, wanted_words
 from gistread.memory.model import Page, PageSize, Pauses
-from gistread.memory.pagination import Passage, find_passage, shorter
+from gistread.memory.pagination import Passage, find_passage, shorten_size
 from gistread.memory.sizes import TOKENS_PER_WORD
 
 PROMPTS = ("single_pass_text", "single_pass_pause", "single_pass_gist")  # The prompts that decide pages and gists
@@ -74,9 +74,9 @@ class SinglePass:
         self._needed = 0  # Tokens of the last page's prompts and answers, at most
         self._window = _Window(start, (), start)
 
-    async def follow(self, page: Page) -> None:
+    async def skip_page(self, page: Page) -> None:
         await self._show(page.start)
-        self._turn(page.end)
+        self._finish_page(page.end)
 
     async def next_page(self, start: int, known_end: int | None) -> tuple[Page, tuple[Attempt, ...], Usage]:
         """Find the page at `start`: page, attempts for its gist, cost. Raises EngineError when no page fits.
@@ -99,13 +99,13 @@ class SinglePass:
         room_tokens = gist_tokens(page.words, await self._engine.count(self._book.text[start:end].strip()))
         before = self._book.text[self._window.begin : start]
         attempts = tuple(attempt(self._gist, prompt, sampling, before) for sampling in samplings(room_tokens))
-        self._turn(end)
+        self._finish_page(end)
         return page, attempts, usage
 
     async def _show(self, start: int) -> Passage:
         size = self._size
         fresh = self._window.begin == start
-        task_tokens = await longer_task(self._engine, self._gist, "single_pass_pause", _TASK_TOKENS)
+        task_tokens = await extra_task_tokens(self._engine, self._gist, "single_pass_pause", _TASK_TOKENS)
         while True:
             passage = self._label(find_passage(self._book, start, size, self._pauses))
             shown = await self._engine.measure(self._pause_prompt(passage))
@@ -117,7 +117,7 @@ class SinglePass:
             if self._needed <= self._room:
                 return passage
             if fresh:
-                size = shorter(self._book, passage, size, self._needed, self._room)
+                size = shorten_size(self._book, passage, size, self._needed, self._room)
             self._restart(start)
             fresh = True
 
@@ -140,7 +140,7 @@ class SinglePass:
     def _restart(self, start: int) -> None:
         self._window = _Window(start, (), start)
 
-    def _turn(self, end: int) -> None:
+    def _finish_page(self, end: int) -> None:
         if self._has_streams and self._needed <= STREAM_TOKENS:
             self._slide(end)
             return

@@ -65,14 +65,14 @@ async def answer_from(
 ) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
     """Stream a draft of the answer; the last event is `Answered`."""
     tokens = await engine.count(context.text) if context.text else 0
-    said: AsyncGenerator[AnswerDelta | Restarted | _Said, None]
+    said: AsyncGenerator[AnswerDelta | Restarted | _Result, None]
     if options.choices:
-        said = _chosen(prompt, question, engine, options)
+        said = _choose_option(prompt, question, engine, options)
     else:
-        said = _written(prompt, engine, options.answer_tokens)
+        said = _write_answer(prompt, engine, options.answer_tokens)
     async with aclosing(said) as events:
         async for event in events:
-            if not isinstance(event, _Said):
+            if not isinstance(event, _Result):
                 yield event
                 continue
             found = event.found and context.has_evidence
@@ -93,16 +93,16 @@ async def answer_from(
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Result:
     text: str
     found: bool  # False: it says that the book does not say
     usage: Usage
     choice: int | None = None
 
 
-async def _chosen(
+async def _choose_option(
     prompt: Prompt, question: str, engine: Engine, options: ReaderOptions
-) -> AsyncGenerator[AnswerDelta | _Said, None]:
+) -> AsyncGenerator[AnswerDelta | _Result, None]:
     texts = [" ".join(choice.split()) for choice in options.choices]
     if _by_likelihood(options):
         without = answer_prompt("answer_passages", options, text="", question=question)
@@ -111,7 +111,7 @@ async def _chosen(
         choice = await engine.choose(prompt, list(LETTERS[: len(texts)]))
     text = texts[choice.index]
     yield AnswerDelta(text)
-    yield _Said(text, True, choice.usage, choice.index)
+    yield _Result(text, True, choice.usage, choice.index)
 
 
 def _by_likelihood(options: ReaderOptions) -> bool:
@@ -119,9 +119,9 @@ def _by_likelihood(options: ReaderOptions) -> bool:
     return bool(options.choices) and options.is_reliable is False
 
 
-async def _written(
+async def _write_answer(
     prompt: Prompt, engine: Engine, max_tokens: int
-) -> AsyncGenerator[AnswerDelta | Restarted | _Said, None]:
+) -> AsyncGenerator[AnswerDelta | Restarted | _Result, None]:
     text = ""
     finish = "end"
     usage = NO_USAGE
@@ -142,7 +142,7 @@ async def _written(
                     text, finish, usage = event.text, event.finish, event.usage
     answer = re.sub(r"\A\W{0,3}answer\W{0,2}:\W{0,3}\s*", "", text.strip(), flags=re.IGNORECASE)
     answer, _ = clean(without_repetition(answer), cut_off=finish == "length")
-    yield _Said(answer, bool(answer) and not says_not_found(answer), usage)
+    yield _Result(answer, bool(answer) and not says_not_found(answer), usage)
 
 
 def is_looping(text: str) -> bool:

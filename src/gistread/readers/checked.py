@@ -21,7 +21,7 @@ from gistread.readers.passage import is_translation
 from gistread.readers.protocol import Reader, ReaderOptions
 from gistread.readers.steering import Steering
 from gistread.readers.support import check, sentences_of
-from gistread.readers.text import upto
+from gistread.readers.text import bound_phrase
 from gistread.search.ranked import Relevance
 
 QUOTED = "The model gave no usable answer. The passages closest to the question:"
@@ -65,13 +65,14 @@ def checked_answer(
     """The answer with its statements; in place of an unsupported one the closest sentences, none of refused pages."""
     if options.passage and is_translation(question):
         return answered  # There is nothing to hold a translation against.
-    if options.is_reliable is False and not options.passage and (names := unnamed(question, memory.book)):
-        told = f"The {'text' if memory.bound_share < 1 else 'book'}{upto(started)} does not name {' or '.join(names)}."
+    if options.is_reliable is False and not options.passage and (names := missing_names(question, memory.book)):
+        text = f"{'text' if memory.bound_share < 1 else 'book'}{bound_phrase(started)}"
+        told = f"The {text} does not name {' or '.join(names)}."
         return replace(answered, answer=told, found=False, citations=(), statements=())
     if says_not_found(answered.answer):
         return replace(answered, answer=not_found_text(answered, memory, started), found=False, citations=())
     answered = _without_meta(answered, question, memory)
-    if answered.found and _holds(answered, options):
+    if answered.found and _should_keep(answered, options):
         cited = [one for one in answered.citations if _is_verbatim(one, memory)]
         compared = dict.fromkeys(one.quote for one in answered.statements if one.quote)
         return replace(answered, citations=tuple(cited or list(compared)[:_MOST]))
@@ -88,7 +89,7 @@ def checked_answer(
     return replace(answered, answer=text, found=False, citations=(), statements=())
 
 
-def unnamed(question: str, book: Book) -> list[str]:
+def missing_names(question: str, book: Book) -> list[str]:
     """The names in an English question that the text does not have, nor anything spelt like them.
 
     Of 12,021 questions about tales and novels, two have such a name.
@@ -110,7 +111,7 @@ def _has_like(name: str, text: str) -> bool:
 
 
 def not_found_text(answered: Answered, memory: GistMemory, started: Started) -> str:
-    bound = upto(started)
+    bound = bound_phrase(started)
     if started.share_shown is not None:
         length = len(memory.book.text.strip())
         share = sum(end - start for start, end in answered.seen) / max(1, length)
@@ -145,7 +146,7 @@ def _without_meta(answered: Answered, question: str, memory: GistMemory) -> Answ
     return statements(text.strip())
 
 
-def _holds(answered: Answered, options: ReaderOptions) -> bool:
+def _should_keep(answered: Answered, options: ReaderOptions) -> bool:
     """Whether to keep the answer. A model that passed its check may paraphrase the text."""
     if not answered.statements:
         return bool(answered.answer.strip(" .\n"))

@@ -53,7 +53,7 @@ def claims(entity: Entity, memory: GistMemory) -> list[Claim]:
     return sorted(found.values(), key=lambda claim: claim.quote)
 
 
-def untold(entity: Entity, memory: GistMemory) -> list[MemoryEntry]:
+def pages_without_facts(entity: Entity, memory: GistMemory) -> list[MemoryEntry]:
     """The pages that name the entity and whose facts are not known, those with most mentions first. Hashes them all."""
     names = _names(entity)
     counts = [(len(names.findall(memory.text_of(entry.page))), entry) for entry in facts.without_facts(memory)]

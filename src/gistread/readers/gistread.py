@@ -150,7 +150,9 @@ async def _from_passages(
         wanted = [place for place in ranked.passages if not overlaps(seen, place)]
         most_tokens = options.budget_tokens or look.times * DOS_TOKENS
         tokens = min(most_tokens, UNRELIABLE_TOKENS) if options.is_reliable is False else most_tokens
-        again = shown_again(ranked, options.thread, places_of(memory, steering.refused)) if look is looks[0] else []
+        again = (
+            reusable_passages(ranked, options.thread, places_of(memory, steering.refused)) if look is looks[0] else []
+        )
         async for proposed in text.select(wanted, steering, tokens, first=again, named_budget=most_tokens):
             yield proposed
         shown, pinned = text.shown, steering.pinned - steering.refused
@@ -186,7 +188,7 @@ async def _from_passages(
         yield event
 
 
-def shown_again(ranked: Ranked, thread: Thread, refused: Sequence[Passage] = ()) -> list[Passage]:
+def reusable_passages(ranked: Ranked, thread: Thread, refused: Sequence[Passage] = ()) -> list[Passage]:
     """What the last answer was drawn from, if the passages nearest to a follow-up are there: its prompt is reused."""
     seen = thread[-1].seen if thread else ()
     nearest = ranked.passages[:_NEAREST]

@@ -68,7 +68,7 @@ def introductions(question: str, memory: GistMemory) -> Introductions | None:
     return Introductions(name, ())
 
 
-def introduced(entity: Entity, book: Book) -> tuple[Passage, ...]:
+def introducing_sentences(entity: Entity, book: Book) -> tuple[Passage, ...]:
     """The sentence with the first mention, and one that says who or what it is, if the book has one."""
     phrases = {form.text: [re.compile(one) for one in _phrases(re.escape(form.text))] for form in entity.forms}
     mentions = sorted((start, form.text) for form in entity.forms for start in form.starts[:_MOST_MENTIONS])
@@ -101,7 +101,7 @@ def names_to_learn(book: Book, user_data: UserData) -> list[tuple[Entity, Passag
     corrections = user_data.name_corrections(book.sha256)
     view = Index.of(book).upto(len(book.text) if bound is None else bound, corrections)
     common = [entity for entity in view.entities if entity.count >= _LEAST_MENTIONS][:_MOST_NAMES]
-    return [(entity, places[0]) for entity in common if (places := introduced(entity, view.book))]
+    return [(entity, places[0]) for entity in common if (places := introducing_sentences(entity, view.book))]
 
 
 def _first(pattern: str, text: str, start: int, book: Book) -> Passage | None:

@@ -50,7 +50,7 @@ class Search:
 
     async def fits(self, *pages: int) -> bool:
         opened = {*self.window.opened, *pages}
-        needed = await _measured(self.question, self.window.text(opened), opened, self.engine, self.options)
+        needed = await _measure_needed(self.question, self.window.text(opened), opened, self.engine, self.options)
         return needed <= self.engine.info.context_tokens
 
 
@@ -60,7 +60,7 @@ async def start_search(
     """Lay out the memory with room for `max_pages`. Raises PromptTooLongError, BudgetTooSmallError."""
 
     async def measure(text: str) -> int:
-        return await _measured(question, text, set(), engine, options)
+        return await _measure_needed(question, text, set(), engine, options)
 
     pinned = {page for page in steering.pinned - steering.refused if 1 <= page <= len(memory.entries)}
     here, answer_tokens = _page_of(steering.here, memory), options.answer_tokens
@@ -88,7 +88,7 @@ def opening_events(name: str, search: Search) -> list[events.Started | events.Ex
 async def prepare(memory: GistMemory, engine: Engine) -> Usage:
     """Evaluate the common beginning of all questions in advance, if the memory fits the window."""
     text = render(memory, page_by_page(memory))
-    needed = await _measured("", text, set(), engine, ReaderOptions())
+    needed = await _measure_needed("", text, set(), engine, ReaderOptions())
     if not memory.entries or needed > engine.info.context_tokens:
         return NO_USAGE
     return await engine.prepare(_prompt("lookup", "", text, set(), ReaderOptions(), stable=True))
@@ -119,7 +119,7 @@ async def openable_pages(search: Search, steering: Steering, named: Iterable[int
     window = search.window
     memory = window.memory
     unread = sorted(window.shown - window.opened - steering.refused - search.unfit - set(named))
-    used = await _measured(search.question, window.text(), window.opened, search.engine, search.options)
+    used = await _measure_needed(search.question, window.text(), window.opened, search.engine, search.options)
     free = search.engine.info.context_tokens - used
     tokens_per_word = await search.engine.count(window.text()) / max(1, window.words)
     fitting: list[int] = []
@@ -182,7 +182,9 @@ def _prompt(
     return (Message("user", prompts.load(name).fill(**values), again),)
 
 
-async def _measured(question: str, memory_text: str, opened: set[int], engine: Engine, options: ReaderOptions) -> int:
+async def _measure_needed(
+    question: str, memory_text: str, opened: set[int], engine: Engine, options: ReaderOptions
+) -> int:
     """Tokens of the longest prompt and its answer; with a budget, scaled as if that were the window."""
     lookup = await engine.measure(_prompt("lookup", question, memory_text, opened, options))
     answer = await engine.measure(_prompt("answer", question, memory_text, opened, options))

@@ -39,7 +39,7 @@ _ASKS_WHO = re.compile(r"\W*who\b", re.IGNORECASE)
 _ASKS_FOR_TRANSLATION = re.compile(r"\W*(?:please )?translate\b", re.IGNORECASE)
 
 
-def in_short(passage: str, most_words: int = _SHORT_WORDS) -> str:
+def abbreviate(passage: str, most_words: int = _SHORT_WORDS) -> str:
     """The passage on one line in quotation marks; the middle of a longer one is left out."""
     words = passage.translate(str.maketrans("“”", "‘’")).split()
     half = most_words // 2
@@ -49,7 +49,7 @@ def in_short(passage: str, most_words: int = _SHORT_WORDS) -> str:
 
 def question_about(passage: Passage, question: str, book: Book) -> str:
     """The question with the passage, as it is shown and saved."""
-    return f"{in_short(book.text[slice(*passage)])}: {question}"
+    return f"{abbreviate(book.text[slice(*passage)])}: {question}"
 
 
 def question_alone(passage: Passage | None, shown: str, book: Book) -> str:
@@ -57,7 +57,7 @@ def question_alone(passage: Passage | None, shown: str, book: Book) -> str:
     return shown.removeprefix(question_about(passage, "", book)) if passage else shown
 
 
-def reach(passage: Passage | None, bound: int | None, book: Book) -> int | None:
+def extend_bound(passage: Passage | None, bound: int | None, book: Book) -> int | None:
     """The bound of a question about a passage: at least the end of its last sentence, which the person sees."""
     if passage is None or bound is None or passage[1] <= bound:
         return bound
@@ -73,12 +73,12 @@ def is_translation(question: str) -> bool:
 async def about_passage(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
-    """Answer a question about `options.passage`, which the bound has to include (`reach`). See `registry.Reader`."""
+    """Answer a question about `options.passage`, which the bound must include (`extend_bound`). See `registry.Reader`."""
     assert options.passage is not None
     start, end = options.passage
     words = " ".join(memory.book.text[start:end].split())
     before, mark, own = question.rpartition("\nQuestion: ")
-    text = BookText(NAME, f"{before}{mark}About {in_short(words, _MOST_WORDS)}: {own}", memory, engine, options)
+    text = BookText(NAME, f"{before}{mark}About {abbreviate(words, _MOST_WORDS)}: {own}", memory, engine, options)
     asked = without_options(question)
     who = introductions(f"Who is {words}?", memory) if _ASKS_WHO.match(asked) else None
     if is_translation(asked):
@@ -86,7 +86,7 @@ async def about_passage(
     elif who and options.is_reliable is False:
         said = quoted_introductions(who, text, memory)
     else:
-        near = around(options.passage, memory.book)
+        near = passages_around(options.passage, memory.book)
         said = _answer(near, who.sentences if who else (), text, options)
     async with aclosing(said) as events:
         async for event in events:
@@ -109,7 +109,7 @@ async def _answer(
         yield event
 
 
-def around(passage: Passage, book: Book) -> list[Passage]:
+def passages_around(passage: Passage, book: Book) -> list[Passage]:
     """The passage in whole sentences, then what stands around it, nearest first; what follows counts twice as far."""
     start, end = passage
     low, high = (book.paragraph_index(offset) for offset in (max(0, start - _REACH), min(len(book.text), end + _REACH)))

@@ -34,7 +34,7 @@ _LEAST_WORDS = 9  # Of the book's own sentences; shorter ones tell little out of
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RecapSentence:
     """A sentence, and the place of the book that it tells of."""
 
     text: str
@@ -43,9 +43,9 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Recap:
-    before: tuple[Told, ...]  # The story before the chapter
+    before: tuple[RecapSentence, ...]  # The story before the chapter
     title: str  # Of the chapter
-    chapter: tuple[Told, ...]  # The last chapter that was read
+    chapter: tuple[RecapSentence, ...]  # The last chapter that was read
     people: tuple[str, ...]  # Those named near the place, the commonest first
     stopped: Passage | None  # The sentence at the place; None at the very beginning
     pages: int  # Gists that it is drawn from; 0: the chapter's own sentences
@@ -64,7 +64,7 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
     told = [entry for entry in memory.entries[begins:] if entry.page.end > front]
     now = [Node(0, entry.page.number, entry.page.number, entry.gist) for entry in told]
     start = book.chapters[last].start if book.chapters else 0
-    people = _on_stage(memory, end, corrections)
+    people = _people_near(memory, end, corrections)
     return Recap(
         _told(nodes, _BEFORE_WORDS, memory),
         book.chapters[last].title if book.chapters else "",
@@ -76,7 +76,7 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
     )
 
 
-def drawn_from(story: Recap) -> str:
+def describe_sources(story: Recap) -> str:
     """What it is drawn from, in words."""
     if not story.pages:
         return "in the chapter's own sentences"
@@ -86,7 +86,7 @@ def drawn_from(story: Recap) -> str:
     )
 
 
-def _told(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[Told, ...]:
+def _told(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[RecapSentence, ...]:
     """The sentences that represent these summaries, each with the sentence of the book that is most like it."""
     sentences = [
         (" ".join(node.summary.text[start:end].split()), node)
@@ -94,14 +94,14 @@ def _told(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[Told, 
         for start, end in sentence_spans(node.summary.text)
     ]
     chosen = _chosen([text for text, _ in sentences], words)
-    return tuple(Told(text, _place(text, node, memory)) for text, node in (sentences[at] for at in chosen))
+    return tuple(RecapSentence(text, _place(text, node, memory)) for text, node in (sentences[at] for at in chosen))
 
 
-def _own_sentences(book: Book, start: int, end: int, names: str) -> tuple[Told, ...]:
+def _own_sentences(book: Book, start: int, end: int, names: str) -> tuple[RecapSentence, ...]:
     """Sentences of the book itself, preferably with one of these names."""
     words = _CHAPTER_WORDS if len(book.chapters) > 1 else _BEFORE_WORDS + _CHAPTER_WORDS
     places = ((a, b) for a, b in sentences_of(book, start, end) if _is_of_the_story(a, book))
-    every = [Told(" ".join(book.text[a:b].split()), a) for a, b in places]
+    every = [RecapSentence(" ".join(book.text[a:b].split()), a) for a, b in places]
     told = [one for one in every if count_words(one.text) >= _LEAST_WORDS and not _is_said(one, book)]
     if sum(count_words(one.text) for one in told) < words:  # somebody tells the whole chapter
         told = every
@@ -116,7 +116,7 @@ def _is_of_the_story(offset: int, book: Book) -> bool:
     )
 
 
-def _is_said(told: Told, book: Book) -> bool:
+def _is_said(told: RecapSentence, book: Book) -> bool:
     """Whether somebody says the sentence: a quotation begins with it, or before it in its paragraph."""
     before = book.text[book.text.rfind("\n\n", 0, told.start) + 1 : told.start]
     is_open = before.count('"') % 2 or any(before.count(opens) > before.count(closes) for opens, closes in _PAIRS)
@@ -141,7 +141,7 @@ def _place(sentence: str, node: Node, memory: GistMemory) -> int:
     return max(places, key=lambda place: likeness(memory.book.text[slice(*place)]), default=(page.start,))[0]
 
 
-def _on_stage(memory: GistMemory, end: int, corrections: Sequence[NameCorrection]) -> tuple[str, ...]:
+def _people_near(memory: GistMemory, end: int, corrections: Sequence[NameCorrection]) -> tuple[str, ...]:
     if not is_covered(memory.book):
         return ()
     named = corrected(join(find_names(memory.book, max(0, end - _NEAR))), corrections)

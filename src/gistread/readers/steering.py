@@ -148,7 +148,7 @@ class Steering:
             self.hold()
 
 
-def nameable(proposal: Proposed, length: int) -> list[str]:
+def describe_choices(proposal: Proposed, length: int) -> list[str]:
     """What may be named instead, in words, in a book of `length` characters."""
     pages = ["a page number"] if proposal.last_page else []
     return [*pages, *([f"a place up to {proposal.text_end / max(1, length):.0%}"] if proposal.text_end else [])]
@@ -173,7 +173,7 @@ def parse_decision(text: str, proposal: Proposed | None, length: int) -> Decisio
     shares = [one.removesuffix("%") for one in named if end and one.endswith("%")]
     numbers = [one for one in named if not (end and one.endswith("%"))]
     if not all(one.isdecimal() for one in [*numbers, *shares]):
-        choices = ", ".join([*(nameable(proposal, length) if proposal else ()), "no"])
+        choices = ", ".join([*(describe_choices(proposal, length) if proposal else ()), "no"])
         raise ValueError(f"Enter {choices}, back or answer; Enter alone accepts.")
     if beyond := [number for number in numbers if not 0 < int(number) <= last]:
         raise ValueError(f"There is no page {beyond[0]}: the last one here is {last}.")

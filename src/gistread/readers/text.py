@@ -115,14 +115,14 @@ def describe_unfit(event: events.Unfit) -> str:
     return f"page {event.page} is too long for the model's window or the budget: read up to {event.shown:.0%} of it"
 
 
-def upto(started: events.Started) -> str:
+def bound_phrase(started: events.Started) -> str:
     """` up to 12% of the book`, where the spoiler bound is; empty without one."""
     return f" up to {max(0.01, started.bound_share):.0%} of the book" if started.bound_share < 1 else ""
 
 
 def _scope(started: events.Started) -> str:
     lines = [started.choice] if started.choice else []
-    bound = upto(started)
+    bound = bound_phrase(started)
     if started.share_shown is not None:
         # Where a search found nothing for the model to see, the answer says so.
         if (started.share_shown or started.reader == "closed-book") and (started.share_shown != 1 or bound):

@@ -133,7 +133,7 @@ async def ask(
             if response.status_code not in _REDIRECTS:
                 yield Answer(response, metadata)
                 return
-            url = _next(url, response.headers.get("Location", ""))
+            url = _redirect_target(url, response.headers.get("Location", ""))
         finally:
             await response.aclose()
         if url in visited or len(visited) > _MOST_REDIRECTS:
@@ -141,7 +141,7 @@ async def ask(
         visited.add(url)
 
 
-def _next(url: str, location: str) -> str:
+def _redirect_target(url: str, location: str) -> str:
     here = urlsplit(url)
     with contextlib.suppress(ValueError):
         target = urljoin(url, location)
@@ -163,7 +163,7 @@ def _metadata(headers: Mapping[str, str], before: HubMetadata) -> HubMetadata:
     )
 
 
-def refused(
+def refusal_error(
     status: int, headers: Mapping[str, str], network: Network, repository: str, name: str, host: str
 ) -> FetchError:
     code = headers.get("X-Error-Code", "")

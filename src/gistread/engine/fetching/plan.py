@@ -14,7 +14,7 @@ from gistread.engine.catalogue import Catalogue, CatalogueEntry
 from gistread.engine.fetching.addresses import HubAddress, LinkAddress, file_url, is_address, local_name, read_address
 from gistread.engine.fetching.download import ChecksumSource, DownloadedFile, RemoteFile, download
 from gistread.engine.fetching.hub import read_repository, select_model
-from gistread.engine.fetching.network import Network, ask, new_client, refused, unreachable
+from gistread.engine.fetching.network import Network, ask, new_client, refusal_error, unreachable
 from gistread.engine.fetching.partial_file import PartialFile, ResumeInfo, check_room
 from gistread.engine.fetching.progress import DownloadStep, Progress, Report
 from gistread.engine.model_search import whole_name
@@ -181,7 +181,7 @@ async def _plan_link(client: "httpx2.AsyncClient", network: Network, spec: str, 
     async with ask(client, network, address.url, {}, "HEAD") as answer:
         status, host = answer.response.status_code, answer.response.url.host
         if status in (401, 403, 404, 410):
-            raise refused(status, answer.response.headers, network, "", address.file, host)
+            raise refusal_error(status, answer.response.headers, network, "", address.file, host)
         length = answer.response.headers.get("Content-Length", "")
         if status == 200 and length.isdecimal() and int(length):
             size = int(length)

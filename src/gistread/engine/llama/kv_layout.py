@@ -66,14 +66,14 @@ class _Keys:
         return name in self.contents.pairs or name in self.contents.arrays
 
     @property
-    def keeps_states(self) -> bool:
+    def has_state(self) -> bool:
         return any(map(self.number, ("ssm.state_size", "wkv.head_size", "shortconv.l_cache", "kda.head_dim")))
 
 
 def _kind(keys: _Keys) -> MemoryKind:
-    if keys.architecture in _RECURRENT or (keys.keeps_states and not keys.has("attention.head_count")):
+    if keys.architecture in _RECURRENT or (keys.has_state and not keys.has("attention.head_count")):
         return MemoryKind.RECURRENT
-    if keys.architecture in _HYBRID or keys.keeps_states:
+    if keys.architecture in _HYBRID or keys.has_state:
         return MemoryKind.HYBRID
     if keys.number("attention.sliding_window") and keys.architecture not in _WINDOW_UNUSED:
         return MemoryKind.SLIDING_WINDOW

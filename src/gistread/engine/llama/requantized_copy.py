@@ -28,7 +28,7 @@ _LOOK_EVERY_S = 0.2
 _CONVERTER = "gistread.engine.llama.worker.quantize"
 
 
-def may_pay(header: GgufHeader) -> bool:
+def may_lack_kernels(header: GgufHeader) -> bool:
     """Whether the model's layers have a type that may lack fast kernels on a processor."""
     return header.split_count == 1 and bool(header.layer_type) and header.layer_type not in _HAVE_KERNELS
 
@@ -61,25 +61,25 @@ def copy_path(header: GgufHeader, folder: Path) -> Path:
     return folder / f"{header.fingerprint}.{FAST}.gguf"
 
 
-def partial_copy(target: Path, process: int) -> Path:
+def partial_path(target: Path, process: int) -> Path:
     return target.with_name(f"{target.name}.{process}.partial")
 
 
-def plain_copy(partial: Path) -> Path:
+def f16_path(partial: Path) -> Path:
     """Where that process writes the weights in F16, to add an adapter to them."""
     return partial.with_name(f"f16.{partial.name}")
 
 
-def take_interruption(header: GgufHeader, folder: Path) -> bool:
+def pop_interruption(header: GgufHeader, folder: Path) -> bool:
     """Whether a kill interrupted the last attempt at a copy; True once, so that the run after this one tries again."""
     try:
-        _begun(header, folder).unlink()
+        _interruption_mark(header, folder).unlink()
     except OSError:
         return False
     return True
 
 
-def _begun(header: GgufHeader, folder: Path) -> Path:
+def _interruption_mark(header: GgufHeader, folder: Path) -> Path:
     """Exists while the copy is being made, and after a kill."""
     return folder / f"{header.fingerprint}.begun"
 
@@ -110,7 +110,7 @@ async def make_copy(
     """Make the copy, or None if llama.cpp fails. `progress` gets the share written. Cancelling leaves nothing."""
     target = copy_path(header, folder)
     await asyncio.to_thread(_make_room, folder, copy_bytes(header))
-    begun = _begun(header, folder)
+    begun = _interruption_mark(header, folder)
     with contextlib.suppress(OSError):
         make_folder(folder)
         begun.touch()
@@ -127,7 +127,7 @@ async def make_copy(
         )
     except OSError:
         return None
-    partial = partial_copy(target, process.pid)
+    partial = partial_path(target, process.pid)
     ending = asyncio.create_task(process.wait(), name="converter")
     share = 0.0  # Never falls: the finished file is renamed before the process ends
     try:
@@ -140,7 +140,7 @@ async def make_copy(
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await asyncio.shield(ending)
-        for left in (partial, plain_copy(partial), begun):
+        for left in (partial, f16_path(partial), begun):
             with contextlib.suppress(OSError):
                 left.unlink(missing_ok=True)
     return find_copy(header, folder) if process.returncode == 0 else None

@@ -25,19 +25,19 @@ class Trial:
 
 
 # Loads a model with these settings. Returns its placement and the seconds for the work of a trial. Raises EngineError.
-Try = Callable[[Config], Awaitable[tuple[Placement, float]]]
+RunTrial = Callable[[Config], Awaitable[tuple[Placement, float]]]
 
 
-async def tune(attempt: Try, config: Config, cores: tuple[int, int]) -> AsyncIterator[Trial]:
+async def tune(run_trial: RunTrial, config: Config, cores: tuple[int, int]) -> AsyncIterator[Trial]:
     """Try changes one by one, beside those kept before. `cores`: physical and logical. Raises EngineError."""
     began = time.monotonic()
-    placement, best = await attempt(config)
+    placement, best = await run_trial(config)
     yield Trial({}, best, kept=True)
     for change in _changes(placement, cores):
         if time.monotonic() - began > TIME_LIMIT_S:
             return
         changed = replace(config, **change)  # type: ignore[arg-type]  # `save_setting` checks it
-        _, seconds = await attempt(changed)
+        _, seconds = await run_trial(changed)
         kept = seconds <= _PAYS * best
         yield Trial(change, seconds, kept)
         if kept:
@@ -63,15 +63,15 @@ class Work:
     async def seconds(self, engine: Engine) -> float:
         """Raises EngineError."""
         if not self._words:
-            pilot_s = await _timed(engine, _asked(self._text[-_PILOT_WORDS:], ""), (1,))
+            pilot_s = await _timed(engine, _prompt(self._text[-_PILOT_WORDS:], ""), (1,))
             self._words = min(max(_WORDS[0], int(_PILOT_WORDS * _PROMPT_S / pilot_s)), _WORDS[1])
         page = self._text[: self._words]
-        seconds = await _timed(engine, _asked(page, ""), (1,))
-        seconds += await _timed(engine, _asked(page, "Shorten this text."), _GISTS)
-        return seconds + await _timed(engine, _asked(page, "What happens in this text?"), _ANSWER)
+        seconds = await _timed(engine, _prompt(page, ""), (1,))
+        seconds += await _timed(engine, _prompt(page, "Shorten this text."), _GISTS)
+        return seconds + await _timed(engine, _prompt(page, "What happens in this text?"), _ANSWER)
 
 
-def _asked(words: list[str], task: str) -> Prompt:
+def _prompt(words: list[str], task: str) -> Prompt:
     return (Message("user", f"{' '.join(words)}\n\n{task}"),)
 
 

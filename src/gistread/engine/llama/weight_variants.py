@@ -15,10 +15,10 @@ from gistread.engine.llama.requantized_copy import (
     FAST,
     find_copy,
     is_small,
-    may_pay,
+    may_lack_kernels,
     obstacle,
+    pop_interruption,
     remove_copy,
-    take_interruption,
 )
 from gistread.engine.reading_cost import seconds_per_token
 from gistread.errors import EngineError
@@ -71,7 +71,7 @@ class _Selection:
         self._folder = cache / WEIGHTS
         self._measurements = Measurements(cache / MEASUREMENTS)
         self._allow_large = fast_weights == "always"
-        self._may_copy = fast_weights != "never" and may_pay(header)
+        self._may_copy = fast_weights != "never" and may_lack_kernels(header)
         self._measures = measure
         self._loaded: Loaded | None = None
         self._variant = _ORIGINAL
@@ -128,7 +128,7 @@ class _Selection:
 
     async def _obstacle(self) -> str:
         # Runs that are killed again and again must not spend all of their time on copies.
-        if await asyncio.to_thread(take_interruption, self._header, self._folder):
+        if await asyncio.to_thread(pop_interruption, self._header, self._folder):
             return "the last attempt was interrupted"
         return await asyncio.to_thread(obstacle, self._header, self._folder, allow_large=self._allow_large)
 

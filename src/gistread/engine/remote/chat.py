@@ -96,7 +96,7 @@ class Chat:
         body = {**self._body(Request(prompt, Sampling(max_tokens=1))), "stream": False}
         body.pop("stream_options", None)
         answer = await self.connection.post(self.path, body)
-        return _ended("", answer.get("usage") if isinstance(answer, dict) else None, 0).prompt_tokens
+        return _end_of("", answer.get("usage") if isinstance(answer, dict) else None, 0).prompt_tokens
 
     async def _answer(self, body: Json, max_tokens: int) -> AsyncGenerator[AnswerPiece | AnswerEnd]:
         usage: Json = {}
@@ -120,7 +120,7 @@ class Chat:
                     raise
         if not finish and (not whole or self.dialect.aborts_answers):
             raise ServerLostError("broke off in the middle of an answer")
-        yield _ended(finish, usage, pieces)
+        yield _end_of(finish, usage, pieces)
 
     def _body(self, request: Request) -> dict[str, Any]:
         prompt, sampling, dialect = request.prompt, request.sampling, self.dialect
@@ -203,7 +203,7 @@ def _logprobs(logprobs: Json) -> tuple[TokenLogprobs, ...]:
     return ()
 
 
-def _ended(finish: str, usage: Json, pieces: int) -> AnswerEnd:
+def _end_of(finish: str, usage: Json, pieces: int) -> AnswerEnd:
     """Without reported usage, a piece counts as a token."""
 
     def number(value: object) -> int:

@@ -48,7 +48,7 @@ class DiscoveredModel:
 async def find(connection: Connection) -> DiscoveredModel:
     """The model that the connection's address means. Raises EngineError, RequestRefusedError, ServerLostError."""
     address = connection.address
-    base, listed = await _listed(connection, address)
+    base, listed = await _list_models(connection, address)
     entry = _select(address, listed)
     found = DiscoveredModel(base, entry["id"], _OWNERS.get(str(entry.get("owned_by", "")).casefold(), OTHER))
     return await _with_details(connection, found, entry)
@@ -64,7 +64,7 @@ async def loaded_window(connection: Connection, found: DiscoveredModel) -> int |
     return None
 
 
-async def _listed(connection: Connection, address: ServerAddress) -> tuple[str, list[Mapping[str, Any]]]:
+async def _list_models(connection: Connection, address: ServerAddress) -> tuple[str, list[Mapping[str, Any]]]:
     why = ""
     for base in (address.path, address.path + _V1) if address.path else (_V1, ""):
         try:
@@ -125,7 +125,7 @@ def _names(entries: list[Mapping[str, Any]]) -> str:
 async def _with_details(connection: Connection, found: DiscoveredModel, entry: Mapping[str, Any]) -> DiscoveredModel:
     found = replace(found, context_tokens=_listed_window(entry))
     if found.dialect is OTHER:
-        found = await _recognized(connection, found)
+        found = await _detect_dialect(connection, found)
     match found.dialect.title:
         case LLAMA_SERVER.title:
             props = await _props(connection, found)
@@ -145,7 +145,7 @@ async def _with_details(connection: Connection, found: DiscoveredModel, entry: M
     return found
 
 
-async def _recognized(connection: Connection, found: DiscoveredModel) -> DiscoveredModel:
+async def _detect_dialect(connection: Connection, found: DiscoveredModel) -> DiscoveredModel:
     props = await _query(connection, f"{found.root}/props")
     if _field(props, "default_generation_settings") is not None:
         return replace(found, dialect=LLAMA_SERVER)

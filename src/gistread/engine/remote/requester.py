@@ -103,9 +103,9 @@ class Requester:
 
         return ask
 
-    async def counted(self, count: Callable[[], Awaitable[int]], dialect: Dialect) -> int:
+    async def run_count(self, count: Callable[[], Awaitable[int]], dialect: Dialect) -> int:
         """Run a token count, queued if the server does one thing at a time. Raises EngineError."""
-        with self.retrier.refusals():
+        with self.retrier.translate_refusals():
             if not dialect.aborts_answers:
                 return await self.retrier.call(count)
             async with self.slots.slot(Priority.BACKGROUND):
@@ -133,7 +133,7 @@ class Requester:
                     yield Restarted("a question went first")
             except ServerLostError as lost:
                 failures += 1
-                await self.retrier.after(lost, failures)
+                await self.retrier.wait_before_retry(lost, failures)
                 if streamed:
                     yield Restarted(f"the server {lost.reason}")
 

@@ -51,7 +51,7 @@ class Entity:
     kind: str
 
 
-def entity(answer: str, question: str, text: str) -> Entity | None:
+def find_entity(answer: str, question: str, text: str) -> Entity | None:
     """The entity that an answer names; None if unknown. In `text`, a person has no article."""
     name = _ARTICLE.sub("", " ".join(answer.split()).strip(" .,;:\"'“”"), count=1)
     words = name.split()
@@ -91,19 +91,19 @@ def _asked_for(question: str) -> str:
     return ""
 
 
-def names(text: str, name: str) -> bool:
+def contains_name(text: str, name: str) -> bool:
     """Whether a text contains this name as whole words, ignoring case."""
     return re.search(_as_words(name), text, re.IGNORECASE) is not None
 
 
-def swapped(text: str, old: Entity, new: Entity) -> str:
+def swap_entity(text: str, old: Entity, new: Entity) -> str:
     """The text with `old` replaced by `new`; for a person, also the last name alone."""
     text = re.sub(_as_words(old.name), lambda _: new.name, text, flags=re.IGNORECASE)
     surname = _surname(old)
     return re.sub(_as_words(surname), lambda _: new.name.split()[-1], text) if surname else text
 
 
-def told_by(one: Entity) -> tuple[str, ...]:
+def forms_of(one: Entity) -> tuple[str, ...]:
     surname = _surname(one)
     return (one.name, surname) if surname else (one.name,)
 

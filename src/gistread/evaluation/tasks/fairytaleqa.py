@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from gistread.book.builder import BookBuilder
-from gistread.evaluation.model import BETWEEN_PARAGRAPHS, Document, Place, Question, united
+from gistread.evaluation.model import BETWEEN_PARAGRAPHS, Document, Place, Question, merge_places
 from gistread.evaluation.tasks.passages import add_text
 from gistread.evaluation.tasks.records import Record, distinct, json_records, references, table_records, task_error
 from gistread.evaluation.tasks.registry import TaskOptions
@@ -70,7 +70,9 @@ def _question(id_: str, record: Record, places: dict[int, Place]) -> Question:
     if not answers:
         raise record.lacks("answer1", "a text")
     gold = [places[number] for number in _sections(record) if number in places]
-    return Question(id_, record.text("question"), references=answers, gold_places=united(gold, BETWEEN_PARAGRAPHS))
+    return Question(
+        id_, record.text("question"), references=answers, gold_places=merge_places(gold, BETWEEN_PARAGRAPHS)
+    )
 
 
 def _sections(record: Record) -> Iterable[int]:

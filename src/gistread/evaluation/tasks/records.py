@@ -112,7 +112,7 @@ def whole_number(value: object) -> int | None:
     return None
 
 
-def naming() -> Callable[[str], str]:
+def unique_namer() -> Callable[[str], str]:
     """A function that numbers repeated identifiers: some files repeat them."""
     seen: Counter[str] = Counter()
 
@@ -124,7 +124,7 @@ def naming() -> Callable[[str], str]:
 
 
 def distinct(ids: Iterable[str]) -> list[str]:
-    return list(map(naming(), ids))
+    return list(map(unique_namer(), ids))
 
 
 def references(answers: Iterable[str]) -> tuple[str, ...]:

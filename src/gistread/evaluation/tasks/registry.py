@@ -54,9 +54,9 @@ def _loader(path: str) -> Callable[..., "Iterator[Document]"]:
     module, function = path.split(".")
 
     def load(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> "Iterator[Document]":
-        from gistread.evaluation.tasks.records import naming  # imports what reads books
+        from gistread.evaluation.tasks.records import unique_namer  # imports what reads books
 
-        named = naming()
+        named = unique_namer()
         for document in getattr(import_module(f"gistread.evaluation.tasks.{module}"), function)(path, options):
             yield replace(document, id=named(document.id))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gistread.memory.sizes import unread_memory
-from gistread.readers.recap import Recap, drawn_from, recap
+from gistread.readers.recap import Recap, describe_sources, recap
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.navigation import Navigation
 from gistread.units import counted
@@ -49,7 +49,7 @@ class RecapController:
         memory = self._context.memory_pane.memory or unread_memory(book)
         known = memory if bound is None else memory.upto(bound)
         story = await asyncio.to_thread(recap, known, self._context.corrections)
-        source = drawn_from(story)
+        source = describe_sources(story)
         people = f"\nPeople here: {', '.join(story.people)}" if story.people else ""
         screen = ListScreen("The story so far", f"{source}{people}", self._rows(story))
         self._context.push(screen, lambda row: self._navigation.jump(int(row.partition(" ")[2])))

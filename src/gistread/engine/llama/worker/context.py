@@ -112,7 +112,7 @@ class Context:
         if self.weights.can_roll_back:
             self._stop_flag[0] = b"x"
 
-    def allow(self) -> None:
+    def clear_interrupt(self) -> None:
         """Clear `interrupt` before the next evaluation."""
         self._stop_flag[0] = b"\0"
 
@@ -131,12 +131,12 @@ class Context:
         """Copy all cells of a sequence to an empty one, if the cache is not unified."""
         llama.llama_memory_seq_cp(self._memory, source, target, -1, -1)
 
-    def close_up(self, sequence: int, start: int, length: int) -> None:
+    def remove(self, sequence: int, start: int, length: int) -> None:
         """Remove `length` tokens of a sequence from `start` on. Those after them move forward and keep their state."""
         llama.llama_memory_seq_rm(self._memory, sequence, start, start + length)
         llama.llama_memory_seq_add(self._memory, sequence, start + length, -1, -length)
 
-    def holds_window(self, sequence: int, length: int) -> bool:
+    def can_cut_at(self, sequence: int, length: int) -> bool:
         """Whether a sequence can be cut here: llama.cpp frees what a sliding window no longer needs."""
         if not self.weights.window:
             return True

@@ -34,12 +34,12 @@ class EmbeddingRequest:
 
 
 def embedding_request(model: LoadedModel, message: Embed) -> EmbeddingRequest:
-    fitted = [_fitted(text, model.weights, model.context_tokens) for text in message.texts]
+    fitted = [_fit_to_window(text, model.weights, model.context_tokens) for text in message.texts]
     truncated = sum(cut for _, cut in fitted)
     return EmbeddingRequest(message.id, message.priority, [tokens for tokens, _ in fitted], truncated)
 
 
-def _fitted(text: str, weights: Weights, most: int) -> tuple[list[int], bool]:
+def _fit_to_window(text: str, weights: Weights, most: int) -> tuple[list[int], bool]:
     """The tokens of a text, or of as many whole sentences as fit `most` tokens, and whether it was truncated."""
     beginning = text.strip()[: most * _LONGEST_TOKEN]
     tokens = weights.text_tokens(beginning or _EMPTY_TEXT) or weights.text_tokens(_EMPTY_TEXT)
@@ -97,7 +97,7 @@ class Embedding:
         self._evaluating = request
         outcome = self._context.evaluate(batch) if batch else Outcome.DONE
         self._evaluating = None
-        self._context.allow()
+        self._context.clear_interrupt()
         elapsed = time.monotonic() - began
         request.worked_s += elapsed
         if outcome is Outcome.FULL:
@@ -116,7 +116,7 @@ class Embedding:
         return texts, batch
 
     def _advance(self, request: EmbeddingRequest, texts: int, tokens: int, elapsed: float) -> None:
-        request.vectors += [_normal(self._context.vector(sequence)) for sequence in range(texts)]
+        request.vectors += [_normalize(self._context.vector(sequence)) for sequence in range(texts)]
         if len(request.vectors) < len(request.texts):
             rate = tokens / elapsed if elapsed > 0 else 0.0
             self._status.busy(Phase.PREFILL, request.priority, rate, len(request.vectors) / len(request.texts))
@@ -134,6 +134,6 @@ class Embedding:
         self._send(reply)
 
 
-def _normal(vector: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def _normalize(vector: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     length = float(np.linalg.norm(vector))
     return vector / np.float32(length) if length else vector

@@ -135,7 +135,7 @@ class Scheduler:
         outcome = self._pool_of(chosen[0]).evaluate(tokens)
         self._evaluating = ()
         for pool in self._pools:
-            pool.context.allow()
+            pool.context.clear_interrupt()
         elapsed = self._clock() - started
         self._decode_s += elapsed
         if self._decodes is not None:
@@ -196,7 +196,7 @@ class Scheduler:
             self._decodes, self._owed_s = None, 0.0
             running = decoding + prompts
         if isinstance(pool, Streams):
-            running = pool.side_by_side(decoding) if running[0] in decoding else running[:1]
+            running = pool.compact(decoding) if running[0] in decoding else running[:1]
         for request in running:
             assert request.sequence is not None
             start = pool.evaluated(request)

@@ -159,7 +159,7 @@ class Slots(SequencePool):
     def _find_cached(self, tokens: list[int]) -> tuple[int | None, int]:
         if self.context.weights.can_roll_back:
             source, length = self._tree.find(tokens)
-            if source is None or length == self._tree.length(source) or self.context.holds_window(source, length):
+            if source is None or length == self._tree.length(source) or self.context.can_cut_at(source, length):
                 return source, length
         source, length = self._tree.find_whole(tokens)
         # The state of a running sequence moves on: only an idle one can be continued or copied.

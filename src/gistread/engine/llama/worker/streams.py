@@ -41,7 +41,7 @@ class Streams(SequencePool):
         self._cache_files = cache_files and replace(
             cache_files, identity=f"{cache_files.identity} {context.sequences} streams"
         )
-        self._held: list[list[int]] = [[] for _ in range(context.sequences)]  # Tokens by stream
+        self._tokens: list[list[int]] = [[] for _ in range(context.sequences)]  # Tokens by stream
 
     def has_room_for(self, request: Request) -> bool:
         return len(request.prompt) + request.max_tokens <= self.context.cells // self.context.sequences
@@ -52,7 +52,7 @@ class Streams(SequencePool):
             return False
         tokens = request.tokens[:-1]  # The last token is always evaluated, for its logits
         found, source = max(
-            ((self._find(held, tokens, request), stream) for stream, held in enumerate(self._held)),
+            ((self._find(held, tokens, request), stream) for stream, held in enumerate(self._tokens)),
             key=lambda one: one[0].length,
         )
         decodes = isinstance(request.sampler, FreeSampler)
@@ -60,21 +60,21 @@ class Streams(SequencePool):
             target = self._free(idle, decodes=decodes)
             self._cut(target, 0)
             self._restore(target, request)
-        elif source in idle and not decodes and found.length == len(self._held[source]):  # It was interrupted
+        elif source in idle and not decodes and found.length == len(self._tokens[source]):  # It was interrupted
             target = source
         else:  # Another request may still continue the source
             target = self._free([stream for stream in idle if stream != source], decodes=decodes)
             self._copy(source, target)
             self._cut(target, found.length + found.dropped)
             if found.dropped:
-                self.context.close_up(target, found.start, found.dropped)
-                del self._held[target][found.start : found.start + found.dropped]
+                self.context.remove(target, found.start, found.dropped)
+                del self._tokens[target][found.start : found.start + found.dropped]
         request.sequence = target
-        request.reused = max(request.reused, min(len(self._held[target]), len(request.prompt)))
+        request.reused = max(request.reused, min(len(self._tokens[target]), len(request.prompt)))
         self._running[target] = request
         return True
 
-    def side_by_side(self, requests: Sequence[Request]) -> list[Request]:
+    def compact(self, requests: Sequence[Request]) -> list[Request]:
         """Move texts that decode together into the idle streams between them. Returns all requests in stream order."""
         texts = {r.sequence: r for r in requests if r.sequence is not None and isinstance(r.sampler, FreeSampler)}
         while texts and (between := [s for s in range(min(texts), max(texts)) if s not in self._running]):
@@ -90,22 +90,22 @@ class Streams(SequencePool):
         outcome = self.context.evaluate(tokens)
         if outcome is Outcome.DONE:
             for item in tokens:
-                self._held[item.sequence].append(item.token)
+                self._tokens[item.sequence].append(item.token)
         else:
             for stream in {item.sequence for item in tokens}:
-                self.context.cut(stream, len(self._held[stream]))
+                self.context.cut(stream, len(self._tokens[stream]))
         return outcome
 
     def save_unfinished(self, tokens: list[int]) -> None:
         if self._cache_files is None:
             return
-        length, source = max((common_prefix(held, tokens), stream) for stream, held in enumerate(self._held))
+        length, source = max((common_prefix(held, tokens), stream) for stream, held in enumerate(self._tokens))
         if evaluated := self._cache_files.unfinished_part(tokens[:length]):
             self._cut(source, len(evaluated))
             self._cache_files.unfinished.save(evaluated, self.context.state(source))
 
     def _length(self, sequence: int) -> int:
-        return len(self._held[sequence])
+        return len(self._tokens[sequence])
 
     def _restore(self, stream: int, request: Request) -> None:
         if request.cache_file_tried or self._cache_files is None:
@@ -116,7 +116,7 @@ class Streams(SequencePool):
             state = files.load(tokens)
             files.remove(tokens)
             if state is not None and self.context.restore(stream, state):
-                self._held[stream] = tokens
+                self._tokens[stream] = tokens
 
     def _free(self, idle: list[int], *, decodes: bool) -> int:
         """The first idle stream, or the last ones in turn."""
@@ -137,9 +137,9 @@ class Streams(SequencePool):
     def _copy(self, source: int, target: int) -> None:
         self._cut(target, 0)
         self.context.copy(source, target)
-        self._held[target] = list(self._held[source])
+        self._tokens[target] = list(self._tokens[source])
 
     def _cut(self, stream: int, length: int) -> None:
-        if len(self._held[stream]) > length:
+        if len(self._tokens[stream]) > length:
             self.context.cut(stream, length)
-            del self._held[stream][length:]
+            del self._tokens[stream][length:]
