@@ -41,7 +41,7 @@ class ModelFile:
     place: str = ""  # The program whose folder it was found in: `Ollama`, `LM Studio` …
     aliases: tuple[str, ...] = ()  # Other names of the same file, also accepted by `--model`
     sizes: ModelSizes | None = None  # Memory needs; None if unknown
-    adapter: Path | None = None  # The LoRA adapter that it is used with unless another is named
+    adapter: Path | None = None  # Its default LoRA adapter
 
     @property
     def embeds(self) -> bool:

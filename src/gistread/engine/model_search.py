@@ -1,4 +1,4 @@
-"""Finds model files in the user's folders and those of common programs, as their documentation or source says."""
+"""Finds model files in the user's folders and in the documented folders of common programs."""
 
 import contextlib
 import importlib.util
@@ -76,7 +76,7 @@ def starter_adapter() -> Path | None:
 
 
 def own_adapter(path: Path) -> Path | None:
-    """The adapter that this model is used with unless another is named."""
+    """The default adapter of this model, if any."""
     return starter_adapter() if path == starter_path() else None
 
 
@@ -156,7 +156,7 @@ def _ollama_models(folder: Path) -> Iterator[FoundModel]:
 
 
 def model_folders() -> list[tuple[str, Path]]:
-    """Folders to search for GGUF files with their program, the person's own (without) first. Most do not exist."""
+    """Programs and their folders to search for GGUF files, the person's own first (empty name). Most do not exist."""
     places = [("", folder) for folder in _own_folders()]
     home = _home()
     if home is None:

@@ -59,7 +59,7 @@ class ReasoningFilter:
         self._after_thought = False  # Whether only white space followed the last thought
 
     def feed(self, text: str) -> tuple[str, bool]:
-        """Returns text to pass on, and whether all before was reasoning, whose opening tag the template wrote."""
+        """Return text to pass on, and whether all before was reasoning: the template may write the opening tag."""
         self._withheld += text
         passed: list[str] = []
         void = False

@@ -41,7 +41,7 @@ _NAME = re.compile(rf"(?<![.!?…]\s)(?<!^)\b{_CAPITALISED}(?:\s+{_CAPITALISED})
 class Fact:
     page: int
     text: str
-    elements: tuple[str, ...]  # The key elements it names, as written; not normalised
+    elements: tuple[str, ...]  # The key elements it names, as written
 
 
 _Line = tuple[str, tuple[str, ...]]  # A fact and its elements
@@ -88,12 +88,12 @@ def known_facts(memory: GistMemory) -> tuple[Fact, ...]:
 
 
 def without_facts(memory: GistMemory) -> list[MemoryEntry]:
-    """The pages read so far from which none have been extracted. Hashes the whole text: run it in a thread."""
+    """The pages read so far without extracted facts. Hashes the whole text: run it in a thread."""
     return [entry for entry in memory.entries if _known(memory, entry) is None]
 
 
 def remaining(memory: GistMemory) -> RemainingWork:
-    """What is left to extract, unread pages included. Hashes the whole text: run it in a thread."""
+    """Estimate the extraction left, unread pages included. Hashes the whole text: run it in a thread."""
     wanted = [entry.page.words for entry in without_facts(memory)]
     done = len(memory.entries) - len(wanted)
     wanted += unread(memory)

@@ -14,7 +14,7 @@ from gistread.memory.model import GistMemory
 from gistread.memory.tree import Node
 
 _LINE_WORDS = 14
-_POSITION_WEIGHT = 0.5  # Weight of the page where the person reads; that of the page nearest to the question is 1
+_POSITION_WEIGHT = 0.5  # Weight of the page where the person reads; the page most relevant to the question has 1
 _HALF_WEIGHT_PAGES = 6.0  # This many pages away, the weight of the person's position is halved
 
 
@@ -70,7 +70,7 @@ def choose_segments(
 
 
 def _priority(node: Node, weights: Sequence[float]) -> tuple[float, int, int, int, Node]:
-    """Nodes with the page that matters most are refined first; of equals the larger, then the earlier."""
+    """Sorts nodes by their most important page, then by size, then by position."""
     return -max(weights[node.first - 1 : node.last]), -node.pages, node.first, -node.level, node
 
 

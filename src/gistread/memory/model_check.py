@@ -1,7 +1,8 @@
-"""Checks whether a model is good enough to read with: a bad one never fails visibly (D3, D6).
+"""Checks whether a model is good enough for reading: a bad model does not fail visibly (D3, D6).
 
-It chooses among options by letter and, if that fails, by the likelihood of their words. It answers questions that the
-text may not answer, writes one sentence, and gists passages of the sample story under the usual guard.
+The model chooses among options by letter and, if that fails, by the likelihood of their words. It answers questions,
+some of them without an answer in the text, writes one sentence, and gists passages of the sample story under the usual
+guard.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ from gistread.sample import story_path
 TIME_LIMIT_S = 120.0  # A slower model is not checked
 BRIEF_LIMIT_S = 5.0  # For a check before an answer
 _BRIEF_CHOICES = 6
-_GISTING_S = 8.0  # Time for gisting; two passages are gisted in any case
+_GISTING_S = 8.0  # Time for gisting; at least two passages are gisted
 _TURN_TOKENS = 48
 _ANSWER_TOKENS = 16  # Enough to see whether it is an answer
 _PASSAGE_WORDS = 150
@@ -84,7 +85,7 @@ async def check_model(engine: Engine, priority: Priority = Priority.BACKGROUND) 
 
 
 async def check_answering(engine: Engine) -> CheckResult | None:
-    """Check only what decides how a question is answered, for `BRIEF_LIMIT_S` at most; None if not even choices end."""
+    """Check choices and answers only, within `BRIEF_LIMIT_S`; None if the choices do not finish."""
     chosen, answered = list[tuple[int, int]](), list[bool]()
     with contextlib.suppress(TimeoutError, EngineError):
         async with asyncio.timeout(BRIEF_LIMIT_S):
@@ -104,7 +105,7 @@ def assess(
     by_words: int = 0,
     has_template: bool = True,
 ) -> CheckResult:
-    """The result, from (chosen, right) positions, right choices `by_words`, whether absence was said, and gists."""
+    """Build the result. `chosen`: pairs of chosen and right position. `by_words`: right choices by likelihood."""
     right = _right(chosen)
     commonest = Counter(place for place, _ in chosen).most_common(1)[0][1]
     ends_turns = turn.finish == "end" and not _MARKS.search(turn.text)
@@ -182,7 +183,7 @@ async def _choose_by_letter(engine: Engine, priority: Priority, most: int = len(
 
 
 async def _choose_by_words(engine: Engine, priority: Priority) -> int:
-    """How many of the questions the model answers with the right option, the likeliest in its own words."""
+    """The number of questions whose right option is the likeliest answer."""
     task = prompts.load("task_answer_always").text
     count = 0
     for question, lines, right in _questions():

@@ -1,8 +1,8 @@
 """Episode pagination: where to pause reading (ReadAgent, section 3.1 and Appendix H).
 
-From the last pause point a passage of at most `max_words` is taken; after `min_words` every end of a paragraph is a
+A passage starts at the last pause point and has at most `max_words`. After `min_words`, every end of a paragraph has a
 label that the model may choose (design D3). The end of a chapter is always a pause point. Pages cover the whole text.
-Only `next_page` needs a model, and not with uniform pages (Appendix A, Table 5).
+Only `next_page` needs a model, and not for uniform pages (Appendix A, Table 5).
 """
 
 from collections.abc import Iterator
@@ -18,13 +18,13 @@ from gistread.memory.extractive import CHARACTERS_PER_WORD
 from gistread.memory.gisting import gist_tokens
 from gistread.memory.model import Page, PageSize, Pauses
 
-PROMPTS = ("pagination",)  # The prompts that decide where pages end
+PROMPTS = ("pagination",)  # Part of a memory's identity
 
-TOKENS_BESIDE = 48  # Least reserve for a gisting prompt that is longer than the one here
+TOKENS_BESIDE = 48  # Least reserve for the gisting prompt, which may be longer than the one here
 _MIN_PASSAGE_WORDS = 8  # A window with less room cannot be used
-_APART_WORDS = 80  # Least distance between labels where the page size leaves room: each label costs six tokens
-_LABELS = 6  # Labels for which a smaller range of page sizes leaves room
-_PAGES_AHEAD = 8  # The last uniform pages of a chapter have equal lengths, so that it does not end with a scrap
+_APART_WORDS = 80  # Least distance between labels if the page size allows it: each label costs six tokens
+_LABELS = 6  # Number of labels that a smaller range of page sizes still allows
+_PAGES_AHEAD = 8  # Uniform pages at the end of a chapter are equally long, so that none is tiny
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def find_passage(book: Book, start: int, size: PageSize, pauses: Pauses = Pauses
 
 
 def _space_out(labels: list[_Label], size: PageSize) -> list[_Label]:
-    """The last label and those some way apart; one where a scene ends stays instead of one shortly before it."""
+    """Drop labels that are too close. The last label stays; the end of a scene replaces a label shortly before it."""
     apart = min(_APART_WORDS, (size.max_words - size.min_words) // (_LABELS - 1))
     kept: list[_Label] = []
     for label in labels:
@@ -110,7 +110,7 @@ def _uniform(book: Book, start: int, stop: int, size: PageSize) -> Passage:
     taken: list[_Unit] = []
     words = 0
     for unit in _units(book, start, stop, usual, whole_words=0):
-        # A unit that ends beyond the share still belongs to it with half of its words inside.
+        # A unit across the end of the share belongs to it if at least half of its words are inside.
         over = words + unit.words / 2 > share or unit.end - start > 2 * usual * CHARACTERS_PER_WORD
         if over and taken:
             break
@@ -164,7 +164,7 @@ async def _needed_tokens(book: Book, passage: Passage, prompt: Prompt, engine: E
 
 
 def shorten_size(book: Book, passage: Passage, size: PageSize, needed: int, context_tokens: int) -> PageSize:
-    """A page size with a passage shorter by about as much as is missing. Raises EngineError if none fits."""
+    """Reduce the page size so that the passage probably fits the window. Raises EngineError if none fits."""
     words = count_words(book.text[passage.start : passage.end])
     characters = (passage.end - passage.start) / CHARACTERS_PER_WORD
     now = min(size.max_words, max(words, round(characters)))
@@ -179,7 +179,7 @@ def shorten_size(book: Book, passage: Passage, size: PageSize, needed: int, cont
 
 
 def _prompt(book: Book, passage: Passage) -> Prompt:
-    """The passage with its labels. Book text that looks like a label is harmless: it is not a legal answer."""
+    """The passage with its labels. Book text that looks like a label is harmless: it is no legal answer."""
     pieces: list[str] = []
     at = passage.start
     for number, pause in zip(passage.numbers, passage.pauses, strict=True):
@@ -235,7 +235,7 @@ def _pieces_of(text: str, unit: _Unit, max_words: int) -> Iterator[_Unit]:
 
 
 def _sentences(text: str, start: int, stop: int, end: int, window: int) -> Iterator[_Unit]:
-    """The sentences of `text[start:stop]`, by windows: a paragraph may be a whole book and only a page is needed."""
+    """The sentences of `text[start:stop]`, found window by window, since a paragraph may be a whole book."""
     at = start
     while at < end:
         until = min(stop, at + window)
@@ -266,5 +266,5 @@ def _pieces(text: str, start: int, end: int, max_words: int) -> Iterator[_Unit]:
 
 
 def _words_left(book: Book, start: int, end: int, enough: int) -> int:
-    """Words from `start` to `end`; if there are more than `enough`, some number of at least that."""
+    """Words from `start` to `end`; counts no further than needed to reach `enough`."""
     return count_words(book.text[start : min(end, start + enough * CHARACTERS_PER_WORD)])

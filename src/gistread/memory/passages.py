@@ -1,4 +1,4 @@
-"""Splits a book, by its text alone, into passages: a few paragraphs, or a few sentences of a long one."""
+"""Splits a book into passages: a few paragraphs, or a few sentences of a long paragraph. Independent of pages."""
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -46,7 +46,7 @@ def join(passages: Iterable[Passage], book: Book) -> list[Passage]:
 
 
 def render(passages: Sequence[Passage], book: Book) -> str:
-    """The text of these joined passages, with a mark wherever text is left out."""
+    """The text of joined passages, with a mark for every gap."""
     pieces: list[str] = []
     at = 0
     for start, end in passages:
@@ -62,7 +62,7 @@ def render(passages: Sequence[Passage], book: Book) -> str:
 async def split_into_chunks(
     book: Book, most_tokens: int, count: Callable[[str], Awaitable[int]], first: int | None = None
 ) -> list[Passage]:
-    """The book, or its `first` chunks, of whole passages unless one is too long by itself."""
+    """Split the book into chunks of whole passages; only passages that are too long are cut. `first`: most chunks."""
     found: list[Passage] = []
     tokens = 0
     passages = _passages(book, 0, len(book.text))

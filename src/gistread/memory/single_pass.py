@@ -1,9 +1,9 @@
 """Single-pass reading: each token of the book is evaluated about once (design D4).
 
-The text of a chapter stands in one prompt, with numbered pause labels. A short task after the passage asks for a pause
-point, another after the page for its gist. Where the engine has streams, the next prompt begins with the next page, and
-what it shows again keeps its KV state. Elsewhere earlier pages stay in the window until dropping them pays. Prompts
-depend only on the book, the page size, the pages so far, token counts and whether there are streams.
+The text of a chapter is in one prompt, with numbered pause labels. A short task after the passage asks for a pause
+point, and another one after the page for its gist. If the engine has streams, the next prompt begins with the next
+page, and text shown before keeps its KV state. Otherwise earlier pages stay in the window until it pays to drop them.
+Prompts depend only on the book, the page size, the pages so far, token counts, and whether there are streams.
 """
 
 from dataclasses import dataclass
@@ -13,17 +13,24 @@ from gistread.book.model import Book
 from gistread.book.normalise import count_words
 from gistread.engine.protocol import NO_USAGE, STREAM_TOKENS, Engine, Message, Priority, Prompt, Usage
 from gistread.memory.focus import DEFAULT_FOCUS, GistFocus
-from gistread.memory.gisting import Attempt, attempt, extra_task_tokens, gist_tokens, samplings, wanted_words
+from gistread.memory.gisting import (
+    Attempt,
+    extra_task_tokens,
+    gist_tokens,
+    make_attempt,
+    samplings,
+    wanted_words,
+)
 from gistread.memory.model import Page, PageSize, Pauses
 from gistread.memory.pagination import Passage, find_passage, shorten_size
 from gistread.memory.sizes import TOKENS_PER_WORD
 
-PROMPTS = ("single_pass_text", "single_pass_pause", "single_pass_gist")  # The prompts that decide pages and gists
+PROMPTS = ("single_pass_text", "single_pass_pause", "single_pass_gist")  # Part of a memory's identity
 
-WINDOW_TOKENS = 4096  # Longest prompt: text far back costs time and says little about where to pause
+WINDOW_TOKENS = 4096  # Longest prompt: distant text costs time and helps little to choose a pause
 _CHEAP_SHARE = 0.2
-"""The window restarts after a page if at most this share of the words before must be shown again. On a CPU, attention
-over a thousand tokens takes a small model as long as its weights; a larger share costs more than it saves."""
+"""The window restarts after a page if the text to show again is at most this share of the text dropped. On a CPU,
+attention over a thousand tokens takes a small model as long as its weights; a larger share costs more than it saves."""
 _LAST_NUMBER = 50  # Labels are numbered anew beyond it
 _TASK_TOKENS = 48  # Least reserve for a gisting task that is longer than the pause task
 
@@ -98,7 +105,7 @@ class SinglePass:
         prompt = self._prompt(end, filled)
         room_tokens = gist_tokens(page.words, await self._engine.count(self._book.text[start:end].strip()))
         before = self._book.text[self._window.begin : start]
-        attempts = tuple(attempt(self._gist, prompt, sampling, before) for sampling in samplings(room_tokens))
+        attempts = tuple(make_attempt(self._gist, prompt, sampling, before) for sampling in samplings(room_tokens))
         self._finish_page(end)
         return page, attempts, usage
 
@@ -111,7 +118,7 @@ class SinglePass:
             shown = await self._engine.measure(self._pause_prompt(passage))
             text = self._book.text[start : passage.end].strip()
             words = count_words(text)
-            # Where words take many tokens, so does a gist; reserve at least what English prose needs.
+            # A gist takes as many tokens per word as its page; reserve at least those of English prose.
             tokens = max(round(TOKENS_PER_WORD * words), await self._engine.count(text))
             self._needed = shown + gist_tokens(words, tokens) + task_tokens
             if self._needed <= self._room:
@@ -122,7 +129,7 @@ class SinglePass:
             fresh = True
 
     def _label(self, passage: Passage) -> Passage:
-        """The passage with only those pauses that have a label or get one now, as their text is first shown."""
+        """Label pauses in text not shown before, and drop other pauses without a label."""
         window = self._window
         known = dict(window.labels)
         base = known.get(passage.start, 0)
@@ -130,7 +137,7 @@ class SinglePass:
         for pause, number in zip(passage.pauses, passage.numbers, strict=True):
             if pause in known or pause > window.shown_until:
                 numbers[pause] = known.get(pause, base + number)
-        if not numbers:  # every pause is in text already shown without labels
+        if not numbers:  # all pauses are in text shown before without labels
             numbers[passage.end] = base + passage.numbers[-1]
         self._window = _Window(
             window.begin, tuple(sorted((known | numbers).items())), max(window.shown_until, passage.end)

@@ -68,7 +68,7 @@ def known_vectors(memory: GistMemory, info: EmbedderInfo) -> Vectors:
 
 
 def remaining(memory: GistMemory, info: EmbedderInfo) -> RemainingWork:
-    """What is left to embed, in pages, unread ones included. Hashes the whole text: run it in a thread."""
+    """Estimate the pages left to embed, unread ones included. Hashes the whole text: run it in a thread."""
     wanted = [
         sum(count_words(text) for text in page.texts)
         for page in (_PageTexts(entry, memory, info.fingerprint) for entry in list(memory.entries))

@@ -1,4 +1,4 @@
-"""Decides which short answers agree, by their words without case, articles, punctuation and diacritics."""
+"""Groups short answers that agree, comparing words without case, articles, punctuation and diacritics."""
 
 import re
 from collections.abc import Sequence

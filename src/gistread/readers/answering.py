@@ -21,9 +21,9 @@ _STOP = ("\nQuestion:", "\n---", "\n(Page ")  # Stops a model that continues the
 
 @dataclass(frozen=True, slots=True)
 class AnswerContext:
-    text: str  # Everything of the book in the prompt: its own text, gists, summaries, notes
+    text: str  # Everything in the prompt that is from the book: text, gists, summaries, notes
     compression_rate: float
-    # From answer and question to the places that support the answer.
+    # Returns the places that support an answer to a question.
     cite: Callable[[str, str], tuple[Citation, ...]] = lambda answer, question: ()
     seen: tuple[tuple[int, int], ...] = ()  # See `Answered.seen`
     noted: tuple[tuple[int, int], ...] = ()  # See `Answered.noted`
@@ -31,7 +31,7 @@ class AnswerContext:
     lookups: tuple[int, ...] = ()
     expanded: tuple[int, ...] = ()
     usage: Usage = field(default=NO_USAGE)  # Cost of everything before the answer
-    has_evidence: bool = True  # False: nothing was found, so any answer is made up
+    has_evidence: bool = True  # False: nothing was found, so the answer cannot be trusted
 
 
 def answer_prompt(
@@ -95,7 +95,7 @@ async def answer_from(
 @dataclass(frozen=True, slots=True)
 class _Result:
     text: str
-    found: bool  # False: it says that the book does not say
+    found: bool  # False: the answer is "the book does not say"
     usage: Usage
     choice: int | None = None
 
@@ -115,7 +115,7 @@ async def _choose_option(
 
 
 def _by_likelihood(options: ReaderOptions) -> bool:
-    """Whether to choose the option that the model would rather write: a small one cannot choose by letter."""
+    """Whether to choose the likeliest option, since the model cannot choose reliably by letter."""
     return bool(options.choices) and options.is_reliable is False
 
 
@@ -160,7 +160,7 @@ def repeats_prompt(statement: str) -> bool:
 
 
 def without_repetition(text: str) -> str:
-    """The text up to a sentence or run of words said again, or the third of three nearly equal sentences."""
+    """Cut the text before a repeated sentence or run of words, or before the third of three similar sentences."""
     words = list(_LOOP_WORD.finditer(text))
     plain = [word[0].casefold() for word in words]
     for at in range(len(words)):

@@ -1,4 +1,4 @@
-"""One question over the book's own text: which passages fit a budget of tokens, and the answer from them."""
+"""Answers one question from the book's own text: selects passages that fit a token budget."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
@@ -21,7 +21,7 @@ CountTokens = Callable[[str], Awaitable[int]]
 
 
 class BookText:
-    """What of the book one question is shown, and the answer from it."""
+    """The passages shown for one question, and the answer from them."""
 
     def __init__(self, name: str, question: str, memory: GistMemory, engine: Engine, options: ReaderOptions) -> None:
         self._name = name
@@ -30,7 +30,7 @@ class BookText:
         self._engine = engine
         self._options = options
         self.usage = NO_USAGE  # Cost of answers that were discarded
-        self.shown: list[Passage] = []  # What was selected last
+        self.shown: list[Passage] = []  # The last selection
 
     async def fit(self, wanted: Sequence[Passage], budget: int = 0) -> list[Passage]:
         """As many passages as fit budget (0: none) and window. Raises PromptTooLongError, BudgetTooSmallError."""
@@ -68,10 +68,10 @@ class BookText:
         first: Sequence[Passage] = (),
         named_budget: int | None = None,
     ) -> AsyncGenerator[Proposed | Refused, None]:
-        """Select what is `shown`: what the person named and pinned, then the nearest that fit, as the person agrees.
+        """Select the passages to show: those named or pinned by the person, then the nearest that fit.
 
-        `most`: most of `ranked`; `first`: what is proposed in their place, until the person objects; `named_budget`:
-        the budget if the person named or pinned something. Raises as `fit`.
+        The person may review the selection. `most`: most passages of `ranked`. `first`: passages proposed instead,
+        until the person objects. `named_budget`: the budget if the person named or pinned passages. Raises as `fit`.
         """
         memory, known, agreed = self._memory, self.shown, False
         while True:
@@ -120,7 +120,7 @@ class BookText:
         *,
         must_answer: bool = False,
     ) -> AsyncGenerator[ReaderEvent, None]:
-        """The answer from these passages (None: from nothing) as events; `opened` are the pages reported as open."""
+        """Answer from these passages (None: no text). `opened`: pages to report as open."""
         memory = self._memory
         text = None if shown is None else render(shown, memory.book)
         seen = tuple(shown or ())
@@ -167,14 +167,14 @@ async def _fill(
             break
         left -= tokens
         chosen.append((start, end))
-    # Tokens of pieces only approximately add up, so the whole is measured.
+    # The token counts of pieces add up only approximately, so the whole text is measured.
     while chosen and await measure(render(join(chosen, book), book)) > room:
         del chosen[-max(1, len(chosen) // 20) :]
     return join(chosen, book)
 
 
 async def beginning(place: Passage, book: Book, fits: Callable[[str], Awaitable[bool]]) -> Passage | None:
-    """The longest beginning of a passage that fits, in whole sentences or words if possible; None if nothing does."""
+    """The longest beginning of a passage that fits, in whole sentences or words if possible; None if nothing fits."""
     start, end = place
     fitting, too_long = start, end
     while too_long - fitting > 1:

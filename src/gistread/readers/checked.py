@@ -1,4 +1,4 @@
-"""What readers share: checks of answers, quotations in place of unsupported ones (D9), an empty memory."""
+"""Wrappers around readers: check answers, quote the book instead of unsupported ones (D9), handle an empty memory."""
 
 import asyncio
 import re
@@ -28,8 +28,8 @@ QUOTED = "The model gave no usable answer. The passages closest to the question:
 NO_ANSWER = "The model gave no usable answer."
 _NAME = r"[A-Z][^\W\d_]{2,}\b(?! of\b)"  # "Norway" alone of "the King of Norway"
 _NAMED = re.compile(rf"(?<=[a-z,;] ){_NAME}(?: {_NAME})*")  # Not a first word, which is always capitalised
-_LIKE = 0.7  # Likeness (`difflib`) of two spellings of a name
-_SHORT_WORDS = 3  # As in "Yes, he did."; it needs no word that the question lacks
+_LIKE = 0.7  # Least similarity (`difflib`) of two spellings of a name
+_SHORT_WORDS = 3  # A statement this short, such as "Yes, he did.", needs no quote
 
 
 async def checked(
@@ -62,9 +62,9 @@ def checked_answer(
     options: ReaderOptions,
     refused: Collection[int] = (),
 ) -> Answered:
-    """The answer with its statements; in place of an unsupported one the closest sentences, none of refused pages."""
+    """The answer with checked statements; an unsupported answer is replaced by quotes, none from refused pages."""
     if options.passage and is_translation(question):
-        return answered  # There is nothing to hold a translation against.
+        return answered  # A translation cannot be compared with the text.
     if options.is_reliable is False and not options.passage and (names := missing_names(question, memory.book)):
         text = f"{'text' if memory.bound_share < 1 else 'book'}{bound_phrase(started)}"
         told = f"The {text} does not name {' or '.join(names)}."
@@ -84,13 +84,13 @@ def checked_answer(
     if quotes := closest_sentences(question, memory, places, options.passage):
         return replace(answered, answer=QUOTED, found=False, quoted=True, citations=quotes, statements=())
     if answered.found and answered.answer:
-        return answered  # There was no text to quote from.
+        return answered  # There is no text to quote from.
     text = not_found_text(answered, memory, started) if answered.answer else NO_ANSWER
     return replace(answered, answer=text, found=False, citations=(), statements=())
 
 
 def missing_names(question: str, book: Book) -> list[str]:
-    """The names in an English question that the text does not have, nor anything spelt like them.
+    """The names in an English question that the text lacks, also in a similar spelling.
 
     Of 12,021 questions about tales and novels, two have such a name.
     """
@@ -162,16 +162,16 @@ def _is_verbatim(citation: Citation, memory: GistMemory) -> bool:
 
 
 _MOST = 3
-_NEAR_THE_BEST = 0.6  # Share of the best sentence's score that a further one needs
-_HELP = 0.5  # Weight of the scores of the two neighbours: the answer often stands beside the words of the question
+_NEAR_THE_BEST = 0.6  # Least score of a further sentence, as a share of the best
+_NEIGHBOUR_WEIGHT = 0.5  # Weight of the two neighbours' scores: an answer is often beside the words of the question
 
 
 def closest_sentences(
     question: str, memory: GistMemory, places: Sequence[Passage], passage: Passage | None = None
 ) -> tuple[Citation, ...]:
-    """Up to three sentences of these places, in the order of the book, all near words of the question.
+    """Up to three sentences of these places that are closest to the question, in the order of the book.
 
-    For a question about a passage, near its words, and none of the passage itself.
+    For a question about a passage, those closest to the passage, outside of it.
     """
     book = memory.book
     spans = [span for start, end in places for span in sentences_of(book, start, end)]
@@ -180,7 +180,7 @@ def closest_sentences(
         spans = [span for span in spans if not overlaps([passage], span)]
     alone = Relevance([book.text[start:end] for start, end in spans], book.language).scores(question).alone
     padded = [0.0, *alone, 0.0]
-    scores = [own + _HELP * (padded[at] + padded[at + 2]) for at, own in enumerate(alone)]
+    scores = [own + _NEIGHBOUR_WEIGHT * (padded[at] + padded[at + 2]) for at, own in enumerate(alone)]
     ranked = sorted(range(len(spans)), key=lambda at: -scores[at])[:_MOST]
     near = sorted(at for at in ranked if scores[at] > 0 and scores[at] >= _NEAR_THE_BEST * scores[ranked[0]])
     pages = [memory.page_at(spans[at][0]) for at in near]

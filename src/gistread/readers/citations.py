@@ -1,4 +1,4 @@
-"""Finds the sentences of the book that support an answer (D9): shown to the model, with its significant words."""
+"""Finds the sentences of the book that support an answer (D9), by shared significant words."""
 
 import re
 from collections import Counter
@@ -85,8 +85,8 @@ def _supporting(
 def _support(texts: list[str], answer: str, question: str, language: str) -> list[float]:
     """How well each text supports the answer: BM25 by the answer, plus half by the question.
 
-    Zero for texts that share fewer than two significant words: words of the question, and names and long words of the
-    answer, unless they are in many texts.
+    Zero for texts with fewer than two significant words. Significant are the words of the question and the names and
+    long words of the answer, unless many texts have them.
     """
     terms = [set(shared_terms(text)) for text in texts]
     spread = Counter(term for found in terms for term in found)

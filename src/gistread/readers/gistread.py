@@ -1,15 +1,18 @@
 """Our own reader: retrieval in the order of the book, with context-aware ranking and a second look.
 
-It begins like DOS RAG (arXiv 2506.03989), the strongest baseline at equal tokens: passages until the budget is full, in
-the order of the book. The differences come from measurements (docs/methods.md, `tests/benchmarks/recall.py`): passages
-are ranked by how near the words of the question stand, and with the help of their neighbours (`search/ranked.py`). If
-the answer is "not found", twice as much text is read, unless a budget was set. An unreliable model is shown fewer
-passages, and asked again: over the next ones if its "not found" can be believed, else over the same ones without that
-way out. An answer with only names that the book lacks counts as not found. A question without search terms ("Summarise
-it.") is answered from the gists. For "Who is Mr. Bingley?", the passages that introduce the name come first. An
-unreliable model is not asked that, nor what has happened so far: the introductions or the story so far are quoted.
+It begins like DOS RAG (arXiv 2506.03989), the strongest baseline at equal tokens: the best passages up to a budget, in
+the order of the book. The differences come from measurements (docs/methods.md, `tests/benchmarks/recall.py`):
 
-It needs no memory, and searches the unread part of a book too.
+- Ranking counts how close together the words of the question are, and the scores of neighbours (`search/ranked.py`).
+- After "not found", twice as much text is read, unless a budget was set.
+- An unreliable model is shown fewer passages. After "not found" it is asked again: over the next passages if its "not
+  found" is reliable, else over the same ones without offering "not found".
+- An answer whose statements all have names that the book lacks counts as not found.
+- A question without search terms ("Summarise it.") is answered from the gists.
+- For "Who is Mr. Bingley?", the passages that introduce the name come first. For an unreliable model these are quoted
+  instead of an answer, and so is the story so far.
+
+It needs no memory, and also searches the unread part of a book.
 """
 
 import asyncio
@@ -58,7 +61,7 @@ _ASKS_FOR_THE_STORY = re.compile(
     rf"what(?: has)? happen(?:s|ed)(?: in {_BOOK})?)(?: so far| until now| up to now)?\W*",
     re.IGNORECASE,
 )
-_DECISIVE_CHARACTERS = 80  # An answer that means "not found" says so within this length
+_DECISIVE_CHARACTERS = 80  # "Not found" is recognizable within this length
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +70,8 @@ class Ranked:
 
     passages: tuple[Passage, ...]  # All of them, nearest first
     pages: tuple[int, ...]  # Numbers of the pages that share something with the question, nearest first
-    telling: bool  # Whether the question says what to look for
-    introductions: Introductions | None = None  # Of the name that the question asks to explain, if it does
+    has_terms: bool  # Whether the question has search terms
+    introductions: Introductions | None = None  # Of the name that the question asks about, if any
 
 
 async def gistread(
@@ -81,7 +84,7 @@ async def gistread(
         told = quoted_introductions(asked, BookText(NAME, question, memory, engine, options), memory)
     elif options.is_reliable is False and not options.choices and (places := await story_so_far(question, memory)):
         told = _quoted(_STORY, places, BookText(NAME, question, memory, engine, options), memory)
-    elif ranked.telling or not memory.entries:
+    elif ranked.has_terms or not memory.entries:
         told = _from_passages(question, ranked, memory, engine, steering, options)
     else:
         told = _from_gists(question, memory, engine, steering, options)
@@ -114,7 +117,7 @@ def rank(question: str, memory: GistMemory, choices: Sequence[str] = (), thread:
 class _Look:
     times: int = 1  # Budget as a multiple of the first look's
     is_further: bool = False  # Show the next passages, not those of the first look
-    must_answer: bool = False  # Do not offer the model to say that the book does not say
+    must_answer: bool = False  # Do not offer "not found"
 
 
 def _looks(options: ReaderOptions) -> tuple[_Look, ...]:
@@ -189,7 +192,7 @@ async def _from_passages(
 
 
 def reusable_passages(ranked: Ranked, thread: Thread, refused: Sequence[Passage] = ()) -> list[Passage]:
-    """What the last answer was drawn from, if the passages nearest to a follow-up are there: its prompt is reused."""
+    """The passages of the last answer, if they contain those nearest to the follow-up: its prompt is reused."""
     seen = thread[-1].seen if thread else ()
     nearest = ranked.passages[:_NEAREST]
     stays = seen and all(share_of(place, seen) == 1.0 and not overlaps(refused, place) for place in nearest)
@@ -203,7 +206,7 @@ async def _answered(
     memory: GistMemory,
     before: Sequence[Passage],
 ) -> AsyncGenerator[ReaderEvent, None]:
-    """`stopped`, then the answer, checked against the book; "not found" is also about the passages seen `before`."""
+    """`stopped`, then the answer, checked against the book; "not found" includes the passages seen `before`."""
     yield stopped
     async with aclosing(said) as events:
         async for event in events:
@@ -217,7 +220,7 @@ async def _answered(
 async def _unless_not_found(
     told: AsyncGenerator[ReaderEvent, None], steering: Steering
 ) -> AsyncGenerator[ReaderEvent | _NotFound, None]:
-    """The same events, held back until the answer is clearly not "not found"; else `_NotFound` alone."""
+    """Hold events back until the answer is clearly not "not found"; otherwise yield only `_NotFound`."""
     held: list[ReaderEvent] = []
     draft = ""
     tells = False
@@ -242,7 +245,7 @@ async def _unless_not_found(
 
 
 async def story_so_far(question: str, memory: GistMemory) -> tuple[Passage, ...]:
-    """The sentences of the book that tell its story, if the question asks for no more."""
+    """The sentences of the book that tell the story so far, if the question asks for it; else empty."""
     if not _ASKS_FOR_THE_STORY.fullmatch(question):
         return ()
     story = await asyncio.to_thread(recap, memory)
@@ -308,13 +311,13 @@ async def _from_gists(
 
 
 def _pages_in(shown: Sequence[Passage], ranked: Ranked, memory: GistMemory, known: set[int]) -> list[int]:
-    """The nearest pages of which something is shown, without the `known` ones."""
+    """The nearest pages that are at least partly shown, except `known` ones."""
     new = (number for number in ranked.pages if number not in known)
     return [number for number in new if overlaps(shown, places_of(memory, {number})[0])]
 
 
 def _checked(answered: Answered, question: str, memory: GistMemory) -> Answered:
-    """The answer, turned into not found if each of its statements has a name that the text shown lacks."""
+    """The answer; not found if each of its statements has a name that the text shown lacks."""
     if not answered.found or answered.choice is not None:
         return answered
     statements = check(answered.answer, without_options(question), memory, answered.seen)

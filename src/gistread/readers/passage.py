@@ -73,7 +73,7 @@ def is_translation(question: str) -> bool:
 async def about_passage(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
-    """Answer a question about `options.passage`, which the bound must include (`extend_bound`). See `registry.Reader`."""
+    """Answer a question about `options.passage`, which the bound must include (`extend_bound`); a `registry.Reader`."""
     assert options.passage is not None
     start, end = options.passage
     words = " ".join(memory.book.text[start:end].split())

@@ -1,4 +1,4 @@
-"""Fetches one file in as many attempts as it takes, resuming only the same file, and verifies it."""
+"""Downloads and verifies one file. Retries transient failures, and resumes only if the file is unchanged."""
 
 import asyncio
 import math
@@ -54,7 +54,7 @@ class _RetryError(Exception):
 
 
 async def download(file: RemoteFile, part: PartialFile, network: Network, report: Report) -> DownloadedFile:
-    """Complete a partial file and verify it; unless it is wrong, bytes are kept. Raises FetchError, StorageError."""
+    """Complete a partial file and verify it; an interrupted download can resume. Raises FetchError, StorageError."""
     attempt = _Download(file, part, network, report)
     await attempt.resume()
     async with new_client(network) as client:
@@ -166,7 +166,7 @@ class _Download:
     def _range_headers(self) -> dict[str, str]:
         origin = self._part.identity
         if self._part.length and not (self._sha256 or origin.known):
-            self._start_over()  # nothing would show whether two halves belong together
+            self._start_over()  # without an ETag or checksum, two halves may be of different files
         if not self._part.length:
             return {}
         condition = origin.strong_etag or ("" if origin.etag else origin.modified)
@@ -216,7 +216,7 @@ class _Download:
     def _handle_range_error(self, answer: Answer) -> None:
         _, whole = _content_range(answer)
         if whole == self._part.length:
-            self._total = whole  # another size was wrong; checksum and header will tell
+            self._total = whole  # the size known before was wrong; checksum and header are verified later
             return
         self._start_over()
         raise _RetryError("the file on the server is shorter: starting over")
@@ -253,7 +253,7 @@ class _Download:
                 return FetchError(f"{host} asks to retry in {wait_s / 60:.0f} minutes.", _RESUME)
             return _RetryError(f"{host} is busy ({status})", wait_s)
         if status in (401, 403) and not on_hub and self._file.repository:
-            return _RetryError(f"{host} refused ({status})")  # addresses signed by the hub expire soon
+            return _RetryError(f"{host} refused ({status})")  # the signed address from the hub may have expired
         return refusal_error(status, answer.response.headers, self._network, file.repository, file.name, host)
 
     async def _wait(self, reason: str, wait_s: float) -> None:

@@ -59,7 +59,7 @@ def network_of(environment: Mapping[str, str] = os.environ) -> Network:
 
 @dataclass(frozen=True, slots=True)
 class HubMetadata:
-    """Headers of the hub about a file, wherever it redirects to."""
+    """Size and checksum of a file from the hub's own headers, before any redirect."""
 
     sha256: str = ""
     size_bytes: int | None = None

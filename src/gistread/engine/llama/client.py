@@ -59,8 +59,8 @@ class LlamaEngine:
     ) -> None:
         """`name`: for people, if not the file's. `adapter`: LoRA adapter. `log`: file for llama.cpp's messages.
         `cache`: directory of measurements and requantized copies; None: nothing is measured or requantized.
-        `snapshots`: directory of prompt cache files; by default a folder in `cache`. `measure`: measure the model as
-        it is loaded, not later when it is idle.
+        `snapshots`: directory of prompt cache files; by default a folder in `cache`. `measure`: measure the model
+        while loading, not later when it is idle.
         """
         self._path = model_path
         self._name = name
@@ -147,7 +147,7 @@ class LlamaEngine:
                 return
 
     async def _load(self, path: Path, header: GgufHeader) -> messages.Loaded:
-        """Load this file, with smaller layouts if the process dies; a requantized copy in full or not at all."""
+        """Load a file, trying smaller layouts if the process dies; a requantized copy only without reductions."""
         original = path == self._path
         message = messages.Load(
             str(path),
@@ -178,7 +178,7 @@ class LlamaEngine:
             return await make_copy(header, folder, log=log, progress=progress)
 
     async def count(self, text: str) -> int:
-        """Count without the loaded model where the vocabulary is supported."""
+        """Count tokens, without the loaded model if its vocabulary is supported."""
         tokens = await self._counter.count(text, loaded=self._worker.pid is not None)
         if tokens is not None:
             return tokens
@@ -216,13 +216,13 @@ class LlamaEngine:
     async def choose_likeliest(
         self, prompt: Prompt, options: Sequence[str], without: Prompt, priority: Priority = Priority.INTERACTIVE
     ) -> Choice:
-        scored, anyhow = [await self._score(asked, options, priority) for asked in (prompt, without)]
-        best = max(range(len(options)), key=lambda index: scored[index].mean - anyhow[index].mean / 2)
-        return Choice(best, None, sum((one.usage for one in (*scored, *anyhow)), NO_USAGE))
+        scored, prior = [await self._score(asked, options, priority) for asked in (prompt, without)]
+        best = max(range(len(options)), key=lambda index: scored[index].mean - prior[index].mean / 2)
+        return Choice(best, None, sum((one.usage for one in (*scored, *prior)), NO_USAGE))
 
     async def _score(self, prompt: Prompt, options: Sequence[str], priority: Priority) -> list[messages.Scored]:
         asked = (self._worker.answer(messages.Score(prompt, option, priority), messages.Scored) for option in options)
-        # The first evaluates the prompt, which the others share.
+        # The first request evaluates the prompt; the others reuse it.
         return [await next(asked), *await asyncio.gather(*asked)]
 
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:

@@ -14,7 +14,7 @@ from gistread.engine.llama.supervisor import SupervisedWorker
 from gistread.engine.model_kinds import Prefixes, check_makes_vectors, pooling_of, prefixes_of
 from gistread.engine.protocol import NO_USAGE, Embedded, EmbedderInfo, EngineState, Phase, Priority, TextKind
 
-_TEXTS_IN_A_MESSAGE = 256  # A message is read whole before work on it begins, so more texts go in several messages
+_TEXTS_IN_A_MESSAGE = 256  # More texts are split: the worker reads a whole message before it starts
 
 
 class LlamaEmbedder:

@@ -71,14 +71,14 @@ def read_header(path: Path, *, fingerprint: bool = True) -> GgufHeader:
 
     def read(file: BinaryIO, size: int) -> GgufHeader:
         contents = gguf_contents.read_contents(file, size)
-        mark = _fingerprint(file, contents.data_start, size) if fingerprint else ""
-        return _header_from(path, size, contents, mark)
+        digest = _fingerprint(file, contents.data_start, size) if fingerprint else ""
+        return _header_from(path, size, contents, digest)
 
     return _read_with(path, read)
 
 
 def read_adapted_header(path: Path, adapter: Path | None) -> GgufHeader:
-    """The header of a model that is used with this LoRA adapter, if any. Raises EngineError if they do not match."""
+    """Read the header of a model and apply its LoRA adapter, if any. Raises EngineError if they do not match."""
     header = read_header(path)
     if adapter is None:
         return header

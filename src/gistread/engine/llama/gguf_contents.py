@@ -1,8 +1,8 @@
 """Parses the header of a GGUF file: metadata pairs, and totals over its list of tensors.
 
-Counts and lengths are untrusted: all work is bounded, so that no file takes more than some 70 MB or a second. Walking
-over the strings of a vocabulary takes most of the time, so the parser searches for the next key instead, and walks only
-if what follows is inconsistent.
+Counts and lengths are untrusted: all work is bounded, to about 70 MB and one second. Walking over the strings of a
+vocabulary would take most of the time. The parser searches for the next key instead, and walks only if the result is
+inconsistent.
 """
 
 import math
@@ -97,7 +97,7 @@ class Contents:
         return value if isinstance(value, int) and 0 <= value <= LARGEST_NUMBER else default
 
     def of_layers(self, key: str, layers: int, default: int = 0) -> tuple[int, ...]:
-        """A count per layer, whether the file has one for all or one for each."""
+        """A count for each layer; the file has one for all layers, or an array."""
         found = self.arrays.get(key)
         if found is None:
             return (self.number(key, default),) * layers
@@ -174,7 +174,7 @@ class _Pass:
 
     def read(self) -> Contents:
         tensors = self._read_pairs()
-        # llama.cpp refuses the same. An alignment of gigabytes would make the whole file a header.
+        # As llama.cpp does. With an alignment of gigabytes the whole file would count as header.
         if self._pairs.get(_ALIGNMENT, DEFAULT_ALIGNMENT) not in _ALIGNMENTS:
             raise DamagedError
         found = self._tensors(tensors)

@@ -1,4 +1,4 @@
-"""Finds out which llama.cpp is installed, what it supports, and what build would be faster on this machine."""
+"""Describes the installed llama.cpp: its version, what it supports, and whether a rebuild would be faster here."""
 
 import importlib.util
 import re

@@ -1,4 +1,4 @@
-"""Copies of models in a tensor type with fast kernels on this machine: often twice as fast, at next to no loss."""
+"""Copies of models, requantized to a tensor type with fast CPU kernels: often twice as fast, with almost no loss."""
 
 import asyncio
 import contextlib
@@ -66,12 +66,12 @@ def partial_path(target: Path, process: int) -> Path:
 
 
 def f16_path(partial: Path) -> Path:
-    """Where that process writes the weights in F16, to add an adapter to them."""
+    """Path of the F16 weights to which the same process adds an adapter."""
     return partial.with_name(f"f16.{partial.name}")
 
 
 def pop_interruption(header: GgufHeader, folder: Path) -> bool:
-    """Whether a kill interrupted the last attempt at a copy; True once, so that the run after this one tries again."""
+    """Whether the last attempt at a copy was killed. Clears the mark, so the next run tries again."""
     try:
         _interruption_mark(header, folder).unlink()
     except OSError:
@@ -80,7 +80,7 @@ def pop_interruption(header: GgufHeader, folder: Path) -> bool:
 
 
 def _interruption_mark(header: GgufHeader, folder: Path) -> Path:
-    """Exists while the copy is being made, and after a kill."""
+    """A file that exists while the copy is being made, and after a kill."""
     return folder / f"{header.fingerprint}.begun"
 
 
@@ -93,7 +93,7 @@ def find_copy(header: GgufHeader, folder: Path) -> Path | None:
         found = read_header(path)
         if not found.missing_bytes and found.parameters == header.parameters:
             with contextlib.suppress(OSError):
-                os.utime(path)  # Recently used: others are removed first.
+                os.utime(path)  # Mark it as recently used for `_make_room`.
             return path
     remove_copy(header, folder)
     return None
@@ -122,7 +122,7 @@ async def make_copy(
             stdout=log if log is not None else asyncio.subprocess.DEVNULL,
             stderr=log if log is not None else asyncio.subprocess.DEVNULL,
             start_new_session=True,
-            # More threads only wait for each other on matrices as narrow as an adapter's.
+            # An adapter's matrices are too narrow for more threads to pay.
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         )
     except OSError:

@@ -1,4 +1,4 @@
-"""Finds the engine settings with which this machine reads a page and answers a question about it soonest."""
+"""Finds the engine settings with which this machine is fastest at reading a page and answering a question about it."""
 
 import asyncio
 import time
@@ -10,9 +10,9 @@ from gistread.engine.protocol import Engine, Message, Placement, Prompt, Samplin
 
 TUNED = ("threads", "flash_attention", "batch_tokens")  # The settings that are tried
 TIME_LIMIT_S = 60.0  # No further trial begins after it
-_PAYS = 0.9  # A change is kept if it takes at most this share of the time
+_KEPT_SHARE = 0.9  # A change is kept if a trial takes at most this share of the best time
 _PILOT_WORDS = 64
-_PROMPT_S = 4.0  # Duration of the prompt of a trial
+_PROMPT_S = 4.0  # Aimed duration of the prompt of a trial
 _WORDS = 200, 900  # Limits of its length; attention at the depth of a page counts too
 _GISTS, _ANSWER = (48, 48), (24,)  # Tokens decoded
 
@@ -29,7 +29,7 @@ RunTrial = Callable[[Config], Awaitable[tuple[Placement, float]]]
 
 
 async def tune(run_trial: RunTrial, config: Config, cores: tuple[int, int]) -> AsyncIterator[Trial]:
-    """Try changes one by one, beside those kept before. `cores`: physical and logical. Raises EngineError."""
+    """Try changes one by one, on top of those already kept. `cores`: physical and logical. Raises EngineError."""
     began = time.monotonic()
     placement, best = await run_trial(config)
     yield Trial({}, best, kept=True)
@@ -38,7 +38,7 @@ async def tune(run_trial: RunTrial, config: Config, cores: tuple[int, int]) -> A
             return
         changed = replace(config, **change)  # type: ignore[arg-type]  # `save_setting` checks it
         _, seconds = await run_trial(changed)
-        kept = seconds <= _PAYS * best
+        kept = seconds <= _KEPT_SHARE * best
         yield Trial(change, seconds, kept)
         if kept:
             config, best = changed, seconds
@@ -54,7 +54,7 @@ def _changes(placement: Placement, cores: tuple[int, int]) -> Iterator[Mapping[s
 
 
 class Work:
-    """The work of a trial: a prompt, two gists decoded together, and an answer alone; as much in every trial."""
+    """The work of every trial: a prompt, two gists decoded together, and an answer decoded alone."""
 
     def __init__(self, text: str) -> None:
         self._text = text.split()
@@ -76,7 +76,7 @@ def _prompt(words: list[str], task: str) -> Prompt:
 
 
 async def _timed(engine: Engine, prompt: Prompt, lengths: tuple[int, ...]) -> float:
-    """Seconds for answers of these lengths in tokens together, also if they end before."""
+    """Seconds for concurrent answers of these lengths in tokens; scaled up if an answer ends early."""
     began = time.perf_counter()
     answers = await asyncio.gather(*(engine.complete(prompt, Sampling(length)) for length in lengths))
     seconds = time.perf_counter() - began

@@ -1,4 +1,4 @@
-"""One request to a server's chat endpoint. An optional setting that the server refuses is left out from then on."""
+"""Requests to a server's chat endpoint. Optional fields that the server refuses are left out of later requests."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
@@ -204,7 +204,7 @@ def _logprobs(logprobs: Json) -> tuple[TokenLogprobs, ...]:
 
 
 def _end_of(finish: str, usage: Json, pieces: int) -> AnswerEnd:
-    """Without reported usage, a piece counts as a token."""
+    """The end of an answer. Without reported usage, a piece counts as a token."""
 
     def number(value: object) -> int:
         return value if isinstance(value, int) and value > 0 else 0

@@ -1,7 +1,8 @@
 """Lets a model on a server choose an option.
 
-Decoding is constrained by the best method the server has. Where it has none or ignores it, the reply, the likeliest
-first token and the reply to a second request are matched with the options; if none matches, the choice fails.
+Decoding is constrained by the best method that the server supports. Without one, or if the server ignores it, the
+options are matched with the reply, its likeliest first token, and the reply to a second request. If none matches, the
+choice fails.
 """
 
 import json
@@ -43,7 +44,7 @@ class Chooser:
         return grammar_fields(self.method, grammar) if self.method is not None else {}
 
     async def probe(self, ask: Ask) -> tuple[Prompt, int]:
-        """Find the first method that forces a nonsense option. Returns the prompt and its tokens, 0 if unknown."""
+        """Find the first method that can force a nonsense option. Returns the prompt and its tokens, 0 if unknown."""
         prompt = (Message("user", prompts.load("server_probe").text),)
         tokens = 0
         while self.method is not None:
@@ -111,7 +112,7 @@ def _with_task(prompt: Prompt, task: str) -> Prompt:
 
 
 def _probability(reply: Reply, options: Sequence[str], index: int) -> float | None:
-    """The product of each token's share of the legal tokens; None if the server reports too few of them."""
+    """The product of each token's share among the legal tokens; None if the server reports too few of these."""
     text, share, chosen_option = "", 1.0, options[index]
     tokens = [one.token for one in reply.logprobs]
     start = next((at for at in range(len(tokens)) if "".join(tokens[at:]).startswith(chosen_option)), None)
@@ -178,7 +179,7 @@ def grammar_fields(method: ConstraintMethod, grammar: str) -> dict[str, Any]:
 
 
 def match_option(method: ConstraintMethod | None, reply: str, options: Sequence[str]) -> int | None:
-    """Index of the option that a reply is, ignoring quotes without a method; None if it is none, or ambiguous."""
+    """Index of the option that a reply equals; without a method, quotes and case are ignored. None if not unique."""
     if method is ConstraintMethod.JSON_SCHEMA:
         try:
             answer = json.loads(reply)

@@ -59,10 +59,10 @@ class RemoteEngine:
         retry_policy: RetryPolicy | None = None,
         local_fingerprints: Callable[[str], tuple[str, ...]] = lambda _: (),
     ) -> None:
-        """`context_tokens`: the window, if smaller than or not reported by the server.
+        """`context_tokens`: the window, if the server's is larger or not reported.
 
-        `connections`: most concurrent requests; None: found by measurement. `local_fingerprints` returns those of the
-        models on this machine that have a name.
+        `connections`: most concurrent requests; None: found by measurement. `local_fingerprints` returns the
+        fingerprints of the local models with a given name.
         """
         self._address = address
         self._window = context_tokens

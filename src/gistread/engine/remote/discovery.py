@@ -1,4 +1,4 @@
-"""Discovers the program, model and window of a server by a few cheap requests that it need not support."""
+"""Discovers the program, model and window of a server with a few cheap requests, all of which may fail."""
 
 import re
 from collections.abc import Mapping
@@ -41,12 +41,12 @@ class DiscoveredModel:
 
     @property
     def name(self) -> str:
-        """For people, and the same on every server that has this model: no folder, no owner, no suffix."""
+        """For people: without folder, owner and suffix, so the same on every server."""
         return short_name(self.model)
 
 
 async def find(connection: Connection) -> DiscoveredModel:
-    """The model that the connection's address means. Raises EngineError, RequestRefusedError, ServerLostError."""
+    """Find the model that an address names. Raises EngineError, RequestRefusedError, ServerLostError."""
     address = connection.address
     base, listed = await _list_models(connection, address)
     entry = _select(address, listed)
@@ -55,7 +55,7 @@ async def find(connection: Connection) -> DiscoveredModel:
 
 
 async def loaded_window(connection: Connection, found: DiscoveredModel) -> int | None:
-    """The window the model was loaded with, which Ollama reports once it is."""
+    """The window that the model was loaded with; only Ollama reports it, after loading."""
     if found.dialect is not OLLAMA:
         return None
     for one in _field(await _query(connection, f"{found.root}/api/ps"), "models") or ():

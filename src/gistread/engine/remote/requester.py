@@ -146,7 +146,7 @@ class Requester:
         self, request: Request, extra: int, slot: RequestSlot
     ) -> AsyncGenerator[TextDelta | Restarted | Reply]:
         """Send once, with `extra` tokens for reasoning. Raises as `Chat.ask`, and _PreemptedError."""
-        # Without a grammar the answer may begin with a stop string, at which the server must not end it.
+        # Without a grammar an answer may begin with a stop string, and the server must not end it there.
         stops = StopStringFilter(request.sampling.stop, skip_leading=request.lacks_grammar)
         to_server = () if request.lacks_grammar else request.sampling.stop
         sampling = replace(request.sampling, max_tokens=request.sampling.max_tokens + extra, stop=to_server)

@@ -1,4 +1,4 @@
-"""Retries with exponential back-off, and messages for people, without a key, when a server fails for good."""
+"""Retries with exponential back-off, and error messages, without the key, when a server fails for good."""
 
 import asyncio
 import contextlib
@@ -39,7 +39,7 @@ class Retrier:
         policy = self.policy
         if failures >= policy.attempts * (_BUSY_ATTEMPTS if lost.busy else 1):
             raise _lost_error(self.address, lost, failures) from None
-        # Jitter, so that requests that failed together do not return together.
+        # Jitter, so that requests that failed together are not retried together.
         wait_s = min(policy.longest_s, policy.back_off_s * 2 ** (failures - 1)) * random.uniform(0.75, 1.25)
         if lost.retry_after_s is not None:
             if lost.retry_after_s > _LONGEST_WAIT * policy.longest_s:

@@ -1,8 +1,8 @@
 """The worker process: reads messages from standard input, writes events to what was standard output.
 
 llama.cpp writes to file descriptors 1 and 2, so the pipe is moved to a descriptor of its own and 1 is pointed at 2, a
-log file. The reader thread answers counts at once, passes the rest to the main loop, and interrupts that for what
-cannot wait. When the pipe closes, the process exits, whatever it does.
+log file. The reader thread answers counts at once and passes other requests to the main loop, which it interrupts for
+urgent ones. When the pipe closes, the process exits at once.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ from gistread.engine.protocol import Message, Rates
 from gistread.errors import GistreadError, PromptTooLongError, traceback_text
 from gistread.system import lower_priority, write_no_core
 
-_NICENESS = 5  # The user interface goes before the model on a machine with few cores
+_NICENESS = 5  # On few cores the user interface has priority over the model
 _SAVE_WITHIN_S = 1.5  # Time to write prompt cache files after the pipe closed
 _UNMEASURED_PARALLEL = 4
 
@@ -152,10 +152,10 @@ class Worker:
                 case request:
                     self._answer(request)
 
-    # In either.
+    # In either thread.
 
     def _answer(self, request: messages.Request) -> None:
-        """Send the reply, or why there is none: no request may end the process or stay without a reply."""
+        """Send the reply or an error: no request may end the process or stay unanswered."""
         try:
             reply = self._handle(request)
         except PromptTooLongError as error:
@@ -243,7 +243,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.umask(0o077)  # Snapshots hold what was read
     lower_priority(_NICENESS)
-    # A failed assertion of llama.cpp would write all memory, the book included, beside the person's files.
+    # A failed assertion of llama.cpp would write a core dump, with the book, beside the person's files.
     write_no_core()
     pipe = os.dup(1)
     os.dup2(2, 1)

@@ -1,4 +1,4 @@
-"""Turns texts into vectors, many in a batch, interactive requests first, in place of the scheduler."""
+"""Embeds texts in batches, interactive requests first; replaces the scheduler for embedding models."""
 
 import base64
 import re
@@ -18,7 +18,7 @@ from gistread.engine.llama.worker.weights import Weights
 from gistread.engine.protocol import Phase, Priority, Usage
 
 _EMPTY_TEXT = "."  # Embedded in place of a text without tokens
-_LONGEST_TOKEN = 64  # Characters. At most this many times the window are tokenized.
+_LONGEST_TOKEN = 64  # In characters; limits how much of a text is tokenized
 _SENTENCE_END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s)|[。！？]|\n")
 
 
@@ -40,7 +40,7 @@ def embedding_request(model: LoadedModel, message: Embed) -> EmbeddingRequest:
 
 
 def _fit_to_window(text: str, weights: Weights, most: int) -> tuple[list[int], bool]:
-    """The tokens of a text, or of as many whole sentences as fit `most` tokens, and whether it was truncated."""
+    """The tokens of a text, cut after the last sentence that fits `most` tokens, and whether it was cut."""
     beginning = text.strip()[: most * _LONGEST_TOKEN]
     tokens = weights.text_tokens(beginning or _EMPTY_TEXT) or weights.text_tokens(_EMPTY_TEXT)
     if len(tokens) <= most:

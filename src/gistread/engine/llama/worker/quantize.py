@@ -1,4 +1,4 @@
-"""Requantizes a model, with its adapter merged in: a process that can be killed, and leaves no partial file."""
+"""Requantizes a model with its adapter merged in. Runs as a process that can be killed and leaves no partial file."""
 
 import contextlib
 import ctypes

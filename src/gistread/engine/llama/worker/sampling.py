@@ -1,4 +1,4 @@
-"""Samples the next token of a sequence: freely, or constrained to a set of options, or to one text to measure."""
+"""Samples the next token of a sequence: freely, among a set of options, or from a given text to score it."""
 
 import ctypes
 from collections.abc import Sequence
@@ -84,7 +84,7 @@ class FreeSampler:
 
 
 class OptionSampler:
-    """Chooses one of several strings by legal tokens only (design D3). Ends as soon as one option is left."""
+    """Chooses one of several strings with constrained decoding (design D3). Ends as soon as one option is left."""
 
     def __init__(self, weights: Weights, options: Sequence[str]) -> None:
         self._weights = weights

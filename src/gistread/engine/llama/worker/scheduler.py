@@ -2,8 +2,9 @@
 
 Interactive requests interrupt background work and run alone; an interrupted request keeps its cells if possible.
 Running sequences decode together. On a graphics card new prompts fill the rest of the batch. On a processor a batch of
-prompts takes as long as dozens of decoded tokens, so both take turns: a gist does not wait for the pages after it.
-The main loop calls `submit`, `cancel` and `step`; the reader thread only `interrupt_for`.
+prompts takes as long as dozens of decoded tokens, so prompts and decoding take turns: a gist need not wait for the
+prompts of later pages. The main loop calls `submit`, `cancel` and `step`; the reader thread calls `interrupt_for` and
+`end`.
 """
 
 import threading
@@ -27,8 +28,7 @@ from gistread.engine.protocol import Phase, Priority
 
 _SMOOTHING = 0.8
 _STATUS_INTERVAL_S = 0.1
-# Seconds of decoding for each second of prompts, on a processor with both to do. The sooner prompts are evaluated, the
-# more sequences decode together.
+# Seconds of decoding for each second of prompts, on a processor. Favouring prompts lets more sequences decode together.
 _DECODE_WEIGHT = 0.3
 
 
@@ -73,8 +73,8 @@ class Scheduler:
         self._status = StatusReporter(send, clock, self._stats)
         self._rates: dict[Phase, float] = {}  # Tokens a second by phase, smoothed over batches
         self._busy_s = self._decode_s = 0.0
-        self._decodes: bool | None = None  # Whether it is decoding's turn or that of prompts; None: they take no turns
-        self._owed_s = 0.0  # Time owed to decoding; below 0: it is the prompts' turn
+        self._decodes: bool | None = None  # Whether it is the turn of decoding, not prompts; None: no turns
+        self._owed_s = 0.0  # Time owed to decoding; below 0, to prompts
         # Tokens and their KV state, to be written to disk when idle.
         self._unsaved: tuple[list[int], State] | None = None
         self.saved = threading.Event()  # Set while nothing is to be written to disk
@@ -111,7 +111,7 @@ class Scheduler:
             self._interrupt()
 
     def end(self) -> None:
-        """Have the next step write to disk what the next process can use, and set `saved`. For the reader thread."""
+        """Let the next step save states for the next process, then set `saved`. Called by the reader thread."""
         self.saved.clear()
         self._ending = True
         self._interrupt()
@@ -178,7 +178,7 @@ class Scheduler:
                 less_urgent = [other for other in pool.running if other.priority > priority]
                 if not less_urgent:
                     return
-                pool.release(less_urgent[-1])  # It waits again, and continues where it was.
+                pool.release(less_urgent[-1])  # It waits again, and resumes later.
             running += 1
 
     def _fill_batch(self, priority: Priority) -> tuple[list[Request], list[BatchToken]]:

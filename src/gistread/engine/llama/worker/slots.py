@@ -1,8 +1,8 @@
-"""Assigns requests to sequences of the KV cache, and evicts what is least needed.
+"""Assigns requests to sequences of the KV cache, and evicts the least recently used ones.
 
-All requests share one context and one prefix tree, so a beginning evaluated for one is reused by all. What a request
-leaves behind stays until its cells are needed; the least recently used is offloaded first (`offload.py`), on a CPU as
-soon as something else runs. Models without rollback continue a whole state or start from nothing, and are not
+All requests share one context and one prefix tree, so a prefix evaluated for one is reused by all. A finished request
+stays cached until its cells are needed; then it is offloaded (`offload.py`). On a CPU, idle sequences are offloaded as
+soon as another request runs. Models without rollback continue a whole state or start from nothing, and are not
 offloaded.
 """
 
@@ -16,10 +16,10 @@ from gistread.engine.llama.worker.requests import Request
 from gistread.engine.llama.worker.sequence_pool import SequencePool
 from gistread.engine.protocol import Priority
 
-_BACKGROUND_SEQUENCES = 4  # Sequences kept after background requests: the next ones begin like the last
-_IDLE_CELLS = 1024  # Idle cells that may stay in the cache of a CPU; the next request usually shares what was used last
+_BACKGROUND_SEQUENCES = 4  # Sequences kept after background requests, whose prefixes the next ones share
+_IDLE_CELLS = 1024  # Idle cells that may stay in the cache on a CPU: the next request usually shares the latest prefix
 _LEAST_OFFLOADED = 64
-# Fewer tokens than these, beyond what is shared or offloaded, are dropped: a question, or a task with its gist.
+# Sequences with fewer unshared tokens are dropped: a question, or a task with its gist.
 _LEAST_OFFLOADED_BACKGROUND = 256
 
 
@@ -124,7 +124,7 @@ class Slots(SequencePool):
             self._cache_files.unfinished.save(evaluated, self.state(evaluated))
 
     def pin(self, request: Request) -> bool:
-        """Pin what was evaluated for a request, in memory outside the cache. Returns False if there is no room."""
+        """Pin the prompt of a request, in memory outside the cache. Returns False if there is no room."""
         assert request.sequence is not None
         return self._offload_sequence(request.sequence, EvictionRank.PINNED)
 
@@ -162,7 +162,7 @@ class Slots(SequencePool):
             if source is None or length == self._tree.length(source) or self.context.can_cut_at(source, length):
                 return source, length
         source, length = self._tree.find_whole(tokens)
-        # The state of a running sequence moves on: only an idle one can be continued or copied.
+        # The state of a running sequence changes: only an idle one can be continued or copied.
         return (source, length) if source is not None and source not in self._running else (None, 0)
 
     def _length(self, sequence: int) -> int:

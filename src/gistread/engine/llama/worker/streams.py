@@ -1,8 +1,9 @@
-"""Streams: sequences with cells of their own, for short requests in the background, on a processor.
+"""Streams: sequences with cells of their own, for short background requests on a CPU.
 
-In a unified KV cache attention visits the cells of all sequences, so pages read together slow each other down. Streams
-(llama.cpp's `kv_unified = false`) visit only their own. Streams cannot share cells: a common prefix is copied, which
-takes as long as decoding a token. llama.cpp evaluates streams in one batch only if they lie side by side.
+In a unified KV cache attention visits the cells of all sequences, so pages read together slow each other down. With
+streams (llama.cpp's `kv_unified = false`) it visits only those of one sequence. Streams cannot share cells: a common
+prefix is copied, which takes as long as decoding a token. llama.cpp evaluates streams in one batch only if they are
+adjacent.
 """
 
 from array import array
@@ -16,16 +17,16 @@ from gistread.engine.llama.worker.requests import Request
 from gistread.engine.llama.worker.sampling import FreeSampler
 from gistread.engine.llama.worker.sequence_pool import SequencePool
 
-_LEAST_REUSED = 16  # Tokens; fewer are evaluated as fast as a stream is copied
-_LEAST_MOVED = 64  # Fewer tokens may be the same by chance
-_PROMPT_STREAMS = 2  # The last streams, for choices: gists continue their prompts
-_LEAST_IDLE = _PROMPT_STREAMS + 1  # With fewer, a gist would overwrite a prompt that another gist continues
+_LEAST_REUSED = 16  # Tokens; copying a stream for fewer saves no time
+_LEAST_MOVED = 64  # Tokens; fewer may be equal by chance
+_PROMPT_STREAMS = 2  # Streams for choices, the last ones; gists copy their prompts
+_LEAST_IDLE = _PROMPT_STREAMS + 1  # With fewer, a gist would overwrite a prompt that another gist needs
 _TOKEN_BYTES = array("i").itemsize
 
 
 @dataclass(frozen=True, slots=True)
 class _ReusablePrefix:
-    """Beginning of a request that a stream holds, after `dropped` of its tokens from `start` on are removed."""
+    """Prefix of a request found in a stream, once `dropped` tokens of the stream at `start` are removed."""
 
     length: int
     start: int = 0
@@ -60,9 +61,11 @@ class Streams(SequencePool):
             target = self._free(idle, decodes=decodes)
             self._cut(target, 0)
             self._restore(target, request)
-        elif source in idle and not decodes and found.length == len(self._tokens[source]):  # It was interrupted
+        elif (
+            source in idle and not decodes and found.length == len(self._tokens[source])
+        ):  # An interrupted request resumes
             target = source
-        else:  # Another request may still continue the source
+        else:  # Another request may still need the source
             target = self._free([stream for stream in idle if stream != source], decodes=decodes)
             self._copy(source, target)
             self._cut(target, found.length + found.dropped)
@@ -75,7 +78,7 @@ class Streams(SequencePool):
         return True
 
     def compact(self, requests: Sequence[Request]) -> list[Request]:
-        """Move texts that decode together into the idle streams between them. Returns all requests in stream order."""
+        """Move texts that decode together into adjacent streams. Returns all requests in the order of their streams."""
         texts = {r.sequence: r for r in requests if r.sequence is not None and isinstance(r.sampler, FreeSampler)}
         while texts and (between := [s for s in range(min(texts), max(texts)) if s not in self._running]):
             target, last = between[0], max(texts)
@@ -119,7 +122,7 @@ class Streams(SequencePool):
                 self._tokens[stream] = tokens
 
     def _free(self, idle: list[int], *, decodes: bool) -> int:
-        """The first idle stream, or the last ones in turn."""
+        """The first idle stream to decode in; otherwise one of the last, in turn."""
         return idle[0] if decodes else min(idle[-_PROMPT_STREAMS:], key=self._used_at.__getitem__)
 
     @staticmethod
