@@ -136,7 +136,7 @@ def _rated(least: Rating) -> Callable[[Case], float | None]:
 
 
 def _of_pages(measure: Callable[[frozenset[int], set[int]], float | None]) -> Callable[[Case], float | None]:
-    """`measure` compares the pages with the answer, at least one, and those looked up; from 0 to 1."""
+    """`measure` compares the pages that have the answer (at least one) with those looked up; from 0 to 1."""
 
     def of(case: Case) -> float | None:
         gold = pages_with(case.question.gold_places, case.pages)

@@ -67,7 +67,7 @@ class Plan:
     config: RunConfig = field(default_factory=RunConfig)
     timeout_s: float = 0.0  # For each question; 0: no limit
     retry: bool = False  # Ask failed questions again
-    at_once: int = 0  # Most concurrent questions; 0: one, or on a server as many as it can use
+    at_once: int = 0  # Most concurrent questions; 0: one, or on a server as many as it can run
 
     @property
     def questions(self) -> int:
@@ -263,18 +263,18 @@ def _scored(task: Task, question: Question, outcome: Outcome, memory: GistMemory
 def seconds_left(
     plan: Plan, known: Mapping[Key, AnsweredQuestion], read: Iterable[str], pace: Pace, at_once: int = 1
 ) -> float | None:
-    """Seconds for unanswered questions and unfinished memories; None before anything was timed."""
+    """Seconds for unanswered questions and for memories not in `read`; None before anything was timed."""
     todo = plan.todo(known)
     if not todo:
         return 0.0
     per_reader = {
         reader: fmean(asked.outcome.seconds for asked in each) for reader, each in by_reader(known.values()).items()
     }
-    there = set(read)
+    done = set(read)
     words = {
         one.document.id: one.document.book.words
         for one in todo
-        if METHODS[one.reader].uses_memory and one.document.id not in there
+        if METHODS[one.reader].uses_memory and one.document.id not in done
     }
     speed = pace.words_per_s
     if not per_reader or (words and speed is None):
@@ -309,7 +309,7 @@ def _draw_key(seed: int, *names: str) -> str:
 
 
 async def stream_events(work: Callable[[Emit[Event]], Awaitable[None]]) -> AsyncGenerator[Event]:
-    """The events that `work` emits. Raises its first error; closing the stream cancels it."""
+    """Yield the events that `work` emits. Raises its first error; closing the stream cancels `work`."""
     told: asyncio.Queue[tuple[Event, asyncio.Future[None]] | None] = asyncio.Queue()
 
     async def emit(event: Event) -> None:

@@ -18,7 +18,7 @@ Key = tuple[str, str]  # Document and question
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over questions, and its confidence interval for other documents of this kind."""
+    """A mean over questions, and its confidence interval for the population of documents."""
 
     mean: float
     low: float | None  # None, like `high`, for a single question

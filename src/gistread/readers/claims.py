@@ -1,7 +1,7 @@
 """Facts about a person or place that a model found, each with a quote, and names for the same person.
 
-The facts are GraphReader's (`memory/facts.py`), limited to the pages of a bounded memory. A fact counts if a sentence of
-its page names the same person or place and shares words with it.
+The facts are GraphReader's (`memory/facts.py`), limited to the pages of a bounded memory. A fact counts if a sentence
+of its page names the same person or place and shares words with it.
 """
 
 import re
@@ -43,7 +43,7 @@ class Identity:
 
 
 def claims(entity: Entity, memory: GistMemory) -> list[Claim]:
-    """The claims about the entity in a memory (`GistMemory.upto`), by place, without repetitions. Run it in a thread."""
+    """The claims about the entity in a bounded memory, by place, without repetitions. Run it in a thread."""
     names = _names(entity)
     told = [fact for fact in facts.known_facts(memory) if names.search(fact.text)]
     found: dict[str, Claim] = {}

@@ -1,8 +1,8 @@
 """One path through the graph of key elements, with its own notebook (GraphReader, section 3.3.2).
 
-At an element it reads facts and queues pages; at a page it reads the text and goes on with the queue or a page beside
-it; with an empty queue it moves to a neighbour or ends. Only valid actions are offered (design D3): no page and no
-element twice. What is shown is cut to the window, keeping the nearest to the question and the latest.
+At an element the path reads facts and queues pages. At a page it reads the text, then continues with the queue or an
+adjacent page. With an empty queue it moves to a neighbour or ends. Only valid actions are offered (design D3): no page
+and no element twice. To fit the window, only the facts nearest to the question and the latest notes are shown.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ _NEIGHBOURS_SHOWN = 30  # A node may have a hundred; the list must fit a window 
 _PAGES_QUEUED = 3
 _NOTE_TOKENS = 64
 NOTES_KEPT = 8
-_CHOICE_TOKENS = 48  # A choice with the earlier ones that it continues
+_CHOICE_TOKENS = 48  # A choice and the earlier choices that it continues
 _NOTHING = "nothing yet"
 
 _MORE, _PREVIOUS, _NEXT, _END = "search more", "previous page", "next page", "enough"

@@ -1,8 +1,8 @@
 """GraphReader: a rational plan, five paths through the graph of key elements, and a vote (sections 3.3 and 3.4).
 
 Missing facts are extracted first (`memory/facts.py`, `memory/graph.py`). The model plans and chooses the initial
-elements; from each starts a path with its own notebook (`graph_path.py`), all concurrently. Finally every notebook
-gives a short answer, answers that agree are counted, and the answer is written from notebooks and votes.
+elements; a path with its own notebook starts at each (`graph_path.py`), all concurrently. Finally every notebook gives
+a short answer, answers that agree are counted, and the answer is written from notebooks and votes.
 """
 
 import asyncio

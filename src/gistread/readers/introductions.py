@@ -1,7 +1,7 @@
 """Finds the sentences that introduce a person or a thing, for questions such as "Who is Mr. Bingley?".
 
-A sentence introduces a name if it says what the name stands for ("Mrs. Long, a neighbour", "my cousin, Mr. Collins") or
-mentions it first. The phrases are English; in other languages only the first mention counts.
+A sentence introduces a name if it explains the name ("Mrs. Long, a neighbour", "my cousin, Mr. Collins") or has its
+first mention. The phrases are English; in other languages only the first mention counts.
 """
 
 import re
@@ -27,7 +27,7 @@ _ASKS_WHO = re.compile(
 _SMALL = frozenset("a an the of to de la le du von van der and".split())  # noqa: SIM905
 _MOST_SENTENCES = 2
 _MOST_NAMES, _LEAST_MENTIONS = 40, 3  # Of `names_to_learn`
-_MOST_MENTIONS = 300  # Mentions of each form of a name that are looked at: people are introduced early
+_MOST_MENTIONS = 300  # Most mentions of each form of a name to search: people are introduced early
 _AROUND = 60  # Characters of a phrase on each side of the name
 _ROLE = (
     r"(?:[a-z-]+ ){0,2}?(?:aunt|baron|brother(?:-in-law)?|butler|captain|chaplain|clerk|commander|cook|count(?:ess)?|"
@@ -42,11 +42,11 @@ _ROLE = (
 @dataclass(frozen=True, slots=True)
 class Introductions:
     name: str
-    sentences: tuple[Passage, ...]  # At most two, in the order of the book; none if the text does not have the name
+    sentences: tuple[Passage, ...]  # At most two, in the order of the book; none if the text lacks the name
 
 
 def introductions(question: str, memory: GistMemory) -> Introductions | None:
-    """The sentences that introduce the name that a question asks to explain; None if it asks something else."""
+    """Find the sentences that introduce the name in a "Who is …?" question; None for other questions."""
     asked = _ASKS_WHO.fullmatch(question)
     words = asked["name"].split() if asked else []
     names = [word for word in words if word.lower() not in _SMALL]
@@ -69,7 +69,7 @@ def introductions(question: str, memory: GistMemory) -> Introductions | None:
 
 
 def introducing_sentences(entity: Entity, book: Book) -> tuple[Passage, ...]:
-    """The sentence with the first mention, and one that says who or what it is, if the book has one."""
+    """The sentence with the first mention, and one that explains who or what the entity is, if any."""
     phrases = {form.text: [re.compile(one) for one in _phrases(re.escape(form.text))] for form in entity.forms}
     mentions = sorted((start, form.text) for form in entity.forms for start in form.starts[:_MOST_MENTIONS])
 
@@ -117,7 +117,7 @@ def _is_prose(sentence: str) -> bool:
 
 
 def _forms(name: str) -> Iterator[str]:
-    """Patterns for the name, then for shorter forms of it: without its title or first name, or what follows "of"."""
+    """Patterns for the name, then for shorter forms: without title, first name, or the words after "of"."""
     words = re.findall(r"[\w'’-]+", re.sub(r"^the\s", "", name, flags=re.IGNORECASE))
     small = [at for at, word in enumerate(words) if word.lower() in _SMALL]
     shorter = [words[: small[0]]] if small else [words[at:] for at in range(1, len(words))]
@@ -126,7 +126,7 @@ def _forms(name: str) -> Iterator[str]:
 
 
 def _phrases(form: str) -> Iterator[str]:
-    """Patterns that say what the name stands for, the clearest first."""
+    """Patterns of phrases that explain the name, the clearest first."""
     name = f"(?P<name>{form})"
     whose = r"(?:an?|the|one of|his|her|my|our|your|their|\w+['’]s)"
     yield rf"{name},(?: who (?:is|was))? {whose} {_ROLE}\b"

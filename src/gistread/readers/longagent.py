@@ -1,8 +1,8 @@
 """LongAgent: a leader, and members who have read one chunk of the book each (sections 2.2 to 2.4).
 
-In each round the leader asks all members one question: first whether their chunk mentions it at all, since untrained
-members answer too readily. If answers conflict, a member of each of two groups reads both chunks, and the group that is
-not confirmed is dropped. The leader then answers, or asks again, a few times at most.
+In each round the leader asks all members one question. A member first says whether its chunk mentions the subject at
+all, since untrained members answer too readily. If answers conflict, a member answers from a chunk of each of two
+groups, and the group that is not confirmed is dropped. The leader then answers, or asks again a few times.
 """
 
 import asyncio
@@ -113,11 +113,11 @@ async def longagent(
 async def _ask_members(
     team: _Team, question: str, steering: Steering, *, from_end: bool
 ) -> AsyncGenerator[_Report, None]:
-    """The members' reports, as they finish.
+    """Yield the members' reports as they finish.
 
-    No more run at once than fit one window together, so that a member's second prompt finds its first one evaluated;
-    on a server each has its own window. Members with pinned chunks go first, before others evict them. `from_end`
-    reverses the order, for servers that still hold the chunks asked last.
+    Only as many members run at once as fit one window together, so that the prompt of a member's first choice is still
+    cached for its second prompt; on a server each has its own window. Members with pinned chunks go first, before
+    others evict them. `from_end` reverses the order, for servers that still cache the latest chunks.
     """
     info = team.engine.info
     in_window = info.context_tokens // (team.chunk_tokens + TASK_TOKENS + answering.SHORT_TOKENS)
@@ -157,7 +157,7 @@ async def _short_answer(team: _Team, question: str, *chunks: int) -> str:
 async def _resolve(
     team: _Team, question: str, reports: list[_Report], steering: Steering
 ) -> AsyncGenerator[events.Agreed | events.Shared, None]:
-    """Let two members who disagree read both chunks, until the rest agrees (section 2.3)."""
+    """Let two members who disagree read both chunks, until all remaining answers agree (section 2.3)."""
     for attempt in range(CONFLICTS):
         groups = clusters([report.answer for report in reports])
         if not attempt:
@@ -169,7 +169,7 @@ async def _resolve(
             return
         first, second = reports[groups[0][0]], reports[groups[1][0]]
         answer = await _short_answer(team, question, first.chunk, second.chunk)
-        # An answer that confirms neither leaves the majority.
+        # If the answer confirms neither group, the majority stays.
         dropped = (
             groups[0] if answer and agree(answer, second.answer) and not agree(answer, first.answer) else groups[1]
         )

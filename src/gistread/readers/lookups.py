@@ -1,4 +1,4 @@
-"""One question over a gist memory, for readers that look up pages: what is open, what still fits, and the answer."""
+"""One question over a gist memory, for readers that look up pages: the open pages, those that fit, and the answer."""
 
 from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass, field, replace
@@ -20,7 +20,7 @@ from gistread.readers.window import Window, lay_out, render
 STOP = "STOP"  # The model's choice when it wants no more pages
 
 REASON_TOKENS = 24
-_PAGE_MARGIN = 1.3  # Factor by which a page's tokens may differ from the estimate by its words
+_PAGE_MARGIN = 1.3  # Factor by which a page's tokens may differ from an estimate by words
 # Most pages near the limit that are counted before the model chooses; its choice is measured in any case.
 _PAGES_COUNTED = 24
 
@@ -97,7 +97,7 @@ async def prepare(memory: GistMemory, engine: Engine) -> Usage:
 async def apply_steering(
     search: Search, steering: Steering
 ) -> AsyncGenerator[events.Refused | events.Expanded | events.Unfit, None]:
-    """Close pages refused meanwhile, and open pinned ones that fit."""
+    """Close pages that were refused since the last call, and open pinned pages that fit."""
     window = search.window
     if closed := window.opened & steering.refused:
         window.opened -= closed
@@ -174,7 +174,7 @@ def _prompt(
     stable: bool = False,
     must_answer: bool = False,
 ) -> Prompt:
-    """`stable`: other questions begin with the same memory while no page is open."""
+    """`stable`: whether other questions share the memory text, which is so while no page is open."""
     values = {"memory": memory_text, "opened": ", ".join(map(str, sorted(opened))) or "none", "question": question}
     again = len(memory_text) if stable and not opened else 0
     if name == "answer":
@@ -185,7 +185,7 @@ def _prompt(
 async def _measure_needed(
     question: str, memory_text: str, opened: set[int], engine: Engine, options: ReaderOptions
 ) -> int:
-    """Tokens of the longest prompt and its answer; with a budget, scaled as if that were the window."""
+    """Tokens of the longest prompt and its answer; with a budget, shifted so that exceeding it exceeds the window."""
     lookup = await engine.measure(_prompt("lookup", question, memory_text, opened, options))
     answer = await engine.measure(_prompt("answer", question, memory_text, opened, options))
     needed = max(lookup + REASON_TOKENS, answer) + max(options.answer_tokens, REASON_TOKENS)

@@ -1,8 +1,8 @@
 """MemWalker: walks down a tree of summaries to the page with the answer (section 3.2; `memory/tree.py`).
 
-At a node the model picks the most promising child (triage) or, below the top, none; at a page it says whether it has
-the answer. Rejected nodes are not offered again, so a walk always ends. Every prompt includes the working memory: as
-many summaries of the path as fit, the nearest first.
+At a node the model picks the most promising child (triage) or, below the top, none. At a page it says whether the page
+has the answer. Rejected nodes are not offered again, so a walk always ends. Every prompt includes the working memory:
+as many summaries of the path as fit, the nearest first.
 """
 
 import asyncio
@@ -126,7 +126,7 @@ async def memwalker(
         walk.path.append(await asyncio.to_thread(tree.current_tree, memory))
     if walk.path:
         yield _branched(walk.path[-1])
-    wanted: int | None = None  # A page that the person chose: the way down to it is taken
+    wanted: int | None = None  # A page that the person chose to walk to
     while not isinstance(step := await _step(walk, steering, wanted), events.StopReason):
         if isinstance(step, events.TurnedBack):
             yield step
@@ -138,7 +138,7 @@ async def memwalker(
                     yield said
             decision = steering.decision
             wanted = next(iter(decision.pages), None)
-            if wanted in part:  # The way down to a page of the part refuses none of its other pages.
+            if wanted in part:  # Walking to a page of this node refuses none of its other pages.
                 steering.refused.intersection_update(refused)
             if steering.stop or decision.refuses or decision.pages:
                 continue
@@ -234,7 +234,7 @@ async def _answer(
 
 
 async def _not_found(walk: _Walk) -> AsyncGenerator[events.AnswerDelta | events.Restarted | events.Answered, None]:
-    """No page has the answer. An option, if one must be chosen, is chosen from the summaries at the top."""
+    """Report that no page has the answer. An option is chosen from the summaries at the top."""
     lookups = tuple(walk.lookups)
     if not walk.options.choices:
         yield events.Answered(NOT_FOUND, False, (), lookups, (), _compression_rate(walk, 0), walk.usage)

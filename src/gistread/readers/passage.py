@@ -21,7 +21,7 @@ from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 
 NAME = "passage"
-# What is offered for a passage: a label and its question. The person completes the last one.
+# Questions offered for a passage, with labels. The person completes the last one.
 CHOICES = (
     ("Explain", "What does this mean, in plain words?"),
     ("Who is this", "Who is this?"),
@@ -40,7 +40,7 @@ _ASKS_FOR_TRANSLATION = re.compile(r"\W*(?:please )?translate\b", re.IGNORECASE)
 
 
 def abbreviate(passage: str, most_words: int = _SHORT_WORDS) -> str:
-    """The passage on one line in quotation marks; the middle of a longer one is left out."""
+    """The passage on one line in quotation marks, without the middle if it is long."""
     words = passage.translate(str.maketrans("“”", "‘’")).split()
     half = most_words // 2
     cut = words if len(words) <= most_words else [*words[:half], "…", *words[-half:]]
@@ -53,12 +53,12 @@ def question_about(passage: Passage, question: str, book: Book) -> str:
 
 
 def question_alone(passage: Passage | None, shown: str, book: Book) -> str:
-    """The question without its passage: `question_about` undone."""
+    """Remove the passage from a question: the reverse of `question_about`."""
     return shown.removeprefix(question_about(passage, "", book)) if passage else shown
 
 
 def extend_bound(passage: Passage | None, bound: int | None, book: Book) -> int | None:
-    """The bound of a question about a passage: at least the end of its last sentence, which the person sees."""
+    """Extend the bound to the end of the passage's last sentence, which the person sees."""
     if passage is None or bound is None or passage[1] <= bound:
         return bound
     paragraph = book.paragraphs[book.paragraph_index(passage[1] - 1)]
@@ -110,7 +110,7 @@ async def _answer(
 
 
 def passages_around(passage: Passage, book: Book) -> list[Passage]:
-    """The passage in whole sentences, then what stands around it, nearest first; what follows counts twice as far."""
+    """The passage in whole sentences, then the text around it, nearest first; distances after it count double."""
     start, end = passage
     low, high = (book.paragraph_index(offset) for offset in (max(0, start - _REACH), min(len(book.text), end + _REACH)))
     pieces = split_into_passages(book, book.paragraphs[low].start, book.paragraphs[high].end)

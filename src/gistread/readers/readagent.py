@@ -1,6 +1,6 @@
 """ReadAgent's readers over the gist memory (sections 3.2 and 4): sequential and parallel look-up, and gists alone.
 
-The model can choose nothing but a page that it was shown and has not opened, or to stop (D3). Sequential look-up
+The model can only choose an unopened page of those shown, or stop (D3). Sequential look-up
 (ReadAgent-S, Figure 5) opens each page before the next choice; parallel look-up (ReadAgent-P, Figure 4, Appendix I)
 names all pages in one answer. The person may pin and refuse pages, or end the search, at any time.
 """
@@ -115,7 +115,7 @@ async def gists(
 
 
 async def _propose(search: Search, steering: Steering, *, may_stop: bool) -> Proposed | StopReason:
-    """The next page, or the answer if the model has enough; the reason for which the search must end otherwise."""
+    """Propose the next page, or the answer if the model has enough; or the reason why the search must end."""
     page = await _choose_page(search, steering, "lookup", search.lookups, may_stop=may_stop)
     step, last = len(search.lookups) + 1, len(search.window.memory.entries)
     if isinstance(page, StopReason):

@@ -1,6 +1,6 @@
-"""The story so far, at once and without a model: sentences of what is there up to a place, and who is there.
+"""The story so far, at once and without a model: sentences about the story up to a place, and the people near it.
 
-Summaries of parts come first, then gists of pages; where nothing has been read, the chapter's own sentences.
+The sentences are from summaries of parts, else from gists of pages. If nothing has been read, they are the book's own.
 """
 
 from collections.abc import Sequence
@@ -27,15 +27,15 @@ _CHAPTER_WORDS = 70
 _CHAPTER_PAGES = 6  # Most pages of the last chapter; those before them are the story before
 _NEAR = 4_000  # Characters in front of the place whose people are on stage
 _MOST_PEOPLE = 6
-_FEW = 2  # Sentences, where none represents the others
-_QUOTES = "“”\"‘'«„—–"  # What somebody says tells little by itself
+_FEW = 2  # Sentences to show if none represents the others
+_QUOTES = "“”\"‘'«„—–"  # Marks of direct speech, which tells little out of context
 _PAIRS = (("“", "”"), ("«", "»"))
-_LEAST_WORDS = 9  # Of the book's own sentences; shorter ones tell little out of their place
+_LEAST_WORDS = 9  # Of the book's own sentences; shorter ones tell little out of context
 
 
 @dataclass(frozen=True, slots=True)
 class RecapSentence:
-    """A sentence, and the place of the book that it tells of."""
+    """A sentence, and the place of the book that it is about."""
 
     text: str
     start: int
@@ -48,12 +48,12 @@ class Recap:
     chapter: tuple[RecapSentence, ...]  # The last chapter that was read
     people: tuple[str, ...]  # Those named near the place, the commonest first
     stopped: Passage | None  # The sentence at the place; None at the very beginning
-    pages: int  # Gists that it is drawn from; 0: the chapter's own sentences
-    summaries: int  # Summaries of parts that it is drawn from
+    pages: int  # Gists used; 0: the chapter's own sentences
+    summaries: int  # Summaries of parts used
 
 
 def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Recap:
-    """The story of a memory that ends where the person is (`GistMemory.upto`)."""
+    """Recap a memory that ends where the person is (`GistMemory.upto`)."""
     book, end = memory.book, len(memory.book.text.rstrip())
     here = book.chapter_index(max(0, end - 1)) if book.chapters else 0
     chapters = [book.chapter_index(entry.page.start) if book.chapters else 0 for entry in memory.entries]
@@ -77,7 +77,7 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
 
 
 def describe_sources(story: Recap) -> str:
-    """What it is drawn from, in words."""
+    """The sources of a recap, in words."""
     if not story.pages:
         return "in the chapter's own sentences"
     gists = f"the gists of {counted(story.pages, 'page')}"
@@ -87,7 +87,7 @@ def describe_sources(story: Recap) -> str:
 
 
 def _told(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[RecapSentence, ...]:
-    """The sentences that represent these summaries, each with the sentence of the book that is most like it."""
+    """The most representative sentences of these summaries, each with the place of the most similar one in the book."""
     sentences = [
         (" ".join(node.summary.text[start:end].split()), node)
         for node in nodes
@@ -117,7 +117,7 @@ def _is_of_the_story(offset: int, book: Book) -> bool:
 
 
 def _is_said(told: RecapSentence, book: Book) -> bool:
-    """Whether somebody says the sentence: a quotation begins with it, or before it in its paragraph."""
+    """Whether the sentence is direct speech: a quotation begins with it, or earlier in its paragraph."""
     before = book.text[book.text.rfind("\n\n", 0, told.start) + 1 : told.start]
     is_open = before.count('"') % 2 or any(before.count(opens) > before.count(closes) for opens, closes in _PAIRS)
     return bool(is_open) or told.text[0] in _QUOTES
@@ -128,7 +128,7 @@ def _chosen(sentences: Sequence[str], words: int, names: str = "") -> Sequence[i
 
 
 def _place(sentence: str, node: Node, memory: GistMemory) -> int:
-    """Where in these pages the book has most of the sentence's words: first the page by its gist, then the sentence."""
+    """Offset of the sentence most similar to this one, on the page of the node with the most similar gist."""
     terms = set(shared_terms(sentence))
 
     def likeness(text: str) -> int:

@@ -1,9 +1,9 @@
-"""Checks each statement of an answer against the text that stood before the model.
+"""Checks each statement of an answer against the text in the prompt.
 
 The check is lexical and lenient; docs/methods.md has its error rates. A statement is unsupported if it has a name, a
-number or a quotation that neither the text nor the question has, or if no three consecutive sentences of the text hold
-more than a third of its content words. Content words are stems; stop words and words of the question do not count. A
-name or a number alone must stand near words of the question.
+number or a quotation that neither the text nor the question has, or if no three consecutive sentences of the text have
+more than a third of its content words. Content words are stems, without stop words and words of the question. A name or
+a number alone must be near words of the question.
 """
 
 import re
@@ -20,8 +20,8 @@ from gistread.readers.events import Citation, Statement
 from gistread.search.tokens import ARTICLES, Terms, stop_words
 
 _WINDOW_SENTENCES = 3
-_LEAST_SHARE = 1 / 3  # A window must hold more than this share of a statement's content words
-_QUOTED_WORDS = 4  # A quotation of fewer words is taken for a term, not for the book's own words
+_LEAST_SHARE = 1 / 3  # A window must have more than this share of a statement's content words
+_QUOTED_WORDS = 4  # A quotation of fewer words counts as a term, not as a quote of the book
 _QUOTATION = re.compile(r"[“\"«„]([^“”\"«»„]+)[”\"»“]")
 _NUMBER_WORDS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
@@ -74,7 +74,7 @@ def check(
 
 
 def statement_spans(answer: str) -> list[tuple[int, int]]:
-    """(start, end) of every sentence or line that says something, or of an answer that is a number."""
+    """(start, end) of every sentence or line with letters, or of an answer that is a number."""
     found = [
         (line.start() + start, line.start() + end)
         for line in re.finditer(r"[^\n]+", answer)
@@ -86,7 +86,7 @@ def statement_spans(answer: str) -> list[tuple[int, int]]:
 
 
 def _fits(statement: str, question: str, words: int) -> bool:
-    """Whether a statement can be an answer at all: not a single letter, nor a time where a place or person is asked."""
+    """Whether a statement can be an answer at all: not a single letter, nor a time if the question is who or where."""
     if not re.search(r"\w\W*\w|\d", statement) and statement.isascii():
         return False
     if words > _SHORT_WORDS:
@@ -167,7 +167,7 @@ class _Check:
         return frozenset(names | {self._stem(word) for word in _NUMBER_WORDS.split()})
 
     def _stands_near_the_question(self, new: frozenset[str]) -> bool:
-        """Whether a window with these words has its share of the words of the question too."""
+        """Whether a window with these words also has enough words of the question."""
         asked = [(len(self._asked & terms), new <= terms) for terms in map(_union, self._windows)]
         most = max((count for count, _ in asked), default=0)
         return not most or any(has and count > _LEAST_SHARE * most for count, has in asked)
@@ -185,7 +185,7 @@ class _Check:
         return tuple(sorted(found))
 
     def _is_spelled_out(self, number: str) -> bool:
-        """Whether the text may have this number in words. There are many ways to write one, two, or round numbers."""
+        """Whether the text may have this number in words; always true for one, two and round numbers."""
         digits = re.sub(r"\D", "", number)
         if len(digits) > 2:
             return digits.endswith("00")

@@ -124,7 +124,7 @@ def _scope(started: events.Started) -> str:
     lines = [started.choice] if started.choice else []
     bound = bound_phrase(started)
     if started.share_shown is not None:
-        # Where a search found nothing for the model to see, the answer says so.
+        # If a search found nothing to show, the answer says so.
         if (started.share_shown or started.reader == "closed-book") and (started.share_shown != 1 or bound):
             text = f"the text{bound}" if bound else "the book's text"
             lines.append(f"The model sees {_share(started.share_shown)} of {text}.")

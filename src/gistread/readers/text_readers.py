@@ -1,8 +1,8 @@
 """Readers that see the book's own text instead of gists: the baselines that every other reader is compared with.
 
 `bm25` and `dense`: the pages nearest to the question by words or by meaning, as in ReadAgent's tables (section 4).
-`dos`: passages by relevance until the budget is full, in the order of the book (DOS RAG, arXiv 2506.03989). `full`: as
-much of the book as fits. `closed-book`: nothing, which shows what the model knew before. The last three need no memory.
+`dos`: passages by relevance up to the budget, in the order of the book (DOS RAG, arXiv 2506.03989). `full`: as much of
+the book as fits. `closed-book`: no text, to measure what the model already knows. The last three need no memory.
 """
 
 import asyncio
@@ -120,7 +120,7 @@ async def full(
 async def closed_book(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
-    """No text: what the model knew before. See `registry.Reader`."""
+    """Answer without text, from what the model already knows. See `registry.Reader`."""
     text = BookText("closed-book", question, memory, engine, options)
     yield text.started(None)
     yield Stopped(StopReason.NOTHING_LEFT)

@@ -42,7 +42,7 @@ def hay_of_book(path: Path) -> Hay:
 def gather(
     hay: Hay, tokens: int, fits: Callable[[Passage], bool], chance: random.Random, count: Count
 ) -> list[Passage]:
-    """Paragraphs that `fits` accepts, of this many tokens in all, repeated if too few; empty if none is accepted."""
+    """Draw paragraphs that `fits` accepts, with this many tokens in total; repeats them if there are too few."""
     taken: list[Passage] = []
     left = tokens
     while left > 0:

@@ -27,7 +27,7 @@ _TITLE = "Miscellany"
 _CONTENT_WORD = re.compile(r"\w{4,}")
 _MOST_NEEDLES = 100  # Needles drawn from a file by the seed; LongAgent has 100 of SQuAD and 60 of HotpotQA
 _NOBODY = Entity("…", "")
-_TOO_NEAR = 0.5  # Share of a question's words from which a paragraph is no hay for it: it may contain the true answer
+_TOO_NEAR = 0.5  # A paragraph with this share of a question's words is no hay: it may have the true answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Needle:
     question: str
     answers: tuple[str, ...]
     passages: tuple[Passage, ...]
-    kin: frozenset[str]  # Titles of paragraphs that are not hay for it
+    related: frozenset[str]  # Titles of paragraphs that must not be used as hay
 
 
 def load_needle(path: Path, options: TaskOptions) -> Iterator[Document]:
@@ -104,7 +104,7 @@ def _document(
 
 
 def _is_hay(passage: Passage, needle: Needle) -> bool:
-    if passage.title and passage.title in needle.kin:
+    if passage.title and passage.title in needle.related:
         return False
     asked = set(_CONTENT_WORD.findall(needle.question.lower()))
     return len(asked.intersection(_CONTENT_WORD.findall(passage.text.lower()))) < max(1.0, _TOO_NEAR * len(asked))

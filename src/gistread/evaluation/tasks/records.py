@@ -35,7 +35,7 @@ class Record:
         return self.fields.get(name) is not None
 
     def text(self, name: str, *others: str) -> str:
-        """The text field of this name, or of the first other name that is there. It may be empty."""
+        """The text of the first of these fields that exists. It may be empty."""
         return self._value(next((each for each in (name, *others) if each in self), name), str)
 
     def text_or_empty(self, name: str) -> str:
@@ -79,7 +79,7 @@ class Record:
         return Record(self._value(name, dict), f"{self.where}, `{name}`")
 
     def lacks(self, name: str, kind: str) -> GistreadError:
-        """The error for a missing field, with the fields that are there."""
+        """The error for a missing field; lists the existing fields."""
         there = ", ".join(f"`{key}`" for key in [key for key in self.fields if key in self][:8]) or "empty"
         return self.wrong(f"`{name}` is missing ({kind}); the fields are {there}")
 
