@@ -34,6 +34,14 @@ def _passages(book: Book, start: int, end: int) -> Iterator[Passage]:
         yield open_from, passage_end
 
 
+def sentences_of(book: Book, start: int, end: int) -> Iterator[Passage]:
+    """The sentences in `book.text[start:end]`; none crosses the end of a paragraph."""
+    for paragraph in book.paragraphs_between(start, end):
+        first, last = max(paragraph.start, start), min(paragraph.end, end)
+        for begin, finish in sentence_spans(book.text[first:last]):
+            yield first + begin, first + finish
+
+
 def join(passages: Iterable[Passage], book: Book) -> list[Passage]:
     """The passages in the order of the book, adjacent ones (with only white space between) joined."""
     joined: list[Passage] = []

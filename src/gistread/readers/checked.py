@@ -12,7 +12,7 @@ from gistread.book.normalise import count_words
 from gistread.engine.protocol import NO_USAGE, Engine
 from gistread.memory.guard import is_meta
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage
+from gistread.memory.passages import Passage, sentences_of
 from gistread.people.mentions import is_covered, words
 from gistread.readers.answering import repeats_prompt, says_not_found
 from gistread.readers.book_text import overlaps
@@ -20,7 +20,7 @@ from gistread.readers.events import Answered, Citation, ReaderEvent, Started, St
 from gistread.readers.passage import is_translation
 from gistread.readers.protocol import Reader, ReaderOptions
 from gistread.readers.steering import Steering
-from gistread.readers.support import check, sentences_of
+from gistread.readers.support import check
 from gistread.readers.text import bound_phrase
 from gistread.search.ranked import Relevance
 

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from gistread.book.model import Book
-from gistread.book.sentences import sentence_spans
 from gistread.memory.extractive import shared_terms
 from gistread.memory.model import GistMemory, Page
+from gistread.memory.passages import sentences_of
 from gistread.readers.events import Citation
 from gistread.search.ranked import Ranker
 
@@ -112,12 +112,4 @@ def _nearest_pages(answer: str, question: str, memory: GistMemory, shown: Collec
 
 
 def _sentences(book: Book, start: int, end: int, page: int) -> list[_Sentence]:
-    places: list[_Sentence] = []
-    for paragraph in book.paragraphs_between(start, end):
-        first, last = max(paragraph.start, start), min(paragraph.end, end)
-        places += [
-            _Sentence(page, first + begin, first + finish)
-            for begin, finish in sentence_spans(book.text[first:last])
-            if book.text[first + begin : first + finish].strip()
-        ]
-    return places
+    return [_Sentence(page, *place) for place in sentences_of(book, start, end) if book.text[slice(*place)].strip()]

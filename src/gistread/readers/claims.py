@@ -12,11 +12,11 @@ from gistread.memory import facts
 from gistread.memory.extractive import shared_terms
 from gistread.memory.facts import Fact
 from gistread.memory.model import GistMemory, MemoryEntry
-from gistread.memory.passages import Passage
+from gistread.memory.passages import Passage, sentences_of
 from gistread.people.index import Index
 from gistread.people.joining import Entity
 from gistread.readers.introductions import sentence_at
-from gistread.readers.support import check, sentences_of
+from gistread.readers.support import check
 
 _LEAST_SHARED = 2  # Terms beside the name that a fact shares with its quote
 _SAME = re.compile(

@@ -41,7 +41,7 @@ from gistread.readers.events import (
     StopReason,
 )
 from gistread.readers.introductions import Introductions, introductions, sentence_at
-from gistread.readers.lookups import answer, apply_steering, opening_events, start_search
+from gistread.readers.lookups import answer, begin, start_search
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.recap import recap
 from gistread.readers.steering import Steering
@@ -292,9 +292,7 @@ async def _from_gists(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
     search = await start_search(question, memory, engine, steering, options, max_pages=0)
-    for said in opening_events(NAME, search):
-        yield said
-    async for opened in apply_steering(search, steering):
+    async for opened in begin(NAME, search, steering):
         yield opened
     yield Stopped(StopReason.NOTHING_LEFT)
     is_not_found = False

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from gistread.book.model import Book
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage
+from gistread.memory.passages import Passage, sentences_of
 from gistread.people.index import Index
 from gistread.people.joining import Entity
 from gistread.people.mentions import is_covered
 from gistread.readers.bound import saved_bound
-from gistread.readers.support import sentences_of
 from gistread.search.tokens import stop_words
 from gistread.user_data import UserData
 

@@ -38,15 +38,8 @@ class Search:
     def prompt(self, name: str, *, must_answer: bool = False) -> Prompt:
         """The memory as shown now, then the task `name`."""
         window = self.window
-        return _prompt(
-            name,
-            self.question,
-            window.text(),
-            window.opened,
-            self.options,
-            stable=window.whole,
-            must_answer=must_answer,
-        )
+        shown = window.text(), window.opened
+        return _prompt(name, self.question, *shown, self.options, stable=window.whole, must_answer=must_answer)
 
     async def fits(self, *pages: int) -> bool:
         opened = {*self.window.opened, *pages}
@@ -74,15 +67,21 @@ async def start_search(
     return Search(question, window, engine, options)
 
 
-def opening_events(name: str, search: Search) -> list[events.Started | events.Expanded]:
+async def begin(
+    name: str, search: Search, steering: Steering
+) -> AsyncGenerator[events.Started | events.Refused | events.Expanded | events.Unfit, None]:
+    """Report the layout of the memory, then apply steering."""
     window, memory = search.window, search.window.memory
     told = (
         ()
         if window.whole
         else tuple(events.SegmentLevel(p.first, p.last, p.level, p.made, p.line) for p in window.segments)
     )
-    first = events.Started(name, len(memory.entries), memory.estimated_pages, memory.complete, told)
-    return [first, *(events.Expanded(page, events.OpenedBy.PERSON) for page in sorted(window.opened))]
+    yield events.Started(name, len(memory.entries), memory.estimated_pages, memory.complete, told)
+    for page in sorted(window.opened):
+        yield events.Expanded(page, events.OpenedBy.PERSON)
+    async for steered in apply_steering(search, steering):
+        yield steered
 
 
 async def prepare(memory: GistMemory, engine: Engine) -> Usage:

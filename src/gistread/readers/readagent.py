@@ -25,8 +25,8 @@ from gistread.readers.lookups import (
     Search,
     answer,
     apply_steering,
+    begin,
     openable_pages,
-    opening_events,
     start_search,
 )
 from gistread.readers.protocol import ReaderOptions
@@ -38,12 +38,10 @@ async def readagent_s(
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Open one page after another, then answer. See `registry.Reader`."""
     search = await start_search(question, memory, engine, steering, options, options.max_pages)
-    for event in opening_events("readagent-s", search):
+    async for event in begin("readagent-s", search, steering):
         yield event
     may_stop = True
     while True:
-        async for opened in apply_steering(search, steering):
-            yield opened
         proposal = await _propose(search, steering, may_stop=may_stop)
         if isinstance(proposal, StopReason):
             yield Stopped(proposal)
@@ -63,6 +61,8 @@ async def readagent_s(
             if page not in steering.refused and page not in search.window.opened:
                 search.window.opened.add(page)
                 yield Expanded(page, OpenedBy.AGENT)
+        async for opened in apply_steering(search, steering):
+            yield opened
     async for opened in apply_steering(search, steering):
         yield opened
     async for answered in answer(search):
@@ -74,10 +74,8 @@ async def readagent_p(
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Name all pages in one step, the most important first, then answer. See `registry.Reader`."""
     search = await start_search(question, memory, engine, steering, options, options.max_pages)
-    for event in opening_events("readagent-p", search):
+    async for event in begin("readagent-p", search, steering):
         yield event
-    async for opened in apply_steering(search, steering):
-        yield opened
     while True:
         named: list[int] = []
         while isinstance(step := await _choose_page(search, steering, "lookup_parallel", named, named), int):
@@ -105,10 +103,8 @@ async def gists(
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Answer from the gists, with the person's pinned pages in full ("gist memory only"). See `registry.Reader`."""
     search = await start_search(question, memory, engine, steering, options, max_pages=0)
-    for event in opening_events("gists", search):
+    async for event in begin("gists", search, steering):
         yield event
-    async for opened in apply_steering(search, steering):
-        yield opened
     yield Stopped(StopReason.NOTHING_LEFT)
     async for answered in answer(search):
         yield answered

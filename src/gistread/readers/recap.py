@@ -12,13 +12,12 @@ from gistread.book.sentences import sentence_spans
 from gistread.memory.extractive import choose, shared_terms
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage
+from gistread.memory.passages import Passage, sentences_of
 from gistread.memory.tree import Node, summarised
 from gistread.people.corrections import corrected
 from gistread.people.joining import Kind, join
 from gistread.people.mentions import find_names, is_covered
 from gistread.readers.introductions import sentence_at
-from gistread.readers.support import sentences_of
 from gistread.units import counted
 from gistread.user_data import NameCorrection
 

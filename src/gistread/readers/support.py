@@ -7,14 +7,14 @@ a number alone must be near words of the question.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-from gistread.book.model import Book
 from gistread.book.sentences import sentence_spans
 from gistread.memory.guard import Draft, capitals_mark_names, foreign_names
 from gistread.memory.model import GistMemory, Page
+from gistread.memory.passages import sentences_of
 from gistread.readers.citations import without_false_references
 from gistread.readers.events import Citation, Statement
 from gistread.search.tokens import ARTICLES, Terms, stop_words
@@ -221,14 +221,6 @@ class _Check:
     def _cited(self, sentence: _Sentence) -> Citation:
         number = sentence.page.number if sentence.page else 0
         return Citation(number, sentence.start, sentence.end, self._said(sentence))
-
-
-def sentences_of(book: Book, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Places of the sentences in `book.text[start:end]`; none crosses the end of a paragraph."""
-    for paragraph in book.paragraphs_between(start, end):
-        first, last = max(paragraph.start, start), min(paragraph.end, end)
-        for begin, finish in sentence_spans(book.text[first:last]):
-            yield first + begin, first + finish
 
 
 def _spelled(number: int) -> tuple[str, ...]:

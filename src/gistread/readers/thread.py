@@ -8,9 +8,7 @@ from gistread.readers.choices import without_options
 
 _MOST_WORDS = 240  # Longest thread before a question
 _SHORT_WORDS = 50  # The same for an unreliable model, which a longer thread misleads
-_SHORT_ANSWER = (
-    20  # Words of the answer in a short thread; with 600 tokens of text a follow-up evaluates 15% of its prompt
-)
+_SHORT_ANSWER = 20  # Words of the answer in a short thread, so that a follow-up evaluates only 15% of its prompt
 _WINDOW_SHARE = 1 / 16  # Largest share of the window that a thread takes, counting two tokens a word
 _RETRIEVED = 2  # Exchanges that help to find passages
 
