@@ -137,7 +137,7 @@ class SupervisedWorker(Observable, Generic[Info]):
     def _on_event(self, event: messages.Event) -> None:
         match event:
             case messages.Status():
-                if self._state.phase is not Phase.LOADING:  # The worker is idle, but still loading for us.
+                if self._state.phase is not Phase.LOADING:  # The worker is idle before the load has finished here.
                     self.stats = event.stats
                     self.publish(EngineState(event.phase, event.fraction, event.tokens_per_s, event.priority))
             case messages.LoadProgress():

@@ -209,7 +209,7 @@ class _Loader:
 
 
 def _warm_up(context: Context, tokens: int) -> bool:
-    """Whether a graphics card can evaluate a batch of this size, which allocates the last of its memory."""
+    """Whether a graphics card can evaluate a batch of this size; part of its memory is allocated only then."""
     try:
         batch = [BatchToken(0, position, 0, position == 0) for position in range(tokens)]
         done = context.evaluate(batch) is Outcome.DONE

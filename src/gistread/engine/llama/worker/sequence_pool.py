@@ -1,4 +1,4 @@
-"""What the scheduler needs of the sequences of a context: admit a request, evaluate a batch, release the request."""
+"""The interface between the scheduler and the sequences of a context: admit, evaluate, release."""
 
 import itertools
 from abc import ABC, abstractmethod

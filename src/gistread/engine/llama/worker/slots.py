@@ -1,9 +1,9 @@
 """Assigns requests to sequences of the KV cache, and evicts the least recently used ones.
 
-All requests share one context and one prefix tree, so a prefix evaluated for one is reused by all. A finished request
-stays cached until its cells are needed; then it is offloaded (`offload.py`). On a CPU, idle sequences are offloaded as
-soon as another request runs. Models without rollback continue a whole state or start from nothing, and are not
-offloaded.
+All requests share one context and one prefix tree, so a prefix evaluated for one is reused by all. The contents
+of a finished request stay cached until their cells are needed; then they are offloaded (`offload.py`). On a CPU, idle
+sequences are offloaded as soon as another request runs. Models without rollback continue a whole state or start from
+nothing, and are not offloaded.
 """
 
 from collections import deque

@@ -61,10 +61,8 @@ class Streams(SequencePool):
             target = self._free(idle, decodes=decodes)
             self._cut(target, 0)
             self._restore(target, request)
-        elif (
-            source in idle and not decodes and found.length == len(self._tokens[source])
-        ):  # An interrupted request resumes
-            target = source
+        elif source in idle and not decodes and found.length == len(self._tokens[source]):
+            target = source  # An interrupted request resumes
         else:  # Another request may still need the source
             target = self._free([stream for stream in idle if stream != source], decodes=decodes)
             self._copy(source, target)
