@@ -21,12 +21,8 @@ def check_terminal(steps: Steps) -> None:
 def prompt(proposed: Proposed, length: int) -> str:
     """`Wants page 11: it tells of the key [Enter: open, a page number, no, answer]`"""
     opens = bool(proposed.pages or proposed.places)
-    choices = [
-        f"Enter: {'open' if opens else 'answer'}",
-        *describe_choices(proposed, length),
-        "no",
-        *["answer"] * opens,
-    ]
+    first = f"Enter: {'open' if opens else 'answer'}"
+    choices = [first, *describe_choices(proposed, length), "no", *["answer"] * opens]
     return f"{describe_proposed(proposed, length)} [{', '.join([*choices, *['back'] * proposed.may_go_back])}]"
 
 

@@ -13,14 +13,7 @@ from gistread.book.model import Book
 from gistread.book.normalise import count_words
 from gistread.engine.protocol import NO_USAGE, STREAM_TOKENS, Engine, Message, Priority, Prompt, Usage
 from gistread.memory.focus import DEFAULT_FOCUS, GistFocus
-from gistread.memory.gisting import (
-    Attempt,
-    extra_task_tokens,
-    gist_tokens,
-    make_attempt,
-    samplings,
-    wanted_words,
-)
+from gistread.memory.gisting import Attempt, extra_task_tokens, gist_tokens, make_attempt, samplings, wanted_words
 from gistread.memory.model import Page, PageSize, Pauses
 from gistread.memory.pagination import Passage, find_passage, shorten_size
 from gistread.memory.sizes import TOKENS_PER_WORD

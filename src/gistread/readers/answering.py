@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 from gistread import prompts
+from gistread.book.model import Book
 from gistread.book.sentences import sentence_spans
 from gistread.engine import protocol
 from gistread.engine.protocol import NO_USAGE, Completion, Engine, Message, Prompt, Sampling, TextDelta, Usage
@@ -48,6 +49,11 @@ def answer_prompt(
     else:
         task = "task_answer_always" if must_answer else "task_answer"
     return (Message("user", prompts.load(name).fill(**values, task=prompts.load(task).text), stable),)
+
+
+def compression_rate(words: int, book: Book) -> float:
+    """100·(1 − words of the prompt ÷ words of the book)."""
+    return 100.0 * (1.0 - words / max(1, book.words))
 
 
 def user_prompt(name: str, **values: object) -> Prompt:

@@ -10,7 +10,7 @@ from gistread.engine.protocol import NO_USAGE, Engine, Prompt
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, render
-from gistread.readers.answering import AnswerContext, answer_from, answer_prompt
+from gistread.readers.answering import AnswerContext, answer_from, answer_prompt, compression_rate
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import Expanded, OpenedBy, Proposed, ReaderEvent, Refused, Shown, Started, Unfit
 from gistread.readers.protocol import ReaderOptions
@@ -128,7 +128,7 @@ class BookText:
         words = sum(count_words(memory.book.text[start:end]) for start, end in seen)
         context = AnswerContext(
             text or "",
-            100.0 * (1.0 - words / max(1, memory.book.words)),
+            compression_rate(words, memory.book),
             cite=lambda said, question: cite_passages(said, question, memory, seen),
             seen=seen,
             lookups=lookups,

@@ -57,6 +57,9 @@ class Search:
     async def fits(self, prompt: Prompt, answer_tokens: int) -> bool:
         return await self.engine.measure(prompt) + answer_tokens <= self.engine.info.context_tokens
 
+    def prompt(self, name: str, task: str, notes: str, **values: object) -> Prompt:
+        return user_prompt(name, question=self.question, plan=self.plan, notes=notes, task=task, **values)
+
     def place(self, page: int) -> Place:
         found = self.memory.entry(page).page
         return found.start, found.end
@@ -124,15 +127,7 @@ async def _read_facts(search: Search, path: Path, steering: Steering) -> AsyncGe
     facts = await asyncio.to_thread(nearest, search, all_facts, _FACTS_SHOWN)
 
     def prompt(asked: str, notes: str) -> Prompt:
-        return user_prompt(
-            "node_facts",
-            facts=_grouped(facts),
-            element=path.element.name,
-            question=search.question,
-            plan=search.plan,
-            notes=notes,
-            task=asked,
-        )
+        return search.prompt("node_facts", asked, notes, facts=_grouped(facts), element=path.element.name)
 
     pages_task, note_task = prompts.load("task_pages").text, prompts.load("task_note").text
     while facts and not await search.fits(prompt(note_task, path.notebook()), _NOTE_TOKENS):
@@ -168,15 +163,7 @@ async def _read_page(search: Search, path: Path, page: int, steering: Steering) 
     memory = search.memory
 
     def prompt(asked: str, notes: str) -> Prompt:
-        return user_prompt(
-            "node_page",
-            text=memory.text_of(memory.entry(page).page),
-            page=page,
-            question=search.question,
-            plan=search.plan,
-            notes=notes,
-            task=asked,
-        )
+        return search.prompt("node_page", asked, notes, text=memory.text_of(memory.entry(page).page), page=page)
 
     to_note = await _fitted(search, path, partial(prompt, prompts.load("task_note").text), _NOTE_TOKENS)
     if to_note is None:

@@ -18,7 +18,14 @@ from gistread.memory.graph import Element, build_graph
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import join
 from gistread.readers.agreement import clusters
-from gistread.readers.answering import AnswerContext, answer_from, answer_prompt, short_answer, user_prompt
+from gistread.readers.answering import (
+    AnswerContext,
+    answer_from,
+    answer_prompt,
+    compression_rate,
+    short_answer,
+    user_prompt,
+)
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import Agreed, Planned, Prepared, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.graph_path import NOTES_KEPT, Note, Path, Search, nearest, rank_elements, walk
@@ -157,7 +164,7 @@ async def _answer(search: Search, paths: Sequence[Path], options: ReaderOptions)
     places = sorted({note.place for note in notes})
     context = AnswerContext(
         text,
-        100.0 * (1.0 - count_words(text) / max(1, memory.book.words)),
+        compression_rate(count_words(text), memory.book),
         cite=lambda said, question: cite_passages(said, question, memory, places),
         seen=tuple(join({note.place for note in notes if note.from_text}, memory.book)),
         noted=tuple(places),

@@ -206,7 +206,7 @@ async def _answer(team: _Team) -> AsyncGenerator[events.ReaderEvent, None]:
     text = team.findings() if reports else ""
     context = answering.AnswerContext(
         text,
-        100.0 * (1.0 - count_words(text) / max(1, book.words)),
+        answering.compression_rate(count_words(text), book),
         cite=lambda said, question: cite_passages(said, question, team.memory, places),
         seen=tuple(join(places, book)),
         usage=team.usage,

@@ -19,7 +19,7 @@ from gistread.memory.model import GistMemory, Page
 from gistread.memory.passages import Passage
 from gistread.memory.tree import Node
 from gistread.readers import events
-from gistread.readers.answering import AnswerContext, answer_from, answer_prompt, user_prompt
+from gistread.readers.answering import AnswerContext, answer_from, answer_prompt, compression_rate, user_prompt
 from gistread.readers.book_text import beginning, opened_or_unfit
 from gistread.readers.citations import cite_passages
 from gistread.readers.protocol import ReaderOptions
@@ -221,7 +221,7 @@ async def _answer(
     text = walk.text(place)
     context = AnswerContext(
         _together(text, memory),
-        _compression_rate(walk, count_words(text) + count_words(memory)),
+        compression_rate(count_words(text) + count_words(memory), walk.memory.book),
         cite=lambda said, question: cite_passages(said, question, walk.memory, [place]),
         seen=(place,),
         lookups=tuple(walk.lookups),
@@ -237,7 +237,7 @@ async def _not_found(walk: _Walk) -> AsyncGenerator[events.AnswerDelta | events.
     """Report that no page has the answer. An option is chosen from the summaries at the top."""
     lookups = tuple(walk.lookups)
     if not walk.options.choices:
-        yield events.Answered(NOT_FOUND, False, (), lookups, (), _compression_rate(walk, 0), walk.usage)
+        yield events.Answered(NOT_FOUND, False, (), lookups, (), 100.0, walk.usage)
         return
     engine, options = walk.engine, walk.options
     summaries = [child.summary.text for child in walk.path[0].children]
@@ -251,7 +251,7 @@ async def _not_found(walk: _Walk) -> AsyncGenerator[events.AnswerDelta | events.
     ):
         summaries.pop()
     text = "\n\n".join(summaries)
-    rate = _compression_rate(walk, count_words(text))
+    rate = compression_rate(count_words(text), walk.memory.book)
     context = AnswerContext(text, rate, lookups=lookups, usage=walk.usage, has_evidence=False)
     async for event in answer_from(context, task(text), walk.question, engine, options):
         yield event
@@ -268,7 +268,3 @@ def _leaf_answer_prompt(walk: _Walk, text: str, memory: str) -> Prompt:
 
 def _together(text: str, memory: str) -> str:
     return f"{text}\n\n{memory}" if memory else text
-
-
-def _compression_rate(walk: _Walk, words: int) -> float:
-    return 100.0 * (1.0 - words / max(1, walk.memory.book.words))
