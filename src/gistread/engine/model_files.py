@@ -1,4 +1,4 @@
-"""Describes a model on this machine from the headers of its files, and whether it can be used."""
+"""Describes local models from the headers of their files, and whether they can be used."""
 
 from dataclasses import dataclass, replace
 from enum import IntEnum

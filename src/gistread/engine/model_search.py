@@ -95,7 +95,7 @@ def _every(extra: Sequence[Path]) -> Iterator[FoundModel]:
 
 
 def whole_name(name: str) -> str:
-    """The name of a model, from its name or that of one of its files."""
+    """The name of a model, given the name itself or that of one of its files."""
     name = name[: -len(SUFFIX)] if name.casefold().endswith(SUFFIX) else name
     return _PART.sub("", name)
 
@@ -182,7 +182,7 @@ def _own_folders() -> list[Path]:
 
 
 def ollama_folders() -> list[Path]:
-    """Folders of Ollama's manifests and blobs: from the environment, the person's, those of services."""
+    """Folders of Ollama's manifests and blobs: from the environment, in the home folder, of system services."""
     home = _home()
     named = _from_environment("OLLAMA_MODELS")
     folders = [named, home / ".ollama" / "models" if home else None, *_of_services(), *_OLLAMA_SYSTEM]
@@ -255,7 +255,7 @@ def _from_environment(variable: str) -> Path | None:
 
 
 def _absolute(*folders: str) -> list[Path]:
-    """Expand `~`; leave out what is not a valid absolute path."""
+    """Expand `~`; leave out invalid and relative paths."""
     found: list[Path] = []
     for folder in folders:
         with contextlib.suppress(RuntimeError):  # no such user

@@ -72,7 +72,7 @@ def split_adapter(spec: str) -> tuple[str, str | None]:
 
 
 def with_adapter(spec: str, adapter: str | None) -> str:
-    """How to name a model with this adapter instead of its own, if any."""
+    """The specification of a model with this adapter instead of its default, if any."""
     return f"{split_adapter(spec)[0]}{_AND}{adapter}" if adapter else spec
 
 

@@ -39,7 +39,7 @@ class StopStringFilter:
         return self._take(len(self._withheld) - keep)
 
     def finish(self) -> str:
-        """End the text and return what was withheld."""
+        """End the text and return its withheld end."""
         return "" if self.stopped else self._take(len(self._withheld))
 
     def _take(self, length: int) -> str:
@@ -85,7 +85,7 @@ class ReasoningFilter:
         return "".join(passed), void
 
     def finish(self) -> str:
-        """End the text and return what was withheld."""
+        """End the text and return its withheld end."""
         withheld, self._withheld = self._withheld, ""
         return "" if self.thinking else self._strip_start(withheld)
 

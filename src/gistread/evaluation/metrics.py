@@ -218,10 +218,10 @@ _METRICS = (
     Metric("prompt-tokens", "prompt tokens of all steps, reused ones included", "tokens", False, _prompt_tokens),
     Metric("seconds", "time to the whole answer", "s", False, lambda case: case.outcome.seconds),
 )
-# Every metric by name: those of the answer, of its sources, of its cost.
+# Every metric by name: of the answer, of its sources, of its cost.
 METRICS: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in _METRICS})
 
-# Metrics of every task, beside those in `Task.metrics`.
+# Metrics of every task, in addition to `Task.metrics`.
 COSTS = (
     *("ended", "not-found", "quotes", "unsupported", "compression-rate"),
     *("lookups", "context-tokens", "prompt-tokens", "prefilled-tokens", "seconds"),

@@ -63,14 +63,14 @@ def difference(one: Mapping[Key, float], other: Mapping[Key, float], *, seed: in
     return estimate(shared, seed=seed)
 
 
-BETTER, WORSE, UNSURE = "▲", "▼", ""  # Marks of a difference whose interval lies on one side of zero, or not
+BETTER, WORSE, UNSURE = "▲", "▼", ""  # Marks of differences; unsure: the interval contains zero
 FEWEST = 10  # With fewer questions, a bootstrap interval is too narrow to be trusted
 _GAP = "  "
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    name: str  # With that of the run, if there are several
+    name: str  # Reader, and the run if there are several
     questions: int
     documents: int
     figures: Mapping[str, Estimate]  # By metric, if it applies to any question

@@ -37,7 +37,7 @@ class CheckResult:
     by_words: int = 0  # Right choices by the likelihood of an option's words; tried only if letters failed
     answered: int = 0  # Questions answered if and only if the text has the answer, of `questions`
     questions: int = 0
-    ends_turns: bool = True  # Its text ends by itself and contains nothing of its chat template
+    ends_turns: bool = True  # It ends its turns, without text of its chat template
     gists: int = 0  # Gists that passed the guard, of `passages`
     passages: int = 0
     faults: tuple[str, ...] = ()  # Distinct faults of the others

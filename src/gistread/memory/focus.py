@@ -10,7 +10,7 @@ from gistread.journal import Record
 from gistread.presets import FICTION, Preset
 from gistread.prompts import PromptTemplate
 
-MAX_TASK_CHARACTERS = 600  # The task is part of every gisting prompt, so it must stay short beside a page
+MAX_TASK_CHARACTERS = 600  # The task is part of every gisting prompt, so it must be short compared to a page
 
 
 @dataclass(frozen=True)

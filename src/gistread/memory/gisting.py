@@ -170,7 +170,7 @@ async def careful_attempts(
 
 
 async def extra_task_tokens(engine: protocol.Engine, gist: PromptTemplate, other: str, least: int) -> int:
-    """How many more tokens the task of this gisting prompt has than that of the prompt `other`; at least `least`."""
+    """Tokens of the task of a gisting prompt beyond those of the task of the prompt `other`; at least `least`."""
     mine, others = [await engine.count(_task(template)) for template in (gist, prompts.load(other))]
     return max(least, mine - others)
 

@@ -25,7 +25,7 @@ class Segment:
     level: int  # In the tree; 0 for the gist of a page
     text: str
     words: int
-    made: bool = True  # False while sentences of the gists below stand in for the summary
+    made: bool = True  # False while sentences of the gists below replace the summary
     line: bool = False  # Only one line of the summary is shown
 
 

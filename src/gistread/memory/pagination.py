@@ -194,7 +194,7 @@ def _label(number: int) -> str:
 
 
 def chapter_end(book: Book, start: int) -> int:
-    """End of the chapter at `start`, at most that of its volume. A heading without text joins the next chapter."""
+    """End of the chapter at `start`, within its volume. A chapter with only a heading is joined with the next."""
     last = book.volume_end(book.volume_index(start)) if book.volumes else len(book.text)
     for index in range(book.chapter_index(start), len(book.chapters)):
         end = book.chapters[index].end

@@ -180,7 +180,7 @@ def _checked_page(found: Mapping[str, object], memory: SharedMemory) -> Record:
             and 0 < len(gist.strip()) <= len(gist) <= _MOST_CHARACTERS
             and source in set(GistSource)
         ):
-            page = Page(0, start, end, words)  # Without times, which are those of another machine
+            page = Page(0, start, end, words)  # Without times, which another machine measured
             return page_record(MemoryEntry(page, Gist(gist, 0, GistSource(source))))
     raise _damaged()
 

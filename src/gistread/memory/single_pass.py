@@ -24,7 +24,7 @@ WINDOW_TOKENS = 4096  # Longest prompt: distant text costs time and helps little
 _CHEAP_SHARE = 0.2
 """The window restarts after a page if the text to show again is at most this share of the text dropped. On a CPU,
 attention over a thousand tokens takes a small model as long as its weights; a larger share costs more than it saves."""
-_LAST_NUMBER = 50  # Labels are numbered anew beyond it
+_LAST_NUMBER = 50  # Beyond it, label numbers restart
 _TASK_TOKENS = 48  # Least reserve for a gisting task that is longer than the pause task
 
 

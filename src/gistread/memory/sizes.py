@@ -22,7 +22,7 @@ TOKENS_PER_WORD = 1.5  # Upper estimate for English prose (SmolLM2: 1.4)
 
 PROMPT_TOKENS = 256  # Reserve for the prompt, the question and the chat template
 ANSWER_TOKENS = 256  # Reserve for an answer
-PAGES_OPEN = 2  # Pages that should fit in full beside the gists
+PAGES_OPEN = 2  # Pages that should fit in full in addition to the gists
 _SAMPLES, _SAMPLE = 16, 1000  # Number of samples of a book, and characters of each
 SMALLEST_PAGE_WORDS = 60  # A shorter page is not worth gisting
 

@@ -30,7 +30,7 @@ MAX_CHILDREN = 8  # MemWalker has 5 to 8 (Table 4)
 _KIND = "summary"
 _USUAL_CHILDREN = 6
 _OUTPUT_CHILDREN = 3  # Room for the output, in children
-_TASK_WORDS = 40  # Words of the prompt beside the text to shorten
+_TASK_WORDS = 40  # Words of the prompt without the text to shorten
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ class MemoryHeader:
     modified_s: float  # When it was last opened or written, in seconds since the epoch
     method: ReadingMethod = CAREFUL
     focus: GistFocus = DEFAULT_FOCUS
-    # For a series, the memory of each volume that has one. `path` and `size` are those of one of them.
+    # Of a series: the memory of each volume, if any. `path` and `size` are from one of them.
     volumes: tuple["MemoryHeader | None", ...] = ()
 
     def describes(self, memory: GistMemory) -> bool:

@@ -80,7 +80,7 @@ _LEAST_PERSONAL, _LEAST_ENGLISH = 0.01, 0.03
 
 
 def has_plot(book: "Book") -> bool:
-    """Whether to hide unread text from questions: the book's form is that of fiction, and it is about people."""
+    """Whether to hide unread text from questions: the book has the form of fiction and is about people."""
     from gistread.book.normalise import count_words
     from gistread.memory.preset_detection import detect_preset
     from gistread.presets import FICTION

@@ -163,7 +163,7 @@ def _is_verbatim(citation: Citation, memory: GistMemory) -> bool:
 
 _MOST = 3
 _NEAR_THE_BEST = 0.6  # Least score of a further sentence, as a share of the best
-_NEIGHBOUR_WEIGHT = 0.5  # Weight of the two neighbours' scores: an answer is often beside the words of the question
+_NEIGHBOUR_WEIGHT = 0.5  # Weight of the two neighbours' scores: an answer is often next to the words of the question
 
 
 def closest_sentences(

@@ -18,7 +18,7 @@ from gistread.people.joining import Entity
 from gistread.readers.introductions import sentence_at
 from gistread.readers.support import check
 
-_LEAST_SHARED = 2  # Terms beside the name that a fact shares with its quote
+_LEAST_SHARED = 2  # Terms, besides the name, that a fact shares with its quote
 _SAME = re.compile(
     r"(?:,? (?:who )?(?:is|was) (?:really |in truth |in fact |actually )?"
     r"(?:none other than|no other than|the same (?:person|man|woman) as|the same as|really|in reality|in truth)"

@@ -26,7 +26,7 @@ class SegmentLevel:
     first: int
     last: int
     level: int  # 0 for the gist of a page, else the level of the summary in the tree (`memory/tree.py`)
-    made: bool = True  # False while sentences stand in for the summary
+    made: bool = True  # False while sentences replace the summary
     line: bool = False  # Only one line of it
 
 

@@ -78,7 +78,7 @@ class _Walk:
             del passed[0]  # the farthest
 
     async def at_page(self, page: Page) -> tuple[Passage, str]:
-        """The beginning of this page that fits, and the working memory beside it. Raises as `working_memory`."""
+        """The beginning of this page that fits, and the working memory shown with it. Raises as `working_memory`."""
         place = page.start, page.end
         try:
             return place, await self._beside(self.text(place))

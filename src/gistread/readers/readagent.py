@@ -150,7 +150,7 @@ async def _choose_page(
             return StopReason.ENOUGH
         page = offered[choice.index]
         if page in steering.refused or page in window.opened:
-            continue  # steered meanwhile
+            continue  # the person opened or refused it during the choice
         if await search.fits(*named, page):
             return page
         search.unfit.add(page)

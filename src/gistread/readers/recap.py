@@ -102,7 +102,7 @@ def _own_sentences(book: Book, start: int, end: int, names: str) -> tuple[RecapS
     places = ((a, b) for a, b in sentences_of(book, start, end) if _is_of_the_story(a, book))
     every = [RecapSentence(" ".join(book.text[a:b].split()), a) for a, b in places]
     told = [one for one in every if count_words(one.text) >= _LEAST_WORDS and not _is_said(one, book)]
-    if sum(count_words(one.text) for one in told) < words:  # somebody tells the whole chapter
+    if sum(count_words(one.text) for one in told) < words:  # most of the chapter is direct speech
         told = every
     return tuple(told[at] for at in _chosen([one.text for one in told], words, names))
 

@@ -135,7 +135,7 @@ class _Check:
         elif len(new) > 1:
             supported = len(new & _union(best)) > _LEAST_SHARE * len(new)
         elif len(self._terms.words(text)) == 1 and not _ASKS_FOR_A_NAME.match(self._question):
-            supported = True  # "Angry.": a single word often names what the text shows without saying it.
+            supported = True  # "Angry.": a single word may name what the text only implies.
         else:
             supported = new <= self._known
         supported = supported and not foreign
@@ -143,7 +143,7 @@ class _Check:
         return Statement(start, end, supported, foreign, quote)
 
     def _only_repeats(self, text: str) -> bool:
-        """Whether it only repeats what was asked about: "Mrs. Kerr." does not say who bought Kerr's farm."""
+        """Whether it only repeats words of the question: "Mrs. Kerr." does not answer who bought Kerr's farm."""
         words = {self._stem(word) for word in self._terms.words(text) if word not in ARTICLES | _FORMS_OF_ADDRESS}
         return bool(words) and words <= self._asked
 

@@ -19,7 +19,7 @@ _TRIES = 12  # Attempts to fit the layout, each with at least a twentieth less
 
 @dataclass(slots=True)
 class Window:
-    """What the model is shown. Segments are fixed; pages open and close."""
+    """The memory as shown to the model. Segments are fixed; pages open and close."""
 
     memory: GistMemory
     segments: Sequence[Segment]  # In the order of the book, covering every page read
@@ -98,7 +98,7 @@ async def lay_out(
         if not opened or await measure(window.text()) <= engine.info.context_tokens:
             return window
     if here is None and not memory.complete:
-        here = len(memory.entries)  # favours what was read last
+        here = len(memory.entries)  # favours the latest pages
     top, near = await asyncio.to_thread(_tree_and_weights, question, memory, here)
     per_word = await _tokens_per_word(memory, engine)
 

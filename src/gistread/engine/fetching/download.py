@@ -44,7 +44,7 @@ class DownloadedFile:
     part: PartialFile
     file: RemoteFile
     sha256: str
-    checksum_source: ChecksumSource  # Who published the checksum that was verified; empty: nobody
+    checksum_source: ChecksumSource  # Who published the verified checksum; empty: nobody
 
 
 @dataclass(eq=False)

@@ -1,4 +1,4 @@
-"""The local embedder: an `Embedder` over one GGUF file, run by a worker process of its own."""
+"""The local embedder: an `Embedder` over one GGUF file, run by a separate worker process."""
 
 import asyncio
 import base64

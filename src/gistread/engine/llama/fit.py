@@ -19,9 +19,11 @@ STATES = 6  # The same in recurrent models, where each sequence has a state
 _LOGIT_BYTES = 4
 _LEAST_VOCABULARY = 32_000  # Assumed if the header does not say
 
-DEFAULT_CONTEXT_TOKENS = 8192  # Default window: that of the papers' models, and small enough for most machines
+DEFAULT_CONTEXT_TOKENS = 8192  # Default window: as in the papers, and small enough for most machines
 LEAST_WINDOW = 2048  # Smallest window chosen automatically: a page, its gists and an answer must fit
-_EXTRA_WINDOWS = 1  # Additional windows in the KV cache if memory allows, without streams: a question beside reading
+_EXTRA_WINDOWS = (
+    1  # Additional windows in the KV cache without streams, if memory allows: for a question during reading
+)
 MOST_STREAMS = 8  # More are no faster: three hold prompts, and four sequences decode at nearly the best rate
 _LEAST_STREAMS = 5
 _STREAMS_BYTES = 2**30  # Limit for streams beyond the least number

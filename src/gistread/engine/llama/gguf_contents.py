@@ -22,7 +22,7 @@ _ALIGNMENTS = frozenset(1 << power for power in range(21))
 LARGEST_NUMBER = 1 << 48  # Larger numbers are not sizes
 
 _BLOCK_BYTES = 1 << 18
-_MOST_BYTES = 64 << 20  # Largest header; those of models have some megabytes
+_MOST_BYTES = 64 << 20  # Largest header; real ones have some megabytes
 _MOST_PAIRS = 4096
 _MOST_TENSORS = 65_536
 _MOST_ELEMENTS = 2_000_000
@@ -135,7 +135,7 @@ def read_tensors(file: BinaryIO, size: int) -> dict[str, Tensor]:
 class _Window:
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._file = file
-        self.end = min(size, _MOST_BYTES)  # End of the file, or of what is read of it
+        self.end = min(size, _MOST_BYTES)  # Offset at which reading stops
         self.start = 0  # Offset of `data` in the file
         self.data = b""
 

@@ -86,7 +86,7 @@ def supports_architecture(architecture: str) -> bool:
 
 
 def ask_library() -> Library:
-    """Describe the library in a process of its own. Raises EngineError if it is missing or unusable here."""
+    """Describe the library, loading it in a separate process. Raises EngineError if it is missing or unusable."""
     command = [sys.executable, "-m", _DESCRIBE]
     try:
         process = subprocess.run(command, capture_output=True, check=False, timeout=_DESCRIBE_WITHIN_S)

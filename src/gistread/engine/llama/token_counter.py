@@ -26,7 +26,7 @@ class _Rule:
     whole_words: bool = False  # Whether a word that is a token is not merged
 
 
-# Letters, digits and marks as in llama.cpp's tables, which are those of Unicode 15.1.
+# Letters, digits and marks as in llama.cpp's tables, of Unicode 15.1.
 _L, _N, _M = (rf"[\p{{{name}}}&&\p{{Age:15.1}}]" for name in "LNM")
 _CONTRACTIONS = "'(?:[sStTmMdD]|[rR][eE]|[vV][eE]|[lL][lL])"
 _SPACES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
@@ -53,7 +53,7 @@ _RULES = {
 }
 
 _METHOD = "gpt2"
-# llama.cpp strips spaces beside added tokens in models with these in their title.
+# In models with such a title, llama.cpp strips spaces next to added tokens.
 _UNSUPPORTED_TITLES = ("phi-3", "phi3", "modern-bert")
 _LONG_SPACE = 50_000  # Characters. tiktoken panics on a million spaces in a row, and prints that over the screen.
 _WORD = re.compile(r"[\W_]?[^\W\d_]+|\w{1,3}|[\W_]+")  # A superset of single words under a `whole_words` rule

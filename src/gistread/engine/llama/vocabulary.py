@@ -66,12 +66,12 @@ def _alphabet() -> str:
     return "".join(chr(byte if byte in printable else next(others)) for byte in range(_BYTES))
 
 
-ALPHABET = _alphabet()  # The characters that stand for the bytes 0 to 255
+ALPHABET = _alphabet()  # The characters for the bytes 0 to 255
 _ENCODING = codecs.charmap_build(ALPHABET)
 
 
 def token_bytes(text: str) -> bytes:
-    """Bytes of a token. Raises UnicodeEncodeError for characters that stand for no byte."""
+    """Bytes of a token. Raises UnicodeEncodeError for other characters than those of `ALPHABET`."""
     return codecs.charmap_encode(text, "strict", _ENCODING)[0]
 
 

@@ -76,7 +76,7 @@ class _Selection:
         self._loaded: Loaded | None = None
         self._variant = _ORIGINAL
         self._stored: dict[str, Measurement] = {}  # By variant; also kept if the cache cannot be written
-        self._machine: Loaded  # The last `Loaded`, which describes the machine; set once anything was loaded
+        self._machine: Loaded  # The last `Loaded`, which describes the machine; unset before the first load
 
     async def run(self) -> LoadedVariant:
         small = is_small(self._header)
@@ -91,7 +91,7 @@ class _Selection:
         if original is None:
             return self._chosen(loaded)
         best = _ORIGINAL
-        # Without a measurement there is nothing to compare.
+        # Without a measurement the copy cannot be compared.
         if may_copy and original.rates:
             copy = await self._copy(original)
             if copy is not None:
@@ -140,7 +140,7 @@ class _Selection:
         return LoadedVariant(loaded, known or Measurement(None, loaded.parallel), weights, setup)
 
     async def _make_copy(self) -> bool:
-        self._loaded = None  # Converting beside a loaded model would take longer: ggml's threads spin.
+        self._loaded = None  # Unload the model, whose spinning threads would slow down the conversion.
         return await self._actions.make_copy(self._header, self._folder) is not None
 
     async def _reject_copy(self) -> None:

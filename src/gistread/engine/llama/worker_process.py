@@ -32,7 +32,7 @@ an idle machine there is no difference."""
 
 
 class LostWhileLoadingError(EngineError):
-    """The worker ended by itself before the model was loaded."""
+    """The worker ended unexpectedly before the model was loaded."""
 
     def __init__(self, status: int, attempt: LoadAttempt | None) -> None:
         super().__init__(

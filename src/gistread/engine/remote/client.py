@@ -48,7 +48,7 @@ class _Server:
 
 
 class RemoteEngine:
-    """An `Engine` (see `engine/protocol.py`) on a server. `start` discovers what the server is."""
+    """An `Engine` (see `engine/protocol.py`) on a server. `start` discovers its program and model."""
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from gistread.engine.remote.failures import ServerLostError
 
 _MIN_REQUESTS = 4  # Requests in a round before its throughput counts
 _BETTER = 1.1  # More concurrency must raise throughput by this factor
-_SATURATED = 0.5  # Least mean use of the limit for a round to say anything about it
+_SATURATED = 0.5  # Least mean use of the limit for a round to count
 _HOLD_ROUNDS = 6  # Rounds to wait before trying a higher limit again
 
 

@@ -165,7 +165,7 @@ def _listed_window(entry: Mapping[str, Any]) -> int | None:
 
 
 async def _props(connection: Connection, found: DiscoveredModel) -> Json:
-    """llama-server's properties of the model, if any. A router loads it first. Raises ServerLostError meanwhile."""
+    """llama-server's properties of the model, if any. Raises ServerLostError while a router loads the model."""
     path = f"{found.root}/props"
     try:
         match await connection.get(path):

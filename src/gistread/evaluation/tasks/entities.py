@@ -75,7 +75,7 @@ def _is_a_persons(name: str, text: str) -> bool:
 
 
 def _form(name: str) -> str:
-    """The form of a number, date or amount; those of one form can be swapped."""
+    """The form of a number, date or amount; answers of the same form can be swapped."""
     return "year" if _YEAR.fullmatch(name) else "form " + _DIGIT.sub("0", _MONTH.sub("month", name)).casefold()
 
 

@@ -1,4 +1,4 @@
-"""The worker process: reads messages from standard input, writes events to what was standard output.
+"""The worker process: reads messages from standard input, writes events to the original standard output.
 
 llama.cpp writes to file descriptors 1 and 2, so the pipe is moved to a descriptor of its own and 1 is pointed at 2, a
 log file. The reader thread answers counts at once and passes other requests to the main loop, which it interrupts for
@@ -241,9 +241,9 @@ def _stable_tokens(model: LoadedModel, prompt: Sequence[Message], tokens: list[i
 def main() -> None:
     # Ctrl+C in the terminal reaches the whole process group; the client decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.umask(0o077)  # Snapshots hold what was read
+    os.umask(0o077)  # Prompt cache files contain text of the book
     lower_priority(_NICENESS)
-    # A failed assertion of llama.cpp would write a core dump, with the book, beside the person's files.
+    # A failed assertion of llama.cpp would write a core dump, with the book, into the current folder.
     write_no_core()
     pipe = os.dup(1)
     os.dup2(2, 1)

@@ -52,7 +52,7 @@ class LoadedModel:
     token_bytes: float = 0.0  # Size of a token in the KV cache; 0: unknown, or no KV cache
     cache_files: PromptCacheFiles | None = None
     streams: Context | None = None  # For short requests in the background
-    parallel: int = 8  # Concurrent requests: a guess until the client sends what was measured (`Configure`)
+    parallel: int = 8  # Concurrent requests: a guess until the client sends the measured number (`Configure`)
 
 
 def load(

@@ -51,7 +51,7 @@ def measure_rates(model: LoadedModel, *, least_share: float, stop: threading.Eve
 
 
 def parallel_of(rates: Rates) -> int:
-    """The useful number of concurrent requests: the largest whose total rate clearly exceeds that of half as many."""
+    """The useful number of concurrent requests: the largest clearly faster than half as many."""
     return max((n for (_, fewer), (n, rate) in pairwise(rates.decode) if rate >= _PAYS * fewer), default=1)
 
 

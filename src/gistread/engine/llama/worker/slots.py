@@ -24,7 +24,7 @@ _LEAST_OFFLOADED_BACKGROUND = 256
 
 
 class Slots(SequencePool):
-    """The sequences of a unified context; its last sequence serves to save, offload and restore states."""
+    """The sequences of a unified context; the last one is used to save, offload and restore states."""
 
     def __init__(self, context: Context, cache_files: PromptCacheFiles | None, *, on_gpu: bool = False) -> None:
         super().__init__(context, context.sequences - 1)

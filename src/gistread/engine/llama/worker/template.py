@@ -52,7 +52,7 @@ _MOST_CHARACTERS = 200_000  # Beyond the messages
 _LARGEST = 10**6  # Factor, power or length of a product
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {"*": operator.mul, "**": operator.pow}
 _TRACED = ("<template>", filters.__file__)  # Traced by line; other code by call
-_rendering = threading.Lock()  # The limits are those of the process
+_rendering = threading.Lock()  # The limits apply to the whole process
 
 
 class _Environment(ImmutableSandboxedEnvironment):
