@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from gistread.engine.llama.fit import DEFAULT_OPTIONS, LoadOptions
 from gistread.engine.llama.gguf import GgufHeader, read_adapted_header
 from gistread.engine.llama.measurements import MeasuredSetup, Measurement, Measurements
 from gistread.engine.llama.requantized_copy import make_copy
-from gistread.engine.llama.supervisor import SupervisedWorker
+from gistread.engine.llama.supervisor import WorkerClient
 from gistread.engine.llama.token_counter import VerifiedCounter
 from gistread.engine.llama.weight_variants import LoadedVariant, WorkerActions, load_fastest
 from gistread.engine.llama.worker_process import LostWhileLoadingError, open_log
@@ -41,7 +41,7 @@ from gistread.paths import MEASUREMENTS, SNAPSHOTS
 _MOST_MEASUREMENTS = 3  # A measurement counts only if nothing else uses the processor or the model
 
 
-class LlamaEngine:
+class LlamaEngine(WorkerClient[EngineInfo]):
     """An `Engine` (see `engine/protocol.py`) over one GGUF file."""
 
     def __init__(
@@ -62,6 +62,7 @@ class LlamaEngine:
         `snapshots`: directory of prompt cache files; by default a folder in `cache`. `measure`: measure the model
         while loading, not later when it is idle.
         """
+        super().__init__(self._load_model, log)
         self._path = model_path
         self._name = name
         self._adapter = adapter
@@ -72,37 +73,18 @@ class LlamaEngine:
         self._fast_weights = fast_weights
         self._measure = measure
         self._measuring: asyncio.Task[None] | None = None
-        self._worker = SupervisedWorker(self._load_model, log)
         self._counter = VerifiedCounter(model_path, self._tokenize)
-
-    @property
-    def info(self) -> EngineInfo:
-        return self._worker.info
-
-    @property
-    def state(self) -> EngineState:
-        return self._worker.state
-
-    @property
-    def worker_pid(self) -> int | None:
-        return self._worker.pid
 
     @property
     def stats(self) -> messages.WorkerStats:
         return self._worker.stats
-
-    def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
-        return self._worker.watch(callback)
-
-    async def start(self) -> EngineInfo:
-        return await self._worker.start()
 
     async def close(self) -> None:
         if self._measuring is not None:
             self._measuring.cancel()
             await asyncio.gather(self._measuring, return_exceptions=True)
         await self._counter.close()
-        await self._worker.close()
+        await super().close()
 
     async def _load_model(self) -> EngineInfo:
         header = await asyncio.to_thread(read_adapted_header, self._path, self._adapter)

@@ -216,3 +216,31 @@ class SupervisedWorker(Observable, Generic[Info]):
     def _submit(self, pending: _Pending) -> None:
         pending.attempts += 1
         self.send(pending.request)
+
+
+class WorkerClient(Generic[Info]):
+    """The state and start of an engine or embedder, which are those of its worker."""
+
+    def __init__(self, load: Callable[[], Awaitable[Info]], log: Path | None) -> None:
+        self._worker = SupervisedWorker(load, log)
+
+    @property
+    def info(self) -> Info:
+        return self._worker.info
+
+    @property
+    def state(self) -> EngineState:
+        return self._worker.state
+
+    @property
+    def worker_pid(self) -> int | None:
+        return self._worker.pid
+
+    def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
+        return self._worker.watch(callback)
+
+    async def start(self) -> Info:
+        return await self._worker.start()
+
+    async def close(self) -> None:
+        await self._worker.close()
