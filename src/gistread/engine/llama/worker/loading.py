@@ -118,20 +118,20 @@ class _Loader:
         weights = self._weights_on(layout.gpu_layers)
         # Hyperthreads only wait for each other: ggml's threads spin.
         threads = self.message.options.threads or physical_cores()
+        new_context = partial(
+            Context,
+            weights,
+            batch_tokens=self.batch_tokens,
+            threads=threads,
+            kv_type=layout.kv_type,
+            flash_attention=self.message.options.flash_attention,
+        )
         try:
-            context = Context(
-                weights,
-                cells=layout.cells,
-                sequences=SEQUENCES if weights.can_roll_back else STATES,
-                batch_tokens=self.batch_tokens,
-                threads=threads,
-                kv_type=layout.kv_type,
-                flash_attention=self.message.options.flash_attention,
-            )
+            context = new_context(cells=layout.cells, sequences=SEQUENCES if weights.can_roll_back else STATES)
         except MemoryError:
             raise self._refusal(layout) from None
         try:
-            streams = self._streams(weights, layout, threads)
+            streams = _streams(new_context, layout) if weights.can_roll_back else None
         except MemoryError:
             context.close()
             raise _no_room(self.header, layout) from None
@@ -162,25 +162,6 @@ class _Loader:
             streams=streams,
         )
 
-    def _streams(self, weights: Weights, layout: Layout, threads: int) -> Context | None:
-        """Raises MemoryError."""
-        if not layout.streams or not weights.can_roll_back:
-            return None
-        streams = Context(
-            weights,
-            cells=layout.streams * STREAM_TOKENS,
-            sequences=layout.streams,
-            batch_tokens=self.batch_tokens,
-            threads=threads,
-            kv_type=layout.kv_type,
-            flash_attention=self.message.options.flash_attention,
-            unified=False,
-        )
-        if streams.can_move:
-            return streams
-        streams.close()
-        return None
-
     def _refusal(self, layout: Layout) -> EngineError:
         said = " ".join(self.log.errors)
         if self.message.options.kv_cache != "auto":
@@ -206,6 +187,17 @@ class _Loader:
                     "Fetch another conversion of this model, or choose another (`gistread models list`).",
                 ) from None
         return self.weights
+
+
+def _streams(new_context: Callable[..., Context], layout: Layout) -> Context | None:
+    """A context for streams; None if the layout or the model has none. Raises MemoryError."""
+    if not layout.streams:
+        return None
+    streams = new_context(cells=layout.streams * STREAM_TOKENS, sequences=layout.streams, unified=False)
+    if streams.can_move:
+        return streams
+    streams.close()
+    return None
 
 
 def _warm_up(context: Context, tokens: int) -> bool:
