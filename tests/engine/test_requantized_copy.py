@@ -17,11 +17,11 @@ from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.measurements import Measurement, Measurements
 from gistread.engine.llama.messages import Loaded
 from gistread.engine.llama.requantized_copy import (
+    copy_obstacle,
     copy_path,
     find_copy,
     make_copy,
     may_lack_kernels,
-    obstacle,
     partial_path,
 )
 from gistread.engine.llama.weight_variants import WorkerActions, faster_variant, load_fastest
@@ -262,13 +262,13 @@ def test_types_with_fast_kernels_need_no_copy(header: GgufHeader, form: str) -> 
 def test_a_copy_needs_room_on_the_disk_and_in_memory(
     header: GgufHeader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert obstacle(header, tmp_path, allow_large=False) == ""
-    assert "unasked" in obstacle(replace(header, parameters=10**9), tmp_path, allow_large=False)
-    assert "all copies may take" in obstacle(replace(header, parameters=10**11), tmp_path, allow_large=True)
+    assert copy_obstacle(header, tmp_path, allow_large=False) == ""
+    assert "unasked" in copy_obstacle(replace(header, parameters=10**9), tmp_path, allow_large=False)
+    assert "all copies may take" in copy_obstacle(replace(header, parameters=10**11), tmp_path, allow_large=True)
     monkeypatch.setattr(requantized_copy, "available_bytes", lambda: 1000)
-    assert "memory" in obstacle(header, tmp_path, allow_large=True)
+    assert "memory" in copy_obstacle(header, tmp_path, allow_large=True)
     monkeypatch.setattr(requantized_copy, "free_disk_bytes", lambda folder: 1000)
-    assert "disk" in obstacle(header, tmp_path, allow_large=True)
+    assert "disk" in copy_obstacle(header, tmp_path, allow_large=True)
 
 
 async def test_llama_cpp_makes_a_copy_that_loads(header: GgufHeader, start: StartEngine, tmp_path: Path) -> None:

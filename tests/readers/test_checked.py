@@ -6,7 +6,7 @@ import pytest
 
 from gistread.engine.protocol import NO_USAGE
 from gistread.memory.model import GistMemory
-from gistread.readers.checked import NO_ANSWER, QUOTED, checked_answer, closest_sentences, missing_names
+from gistread.readers.checked import NO_ANSWER, QUOTED, check_answer, closest_sentences, missing_names
 from gistread.readers.events import Answered, Citation, ReaderEvent, Started
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
@@ -34,7 +34,7 @@ def after_check(
     **values: object,
 ) -> Answered:
     answered = replace(Answered(answer, bool(answer), (), (), (), 0.0, NO_USAGE, seen=ALL), **values)  # type: ignore[arg-type]
-    return checked_answer(answered, question, memory, started, options, refused)
+    return check_answer(answered, question, memory, started, options, refused)
 
 
 async def ask(engine: FakeEngine, reader: str, options: ReaderOptions, pages: int = 8) -> list[ReaderEvent]:

@@ -46,7 +46,7 @@ async def test_summaries_that_are_there_tell_the_story_before() -> None:
         pass
     story = recap(memory)
     assert story.summaries
-    texts = [" ".join(node.summary.text.split()) for node in tree.summarised(memory, 14)]
+    texts = [" ".join(node.summary.text.split()) for node in tree.existing_summaries(memory, 14)]
     assert len(texts) < 14
     assert all(any(one.text in text for text in texts) for one in story.before)
     assert "summaries of" in describe_sources(story)

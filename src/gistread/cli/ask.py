@@ -34,7 +34,7 @@ from gistread.readers.cost import QUICK
 from gistread.readers.passage import abbreviate, extend_bound, question_about, question_alone
 from gistread.readers.registry import DEFAULT_READER, METHODS
 from gistread.readers.steering import Steps
-from gistread.readers.text import describe, in_quotes, unsupported
+from gistread.readers.text import describe, in_quotes, unsupported_spans
 from gistread.search.exact import FoldedText
 from gistread.session.answer import AskOptions, thread_of, with_answer
 from gistread.session.estimate import cheaper, is_long, seconds_to_answer
@@ -310,7 +310,7 @@ class _StreamedAnswer:
         streamed = "".join(self._streamed)
         if streamed:
             write("")
-        answer, _ = mark_unsupported(answered.answer, unsupported(answered.statements))
+        answer, _ = mark_unsupported(answered.answer, unsupported_spans(answered.statements))
         if streamed.strip() != answer.strip():
             write(answer)
         for citation in answered.citations:

@@ -20,7 +20,7 @@ from gistread.engine.llama.gguf import GgufHeader
 from gistread.engine.llama.library import Advice, Library, ask_library, build_advice
 from gistread.engine.llama.machine import available_bytes, cpu_flags, gpu_maker, physical_cores
 from gistread.engine.llama.measurements import Measurements
-from gistread.engine.llama.requantized_copy import FAST, may_lack_kernels, obstacle
+from gistread.engine.llama.requantized_copy import FAST, copy_obstacle, may_lack_kernels
 from gistread.engine.llama.tuning import TUNED
 from gistread.engine.model_source import ModelSource, find_source, header_of
 from gistread.engine.protocol import EngineInfo, Placement
@@ -123,10 +123,10 @@ def _quantization_advice(header: GgufHeader, config: Config, *, compared: bool) 
     if config.fast_weights == "never":
         return [Advice(f"{what}, and your settings do not allow a faster copy.", 'Set fast_weights = "ask".')]
     folder = default_paths().weights
-    if obstacle(header, folder, allow_large=True):
-        why = obstacle(header, folder, allow_large=True)
+    if copy_obstacle(header, folder, allow_large=True):
+        why = copy_obstacle(header, folder, allow_large=True)
         return [Advice(f"{what}; {why}.", "Download this model as Q4_0, Q4_K_M or Q8_0.")]
-    why = obstacle(header, folder, allow_large=False)
+    why = copy_obstacle(header, folder, allow_large=False)
     how = f"Make a faster copy: gistread models convert {header.path.stem}"
     return [Advice(f"{what}; {why}." if why else f"{what}.", how)]
 

@@ -79,10 +79,10 @@ def with_ratings(folder: Path, asked: Iterable[AnsweredQuestion]) -> tuple[list[
         return list(asked), ""
     known = _known(files[-1])
     records, _ = read_records(files[-1])
-    return [_rated(one, known) for one in asked], str(records[-1]["judge"]) if records else ""
+    return [_add_rating(one, known) for one in asked], str(records[-1]["judge"]) if records else ""
 
 
-def _rated(asked: AnsweredQuestion, known: Mapping[Key, tuple[Rating, str]]) -> AnsweredQuestion:
+def _add_rating(asked: AnsweredQuestion, known: Mapping[Key, tuple[Rating, str]]) -> AnsweredQuestion:
     rating, answer = known.get(asked.key, (None, ""))
     if rating is None or answer != asked.outcome.answer:
         return asked

@@ -122,11 +122,11 @@ def _read(path: Path) -> tuple[dict[Key, AnsweredQuestion], int]:
 
 
 def _build(kind: type[T], values: Mapping[str, Any]) -> T:
-    return kind(**{field.name: _tuples(values[field.name]) for field in fields(kind)})
+    return kind(**{field.name: _to_tuples(values[field.name]) for field in fields(kind)})
 
 
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+def _to_tuples(value: Any) -> Any:
+    return tuple(map(_to_tuples, value)) if isinstance(value, list) else value
 
 
 def _storage_error(path: Path, error: OSError) -> StorageError:

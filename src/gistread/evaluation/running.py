@@ -226,7 +226,7 @@ class _Text:
             outcome = replace(outcome, ended=False, error=self.unready[reader].message)
         else:
             outcome, lost = await ask(question, outcome, self._memory, self._asking, plan.options, plan.timeout_s)
-        return _scored(plan.task, question, outcome, self._memory), lost
+        return _add_scores(plan.task, question, outcome, self._memory), lost
 
     async def _outgrows(self) -> bool:
         entries, options, window = self._memory.entries, self._plan.options, self._asking.info.context_tokens
@@ -254,7 +254,7 @@ class _Text:
             await prepare(kept.memory, self._asking)
 
 
-def _scored(task: Task, question: Question, outcome: Outcome, memory: GistMemory) -> Outcome:
+def _add_scores(task: Task, question: Question, outcome: Outcome, memory: GistMemory) -> Outcome:
     opens = METHODS[outcome.reader].uses_memory
     pages = tuple((entry.page.start, entry.page.end) for entry in memory.entries) if opens else ()
     return replace(outcome, scores=scores(Case(question, outcome, pages), (*task.metrics, *COSTS)))

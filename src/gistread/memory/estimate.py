@@ -105,7 +105,7 @@ def seconds_to_read(memory: GistMemory, pace: Pace, left: int | None = None) -> 
     return None if speed is None else memory.book.words * share / speed
 
 
-def unread(memory: GistMemory) -> list[int]:
+def unread_page_words(memory: GistMemory) -> list[int]:
     """Estimated words of each page that has not been read yet."""
     if memory.complete:
         return []

@@ -12,7 +12,7 @@ from gistread.book.sentences import sentence_spans
 from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Sampling, Usage
 from gistread.memory.derived import ArtifactProgress, as_finished, key_of
-from gistread.memory.estimate import RemainingWork, unread
+from gistread.memory.estimate import RemainingWork, unread_page_words
 from gistread.memory.extractive import extract, shared_terms
 from gistread.memory.guard import Draft, Fault, no_foreign_names, not_a_refusal, not_the_prompt
 from gistread.memory.model import GistMemory, MemoryEntry
@@ -96,7 +96,7 @@ def remaining(memory: GistMemory) -> RemainingWork:
     """Estimate the extraction left, unread pages included. Hashes the whole text: run it in a thread."""
     wanted = [entry.page.words for entry in without_facts(memory)]
     done = len(memory.entries) - len(wanted)
-    wanted += unread(memory)
+    wanted += unread_page_words(memory)
     task = count_words(prompts.load("extract").own_words)
     return RemainingWork(
         done,

@@ -256,11 +256,11 @@ def _without_repetition(text: str) -> str:
             said.append(words)
             kept.append(sentence)
         if kept:
-            paragraphs.append(_joined(kept))
+            paragraphs.append(_join_sentences(kept))
     return "\n".join(paragraphs)
 
 
-def _joined(sentences: list[str]) -> str:
+def _join_sentences(sentences: list[str]) -> str:
     joined = sentences[0]
     for sentence in sentences[1:]:
         joined += sentence if _UNSPACED.match(joined[-1]) or joined[-1] in "。！？」』" else f" {sentence}"

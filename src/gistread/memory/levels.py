@@ -57,7 +57,7 @@ def choose_segments(
     while queue:
         node = heappop(queue)[-1]
         segment = chosen[node.first, node.last]
-        finer = _finer(node, segment)
+        finer = _refine(node, segment)
         refined = spent + sum(cost(part) for _, part in finer) - cost(segment)
         if not finer or refined > room:
             continue
@@ -74,7 +74,7 @@ def _priority(node: Node, weights: Sequence[float]) -> tuple[float, int, int, in
     return -max(weights[node.first - 1 : node.last]), -node.pages, node.first, -node.level, node
 
 
-def _finer(node: Node, segment: Segment) -> list[tuple[Node, Segment]]:
+def _refine(node: Node, segment: Segment) -> list[tuple[Node, Segment]]:
     if segment.line:
         return [(node, _whole(node))]
     closer = _whole if all(not child.children for child in node.children) else one_line

@@ -150,7 +150,7 @@ class GistMemory:
         """
         book = self.book.upto(offset)
         bound = len(book.text)
-        entries = [_untitled(book, entry) for entry in self.entries if entry.page.end <= bound]
+        entries = [_without_title(book, entry) for entry in self.entries if entry.page.end <= bound]
         cut = self.page_at(bound)
         if cut is not None and (text := book.text[cut.start :].strip()):
             page = replace(cut, end=bound, words=count_words(text))
@@ -163,7 +163,7 @@ class GistMemory:
 CUT_PAGE_WORDS = 80  # Length of the gist of a page cut at the spoiler bound
 
 
-def _untitled(book: Book, entry: MemoryEntry) -> MemoryEntry:
+def _without_title(book: Book, entry: MemoryEntry) -> MemoryEntry:
     """Replace the gist of a volume's title page with the remaining text of the page."""
     page = entry.page
     if not book.is_volume_heading(page.start):

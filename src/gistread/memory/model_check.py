@@ -73,7 +73,7 @@ async def check_model(engine: Engine, priority: Priority = Priority.BACKGROUND) 
             chosen = await _choose_by_letter(engine, priority)
             by_words = 0 if _passes(_right(chosen), len(chosen)) else await _choose_by_words(engine, priority)
             answered = await _answer(engine, priority)
-            turn = await engine.complete(_asked("check_turn", text=_TEXT), Sampling(_TURN_TOKENS), priority)
+            turn = await engine.complete(_prompt("check_turn", text=_TEXT), Sampling(_TURN_TOKENS), priority)
             gisted = await _shorten(engine, priority)
     except TimeoutError:
         raise TooSlowError(
@@ -176,7 +176,7 @@ async def _choose_by_letter(engine: Engine, priority: Priority, most: int = len(
     chosen: list[tuple[int, int]] = []
     for question, lines, right in islice(_questions(), most):
         options = "\n".join(f"{letter}. {line}" for letter, line in zip(_LETTERS, lines, strict=True))
-        prompt = _asked("check_choice", text=_TEXT, question=question, options=options)
+        prompt = _prompt("check_choice", text=_TEXT, question=question, options=options)
         choice = await engine.choose(prompt, list(_LETTERS), priority)
         chosen.append((choice.index, right))
     return chosen
@@ -187,7 +187,7 @@ async def _choose_by_words(engine: Engine, priority: Priority) -> int:
     task = prompts.load("task_answer_always").text
     count = 0
     for question, lines, right in _questions():
-        prompt, without = (_asked("answer_passages", text=text, question=question, task=task) for text in (_TEXT, ""))
+        prompt, without = (_prompt("answer_passages", text=text, question=question, task=task) for text in (_TEXT, ""))
         options = [f"{line[0].upper()}{line[1:]}." for line in lines]
         choice = await engine.choose_likeliest(prompt, options, without, priority)
         count += choice.index == right
@@ -203,7 +203,7 @@ async def _answer(engine: Engine, priority: Priority) -> list[bool]:
     said = await asyncio.gather(
         *(
             engine.complete(
-                _asked("answer_passages", text=_TEXT, question=question, task=task), Sampling(_ANSWER_TOKENS), priority
+                _prompt("answer_passages", text=_TEXT, question=question, task=task), Sampling(_ANSWER_TOKENS), priority
             )
             for question, _ in asked
         )
@@ -244,5 +244,5 @@ def passages(count: int) -> list[str]:
     return found
 
 
-def _asked(name: str, **values: str) -> Prompt:
+def _prompt(name: str, **values: str) -> Prompt:
     return (Message("user", prompts.load(name).fill(**values)),)

@@ -31,7 +31,7 @@ def load_series(book: Book, header: MemoryHeader, load_volume: Callable[[int, Me
     """The memory that a header from `headers_of` describes. Raises what `load_volume` raises."""
     loaded = [None if part is None else load_volume(index, part) for index, part in enumerate(header.volumes)]
     memory = next(one for one in loaded if one is not None)
-    known = in_series(book, [one.entries if one else () for one in loaded])
+    known = pages_in_series(book, [one.entries if one else () for one in loaded])
     return replace(
         memory,
         book=book,
@@ -87,7 +87,7 @@ class _SeriesWriter(MemoryWriter):
             entries=[],
             derived=_DerivedOfVolumes(book, [writer.memory.derived for writer in writers]),
         )
-        known = in_series(book, [writer.all_entries() for writer in writers])
+        known = pages_in_series(book, [writer.all_entries() for writer in writers])
         memory.entries.extend(chain(known))
         super().__init__(memory, None, "", (e for e in known.values() if e.page.start >= memory.read_until))
         for index in range(len(writers)):
@@ -138,7 +138,7 @@ class _DerivedOfVolumes(DerivedRecords):
         return self._parts[max(0, bisect_right(self._headings, offset) - 1)]
 
 
-def in_series(book: Book, volumes: Iterable[Iterable[MemoryEntry]]) -> dict[int, MemoryEntry]:
+def pages_in_series(book: Book, volumes: Iterable[Iterable[MemoryEntry]]) -> dict[int, MemoryEntry]:
     """The pages of the volumes and of their titles by their start in the series."""
     known: dict[int, MemoryEntry] = {}
     for index, entries in enumerate(volumes):

@@ -141,7 +141,7 @@ class MemoryStore:
         """The saved pages after the first gap, by place and without numbers. Raises StorageError."""
         parts = zip(book.volume_books, header.volumes, strict=True) if header.volumes else [(book, header)]
         found = [entries_of(_records(part.path)[1:], text) if part else {} for text, part in parts]
-        entries = series.in_series(book, [one.values() for one in found]) if header.volumes else found[0]
+        entries = series.pages_in_series(book, [one.values() for one in found]) if header.volumes else found[0]
         read_until = max((entry.page.end for entry in chain(entries)), default=0)
         return [entries[start] for start in sorted(entries) if start >= read_until]
 

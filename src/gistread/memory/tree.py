@@ -20,7 +20,7 @@ from gistread.engine.protocol import NO_USAGE, Engine, Priority, Usage
 from gistread.errors import PromptTooLongError
 from gistread.memory import gisting
 from gistread.memory.derived import ArtifactProgress, DerivedRecords, as_finished, key_of
-from gistread.memory.estimate import RemainingWork, unread
+from gistread.memory.estimate import RemainingWork, unread_page_words
 from gistread.memory.extractive import extract
 from gistread.memory.gisting import careful_attempts, gist_page, is_short, merged_words, wanted_words
 from gistread.memory.model import Gist, GistMemory, GistSource, Page
@@ -97,7 +97,7 @@ def remaining(memory: GistMemory, *, whole: bool = False) -> RemainingWork:
     inside = [node for node in nodes(top) if node.children and (whole or node is not top)] if top else []
     wanted = [sum(child.summary.words for child in node.children) for node in inside if not node.made]
     done = len(inside) - len(wanted)
-    gists = [wanted_words(words) for words in unread(memory)]
+    gists = [wanted_words(words) for words in unread_page_words(memory)]
     wanted += [sum(gists[start:][:_USUAL_CHILDREN]) for start in range(0, len(gists), _USUAL_CHILDREN)]
     return RemainingWork(
         done,
@@ -141,15 +141,15 @@ def _node(memory: GistMemory, pages: PageRange) -> Node:
     return Node(pages.level, pages.first, pages.last, summary, children, known is not None)
 
 
-def summarised(memory: GistMemory, last: int) -> list[Node]:
+def existing_summaries(memory: GistMemory, last: int) -> list[Node]:
     """Pages 1 to `last` as few nodes: existing summaries, else pages. Builds no stand-ins."""
-    return _summarised(memory, outline(memory), last) if memory.entries else []
+    return _existing_summaries(memory, outline(memory), last) if memory.entries else []
 
 
-def _summarised(memory: GistMemory, pages: PageRange, last: int) -> list[Node]:
+def _existing_summaries(memory: GistMemory, pages: PageRange, last: int) -> list[Node]:
     if not pages.children:
         return [Node(0, pages.first, pages.last, _gist(memory, pages))] if pages.last <= last else []
-    children = [_summarised(memory, child, last) for child in pages.children]
+    children = [_existing_summaries(memory, child, last) for child in pages.children]
     if pages.last <= last and all(len(nodes) == 1 for nodes in children):
         whole = tuple(nodes[0] for nodes in children)
         if (known := _known(memory, pages, _text([node.summary for node in whole]))) is not None:
@@ -222,7 +222,7 @@ def outline(memory: GistMemory) -> PageRange:
     pages = [(entry.page.number, paths[chapter_of(memory.book, entry.page)]) for entry in memory.entries]
     if memory.book.volumes:
         volumes = groupby(pages, key=lambda page: memory.book.volume_index(memory.entry(page[0]).page.start))
-        top = _over([_volume(list(inside)) for _, inside in volumes])
+        top = _group([_volume(list(inside)) for _, inside in volumes])
     else:
         top = _section(pages, 0)
     return top if top.children else PageRange(1, top.first, top.last, (top,))
@@ -251,8 +251,8 @@ def _section(pages: Sequence[_Placed], depth: int) -> PageRange:
         elif len(inside) == len(pages):
             children = [PageRange(0, number, number) for number, _ in inside]
         else:  # text of a part before its first chapter
-            children.append(_over([PageRange(0, number, number) for number, _ in inside]))
-    return _over(children)
+            children.append(_group([PageRange(0, number, number) for number, _ in inside]))
+    return _group(children)
 
 
 def _volume(pages: Sequence[_Placed]) -> PageRange:
@@ -264,7 +264,7 @@ def _volume(pages: Sequence[_Placed]) -> PageRange:
     return PageRange(max(1, body.level), title, body.last, (page, *(body.children or (body,))))
 
 
-def _over(neighbours: list[PageRange]) -> PageRange:
+def _group(neighbours: list[PageRange]) -> PageRange:
     while len(neighbours) > MAX_CHILDREN:
         grouped: list[PageRange] = []
         at = 0

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gistread.book.normalise import count_words
 from gistread.engine.protocol import NO_USAGE, Embedder, EmbedderInfo, Priority, TextKind
 from gistread.memory.derived import ArtifactProgress, key_of
-from gistread.memory.estimate import RemainingWork, unread
+from gistread.memory.estimate import RemainingWork, unread_page_words
 from gistread.memory.model import GistMemory, MemoryEntry
 from gistread.memory.passages import Passage, split_into_passages
 from gistread.memory.sizes import TOKENS_PER_WORD
@@ -75,7 +75,7 @@ def remaining(memory: GistMemory, info: EmbedderInfo) -> RemainingWork:
         if page.vectors(memory, info.dimension) is None
     ]
     done = len(memory.entries) - len(wanted)
-    wanted += unread(memory)
+    wanted += unread_page_words(memory)
     return RemainingWork(done, done + len(wanted), round(sum(wanted) * TOKENS_PER_WORD), by_engine=False)
 
 

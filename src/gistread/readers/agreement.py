@@ -21,7 +21,7 @@ def agree(one: str, other: str) -> bool:
     return first <= second or second <= first
 
 
-def clusters(answers: Sequence[str]) -> list[list[int]]:
+def group_answers(answers: Sequence[str]) -> list[list[int]]:
     """Positions of answers that agree, largest group first, then in order of appearance."""
     groups: list[list[int]] = []
     for position, answer in enumerate(answers):

@@ -51,7 +51,7 @@ class BookText:
         shown = await _fill(wanted, book, room, engine.count, measure)
         if shown or not wanted:
             return shown
-        if (start := await beginning(wanted[0], book, fits)) is not None:
+        if (start := await fit_beginning(wanted[0], book, fits)) is not None:
             return [start]
         needed = await measure(render(wanted[:1], book))
         if least + needed > window:
@@ -146,7 +146,7 @@ class BookText:
         return answer_prompt("answer_passages", options, must_answer=must_answer, text=text, question=question)
 
 
-async def ranked(question: str, passages: Sequence[Passage], book: Book) -> list[Passage]:
+async def rank_passages(question: str, passages: Sequence[Passage], book: Book) -> list[Passage]:
     """The passages that share a word with the question, nearest first (BM25)."""
 
     def rank() -> list[Passage]:
@@ -173,7 +173,7 @@ async def _fill(
     return join(chosen, book)
 
 
-async def beginning(place: Passage, book: Book, fits: Callable[[str], Awaitable[bool]]) -> Passage | None:
+async def fit_beginning(place: Passage, book: Book, fits: Callable[[str], Awaitable[bool]]) -> Passage | None:
     """The longest beginning of a passage that fits, in whole sentences or words if possible; None if nothing fits."""
     start, end = place
     fitting, too_long = start, end
@@ -206,7 +206,7 @@ def share_of(place: Passage, shown: Sequence[Passage]) -> float:
     return sum(max(0, min(end, until) - max(start, since)) for since, until in shown) / max(1, end - start)
 
 
-def opened_or_unfit(number: int, place: Passage, shown: Sequence[Passage], by: OpenedBy) -> Expanded | Unfit:
+def opening_event(number: int, place: Passage, shown: Sequence[Passage], by: OpenedBy) -> Expanded | Unfit:
     """The event for a page that was asked for: shown in full, or too long."""
     share = share_of(place, shown)
     return Expanded(number, by) if share == 1.0 else Unfit(number, share)

@@ -32,7 +32,7 @@ _LIKE = 0.7  # Least similarity (`difflib`) of two spellings of a name
 _SHORT_WORDS = 3  # A statement this short, such as "Yes, he did.", needs no quote
 
 
-async def checked(
+async def check_events(
     events: AsyncGenerator[ReaderEvent, None],
     question: str,
     memory: GistMemory,
@@ -47,14 +47,12 @@ async def checked(
                 event = started = replace(event, bound_share=memory.bound_share)
             draft = event if isinstance(event, Answered) and event.choice is None and not event.quoted else None
             if draft and started and not _nothing_read(started):
-                yield await asyncio.to_thread(
-                    checked_answer, draft, question, memory, started, options, steering.refused
-                )
+                yield await asyncio.to_thread(check_answer, draft, question, memory, started, options, steering.refused)
             else:
                 yield event
 
 
-def checked_answer(
+def check_answer(
     answered: Answered,
     question: str,
     memory: GistMemory,
@@ -100,11 +98,11 @@ def missing_names(question: str, book: Book) -> list[str]:
     named = [name.split() for name in _NAMED.findall(question)]
     no_names = words()["alone"]["words"].split()  # "January", "English"
     absent = {word for part in named for word in part if word.casefold() not in text}
-    absent = {word for word in absent if word.casefold() not in no_names and not _has_like(word, book.text)}
+    absent = {word for word in absent if word.casefold() not in no_names and not _has_similar(word, book.text)}
     return [" ".join(lacking) for part in named if (lacking := [word for word in part if word in absent])]
 
 
-def _has_like(name: str, text: str) -> bool:
+def _has_similar(name: str, text: str) -> bool:
     """Whether a capitalised word of the text has the same initial and almost the same spelling."""
     words = {word.casefold() for word in re.findall(rf"\b{name[0]}[^\W\d_]+", text)}
     return bool(get_close_matches(name.casefold(), words, 1, _LIKE))

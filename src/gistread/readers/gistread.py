@@ -25,7 +25,7 @@ from gistread.engine.protocol import NO_USAGE, Engine, Usage
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, split_into_passages
 from gistread.readers.answering import says_not_found
-from gistread.readers.book_text import BookText, opened_or_unfit, overlaps, places_of, share_of
+from gistread.readers.book_text import BookText, opening_event, overlaps, places_of, share_of
 from gistread.readers.choices import without_options
 from gistread.readers.events import (
     AnswerDelta,
@@ -81,9 +81,9 @@ async def gistread(
     ranked = await asyncio.to_thread(rank, without_options(question), memory, options.choices, options.thread)
     asked, hidden = ranked.introductions, places_of(memory, steering.pinned | steering.refused)
     if asked and options.is_reliable is False and not any(overlaps(hidden, place) for place in asked.sentences):
-        told = quoted_introductions(asked, BookText(NAME, question, memory, engine, options), memory)
+        told = quote_introductions(asked, BookText(NAME, question, memory, engine, options), memory)
     elif options.is_reliable is False and not options.choices and (places := await story_so_far(question, memory)):
-        told = _quoted(_STORY, places, BookText(NAME, question, memory, engine, options), memory)
+        told = _quote(_STORY, places, BookText(NAME, question, memory, engine, options), memory)
     elif ranked.has_terms or not memory.entries:
         told = _from_passages(question, ranked, memory, engine, steering, options)
     else:
@@ -167,7 +167,7 @@ async def _from_passages(
             yield text.started(shown)
             for number in sorted(pinned):
                 for place in places_of(memory, {number}):
-                    yield opened_or_unfit(number, place, shown, OpenedBy.PERSON)
+                    yield opening_event(number, place, shown, OpenedBy.PERSON)
         for number in pages:
             opened.append(number)
             yield LookedUp(number, len(opened), "")
@@ -176,7 +176,7 @@ async def _from_passages(
         everything = steering.only or all(overlaps([*shown, *closed], place) for place in wanted)
         stopped = Stopped(StopReason.NOTHING_LEFT if everything else StopReason.WINDOW)
         said = text.answer(shown, tuple(opened), {*opened, *pinned}, must_answer=look.must_answer)
-        told = _answered(said, stopped, question, memory, seen)
+        told = _check_answers(said, stopped, question, memory, seen)
         further = look is not looks[-1] and (looks[-1].must_answer or not everything)
         not_found = None
         async with aclosing(_unless_not_found(told, steering) if further else told) as events:
@@ -199,7 +199,7 @@ def reusable_passages(ranked: Ranked, thread: Thread, refused: Sequence[Passage]
     return list(seen) if stays else []
 
 
-async def _answered(
+async def _check_answers(
     said: AsyncGenerator[ReaderEvent, None],
     stopped: Stopped,
     question: str,
@@ -211,7 +211,7 @@ async def _answered(
     async with aclosing(said) as events:
         async for event in events:
             if isinstance(event, Answered):
-                answered = await asyncio.to_thread(_checked, event, question, memory)
+                answered = await asyncio.to_thread(_check_names, event, question, memory)
                 yield answered if answered.found else replace(answered, seen=(*answered.seen, *before))
             else:
                 yield event
@@ -252,14 +252,14 @@ async def story_so_far(question: str, memory: GistMemory) -> tuple[Passage, ...]
     return tuple(sorted({sentence_at(told.start, memory.book) for told in (*story.before, *story.chapter)}))
 
 
-def quoted_introductions(asked: Introductions, text: BookText, memory: GistMemory) -> AsyncGenerator[ReaderEvent, None]:
+def quote_introductions(asked: Introductions, text: BookText, memory: GistMemory) -> AsyncGenerator[ReaderEvent, None]:
     """The sentences that introduce a name as the answer; not found without any."""
     places = asked.sentences
     answer = f"What the book says of {asked.name}:" if places else f"The book does not say who or what {asked.name} is."
-    return _quoted(answer, places, text, memory)
+    return _quote(answer, places, text, memory)
 
 
-async def _quoted(
+async def _quote(
     answer: str, places: tuple[Passage, ...], text: BookText, memory: GistMemory
 ) -> AsyncGenerator[ReaderEvent, None]:
     """These places as the answer, in the book's own words."""
@@ -314,7 +314,7 @@ def _pages_in(shown: Sequence[Passage], ranked: Ranked, memory: GistMemory, know
     return [number for number in new if overlaps(shown, places_of(memory, {number})[0])]
 
 
-def _checked(answered: Answered, question: str, memory: GistMemory) -> Answered:
+def _check_names(answered: Answered, question: str, memory: GistMemory) -> Answered:
     """The answer; not found if each of its statements has a name that the text shown lacks."""
     if not answered.found or answered.choice is not None:
         return answered

@@ -127,7 +127,7 @@ async def _read_facts(search: Search, path: Path, steering: Steering) -> AsyncGe
     facts = await asyncio.to_thread(nearest, search, all_facts, _FACTS_SHOWN)
 
     def prompt(asked: str, notes: str) -> Prompt:
-        return search.prompt("node_facts", asked, notes, facts=_grouped(facts), element=path.element.name)
+        return search.prompt("node_facts", asked, notes, facts=_group_by_page(facts), element=path.element.name)
 
     pages_task, note_task = prompts.load("task_pages").text, prompts.load("task_note").text
     while facts and not await search.fits(prompt(note_task, path.notebook()), _NOTE_TOKENS):
@@ -139,7 +139,7 @@ async def _read_facts(search: Search, path: Path, steering: Steering) -> AsyncGe
     if note := await _note(search, path, prompt(note_task, path.notebook()), place, from_text=False):
         yield Noted(note, *place, path.number)
     unread = [page for page in sorted({fact.page for fact in facts}) if page not in path.pages_read]
-    asked = await _fitted(search, path, partial(prompt, pages_task), _CHOICE_TOKENS)
+    asked = await _fit_prompt(search, path, partial(prompt, pages_task), _CHOICE_TOKENS)
     wanted: list[int] = []
     while asked and len(wanted) < min(_PAGES_QUEUED, len(unread)):
         left = [page for page in unread if page not in wanted]
@@ -165,7 +165,7 @@ async def _read_page(search: Search, path: Path, page: int, steering: Steering) 
     def prompt(asked: str, notes: str) -> Prompt:
         return search.prompt("node_page", asked, notes, text=memory.text_of(memory.entry(page).page), page=page)
 
-    to_note = await _fitted(search, path, partial(prompt, prompts.load("task_note").text), _NOTE_TOKENS)
+    to_note = await _fit_prompt(search, path, partial(prompt, prompts.load("task_note").text), _NOTE_TOKENS)
     if to_note is None:
         return None
     note = await _note(search, path, to_note, search.place(page), from_text=True)
@@ -176,7 +176,7 @@ async def _read_page(search: Search, path: Path, page: int, steering: Steering) 
     }
     actions = [_MORE, *possible, _END]
     asked = prompts.load("task_action").fill(actions=", ".join(f'"{action}"' for action in actions))
-    to_choose = await _fitted(search, path, partial(prompt, asked), _CHOICE_TOKENS)
+    to_choose = await _fit_prompt(search, path, partial(prompt, asked), _CHOICE_TOKENS)
     if to_choose is None:
         return _Read(note, enough=False)
     choice = await search.engine.choose(to_choose, actions)
@@ -187,7 +187,7 @@ async def _read_page(search: Search, path: Path, page: int, steering: Steering) 
     return _Read(note, action == _END)
 
 
-async def _fitted(search: Search, path: Path, prompt: Callable[[str], Prompt], tokens: int) -> Prompt | None:
+async def _fit_prompt(search: Search, path: Path, prompt: Callable[[str], Prompt], tokens: int) -> Prompt | None:
     for without in range(len(path.shown()) + 1):
         fitting = prompt(path.notebook(without))
         if await search.fits(fitting, tokens):
@@ -255,7 +255,7 @@ def _nearest_elements(search: Search, elements: Sequence[Element]) -> list[Eleme
     return [elements[index] for index in list(order)[:_NEIGHBOURS_SHOWN]]
 
 
-def _grouped(facts: list[Fact]) -> str:
+def _group_by_page(facts: list[Fact]) -> str:
     lines: list[str] = []
     page = 0
     for fact in facts:

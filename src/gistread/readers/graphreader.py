@@ -17,7 +17,7 @@ from gistread.memory import facts
 from gistread.memory.graph import Element, build_graph
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import join
-from gistread.readers.agreement import clusters
+from gistread.readers.agreement import group_answers
 from gistread.readers.answering import (
     AnswerContext,
     answer_from,
@@ -204,4 +204,4 @@ async def _short_answer(search: Search, path: Path) -> str:
 
 def _votes(answers: Mapping[int, str]) -> list[Agreed]:
     numbers, said = list(answers), list(answers.values())
-    return [Agreed(said[group[0]], tuple(numbers[index] for index in group)) for group in clusters(said)]
+    return [Agreed(said[group[0]], tuple(numbers[index] for index in group)) for group in group_answers(said)]

@@ -18,7 +18,7 @@ from gistread.memory.derived import as_finished
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, split_into_chunks
 from gistread.readers import answering, events
-from gistread.readers.agreement import agree, clusters
+from gistread.readers.agreement import agree, group_answers
 from gistread.readers.choices import without_options
 from gistread.readers.citations import cite_passages
 from gistread.readers.protocol import ReaderOptions
@@ -159,7 +159,7 @@ async def _resolve(
 ) -> AsyncGenerator[events.Agreed | events.Shared, None]:
     """Let two members who disagree read both chunks, until all remaining answers agree (section 2.3)."""
     for attempt in range(CONFLICTS):
-        groups = clusters([report.answer for report in reports])
+        groups = group_answers([report.answer for report in reports])
         if not attempt:
             for group in groups:
                 yield events.Agreed(
@@ -179,7 +179,7 @@ async def _resolve(
 
 
 def _shortlist(reports: list[_Report], most: int) -> list[_Report]:
-    order = [position for group in clusters([report.answer for report in reports]) for position in group]
+    order = [position for group in group_answers([report.answer for report in reports]) for position in group]
     return sorted((reports[position] for position in order[:most]), key=lambda report: report.chunk)
 
 

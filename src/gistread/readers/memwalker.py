@@ -20,7 +20,7 @@ from gistread.memory.passages import Passage
 from gistread.memory.tree import Node
 from gistread.readers import events
 from gistread.readers.answering import AnswerContext, answer_from, answer_prompt, compression_rate, user_prompt
-from gistread.readers.book_text import beginning, opened_or_unfit
+from gistread.readers.book_text import fit_beginning, opening_event
 from gistread.readers.citations import cite_passages
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
@@ -68,7 +68,7 @@ class _Walk:
         while True:
             memory = "\n\n".join(passed)
             needed = max([await self.engine.measure(task(memory)) for task in tasks])
-            shown = await self.engine.count(_together(text, memory)) if text and budget else 0
+            shown = await self.engine.count(_join_texts(text, memory)) if text and budget else 0
             if needed + answer_tokens <= window and shown <= budget:
                 return memory
             if not passed:
@@ -81,21 +81,21 @@ class _Walk:
         """The beginning of this page that fits, and the working memory shown with it. Raises as `working_memory`."""
         place = page.start, page.end
         try:
-            return place, await self._beside(self.text(place))
+            return place, await self._fit_memory(self.text(place))
         except (PromptTooLongError, BudgetTooSmallError):
-            start = await beginning(place, self.memory.book, self._fits)
+            start = await fit_beginning(place, self.memory.book, self._fits)
             if start is None:
                 raise
-            return start, await self._beside(self.text(start))
+            return start, await self._fit_memory(self.text(start))
 
     async def _fits(self, text: str) -> bool:
         try:
-            await self._beside(text)
+            await self._fit_memory(text)
         except (PromptTooLongError, BudgetTooSmallError):
             return False
         return True
 
-    async def _beside(self, text: str) -> str:
+    async def _fit_memory(self, text: str) -> str:
         """The working memory for the tasks at a page with this text. Raises as `working_memory`."""
         return await self.working_memory(
             partial(_leaf_prompt, self, text),
@@ -156,7 +156,7 @@ async def memwalker(
             yield events.Unfit(page.number)
             yield walk.turn_back()
             continue
-        yield opened_or_unfit(page.number, (page.start, page.end), [place], events.OpenedBy.AGENT)
+        yield opening_event(page.number, (page.start, page.end), [place], events.OpenedBy.AGENT)
         if await _has_answer(walk, place, passed):
             yield events.Stopped(events.StopReason.ENOUGH)
             async for event in _answer(walk, page, place, passed):
@@ -220,7 +220,7 @@ async def _answer(
 ) -> AsyncGenerator[events.AnswerDelta | events.Restarted | events.Answered, None]:
     text = walk.text(place)
     context = AnswerContext(
-        _together(text, memory),
+        _join_texts(text, memory),
         compression_rate(count_words(text) + count_words(memory), walk.memory.book),
         cite=lambda said, question: cite_passages(said, question, walk.memory, [place]),
         seen=(place,),
@@ -266,5 +266,5 @@ def _leaf_answer_prompt(walk: _Walk, text: str, memory: str) -> Prompt:
     return answer_prompt("leaf_answer", walk.options, text=text, memory=passed, question=walk.question)
 
 
-def _together(text: str, memory: str) -> str:
+def _join_texts(text: str, memory: str) -> str:
     return f"{text}\n\n{memory}" if memory else text

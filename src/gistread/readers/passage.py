@@ -15,7 +15,7 @@ from gistread.readers.answering import AnswerContext, answer_from, user_prompt
 from gistread.readers.book_text import BookText, overlaps
 from gistread.readers.choices import without_options
 from gistread.readers.events import Answered, ReaderEvent, Shown, Stopped, StopReason
-from gistread.readers.gistread import UNRELIABLE_TOKENS, quoted_introductions
+from gistread.readers.gistread import UNRELIABLE_TOKENS, quote_introductions
 from gistread.readers.introductions import introductions
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
@@ -84,7 +84,7 @@ async def about_passage(
     if is_translation(asked):
         said = _translation(asked, options.passage, text, memory, engine, options)
     elif who and options.is_reliable is False:
-        said = quoted_introductions(who, text, memory)
+        said = quote_introductions(who, text, memory)
     else:
         near = passages_around(options.passage, memory.book)
         said = _answer(near, who.sentences if who else (), text, options)

@@ -13,7 +13,7 @@ from gistread.memory.extractive import choose, shared_terms
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, sentences_of
-from gistread.memory.tree import Node, summarised
+from gistread.memory.tree import Node, existing_summaries
 from gistread.people.corrections import corrected
 from gistread.people.joining import Kind, join
 from gistread.people.mentions import find_names, is_covered
@@ -59,15 +59,15 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
     last = max(chapters, default=here)
     begins = max(len(memory.entries) - _CHAPTER_PAGES, sum(chapter < last for chapter in chapters))
     front = front_matter_end(book)
-    nodes = [node for node in summarised(memory, begins) if memory.entry(node.last).page.end > front]
+    nodes = [node for node in existing_summaries(memory, begins) if memory.entry(node.last).page.end > front]
     told = [entry for entry in memory.entries[begins:] if entry.page.end > front]
     now = [Node(0, entry.page.number, entry.page.number, entry.gist) for entry in told]
     start = book.chapters[last].start if book.chapters else 0
     people = _people_near(memory, end, corrections)
     return Recap(
-        _told(nodes, _BEFORE_WORDS, memory),
+        _tell(nodes, _BEFORE_WORDS, memory),
         book.chapters[last].title if book.chapters else "",
-        _told(now, _CHAPTER_WORDS, memory) if now else _own_sentences(book, start, end, " ".join(people)),
+        _tell(now, _CHAPTER_WORDS, memory) if now else _own_sentences(book, start, end, " ".join(people)),
         people,
         sentence_at(end - 1, book) if end else None,
         sum(entry.page.end > front for entry in memory.entries),
@@ -85,14 +85,14 @@ def describe_sources(story: Recap) -> str:
     )
 
 
-def _told(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[RecapSentence, ...]:
+def _tell(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[RecapSentence, ...]:
     """The most representative sentences of these summaries, each with the place of the most similar one in the book."""
     sentences = [
         (" ".join(node.summary.text[start:end].split()), node)
         for node in nodes
         for start, end in sentence_spans(node.summary.text)
     ]
-    chosen = _chosen([text for text, _ in sentences], words)
+    chosen = _choose([text for text, _ in sentences], words)
     return tuple(RecapSentence(text, _place(text, node, memory)) for text, node in (sentences[at] for at in chosen))
 
 
@@ -101,10 +101,10 @@ def _own_sentences(book: Book, start: int, end: int, names: str) -> tuple[RecapS
     words = _CHAPTER_WORDS if len(book.chapters) > 1 else _BEFORE_WORDS + _CHAPTER_WORDS
     places = ((a, b) for a, b in sentences_of(book, start, end) if _is_of_the_story(a, book))
     every = [RecapSentence(" ".join(book.text[a:b].split()), a) for a, b in places]
-    told = [one for one in every if count_words(one.text) >= _LEAST_WORDS and not _is_said(one, book)]
+    told = [one for one in every if count_words(one.text) >= _LEAST_WORDS and not _is_speech(one, book)]
     if sum(count_words(one.text) for one in told) < words:  # most of the chapter is direct speech
         told = every
-    return tuple(told[at] for at in _chosen([one.text for one in told], words, names))
+    return tuple(told[at] for at in _choose([one.text for one in told], words, names))
 
 
 def _is_of_the_story(offset: int, book: Book) -> bool:
@@ -115,14 +115,14 @@ def _is_of_the_story(offset: int, book: Book) -> bool:
     )
 
 
-def _is_said(told: RecapSentence, book: Book) -> bool:
+def _is_speech(told: RecapSentence, book: Book) -> bool:
     """Whether the sentence is direct speech: a quotation begins with it, or earlier in its paragraph."""
     before = book.text[book.text.rfind("\n\n", 0, told.start) + 1 : told.start]
     is_open = before.count('"') % 2 or any(before.count(opens) > before.count(closes) for opens, closes in _PAIRS)
     return bool(is_open) or told.text[0] in _QUOTES
 
 
-def _chosen(sentences: Sequence[str], words: int, names: str = "") -> Sequence[int]:
+def _choose(sentences: Sequence[str], words: int, names: str = "") -> Sequence[int]:
     return choose(sentences, words, names) or range(len(sentences))[-_FEW:]
 
 

@@ -39,7 +39,7 @@ class Method:
 
     def reader(self) -> Reader:
         """Import the reader. Calling it raises UsageError, NoEmbeddingModelError."""
-        from gistread.readers.checked import checked
+        from gistread.readers.checked import check_events
         from gistread.readers.passage import about_passage
         from gistread.readers.stepping_back import with_steps_back
         from gistread.readers.thread import with_thread, within_bound
@@ -62,7 +62,7 @@ class Method:
             # Questions about a passage have a reader of their own, whatever the method.
             reader = about_passage if options.passage else by_method
             events = with_steps_back(reader, asked, memory, engine, steering, options)
-            return checked(events, question, memory, steering, options)
+            return check_events(events, question, memory, steering, options)
 
         return ask
 

@@ -191,7 +191,7 @@ class _Check:
             return digits.endswith("00")
         if not self._is_english or int(digits) < 3:
             return True
-        return any(f" {form} " in self._running_words() for form in _spelled(int(digits)))
+        return any(f" {form} " in self._running_words() for form in _spell(int(digits)))
 
     def _running_words(self) -> str:
         if self._words is None:
@@ -223,7 +223,7 @@ class _Check:
         return Citation(number, sentence.start, sentence.end, self._said(sentence))
 
 
-def _spelled(number: int) -> tuple[str, ...]:
+def _spell(number: int) -> tuple[str, ...]:
     """The ways to write a number from 3 to 99 in English words."""
     words = _NUMBER_WORDS.split()
     if number < 20:

@@ -14,7 +14,7 @@ _STOPPED = {
 }
 
 
-def unsupported(statements: Sequence[events.Statement]) -> tuple[tuple[int, int], ...]:
+def unsupported_spans(statements: Sequence[events.Statement]) -> tuple[tuple[int, int], ...]:
     """(start, end) of the statements that the text does not support; neighbours in one."""
     runs: list[tuple[int, int]] = []
     supported_last = True

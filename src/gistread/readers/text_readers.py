@@ -13,7 +13,7 @@ from gistread.engine.protocol import Engine, Priority
 from gistread.errors import NoEmbeddingModelError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import split_into_passages
-from gistread.readers.book_text import BookText, opened_or_unfit, overlaps, ranked, share_of
+from gistread.readers.book_text import BookText, opening_event, overlaps, rank_passages, share_of
 from gistread.readers.events import LookedUp, OpenedBy, Prepared, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
@@ -26,7 +26,7 @@ async def bm25(
 ) -> AsyncGenerator[ReaderEvent, None]:
     """The `max_pages` pages nearest to the question, in full. See `registry.Reader`."""
     pages = {(entry.page.start, entry.page.end): entry.page.number for entry in memory.entries}
-    order = [pages[place] for place in await ranked(question, list(pages), memory.book)]
+    order = [pages[place] for place in await rank_passages(question, list(pages), memory.book)]
     text = BookText("bm25", question, memory, engine, options)
     async for event in _pages_in_full(text, order, memory, steering, options, starts=True):
         yield event
@@ -74,10 +74,10 @@ async def _pages_in_full(
     if starts:
         yield text.started(shown)
     for number in pinned:
-        yield opened_or_unfit(number, places[number], shown, OpenedBy.PERSON)
+        yield opening_event(number, places[number], shown, OpenedBy.PERSON)
     for step, number in enumerate(opened, start=1):
         yield LookedUp(number, step, "")
-        yield opened_or_unfit(number, places[number], shown, OpenedBy.AGENT)
+        yield opening_event(number, places[number], shown, OpenedBy.AGENT)
     if len(opened) < len(wanted):
         reason = StopReason.WINDOW
     else:
@@ -95,7 +95,7 @@ async def dos(
     text = BookText("dos", question, memory, engine, options)
     passages = split_into_passages(memory.book)
     # Passages without a shared word come last, so that readers are compared at equal budgets.
-    order = dict.fromkeys([*await ranked(question, passages, memory.book), *passages])
+    order = dict.fromkeys([*await rank_passages(question, passages, memory.book), *passages])
     async for said in text.select([*order], steering, options.budget_tokens or DOS_TOKENS):
         yield said
     shown = text.shown

@@ -43,7 +43,7 @@ def is_small(header: GgufHeader) -> bool:
     return copy_bytes(header) <= UNASKED_BYTES
 
 
-def obstacle(header: GgufHeader, folder: Path, *, allow_large: bool) -> str:
+def copy_obstacle(header: GgufHeader, folder: Path, *, allow_large: bool) -> str:
     """Why no copy can be made, for the person; empty if one can. `allow_large`: the person asked for it."""
     size = copy_bytes(header)
     if size > ALL_COPIES_BYTES:

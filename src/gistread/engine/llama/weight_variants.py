@@ -13,10 +13,10 @@ from gistread.engine.llama.measurements import MeasuredSetup, Measurement, Measu
 from gistread.engine.llama.messages import Loaded
 from gistread.engine.llama.requantized_copy import (
     FAST,
+    copy_obstacle,
     find_copy,
     is_small,
     may_lack_kernels,
-    obstacle,
     pop_interruption,
     remove_copy,
 )
@@ -130,7 +130,7 @@ class _Selection:
         # A run that is killed again and again must not spend all its time on copies.
         if await asyncio.to_thread(pop_interruption, self._header, self._folder):
             return "the last attempt was interrupted"
-        return await asyncio.to_thread(obstacle, self._header, self._folder, allow_large=self._allow_large)
+        return await asyncio.to_thread(copy_obstacle, self._header, self._folder, allow_large=self._allow_large)
 
     def _chosen(self, loaded: Loaded) -> LoadedVariant:
         known = self._known(self._variant)

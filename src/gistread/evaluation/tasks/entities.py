@@ -62,12 +62,12 @@ def find_entity(answer: str, question: str, text: str) -> Entity | None:
     if not words[0][0].isupper() or not all(word[0].isupper() or word in _PARTICLES for word in words):
         return None
     kind = _asked_for(question)
-    if kind == "person" and not _is_a_persons(name, text):
+    if kind == "person" and not _is_person_name(name, text):
         return None
     return Entity(name, kind) if kind else None
 
 
-def _is_a_persons(name: str, text: str) -> bool:
+def _is_person_name(name: str, text: str) -> bool:
     words = name.split()
     if not 2 <= len(words) <= 3 or not all(word[0].isupper() and word.isascii() for word in words) or "," in name:
         return False

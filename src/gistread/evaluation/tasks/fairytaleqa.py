@@ -37,7 +37,7 @@ def _from_tables(folder: Path, split: str) -> Iterator[Document]:
         raise task_error(f"{folder} has no folder {split} with questions")
     for questions in files:
         name = questions.name.removesuffix(_QUESTIONS)
-        story = _beside(questions) / f"{name}-story.csv"
+        story = _stories_folder(questions) / f"{name}-story.csv"
         if not story.is_file():
             raise task_error(f"{questions.name} has no story: no such file {story}")
         rows = table_records(story)
@@ -45,7 +45,7 @@ def _from_tables(folder: Path, split: str) -> Iterator[Document]:
         yield _document(name, sections, table_records(questions), rows[0])
 
 
-def _beside(questions: Path) -> Path:
+def _stories_folder(questions: Path) -> Path:
     parts = list(questions.parent.absolute().parts)
     if "questions" not in parts:
         raise task_error(f"{questions} is in no folder `questions` with a folder `section-stories` beside it")

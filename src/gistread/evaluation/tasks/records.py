@@ -163,7 +163,7 @@ def json_records(path: Path) -> Iterator[Record]:
 
 def json_document(path: Path) -> Record:
     _refuse_other(path)
-    document = _parsed(path)
+    document = _parse_document(path)
     if not isinstance(document, dict):
         raise task_error(f"{path} is not one JSON object")
     return Record(document, path.name)
@@ -219,7 +219,7 @@ def _line_record(path: Path, number: int, text: bytes) -> Record:
 
 
 def _document_records(path: Path) -> Iterator[Record]:
-    document = _parsed(path)
+    document = _parse_document(path)
     if isinstance(document, dict):
         yield Record(document, path.name)
         return
@@ -235,7 +235,7 @@ def _record(item: object, where: str) -> Record:
     return Record(item, where)
 
 
-def _parsed(path: Path) -> dict[str, Any] | list[Any]:
+def _parse_document(path: Path) -> dict[str, Any] | list[Any]:
     try:
         # Unlike orjson, this reports the line of an error.
         document = json.loads(path.read_text(encoding="utf-8-sig"))
