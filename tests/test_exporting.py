@@ -18,7 +18,7 @@ from gistread.exporting.readwise import as_readwise
 from gistread.marking.model import Color, Mark, MarkKind, quote_at
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.people.index import Index
-from gistread.readers.introductions import introduced
+from gistread.readers.introductions import introducing_sentences
 from gistread.user_data import SavedCitation, SavedQuestion
 from tests.tui.books import small_book
 
@@ -164,7 +164,7 @@ def test_a_note_for_obsidian_grows_and_keeps_what_was_edited(tmp_path: Path) -> 
 
 def test_cards_for_anki_have_headers_and_one_gap_each() -> None:
     index = Index.of(BOOK)
-    names = [(entity, introduced(entity, BOOK)[0]) for entity in index.entities[:2]]
+    names = [(entity, introducing_sentences(entity, BOOK)[0]) for entity in index.entities[:2]]
     asked = [replace(QUESTIONS[0], question="# Who:: {{lit}}\nthe <lamp>?"), *QUESTIONS]
     text = render_export(Export(BOOK, MARKS, asked, names=names), ExportFormat.ANKI)
     headers = dict(line[1:].split(":", 1) for line in text.splitlines() if line.startswith("#"))

@@ -164,7 +164,7 @@ class _Ledger(Context):
     def copy(self, source: int, target: int) -> None:
         pass
 
-    def close_up(self, sequence: int, start: int, length: int) -> None:
+    def remove(self, sequence: int, start: int, length: int) -> None:
         pass
 
     def state_bytes(self, sequence: int) -> int:

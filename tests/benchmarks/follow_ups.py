@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gistread.evaluation.model import Document, Question, covered, pages_with
+from gistread.evaluation.model import Document, Question, covered_share, pages_with
 from gistread.evaluation.tasks.registry import TASKS
 from gistread.memory.passages import Passage
-from gistread.readers.gistread import Ranked, rank, shown_again
+from gistread.readers.gistread import Ranked, rank, reusable_passages
 from gistread.readers.thread import QuestionAnswer, is_follow_up
 from tests.benchmarks.figures import Finding, Skipped, Table, Target
 from tests.benchmarks.recall import DATA, FILES, even_pages, filled, memory_of
@@ -79,13 +79,13 @@ def _found(pair: Pair) -> dict[str, dict[str, bool]]:
         return {
             "first page": bool(wanted & set(ranked.pages[:1])),
             "three pages": bool(wanted & set(ranked.pages[:3])),
-            "600 tokens": covered(gold, shown) >= _HALF,
+            "600 tokens": covered_share(gold, shown) >= _HALF,
         }
 
     def look(question: str, thread: tuple[QuestionAnswer, ...] = ()) -> dict[str, bool]:
         ranked = rank(question, memory, thread=thread)
         # As the reader does: what the first answer was drawn from is shown again if the nearest passages are there.
-        return told(ranked, shown_again(ranked, thread) or filled(ranked.passages, pair.document, _WORDS))
+        return told(ranked, reusable_passages(ranked, thread) or filled(ranked.passages, pair.document, _WORDS))
 
     return {
         "name": look(pair.second.text),

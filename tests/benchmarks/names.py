@@ -15,7 +15,7 @@ from gistread.book.open import open_book
 from gistread.people.index import Index
 from gistread.people.joining import Kind
 from gistread.people.mentions import find_names, plain
-from gistread.readers.introductions import introduced
+from gistread.readers.introductions import introducing_sentences
 from tests.benchmarks.figures import Finding, Skipped, Table, Target
 from tests.benchmarks.setting import Setting
 
@@ -71,7 +71,7 @@ async def measure(setting: Setting) -> AsyncIterator[Finding]:
     yield Target("War and Peace: names, mentions, who is who [s]", time.perf_counter() - began, at_most=10.0)
     began = time.perf_counter()
     index.card(people[0])
-    introduced(people[0], book)
+    introducing_sentences(people[0], book)
     yield Target("a card [s]", time.perf_counter() - began, at_most=0.05)
 
 

@@ -9,7 +9,6 @@ import time
 from collections.abc import AsyncIterator
 
 from gistread.book.model import Book
-from gistread.engine.protocol import Priority
 from gistread.engine.remote.address import parse_address
 from gistread.engine.remote.client import RemoteEngine
 from gistread.memory.model import ReadingMethod, ReadingMode
@@ -64,7 +63,7 @@ async def _seconds(setting: Setting, book: Book, reading: ReadingMode, connectio
             with MemoryStore(folder).open(
                 book, MemoryRequest(info.name, info.fingerprint, size, ReadingMethod(reading))
             ) as kept:
-                async for _ in read_book(kept, engine, priority=Priority.BACKGROUND):
+                async for _ in read_book(kept, engine):
                     pass
             return time.perf_counter() - began
         finally:

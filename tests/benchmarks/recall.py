@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gistread.book.normalise import count_words
-from gistread.evaluation.model import Document, Question, covered, pages_with
+from gistread.evaluation.model import Document, Question, covered_share, pages_with
 from gistread.evaluation.table import Estimate, Key, difference, estimate
 from gistread.evaluation.tasks.registry import TASKS
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
@@ -102,7 +102,7 @@ def _measured(
             for (way, passages), words in itertools.product(found.passages.items(), _BUDGETS):
                 if words <= _MOST_SHOWN * document.book.words:
                     seen = filled(passages, document, words)
-                    coverage.setdefault((way, words), {})[key] = covered(question.gold_places, seen)
+                    coverage.setdefault((way, words), {})[key] = covered_share(question.gold_places, seen)
     return recalls, coverage
 
 

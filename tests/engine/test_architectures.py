@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.engine.llama.library import is_known
+from gistread.engine.llama.library import supports_architecture
 from gistread.engine.model_files import describe
 from gistread.engine.model_search import FoundModel
 from tests.tiny_gguf import write_tiny_gguf
@@ -15,26 +15,26 @@ from tests.tiny_gguf import write_tiny_gguf
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
     """Clear the cache between tests."""
-    is_known.cache_clear()
+    supports_architecture.cache_clear()
     yield
-    is_known.cache_clear()
+    supports_architecture.cache_clear()
 
 
 @pytest.mark.parametrize(
     "name", ["llama", "qwen2", "qwen3", "gemma3", "phi3", "gpt-oss", "mamba", "jamba", "bert", "nomic-bert", "rwkv7"]
 )
 def test_architectures_of_llama_cpp_are_known(name: str) -> None:
-    assert is_known(name)
+    assert supports_architecture(name)
 
 
 @pytest.mark.parametrize("name", ["oddlama", "llama9", "xqwen2", "qwe"])
 def test_unsupported_architectures_are_unknown(name: str) -> None:
-    assert not is_known(name)
+    assert not supports_architecture(name)
 
 
 def test_without_a_readable_library_every_architecture_counts_as_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert is_known("oddlama")
+    assert supports_architecture("oddlama")
 
 
 def test_the_list_names_models_of_unsupported_architectures(tmp_path: Path) -> None:

@@ -7,10 +7,9 @@ import pytest
 
 from gistread.engine.llama.fit import STATES, cells_that_fit, needed_bytes, sizes_of
 from gistread.engine.llama.gguf import GgufHeader, read_header
-from gistread.engine.llama.kv_layout import MemoryKind
 from gistread.engine.llama.worker.context import BatchToken, Context
 from gistread.engine.llama.worker.weights import Weights
-from tests.tiny_architectures import SLIDING_WINDOW, WRITERS
+from tests.tiny_architectures import WRITERS
 from tests.tiny_gguf import metadata, write_gguf
 
 
@@ -19,7 +18,6 @@ def test_the_kind_of_memory_follows_the_header(tmp_path: Path, kind: str) -> Non
     path = WRITERS[kind](tmp_path / "tiny.gguf", 1)
     memory = read_header(path).memory
     assert memory.kind == kind
-    assert memory.window == (SLIDING_WINDOW if kind == MemoryKind.SLIDING_WINDOW else 0)
     assert state_growth(path) == (memory.kv_bytes_per_token, memory.state_bytes)
 
 
@@ -121,7 +119,6 @@ def test_the_window_that_fits_is_what_free_memory_leaves(tmp_path: Path) -> None
     needed = needed_bytes(sizes, 1000)
     assert cells_that_fit(sizes, needed) == 1000
     assert cells_that_fit(sizes, needed - 1) == 999
-    assert cells_that_fit(sizes, needed, "q8_0") == int(1000 * 32 / 17)
     assert cells_that_fit(sizes, 9_999_999) == 0
 
 

@@ -16,7 +16,14 @@ from gistread.engine.llama import requantized_copy, weight_variants
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.measurements import Measurement, Measurements
 from gistread.engine.llama.messages import Loaded
-from gistread.engine.llama.requantized_copy import copy_path, find_copy, make_copy, may_pay, obstacle, partial_copy
+from gistread.engine.llama.requantized_copy import (
+    copy_obstacle,
+    copy_path,
+    find_copy,
+    make_copy,
+    may_lack_kernels,
+    partial_path,
+)
 from gistread.engine.llama.weight_variants import WorkerActions, faster_variant, load_fastest
 from gistread.engine.protocol import Rates
 from gistread.errors import EngineError
@@ -248,20 +255,20 @@ def test_variants_are_compared_by_the_time_to_read_a_book() -> None:
 
 @pytest.mark.parametrize("form", ["F16", "BF16", "Q8_0", "Q4_0", "Q4_K"])
 def test_types_with_fast_kernels_need_no_copy(header: GgufHeader, form: str) -> None:
-    assert may_pay(replace(header, layer_type="Q4_1"))
-    assert not may_pay(replace(header, layer_type=form))
+    assert may_lack_kernels(replace(header, layer_type="Q4_1"))
+    assert not may_lack_kernels(replace(header, layer_type=form))
 
 
 def test_a_copy_needs_room_on_the_disk_and_in_memory(
     header: GgufHeader, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert obstacle(header, tmp_path, allow_large=False) == ""
-    assert "unasked" in obstacle(replace(header, parameters=10**9), tmp_path, allow_large=False)
-    assert "all copies may take" in obstacle(replace(header, parameters=10**11), tmp_path, allow_large=True)
+    assert copy_obstacle(header, tmp_path, allow_large=False) == ""
+    assert "unasked" in copy_obstacle(replace(header, parameters=10**9), tmp_path, allow_large=False)
+    assert "all copies may take" in copy_obstacle(replace(header, parameters=10**11), tmp_path, allow_large=True)
     monkeypatch.setattr(requantized_copy, "available_bytes", lambda: 1000)
-    assert "memory" in obstacle(header, tmp_path, allow_large=True)
+    assert "memory" in copy_obstacle(header, tmp_path, allow_large=True)
     monkeypatch.setattr(requantized_copy, "free_disk_bytes", lambda folder: 1000)
-    assert "disk" in obstacle(header, tmp_path, allow_large=True)
+    assert "disk" in copy_obstacle(header, tmp_path, allow_large=True)
 
 
 async def test_llama_cpp_makes_a_copy_that_loads(header: GgufHeader, start: StartEngine, tmp_path: Path) -> None:
@@ -283,8 +290,8 @@ async def test_the_least_recently_used_and_partial_copies_are_removed_for_space(
         os.utime(path, (time.time() - age * 1000,) * 2)
     gone = await asyncio.create_subprocess_exec(sys.executable, "-c", "")
     await gone.wait()
-    partial_copy(tmp_path / "left.Q8_0.gguf", gone.pid).write_bytes(b"half")
-    running = partial_copy(tmp_path / "other.Q8_0.gguf", os.getpid())
+    partial_path(tmp_path / "left.Q8_0.gguf", gone.pid).write_bytes(b"half")
+    running = partial_path(tmp_path / "other.Q8_0.gguf", os.getpid())
     running.write_bytes(b"half")
     monkeypatch.setattr(requantized_copy, "ALL_COPIES_BYTES", 1_000_000)
     made = await make_copy(header, tmp_path, log=None, progress=lambda share: None)

@@ -111,7 +111,7 @@ def test_texts_that_decode_together_lie_side_by_side(loaded: LoadedModel) -> Non
     assert [request.sequence for request in requests] == [0, 1, 2, 3, 4]
     for request in (requests[1], requests[2]):
         streams.release(request)
-    together = streams.side_by_side([requests[0], requests[3], requests[4]])
+    together = streams.compact([requests[0], requests[3], requests[4]])
     assert [request.sequence for request in together] == [0, 1, 2]
     assert together == [requests[0], requests[4], requests[3]]
 

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 
 from gistread.errors import StorageError, UsageError
-from gistread.evaluation.settings import RunSettings, data_hash, read_settings, settle
+from gistread.evaluation.settings import RunSettings, data_hash, read_settings, save_or_compare
 
 SETTINGS = RunSettings("qmsum", "d" * 64, "tiny", "f" * 32, 4096, seed=1, limit=20, depths=[0.5], prompts="p" * 12)
 
 
 def test_the_same_settings_resume_a_run(tmp_path: Path) -> None:
     folder = tmp_path / "run"
-    settle(folder, SETTINGS)
-    settle(folder, SETTINGS)
+    save_or_compare(folder, SETTINGS)
+    save_or_compare(folder, SETTINGS)
     assert read_settings(folder) == SETTINGS
 
 
@@ -32,10 +32,10 @@ def test_the_same_settings_resume_a_run(tmp_path: Path) -> None:
     ],
 )
 def test_different_settings_are_refused_and_named(tmp_path: Path, change: dict[str, object], said: str) -> None:
-    settle(tmp_path, SETTINGS)
+    save_or_compare(tmp_path, SETTINGS)
     before = (tmp_path / "run.json").read_bytes()
     with pytest.raises(UsageError, match=said) as refused:
-        settle(tmp_path, replace(SETTINGS, **change))  # type: ignore[arg-type]
+        save_or_compare(tmp_path, replace(SETTINGS, **change))  # type: ignore[arg-type]
     assert str(refused.value).count("\n") == 1
     assert (tmp_path / "run.json").read_bytes() == before
 
@@ -49,7 +49,7 @@ def test_a_folder_without_a_run_is_reported(tmp_path: Path) -> None:
 def test_a_foreign_file_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "run.json").write_text(content)
     with pytest.raises(StorageError, match=r"run\.json"):
-        settle(tmp_path, SETTINGS)
+        save_or_compare(tmp_path, SETTINGS)
 
 
 def test_the_hash_of_data_covers_names_and_contents(tmp_path: Path) -> None:

@@ -24,7 +24,6 @@ def make_memory(pages: int = 4, read: int | None = None) -> GistMemory:
 def test_the_compression_rate_is_defined_as_in_the_paper() -> None:
     memory = make_memory()
     assert memory.compression_rate() == pytest.approx(90.0)
-    assert memory.compression_rate([2]) == pytest.approx(100 * (1 - 130 / 400))
 
 
 def test_pages_past_the_bound_are_absent() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.readers.agreement import agree, clusters
+from gistread.readers.agreement import agree, group_answers
 
 
 @pytest.mark.parametrize(
@@ -25,8 +25,8 @@ def test_different_answers_disagree(one: str, other: str) -> None:
 
 
 def test_groups_are_ordered_by_size_then_by_first_answer() -> None:
-    assert clusters(["Martha", "Ferrand", "ferrand.", "Ann", "the Ferrand"]) == [[1, 2, 4], [0], [3]]
+    assert group_answers(["Martha", "Ferrand", "ferrand.", "Ann", "the Ferrand"]) == [[1, 2, 4], [0], [3]]
 
 
 def test_a_vague_answer_does_not_join_two_different_ones() -> None:
-    assert clusters(["Martha Quill", "Ann Quill", "Quill"]) == [[0, 2], [1]]
+    assert group_answers(["Martha Quill", "Ann Quill", "Quill"]) == [[0, 2], [1]]

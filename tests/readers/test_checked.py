@@ -6,7 +6,7 @@ import pytest
 
 from gistread.engine.protocol import NO_USAGE
 from gistread.memory.model import GistMemory
-from gistread.readers.checked import NO_ANSWER, QUOTED, checked_answer, closest_sentences, unnamed
+from gistread.readers.checked import NO_ANSWER, QUOTED, check_answer, closest_sentences, missing_names
 from gistread.readers.events import Answered, Citation, ReaderEvent, Started
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
@@ -34,7 +34,7 @@ def after_check(
     **values: object,
 ) -> Answered:
     answered = replace(Answered(answer, bool(answer), (), (), (), 0.0, NO_USAGE, seen=ALL), **values)  # type: ignore[arg-type]
-    return checked_answer(answered, question, memory, started, options, refused)
+    return check_answer(answered, question, memory, started, options, refused)
 
 
 async def ask(engine: FakeEngine, reader: str, options: ReaderOptions, pages: int = 8) -> list[ReaderEvent]:
@@ -130,14 +130,14 @@ def test_a_weak_model_is_not_believed_about_a_name_that_the_text_lacks() -> None
     bounded = replace(STARTED, bound_share=known.bound_share)
     said = after_check("A key.", started=bounded, memory=known, question="What did Mr Ferrand steal?", seen=())
     assert said.answer == f"The text up to {known.bound_share:.0%} of the book does not name Ferrand."
-    assert unnamed("Why did Ferrand meet Sir Robert Walpole, the Duke of Wellington?", MEMORY.book) == [
+    assert missing_names("Why did Ferrand meet Sir Robert Walpole, the Duke of Wellington?", MEMORY.book) == [
         "Sir Robert Walpole",
         "Wellington",
     ]
-    assert unnamed("Who met Mr Hatch?", MEMORY.book) == ["Hatch"]  # a watch begins otherwise
-    assert unnamed("What did Ledgar say?", MEMORY.book) == ["Ledgar"]  # a ledger is nobody
-    assert unnamed("Who came in January?", MEMORY.book) == []  # a month is none either
-    assert unnamed("Wann kam Napoleon?", replace(MEMORY.book, language="de")) == []
+    assert missing_names("Who met Mr Hatch?", MEMORY.book) == ["Hatch"]  # a watch begins otherwise
+    assert missing_names("What did Ledgar say?", MEMORY.book) == ["Ledgar"]  # a ledger is nobody
+    assert missing_names("Who came in January?", MEMORY.book) == []  # a month is none either
+    assert missing_names("Wann kam Napoleon?", replace(MEMORY.book, language="de")) == []
 
 
 def test_with_nothing_to_quote_there_is_no_answer() -> None:

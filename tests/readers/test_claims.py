@@ -3,7 +3,7 @@
 from gistread.memory import facts
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.people.index import Index
-from gistread.readers.claims import claims, identities, untold
+from gistread.readers.claims import claims, identities, pages_without_facts
 from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book
 
@@ -30,13 +30,13 @@ async def test_claims_have_quotes_that_name_the_person_and_nothing_is_asked_twic
     view = index.upto(len(book.text))
     (penn,) = view.find("Mr. Penn")
     assert claims(penn, memory) == []
-    assert [entry.page.number for entry in untold(penn, memory)] == [2, 1, 3]
+    assert [entry.page.number for entry in pages_without_facts(penn, memory)] == [2, 1, 3]
     engine = FakeEngine(says=lambda prompt: next(said for words, said in SAID.items() if words in prompt))
     for _ in range(2):
         async for _ in facts.build(memory, engine):
             pass
     assert len(engine.calls) == 3
-    assert untold(penn, memory) == []
+    assert pages_without_facts(penn, memory) == []
     told = claims(penn, memory)
     quotes = [(one.text.split()[0], book.text[slice(*one.quote)].split(",")[0]) for one in told]
     assert quotes[0] == ("Mr.", "Mr. Penn came to the farm in the rain")

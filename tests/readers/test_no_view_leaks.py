@@ -12,7 +12,7 @@ from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Pag
 from gistread.people.index import Index
 from gistread.people.timeline import build_timeline
 from gistread.readers.claims import claims, identities
-from gistread.readers.introductions import introduced
+from gistread.readers.introductions import introducing_sentences
 from gistread.readers.recap import recap
 from gistread.readers.suggestions import suggestions
 from gistread.user_data import NameCorrection
@@ -70,7 +70,9 @@ async def test_no_view_shows_what_stands_behind_the_bound() -> None:
         cards = [view.card(entity) for entity in view.entities]
         said = [claims(entity, known) for entity in view.entities[:2]]
         same = [list(identities(entity, view)) for entity in view.entities[:2]]
-        quotes = [book.text[start:end] for card in cards[:12] for start, end in introduced(card.entity, view.book)]
+        quotes = [
+            book.text[start:end] for card in cards[:12] for start, end in introducing_sentences(card.entity, view.book)
+        ]
         told = recap(known, corrections)
         shown = repr([view.entities, cards, quotes, told, suggestions(known, corrections), facts.known_facts(known)])
         shown += repr([build_timeline(view), said, same])

@@ -7,7 +7,7 @@ from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import Engine
 from gistread.memory.model import GistMemory
 from gistread.readers.events import AnswerDelta, Answered
-from gistread.readers.passage import CHOICES, around, in_short, question_about, reach
+from gistread.readers.passage import CHOICES, abbreviate, extend_bound, passages_around, question_about
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
@@ -47,7 +47,7 @@ async def test_what_stands_near_comes_first_and_the_budget_holds() -> None:
     book = make_book([prose(60, seed=n) for n in range(200)])
     memory = GistMemory(book, make_memory().size, "")
     start = book.paragraphs[100].start
-    near = around((start, start + 9), book)
+    near = passages_around((start, start + 9), book)
     assert near[0][0] == start
     assert near[1][1] <= start
     engine = FakeEngine(says=lambda _: "w1")
@@ -85,7 +85,7 @@ def test_the_bound_includes_the_sentence_that_is_asked_about() -> None:
         (None, 4, 4),
         ((0, saw), 2, left),
     ):
-        assert reach(passage, bound, book) == reached
+        assert extend_bound(passage, bound, book) == reached
 
 
 async def test_a_translation_is_of_the_passage_alone_and_is_not_checked() -> None:
@@ -127,6 +127,6 @@ async def test_a_real_model_explains_words_of_a_book_without_a_memory(tmp_path: 
 
 
 def test_a_long_passage_is_named_by_its_first_and_last_words() -> None:
-    assert in_short("a b c\nd e f g h i") == "“a b c d … f g h i”"
+    assert abbreviate("a b c\nd e f g h i") == "“a b c d … f g h i”"
     book = make_book(["“Well,” said he."])
     assert question_about((0, len(book.text)), "Why?", book) == "“‘Well,’ said he.”: Why?"

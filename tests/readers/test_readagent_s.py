@@ -275,7 +275,9 @@ async def test_citations_are_verbatim_at_their_offsets() -> None:
 async def test_the_compression_rate_counts_the_words_in_the_answers_prompt() -> None:
     memory = make_memory()
     events = await ask(FakeEngine(says=says, chooses=["Page 6", "STOP"]), memory)
-    assert answered(events).compression_rate == pytest.approx(memory.compression_rate([6]))
+    shown = [entry.page if entry.page.number == 6 else entry.gist for entry in memory.entries]
+    read = sum(entry.page.words for entry in memory.entries)
+    assert answered(events).compression_rate == pytest.approx(100 * (1 - sum(one.words for one in shown) / read))
 
 
 async def test_usage_covers_all_steps() -> None:

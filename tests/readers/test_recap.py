@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from gistread.memory import tree
 from gistread.memory.model import GistMemory, PageSize
-from gistread.readers.recap import drawn_from, recap
+from gistread.readers.recap import describe_sources, recap
 from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book
 from tests.readers.memories import make_memory
@@ -21,7 +21,7 @@ def test_it_is_told_from_the_gists_up_to_the_place() -> None:
         assert page is not None
         assert one.text in " ".join(memory.entry(page.number).gist.text.split())
     assert [one.start for one in told] == sorted(one.start for one in told)
-    assert drawn_from(whole) == "from the gists of 8 pages"
+    assert describe_sources(whole) == "from the gists of 8 pages"
     end = memory.entry(2).page.end
     bounded = recap(memory.upto(end))
     assert bounded.pages == 2
@@ -46,10 +46,10 @@ async def test_summaries_that_are_there_tell_the_story_before() -> None:
         pass
     story = recap(memory)
     assert story.summaries
-    texts = [" ".join(node.summary.text.split()) for node in tree.summarised(memory, 14)]
+    texts = [" ".join(node.summary.text.split()) for node in tree.existing_summaries(memory, 14)]
     assert len(texts) < 14
     assert all(any(one.text in text for text in texts) for one in story.before)
-    assert "summaries of" in drawn_from(story)
+    assert "summaries of" in describe_sources(story)
     calls = len(engine.calls)
     assert recap(memory.upto(memory.entry(2).page.end)).summaries == 0
     assert len(engine.calls) == calls

@@ -9,7 +9,7 @@ from gistread.errors import PromptTooLongError
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.memory.passages import GAP, PASSAGE_WORDS, join, render, split_into_chunks
 from gistread.memory.passages import split_into_passages as cut_book
-from gistread.readers.book_text import beginning
+from gistread.readers.book_text import fit_beginning
 from gistread.readers.events import Answered, Expanded, OpenedBy, ReaderEvent, Started, Stopped, StopReason, Unfit
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
@@ -222,7 +222,7 @@ async def test_the_beginning_of_a_place_ends_with_a_sentence_or_a_word() -> None
         return fits
 
     async def begins(start: int, characters: int) -> str | None:
-        found = await beginning((start, len(text)), book, within(characters))
+        found = await fit_beginning((start, len(text)), book, within(characters))
         return text[found[0] : found[1]] if found else None
 
     assert await begins(0, 60) == "The sea was calm. The lamp burned on."

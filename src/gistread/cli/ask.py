@@ -32,10 +32,10 @@ from gistread.paths import default_paths
 from gistread.readers import events as reader_events
 from gistread.readers.choices import with_options
 from gistread.readers.cost import QUICK
-from gistread.readers.passage import in_short, question_about, question_alone, reach
+from gistread.readers.passage import abbreviate, extend_bound, question_about, question_alone
 from gistread.readers.registry import DEFAULT_READER, METHODS
 from gistread.readers.steering import Steps
-from gistread.readers.text import describe, in_quotes, unsupported
+from gistread.readers.text import describe, in_quotes, unsupported_spans
 from gistread.search.exact import FoldedText
 from gistread.session.answer import AskOptions, thread_of, with_answer
 from gistread.session.estimate import find_cheaper, is_long, seconds_to_answer
@@ -124,7 +124,7 @@ async def _ask(
                 say(f"Asked over the book up to {share}, as the last question; `--upto all` asks the whole book.")
             if not passage and upto is not None and upto <= front_matter_end(book):
                 say("The text begins after this place; `--upto all` asks the whole book.")
-            upto = reach(passage, upto, book)
+            upto = extend_bound(passage, upto, book)
             options: AskOptions = {"pinned": pinned, "upto": upto, "choices": tuple(arguments.choice)}
             options["thread"] = thread_of(before.questions) if before else ()
             options["steps"] = Steps(config.steps)
@@ -190,7 +190,7 @@ def _passage(words: str, book: Book) -> Passage:
     """The range of the selected words: the nearest to the user's place if there are several. Raises UsageError."""
     places = list(FoldedText(book.text).find(words))
     if not places:
-        raise UsageError(f"The book does not have {in_short(words)}.", "`gistread search` finds similar ones.")
+        raise UsageError(f"The book does not have {abbreviate(words)}.", "`gistread search` finds similar ones.")
     here = 0
     with suppress(StorageError):
         here = UserData(default_paths().books).reading_place(book.sha256).offset
@@ -316,7 +316,7 @@ class _StreamedAnswer:
         streamed = "".join(self._streamed)
         if streamed:
             write("")
-        answer, _ = mark_unsupported(answered.answer, unsupported(answered.statements))
+        answer, _ = mark_unsupported(answered.answer, unsupported_spans(answered.statements))
         if streamed.strip() != answer.strip():
             write(answer)
         for citation in answered.citations:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from gistread.cli.progress import ProgressLine
 from gistread.errors import UsageError
 from gistread.readers.events import Proposed
-from gistread.readers.steering import Steering, Steps, nameable, parse_decision
+from gistread.readers.steering import Steering, Steps, describe_choices, parse_decision
 from gistread.readers.text import describe_proposed
 
 
@@ -21,7 +21,8 @@ def check_terminal(steps: Steps) -> None:
 def format_prompt(proposed: Proposed, length: int) -> str:
     """`Wants page 11: it tells of the key [Enter: open, a page number, no, answer]`"""
     opens = bool(proposed.pages or proposed.places)
-    choices = [f"Enter: {'open' if opens else 'answer'}", *nameable(proposed, length), "no", *["answer"] * opens]
+    first = f"Enter: {'open' if opens else 'answer'}"
+    choices = [first, *describe_choices(proposed, length), "no", *["answer"] * opens]
     return f"{describe_proposed(proposed, length)} [{', '.join([*choices, *['back'] * proposed.may_go_back])}]"
 
 

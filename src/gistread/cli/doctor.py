@@ -20,7 +20,7 @@ from gistread.engine.llama.gguf import GgufHeader
 from gistread.engine.llama.library import Advice, Library, ask_library, build_advice
 from gistread.engine.llama.machine import available_bytes, cpu_flags, gpu_maker, physical_cores
 from gistread.engine.llama.measurements import Measurements
-from gistread.engine.llama.requantized_copy import FAST, may_pay, obstacle
+from gistread.engine.llama.requantized_copy import FAST, copy_obstacle, may_lack_kernels
 from gistread.engine.llama.tuning import TUNED
 from gistread.engine.model_source import ModelSource, find_source, header_of
 from gistread.engine.protocol import EngineInfo, Placement
@@ -107,7 +107,7 @@ async def _examine_model(model: ModelSource, config: Config, found: _Findings, *
     found.info = info = await load_info(model, config)
     found.check = check_results().get(header.fingerprint)
     on_gpu = bool(info.placement and info.placement.gpu_layers)
-    if may_pay(header) and not on_gpu:
+    if may_lack_kernels(header) and not on_gpu:
         compared = any(setup.variant == FAST for setup in measurements.of_model(header.fingerprint))
         found.advice += _quantization_advice(header, config, compared=compared)
     found.advice += _load_advice(found, info)
@@ -123,9 +123,9 @@ def _quantization_advice(header: GgufHeader, config: Config, *, compared: bool) 
     if config.fast_weights == "never":
         return [Advice(f"{what}, and your settings do not allow a faster copy.", 'Set fast_weights = "ask".')]
     folder = default_paths().weights
-    if why := obstacle(header, folder, allow_large=True):
+    if why := copy_obstacle(header, folder, allow_large=True):
         return [Advice(f"{what}; {why}.", "Download this model as Q4_0, Q4_K_M or Q8_0.")]
-    why = obstacle(header, folder, allow_large=False)
+    why = copy_obstacle(header, folder, allow_large=False)
     how = f"Make a faster copy: gistread models convert {header.path.stem}"
     return [Advice(f"{what}; {why}." if why else f"{what}.", how)]
 

@@ -25,7 +25,7 @@ from gistread.evaluation.judge import rate_all
 from gistread.evaluation.metrics import rouge
 from gistread.evaluation.outcomes import FILE_NAME, OutcomeFile, by_reader, read_outcomes
 from gistread.evaluation.running import sample, seconds_left
-from gistread.evaluation.settings import RunSettings, data_hash, settle
+from gistread.evaluation.settings import RunSettings, data_hash, save_or_compare
 from gistread.evaluation.tasks.registry import TASKS, Task, TaskOptions
 from gistread.memory.estimate import expected_pace, pace_of
 from gistread.memory.focus import parse_task
@@ -103,7 +103,7 @@ async def _run(
                 embedding = (await embedder.start()).fingerprint if embedder else ""
                 data = await asyncio.to_thread(_data, arguments)
                 other = asking.info if asking is not engine else None
-                settle(folder, _settings(arguments, plan, engine.info, other, data, embedding))
+                save_or_compare(folder, _settings(arguments, plan, engine.info, other, data, embedding))
                 store = MemoryStore(arguments.memories or folder / _MEMORIES)
                 with OutcomeFile(folder / FILE_NAME) as outcomes:
                     await _RunProgress(plan, engine, asking, outcomes, line).follow(store)
@@ -290,7 +290,7 @@ class _RunProgress:
         known = self._outcomes.known
         self._done = self._plan.questions - sum(len(todo.questions) for todo in self._plan.todo(known))
         self._left_s = seconds_left(
-            self._plan, known, self._read, self._pace, running.places_for(self._plan, self._asking).capacity
+            self._plan, known, self._read, self._pace, running.question_limit(self._plan, self._asking).capacity
         )
 
     def _bar(self) -> str:

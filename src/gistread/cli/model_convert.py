@@ -9,7 +9,7 @@ from gistread.config import Config
 from gistread.engine.llama.gguf import GgufHeader
 from gistread.engine.llama.library import ask_library
 from gistread.engine.llama.measurements import Measurement, Measurements
-from gistread.engine.llama.requantized_copy import FAST, find_copy, may_pay, obstacle
+from gistread.engine.llama.requantized_copy import FAST, copy_obstacle, find_copy, may_lack_kernels
 from gistread.engine.model_source import ModelSource, header_of
 from gistread.engine.protocol import EngineInfo
 from gistread.engine.reading_cost import seconds_per_token
@@ -25,13 +25,13 @@ def convert(model: ModelSource, config: Config, *, json: bool) -> ExitStatus:
     header = header_of(model)
     measurements = Measurements(paths.measurements)
     info: EngineInfo | None = None
-    if may_pay(header):
-        if not find_copy(header, paths.weights) and (why := obstacle(header, paths.weights, allow_large=True)):
+    if may_lack_kernels(header):
+        if not find_copy(header, paths.weights) and (why := copy_obstacle(header, paths.weights, allow_large=True)):
             raise StorageError(f"No faster copy of {header.name} can be made: {why}.")
         measurements.forget(header.fingerprint)
         info = run_until_interrupted(load_info(model, replace(config, fast_weights="always")))
     variants = {setup.variant: measured for setup, measured in measurements.of_model(header.fingerprint).items()}
-    copy = find_copy(header, paths.weights) if may_pay(header) else None
+    copy = find_copy(header, paths.weights) if may_lack_kernels(header) else None
     if json:
         write_json(
             {
@@ -47,7 +47,7 @@ def convert(model: ModelSource, config: Config, *, json: bool) -> ExitStatus:
 
 
 def _summary(header: GgufHeader, variants: dict[str, Measurement], *, used: bool) -> str:
-    if not may_pay(header):
+    if not may_lack_kernels(header):
         return f"{header.name} needs no copy: llama.cpp is fast with {header.quantization}."
     if not {"", FAST} <= variants.keys():
         if ask_library().gpus:

@@ -20,7 +20,7 @@ from gistread.people.joining import Entity
 from gistread.people.mentions import is_covered
 from gistread.people.timeline import build_timeline, format_table
 from gistread.readers.claims import Claim, claims, identities
-from gistread.readers.introductions import introduced
+from gistread.readers.introductions import introducing_sentences
 from gistread.units import bars, counted
 from gistread.user_data import NameCorrection, NameVerb, UserData
 
@@ -151,7 +151,7 @@ def _lines(card: Card, view: Index, book: Book, known: Sequence[Claim]) -> list[
 
 def _quotes(card: Card, view: Index) -> list[tuple[int, str]]:
     text = view.book.text
-    return [(start, " ".join(text[start:end].split())) for start, end in introduced(card.entity, view.book)]
+    return [(start, " ".join(text[start:end].split())) for start, end in introducing_sentences(card.entity, view.book)]
 
 
 def _percent(offset: int, book: Book) -> str:

@@ -14,7 +14,7 @@ from gistread.memory.model import GistMemory
 from gistread.memory.sizes import unread_memory
 from gistread.memory.writer import MemoryHeader
 from gistread.paths import default_paths
-from gistread.readers.recap import Recap, Told, drawn_from, recap
+from gistread.readers.recap import Recap, RecapSentence, describe_sources, recap
 from gistread.user_data import UserData
 
 
@@ -41,7 +41,7 @@ def run(arguments: argparse.Namespace) -> ExitStatus:
     if story.stopped and bound is not None:
         write(f"You stopped at: {' '.join(book.text[slice(*story.stopped)].split())}")
     if story.pages:
-        say(f"Told {drawn_from(story)}.")
+        say(f"Told {describe_sources(story)}.")
     return ExitStatus.DONE
 
 
@@ -64,5 +64,5 @@ def recap_document(story: Recap) -> Json:
     }
 
 
-def _document(told: Told) -> Json:
+def _document(told: RecapSentence) -> Json:
     return {"text": told.text, "start": told.start}

@@ -51,7 +51,7 @@ class Catalogue:
 
     dated: datetime.date  # Date of the packaged entries
     entries: tuple[CatalogueEntry, ...]
-    starter: CatalogueEntry  # Found by its name, and listed nowhere
+    starter: CatalogueEntry  # Found by name only; not listed
 
     def find(self, name: str) -> CatalogueEntry | None:
         wanted = name.casefold()

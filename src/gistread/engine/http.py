@@ -1,4 +1,4 @@
-"""What downloads and remote engines need of HTTP: the Retry-After header, and the cause of a failed connection."""
+"""HTTP helpers for downloads and remote engines: the Retry-After header, and the cause of a failed connection."""
 
 import time
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Describes a model on this machine from the headers of its files, and whether it can be used."""
+"""Describes local models from the headers of their files, and whether they can be used."""
 
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -15,7 +15,8 @@ from gistread.engine.llama.fit import (
 )
 from gistread.engine.llama.gguf import BrokenModelError, GgufHeader, read_header
 from gistread.engine.llama.kv_layout import MemoryKind
-from gistread.engine.llama.library import is_known
+from gistread.engine.llama.library import supports_architecture
+from gistread.engine.llama.machine import file_bytes
 from gistread.engine.model_kinds import WRITING, ModelKind, kind_of
 from gistread.engine.model_search import FoundModel, own_adapter
 from gistread.errors import EngineError
@@ -40,7 +41,7 @@ class ModelFile:
     place: str = ""  # The program whose folder it was found in: `Ollama`, `LM Studio` …
     aliases: tuple[str, ...] = ()  # Other names of the same file, also accepted by `--model`
     sizes: ModelSizes | None = None  # Memory needs; None if unknown
-    adapter: Path | None = None  # The LoRA adapter that it is used with unless another is named
+    adapter: Path | None = None  # Its default LoRA adapter
 
     @property
     def embeds(self) -> bool:
@@ -85,7 +86,7 @@ def availability_of(model: ModelFile, fit: MemoryFit | None) -> Availability:
 
 def describe(found: FoundModel) -> ModelFile:
     """Describe a model from the headers of its files; a broken one gets a `problem`."""
-    parts, size_bytes = len(found.parts), sum(map(_size, found.parts))
+    parts, size_bytes = len(found.parts), sum(map(file_bytes, found.parts))
     plain = ModelFile(found.parts[0], found.name, size_bytes, parts=parts, place=found.place, aliases=found.aliases)
     try:
         for number, part in enumerate(found.parts, 1):
@@ -115,13 +116,6 @@ def describe(found: FoundModel) -> ModelFile:
     )
 
 
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
-
-
 def _kind(headers: list[GgufHeader], name: str) -> tuple[ModelKind, str]:
     first, count = headers[0], len(headers)
     if count == 1 and first.split_count > 1:
@@ -132,6 +126,6 @@ def _kind(headers: list[GgufHeader], name: str) -> tuple[ModelKind, str]:
     kind, problem = kind_of(first, name)
     if missing := sum(header.missing_bytes for header in headers):
         return ModelKind.BROKEN, f"it is cut off: {missing:,} bytes are missing"
-    if not problem and not is_known(first.architecture):
+    if not problem and not supports_architecture(first.architecture):
         return ModelKind.OTHER, f"the installed llama.cpp does not know its architecture, {first.architecture}"
     return kind, problem

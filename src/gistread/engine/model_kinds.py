@@ -1,4 +1,4 @@
-"""Determines what a GGUF file is for (text, vectors, neither), and the prefixes of its family, which files lack."""
+"""Determines what a GGUF file is for (text, vectors or neither), and the prompt prefixes of embedding models."""
 
 import re
 from dataclasses import dataclass
@@ -159,7 +159,7 @@ def makes_vectors(header: GgufHeader) -> bool:
 
 
 def check_makes_vectors(header: GgufHeader) -> None:
-    """Raises EngineError unless this is an embedding model: vectors of other models find less than words do."""
+    """Raises EngineError unless this is an embedding model; vectors of other models search worse than words."""
     if not header.architecture or not header.vocabulary:
         raise EngineError(
             f"{header.path.name} is a GGUF file without a model that reads text.",

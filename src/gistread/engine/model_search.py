@@ -1,4 +1,4 @@
-"""Finds model files in the user's folders and those of common programs, as their documentation or source says."""
+"""Finds model files in the user's folders and in the documented folders of common programs."""
 
 import contextlib
 import importlib.util
@@ -76,7 +76,7 @@ def starter_adapter() -> Path | None:
 
 
 def own_adapter(path: Path) -> Path | None:
-    """The adapter that this model is used with unless another is named."""
+    """The default adapter of this model, if any."""
     return starter_adapter() if path == starter_path() else None
 
 
@@ -95,7 +95,7 @@ def _every(extra: Sequence[Path]) -> Iterator[FoundModel]:
 
 
 def whole_name(name: str) -> str:
-    """The name of a model, from its name or that of one of its files."""
+    """The name of a model, given the name itself or that of one of its files."""
     name = name[: -len(SUFFIX)] if name.casefold().endswith(SUFFIX) else name
     return _PART.sub("", name)
 
@@ -156,7 +156,7 @@ def _ollama_models(folder: Path) -> Iterator[FoundModel]:
 
 
 def model_folders() -> list[tuple[str, Path]]:
-    """Folders to search for GGUF files with their program, the person's own (without) first. Most do not exist."""
+    """Programs and their folders to search for GGUF files, the person's own first (empty name). Most do not exist."""
     places = [("", folder) for folder in _own_folders()]
     home = _home()
     if home is None:
@@ -182,7 +182,7 @@ def _own_folders() -> list[Path]:
 
 
 def ollama_folders() -> list[Path]:
-    """Folders of Ollama's manifests and blobs: from the environment, the person's, those of services."""
+    """Folders of Ollama's manifests and blobs: from the environment, in the home folder, of system services."""
     home = _home()
     named = _from_environment("OLLAMA_MODELS")
     folders = [named, home / ".ollama" / "models" if home else None, *_of_services(), *_OLLAMA_SYSTEM]
@@ -255,7 +255,7 @@ def _from_environment(variable: str) -> Path | None:
 
 
 def _absolute(*folders: str) -> list[Path]:
-    """Expand `~`; leave out what is not a valid absolute path."""
+    """Expand `~`; leave out invalid and relative paths."""
     found: list[Path] = []
     for folder in folders:
         with contextlib.suppress(RuntimeError):  # no such user

@@ -59,7 +59,7 @@ def is_local(spec: str) -> bool:
 
 
 def fits_in_memory(spec: str, config: Config) -> bool:
-    """Whether a model is estimated to fit beside what is loaded already."""
+    """Whether a model is estimated to fit in free memory."""
     try:
         path = find_source(spec).path
         if path is None:
@@ -79,7 +79,7 @@ def fingerprint_of(source: ModelSource) -> str:
 
 
 def header_of(source: ModelSource) -> GgufHeader:
-    """What the file of a model says, of the model with its adapter. Raises EngineError."""
+    """The header of a local model with its adapter applied. Raises EngineError."""
     assert source.path is not None
     return read_adapted_header(source.path, source.adapter)
 

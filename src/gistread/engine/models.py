@@ -34,7 +34,7 @@ def find_models(extra: Sequence[Path] = ()) -> list[ModelFile]:
 
 
 def each_model(extra: Sequence[Path] = ()) -> Iterator[ModelFile]:
-    """The same models, in no order, as their headers are read."""
+    """Yield the same models in no order, each as soon as its header is read."""
     return map(describe, found_models(extra))
 
 
@@ -49,7 +49,7 @@ def resolve_model(spec: str) -> Path:
 
 
 def find_any_model(spec: str) -> Path:
-    """Find a model as `resolve_model` does, of any kind and also one that cannot be used. Raises EngineError."""
+    """Find a model as `resolve_model` does, but of any kind, even unusable. Raises EngineError."""
     return resolve_model(spec) if spec in (STARTER, STARTER_BASE) else _resolve(spec, "model", lambda _: True)
 
 
@@ -72,7 +72,7 @@ def split_adapter(spec: str) -> tuple[str, str | None]:
 
 
 def with_adapter(spec: str, adapter: str | None) -> str:
-    """How to name a model with this adapter instead of its own, if any."""
+    """The specification of a model with this adapter instead of its default, if any."""
     return f"{split_adapter(spec)[0]}{_AND}{adapter}" if adapter else spec
 
 

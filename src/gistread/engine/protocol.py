@@ -24,18 +24,18 @@ class Message:
     role: Role
     content: str
     stable: int = 0
-    """Of the last message: length in characters of the beginning that other prompts share, such as a memory that
-    several questions are asked about. An engine may keep its KV state."""
+    """Only in the last message: characters at its beginning that other prompts share, such as a memory before
+    several questions. An engine may keep their KV state."""
     may_move: bool = False
-    """Whether text that an earlier prompt showed further on may keep its KV state from there. The state is close to
-    that of a new evaluation, and free."""
+    """Whether text may keep the KV state from an earlier prompt that had it at a later position. The state is close
+    to that of a new evaluation, and saves time."""
 
 
 Prompt = tuple[Message, ...]  # A conversation. If the last message is the assistant's, the model continues it.
 
 
 class Priority(IntEnum):
-    """Scheduling class. An interactive request goes before background work and interrupts it."""
+    """Scheduling class. An interactive request preempts background work."""
 
     INTERACTIVE = 0
     BACKGROUND = 1
@@ -120,7 +120,7 @@ class Rates:
     decode: tuple[tuple[int, float], ...]
 
 
-STREAM_TOKENS = 2304  # Most tokens of a request in a stream, prompt and answer: 1,000 words and a gist of them
+STREAM_TOKENS = 2304  # Most tokens of a request in a stream, prompt and answer: 1,000 words and their gist
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class EngineInfo:
     device: str  # For people: `CPU, 2 threads`, `NVIDIA H100 (33 of 33 layers)`
     parallel: int = 1  # Useful number of concurrent requests. May change: read `Engine.info` each time.
     rates: Rates | None = None  # None: not measured
-    # Fingerprints the same weights may have on another engine: a server only tells a model's name.
+    # Fingerprints of the same weights on another engine: a server only reports a model's name.
     aliases: tuple[str, ...] = ()
     is_remote: bool = False  # Whether a server does the work; concurrent requests then do not compete for this machine
     weights: str = ""  # Quantization in use, for people: `Q4_K_M`, `Q8_0 copy of Q4_1`; empty if unknown
@@ -208,7 +208,7 @@ class Engine(Protocol):
         """Evaluate the stable beginning of a prompt ahead of the requests that share it."""
 
     async def pin(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
-        """As `prepare`, but keep it in memory; None without room. Interactive requests may evict what is pinned."""
+        """As `prepare`, but keep the state in memory; None without room. Interactive requests may evict it."""
 
     async def pinned(self, prompts: Sequence[Prompt]) -> list[bool]:
         """Whether the stable beginning of each prompt is still evaluated, in order."""
@@ -231,8 +231,9 @@ class Engine(Protocol):
     ) -> Choice:
         """The option that the model would most likely write, by the mean log-probability of its tokens.
 
-        Half of the one after the prompt `without` the text is subtracted: what is likely anyhow says less. Small models
-        choose better so than by letters. A server, which gives no probabilities, chooses as in `choose`.
+        Half of the log-probability after the prompt `without` the text is subtracted, so that generally likely options
+        gain less. Small models choose better this way than by letters. A server gives no probabilities and chooses as
+        in `choose`.
         """
 
 

@@ -3,9 +3,9 @@
 from gistread.engine.protocol import Rates
 
 SINGLE_PASS_PREFILLED = 1.2  # Prompt tokens evaluated per token of a book in single-pass mode (design D4)
-CAREFUL_PREFILLED = 1.6  # The same in careful mode: a page shares its beginning with the passage it was found in
+CAREFUL_PREFILLED = 1.6  # The same in careful mode, where a page shares its beginning with the passage it was found in
 DECODED = 0.2  # Tokens decoded per token of a book: gists and pause points
-DEPTH = 1.7  # Tokens take so many times as long at the depth of a page as in the short prompts that are measured
+DEPTH = 1.7  # How much longer a token takes at the depth of a page than in the short prompts that are measured
 
 
 def seconds_per_token(rates: Rates, parallel: int, *, prefilled: float = SINGLE_PASS_PREFILLED) -> float:

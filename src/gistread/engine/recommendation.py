@@ -97,7 +97,7 @@ def _window(entry: CatalogueEntry, free_bytes: int) -> int:
 
 
 def this_machine() -> Machine:
-    """Takes a second on a machine with a graphics card, to ask llama.cpp about it."""
+    """Describe this machine. Takes a second with a graphics card, because llama.cpp is asked about it."""
     free = _free_memory(bool(gpu_maker()))
     return Machine(free.memory_bytes, free.gpu_bytes or 0, physical_cores())
 

@@ -17,7 +17,7 @@ class _Run(Generic[T]):
 
 
 class SingleFlight(Generic[T]):
-    """Runs `start` while a caller awaits it; once it ended, the next caller runs it again. Await `close`."""
+    """Runs `start` while a caller awaits it; after it ends, the next caller runs it again. Await `close`."""
 
     def __init__(self, start: Callable[[], Coroutine[Any, Any, T]], name: str) -> None:
         self._start = start
@@ -30,7 +30,7 @@ class SingleFlight(Generic[T]):
         return self._run is not None and not self._run.task.done()
 
     async def wait(self) -> T:
-        """Start or join, and raise what starting raises. When the last caller is cancelled, so is the start."""
+        """Start or join a start; raises its exceptions. Cancelling the last caller cancels the start."""
         while self._run is not None and not self._run.task.done() and self._run.task.cancelling():
             await asyncio.wait({self._run.task})
         run = self._current()
@@ -47,12 +47,12 @@ class SingleFlight(Generic[T]):
         return run.task.result()
 
     def begin(self) -> None:
-        """Start without a caller; cancelled callers do not stop it. Only while none is under way."""
+        """Start without a caller, so that no cancellation stops it. Only while no start is under way."""
         if not self.closed:
             self._current().callers += 1
 
     async def close(self) -> None:
-        """Cancel a start under way, and refuse any other."""
+        """Cancel a start under way and refuse new ones."""
         self.closed = True
         if self._run is not None and not self._run.task.done():
             self._run.task.cancel()

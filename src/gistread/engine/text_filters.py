@@ -39,7 +39,7 @@ class StopStringFilter:
         return self._take(len(self._withheld) - keep)
 
     def finish(self) -> str:
-        """End the text and return what was withheld."""
+        """End the text and return its withheld end."""
         return "" if self.stopped else self._take(len(self._withheld))
 
     def _take(self, length: int) -> str:
@@ -59,7 +59,7 @@ class ReasoningFilter:
         self._after_thought = False  # Whether only white space followed the last thought
 
     def feed(self, text: str) -> tuple[str, bool]:
-        """Returns text to pass on, and whether all before was reasoning, whose opening tag the template wrote."""
+        """Return text to pass on, and whether all before was reasoning: the template may write the opening tag."""
         self._withheld += text
         passed: list[str] = []
         void = False
@@ -85,7 +85,7 @@ class ReasoningFilter:
         return "".join(passed), void
 
     def finish(self) -> str:
-        """End the text and return what was withheld."""
+        """End the text and return its withheld end."""
         withheld, self._withheld = self._withheld, ""
         return "" if self.thinking else self._strip_start(withheld)
 

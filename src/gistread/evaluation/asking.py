@@ -24,7 +24,7 @@ async def ask(
     options: ReaderOptions,
     timeout_s: float = 0.0,
 ) -> tuple[Outcome, EngineError | None]:
-    """The outcome of the question, filled into `blank`, and the engine's error. `timeout_s` 0: no limit."""
+    """Ask the question and fill `blank`; also returns an error of the engine. `timeout_s` 0: no limit."""
     events: list[str] = []
     lookups: list[int] = []
     answered: Answered | None = None
@@ -54,7 +54,7 @@ async def ask(
         if isinstance(failure, EngineError) and not isinstance(failure, PromptTooLongError):
             lost = failure
     except Exception as defect:
-        # One failing question must not end a night's run; the table counts it.
+        # One failing question must not end a long run; the table counts it.
         error = f"Internal error of the reader: {type(defect).__name__}: {defect}"
     seconds = time.monotonic() - began
     blank = replace(blank, seconds=seconds, events=tuple(events))

@@ -1,8 +1,8 @@
 """A judge model compares answers with references: LR-1 and LR-2 (ReadAgent, section 4.1, Figures 6 and 7).
 
-A strict rater says whether they agree, a permissive one whether they agree, partly agree, or not; either may decide for
-full agreement, and the best of several references counts. LR-1 is the share that agree, LR-2 that agree at least
-partly. Ratings lie in one file for each judge, so a run can be judged later and by several.
+A strict rater says whether they agree; a permissive one whether they agree, partly agree, or disagree. Either may
+decide for full agreement, and the best of several references counts. LR-1 is the share of answers that agree, LR-2 the
+share that agree at least partly. Each judge has its own file of ratings, so a run can be judged later, and by several.
 """
 
 import asyncio
@@ -79,10 +79,10 @@ def with_ratings(folder: Path, asked: Iterable[AnsweredQuestion]) -> tuple[list[
         return list(asked), ""
     known = _known(files[-1])
     records, _ = read_records(files[-1])
-    return [_rated(one, known) for one in asked], str(records[-1]["judge"]) if records else ""
+    return [_add_rating(one, known) for one in asked], str(records[-1]["judge"]) if records else ""
 
 
-def _rated(asked: AnsweredQuestion, known: Mapping[Key, tuple[Rating, str]]) -> AnsweredQuestion:
+def _add_rating(asked: AnsweredQuestion, known: Mapping[Key, tuple[Rating, str]]) -> AnsweredQuestion:
     rating, answer = known.get(asked.key, (None, ""))
     if rating is None or answer != asked.outcome.answer:
         return asked

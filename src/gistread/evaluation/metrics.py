@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from gistread.errors import GistreadError
-from gistread.evaluation.model import Outcome, Place, Question, Rating, covered, pages_with
+from gistread.evaluation.model import Outcome, Place, Question, Rating, covered_share, pages_with
 
 ROUGE_KINDS = ("rouge1", "rouge2", "rougeL")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -136,7 +136,7 @@ def _rated(least: Rating) -> Callable[[Case], float | None]:
 
 
 def _of_pages(measure: Callable[[frozenset[int], set[int]], float | None]) -> Callable[[Case], float | None]:
-    """`measure` compares the pages with the answer, at least one, and those looked up; from 0 to 1."""
+    """`measure` compares the pages that have the answer (at least one) with those looked up; from 0 to 1."""
 
     def of(case: Case) -> float | None:
         gold = pages_with(case.question.gold_places, case.pages)
@@ -148,7 +148,7 @@ def _of_pages(measure: Callable[[frozenset[int], set[int]], float | None]) -> Ca
 
 def _gold_coverage(case: Case) -> float | None:
     gold = case.question.gold_places
-    return _ALL * covered(gold, case.outcome.seen) if gold else None
+    return _ALL * covered_share(gold, case.outcome.seen) if gold else None
 
 
 def _not_found(case: Case) -> float | None:
@@ -218,10 +218,10 @@ _METRICS = (
     Metric("prompt-tokens", "prompt tokens of all steps, reused ones included", "tokens", False, _prompt_tokens),
     Metric("seconds", "time to the whole answer", "s", False, lambda case: case.outcome.seconds),
 )
-# Every metric by name: those of the answer, of its sources, of its cost.
+# Every metric by name: of the answer, of its sources, of its cost.
 METRICS: Mapping[str, Metric] = MappingProxyType({metric.name: metric for metric in _METRICS})
 
-# Metrics of every task, beside those in `Task.metrics`.
+# Metrics of every task, in addition to `Task.metrics`.
 COSTS = (
     *("ended", "not-found", "quotes", "unsupported", "compression-rate"),
     *("lookups", "context-tokens", "prompt-tokens", "prefilled-tokens", "seconds"),

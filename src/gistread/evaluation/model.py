@@ -51,14 +51,14 @@ class Outcome:
     reader: str
     text: str  # The question as asked
     answer: str = ""  # Empty if it failed
-    # False: the reader says that it was not found. A quotation in place of an answer counts as found.
+    # False: the reader found no answer. A quotation instead of an answer counts as found.
     found: bool = False
     choice: int | None = None  # Index of the chosen option
     lookups: tuple[int, ...] = ()  # Pages the reader asked for, in order
     seen: tuple[tuple[int, int], ...] = ()  # The book's text in the prompt of the answer: start and end, in order
     citations: tuple[tuple[int, int], ...] = ()
-    quotes_hold: bool | None = None  # Whether every quote shown stands in the book word for word; None if there is none
-    # Whether a statement was marked as not supported, or a quotation took the answer's place; None if not checked.
+    quotes_hold: bool | None = None  # Whether every quote shown is in the book word for word; None without quotes
+    # Whether a statement was marked as not supported, or a quotation replaced the answer; None if not checked.
     unsupported: bool | None = None
     context_tokens: int = 0  # Tokens of book and gists in the prompt of the answer
     compression_rate: float = 0.0
@@ -88,24 +88,24 @@ def pages_with(gold: Iterable[Place], pages: Sequence[Place]) -> frozenset[int]:
     return frozenset(found)
 
 
-def covered(gold: Iterable[Place], seen: Iterable[Place]) -> float:
-    """Share of the characters of `gold` that lie inside `seen`, from 0 to 1; 0 where `gold` is empty."""
-    wanted, there = united(gold), united(seen)
+def covered_share(gold: Iterable[Place], seen: Iterable[Place]) -> float:
+    """Share of the characters of `gold` inside `seen`, from 0 to 1; 0 if `gold` is empty."""
+    wanted, shown = merge_places(gold), merge_places(seen)
     length = sum(end - start for start, end in wanted)
     shared = 0
     index = 0
     for start, end in wanted:
-        while index < len(there) and there[index][1] <= start:
+        while index < len(shown) and shown[index][1] <= start:
             index += 1
         at = index
-        while at < len(there) and there[at][0] < end:
-            shared += min(end, there[at][1]) - max(start, there[at][0])
+        while at < len(shown) and shown[at][0] < end:
+            shared += min(end, shown[at][1]) - max(start, shown[at][0])
             at += 1
     return shared / length if length else 0.0
 
 
-def united(places: Iterable[Place], gap: int = 0) -> tuple[Place, ...]:
-    """The same characters as ordered places more than `gap` apart, without empty ones."""
+def merge_places(places: Iterable[Place], gap: int = 0) -> tuple[Place, ...]:
+    """Sort places and merge those at most `gap` apart, without empty ones."""
     merged: list[Place] = []
     for start, end in sorted(place for place in places if place[0] < place[1]):
         if merged and start <= merged[-1][1] + gap:

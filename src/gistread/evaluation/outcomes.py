@@ -53,7 +53,7 @@ def from_json(line: Json) -> AnsweredQuestion:
     values["id"] = values["question"]
     usage = Usage(*(values[name] for name in ("prefilled", "reused", "generated", "engine_seconds")))
     scores = tuple((str(name), float(score)) for name, score in values["scores"].items())
-    return AnsweredQuestion(_made(Question, values), _made(Outcome, {**values, "usage": usage, "scores": scores}))
+    return AnsweredQuestion(_build(Question, values), _build(Outcome, {**values, "usage": usage, "scores": scores}))
 
 
 class OutcomeFile:
@@ -121,12 +121,12 @@ def _read(path: Path) -> tuple[dict[Key, AnsweredQuestion], int]:
     return known, length
 
 
-def _made(kind: type[T], values: Mapping[str, Any]) -> T:
-    return kind(**{field.name: _tuples(values[field.name]) for field in fields(kind)})
+def _build(kind: type[T], values: Mapping[str, Any]) -> T:
+    return kind(**{field.name: _to_tuples(values[field.name]) for field in fields(kind)})
 
 
-def _tuples(value: Any) -> Any:
-    return tuple(map(_tuples, value)) if isinstance(value, list) else value
+def _to_tuples(value: Any) -> Any:
+    return tuple(map(_to_tuples, value)) if isinstance(value, list) else value
 
 
 def _storage_error(path: Path, error: OSError) -> StorageError:

@@ -12,9 +12,9 @@ from gistread.evaluation.table import Cells, Row, Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_MARKERS = "osD^vPX*<>hp"  # Readers differ in shape as well as in colour
+_MARKERS = "osD^vPX*<>hp"  # Readers differ in shape and in colour
 _COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Okabe and Ito: distinguishable with any colour vision."""
+"""By Okabe and Ito; distinguishable with any colour vision."""
 _DPI = 150
 _MAPS_ACROSS = 3
 

@@ -31,7 +31,7 @@ from gistread.readers.registry import METHODS
 
 Event = TypeVar("Event")
 
-Tell = Callable[[Event], Awaitable[None]]
+Emit = Callable[[Event], Awaitable[None]]
 
 FAILURES_IN_A_ROW = 5  # Engine failures in a row that end a run
 
@@ -67,7 +67,7 @@ class Plan:
     config: RunConfig = field(default_factory=RunConfig)
     timeout_s: float = 0.0  # For each question; 0: no limit
     retry: bool = False  # Ask failed questions again
-    at_once: int = 0  # Most concurrent questions; 0: one, or on a server as many as it can use
+    at_once: int = 0  # Most concurrent questions; 0: one, or on a server as many as it can run
 
     @property
     def questions(self) -> int:
@@ -120,12 +120,12 @@ async def run(
     plan: Plan, engine: Engine, store: MemoryStore, outcomes: OutcomeFile, asking: Engine | None = None
 ) -> AsyncGenerator[RunEvent, None]:
     """Ask all questions without an outcome; may be killed at any time. Raises EngineError, StorageError."""
-    async with aclosing(merged(_Run(plan, engine, asking or engine, store, outcomes).work)) as events:
+    async with aclosing(stream_events(_Run(plan, engine, asking or engine, store, outcomes).work)) as events:
         async for event in events:
             yield event
 
 
-def places_for(plan: Plan, engine: Engine) -> ConcurrencyLimit:
+def question_limit(plan: Plan, engine: Engine) -> ConcurrencyLimit:
     """The limit of concurrent questions; by default one on this machine, since their time is measured."""
     return ConcurrencyLimit(engine, plan.at_once or (None if engine.info.is_remote else 1))
 
@@ -137,49 +137,49 @@ class _Run:
         self._asking = asking
         self._store = store
         self._outcomes = outcomes
-        self._places = places_for(plan, asking)
+        self._limit = question_limit(plan, asking)
         self._texts = 0
         self._failures = 0  # Engine failures in a row
 
-    async def work(self, tell: Tell[RunEvent]) -> None:
+    async def work(self, emit: Emit[RunEvent]) -> None:
         todo = self._plan.todo(self._outcomes.known)
         waiting = iter([list(todos) for _, todos in groupby(todo, key=lambda one: one.document.id)])
         async with asyncio.TaskGroup() as tasks:
-            self._begin_texts(waiting, tell, tasks)
+            self._begin_texts(waiting, emit, tasks)
 
-    def _begin_texts(self, waiting: Iterator[list[Todo]], tell: Tell[RunEvent], tasks: asyncio.TaskGroup) -> None:
-        while self._texts < self._places.capacity:
+    def _begin_texts(self, waiting: Iterator[list[Todo]], emit: Emit[RunEvent], tasks: asyncio.TaskGroup) -> None:
+        while self._texts < self._limit.capacity:
             self._texts += 1
-            tasks.create_task(self._ask_texts(waiting, tell, tasks))
+            tasks.create_task(self._ask_texts(waiting, emit, tasks))
 
-    async def _ask_texts(self, waiting: Iterator[list[Todo]], tell: Tell[RunEvent], tasks: asyncio.TaskGroup) -> None:
+    async def _ask_texts(self, waiting: Iterator[list[Todo]], emit: Emit[RunEvent], tasks: asyncio.TaskGroup) -> None:
         for todos in waiting:
             text = _Text(todos[0].document, self._plan, self._engine, self._asking, self._store)
             for todo in todos:
-                async with aclosing(text.ready_for(todo.reader)) as preparing:
+                async with aclosing(text.prepare_for(todo.reader)) as preparing:
                     async for event in preparing:
-                        await tell(event)
+                        await emit(event)
                 self._failures += todo.reader in text.unready
                 async with asyncio.TaskGroup() as questions:
                     for question in todo.questions:
-                        await self._places.acquire()
-                        questions.create_task(self._ask(text, todo, question, tell))
+                        await self._limit.acquire()
+                        questions.create_task(self._ask(text, todo, question, emit))
                 if self._failures >= FAILURES_IN_A_ROW and todo.reader in text.unready:
                     raise text.unready[todo.reader]
-                self._begin_texts(waiting, tell, tasks)
+                self._begin_texts(waiting, emit, tasks)
 
-    async def _ask(self, text: "_Text", todo: Todo, question: Question, tell: Tell[RunEvent]) -> None:
+    async def _ask(self, text: "_Text", todo: Todo, question: Question, emit: Emit[RunEvent]) -> None:
         try:
-            await tell(QuestionStarted(todo.document, todo.reader, question))
+            await emit(QuestionStarted(todo.document, todo.reader, question))
             outcome, lost = await text.ask(question, todo.reader)
             asked = AnsweredQuestion(question, outcome)
             self._outcomes.append(asked)
-            await tell(QuestionMeasured(asked))
+            await emit(QuestionMeasured(asked))
             self._failures = 0 if outcome.ended else self._failures + (lost is not None)
             if lost is not None and self._failures >= FAILURES_IN_A_ROW:
                 raise lost
         finally:
-            self._places.release()
+            self._limit.release()
 
 
 class _Text:
@@ -194,7 +194,7 @@ class _Text:
         self._unread: EngineError | None = None  # Why the memory could not be built
         self.unready: dict[str, EngineError] = {}  # Why a reader cannot be asked, by reader
 
-    async def ready_for(self, reader: str) -> AsyncGenerator[MemoryProgress | ArtifactBuilt, None]:
+    async def prepare_for(self, reader: str) -> AsyncGenerator[MemoryProgress | ArtifactBuilt, None]:
         if not METHODS[reader].uses_memory:
             return
         try:
@@ -226,7 +226,7 @@ class _Text:
             outcome = replace(outcome, ended=False, error=self.unready[reader].message)
         else:
             outcome, lost = await ask(question, outcome, self._memory, self._asking, plan.options, plan.timeout_s)
-        return _scored(plan.task, question, outcome, self._memory), lost
+        return _add_scores(plan.task, question, outcome, self._memory), lost
 
     async def _outgrows(self) -> bool:
         entries, options, window = self._memory.entries, self._plan.options, self._asking.info.context_tokens
@@ -254,7 +254,7 @@ class _Text:
             await prepare(kept.memory, self._asking)
 
 
-def _scored(task: Task, question: Question, outcome: Outcome, memory: GistMemory) -> Outcome:
+def _add_scores(task: Task, question: Question, outcome: Outcome, memory: GistMemory) -> Outcome:
     opens = METHODS[outcome.reader].uses_memory
     pages = tuple((entry.page.start, entry.page.end) for entry in memory.entries) if opens else ()
     return replace(outcome, scores=scores(Case(question, outcome, pages), (*task.metrics, *COSTS)))
@@ -263,18 +263,18 @@ def _scored(task: Task, question: Question, outcome: Outcome, memory: GistMemory
 def seconds_left(
     plan: Plan, known: Mapping[Key, AnsweredQuestion], read: Iterable[str], pace: Pace, at_once: int = 1
 ) -> float | None:
-    """Seconds for unanswered questions and unfinished memories; None before anything was timed."""
+    """Seconds for unanswered questions and for memories not in `read`; None before anything was timed."""
     todo = plan.todo(known)
     if not todo:
         return 0.0
     per_reader = {
         reader: fmean(asked.outcome.seconds for asked in each) for reader, each in by_reader(known.values()).items()
     }
-    there = set(read)
+    done = set(read)
     words = {
         one.document.id: one.document.book.words
         for one in todo
-        if METHODS[one.reader].uses_memory and one.document.id not in there
+        if METHODS[one.reader].uses_memory and one.document.id not in done
     }
     speed = pace.words_per_s
     if not per_reader or (words and speed is None):
@@ -288,11 +288,11 @@ def seconds_left(
 def sample(documents: Iterable[Document], limit: int, seed: int, most_documents: int = 0) -> list[Document]:
     """At most `limit` questions, taken from documents in turn, of at most `most_documents` (0: all)."""
     found = [document for document in documents if document.questions]
-    drawn = sorted(found, key=lambda document: _lot(seed, document.id))[: most_documents or None]
+    drawn = sorted(found, key=lambda document: _draw_key(seed, document.id))[: most_documents or None]
     turns = [
         (turn, place, question.id)
         for place, document in enumerate(drawn)
-        for turn, question in enumerate(sorted(document.questions, key=lambda q: _lot(seed, document.id, q.id)))
+        for turn, question in enumerate(sorted(document.questions, key=lambda q: _draw_key(seed, document.id, q.id)))
     ]
     chosen: dict[str, set[str]] = {}
     for _, place, question_id in sorted(turns)[: limit or None]:
@@ -304,20 +304,20 @@ def sample(documents: Iterable[Document], limit: int, seed: int, most_documents:
     ]
 
 
-def _lot(seed: int, *names: str) -> str:
+def _draw_key(seed: int, *names: str) -> str:
     return hashlib.sha256("\0".join((str(seed), *names)).encode()).hexdigest()
 
 
-async def merged(work: Callable[[Tell[Event]], Awaitable[None]]) -> AsyncGenerator[Event]:
-    """The events that `work` emits. Raises its first error; closing the stream cancels it."""
+async def stream_events(work: Callable[[Emit[Event]], Awaitable[None]]) -> AsyncGenerator[Event]:
+    """Yield the events that `work` emits. Raises its first error; closing the stream cancels `work`."""
     told: asyncio.Queue[tuple[Event, asyncio.Future[None]] | None] = asyncio.Queue()
 
-    async def tell(event: Event) -> None:
+    async def emit(event: Event) -> None:
         taken = asyncio.get_running_loop().create_future()
         told.put_nowait((event, taken))
         await taken
 
-    task = asyncio.ensure_future(work(tell))
+    task = asyncio.ensure_future(work(emit))
     task.add_done_callback(lambda _: told.put_nowait(None))
     try:
         while (next_event := await told.get()) is not None:

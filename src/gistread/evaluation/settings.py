@@ -1,4 +1,4 @@
-"""The settings of a run, in `run.json`: a run is only resumed with the same ones."""
+"""The settings of a run, in `run.json`: a run can only be resumed with the same settings."""
 
 import hashlib
 from dataclasses import asdict, dataclass, field, fields
@@ -23,7 +23,7 @@ class RunSettings:
     model: str
     fingerprint: str  # Hash of the model's weights
     context_tokens: int
-    asking_model: str = ""  # The model that answers; empty if it is the same. So for the next two.
+    asking_model: str = ""  # The model that answers, if another; empty or 0 otherwise, also in the next two
     asking_fingerprint: str = ""
     asking_context_tokens: int = 0
     embedding: str = ""  # Fingerprint of the embedding model; empty without one
@@ -40,7 +40,7 @@ class RunSettings:
     guard: bool = True
     preset: str = ""  # Empty: by the kind of each text
     gist_task: str = ""  # See `RunConfig.task`
-    lengths: list[int] = field(default_factory=list)  # See `TaskOptions`; empty for the defaults. So for the next two.
+    lengths: list[int] = field(default_factory=list)  # This and the next two: see `TaskOptions`; empty for the defaults
     depths: list[float] = field(default_factory=list)
     needles: int = 0
     prompts: str = ""  # Hash of all prompts
@@ -68,7 +68,7 @@ _TYPED = {
 _HASHES = ("data", "fingerprint", "asking_fingerprint", "embedding", "prompts")
 
 
-def settle(folder: Path, settings: RunSettings) -> None:
+def save_or_compare(folder: Path, settings: RunSettings) -> None:
     """Write the settings of a new run or compare those of an existing one. Raises UsageError, StorageError."""
     path = folder / FILE_NAME
     try:

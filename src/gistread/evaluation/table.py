@@ -18,7 +18,7 @@ Key = tuple[str, str]  # Document and question
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A mean over questions, and its confidence interval for other documents of this kind."""
+    """A mean over questions, and its confidence interval for the population of documents."""
 
     mean: float
     low: float | None  # None, like `high`, for a single question
@@ -63,14 +63,14 @@ def difference(one: Mapping[Key, float], other: Mapping[Key, float], *, seed: in
     return estimate(shared, seed=seed)
 
 
-BETTER, WORSE, UNSURE = "▲", "▼", ""  # Marks of a difference whose interval lies on one side of zero, or not
+BETTER, WORSE, UNSURE = "▲", "▼", ""  # Marks of differences; unsure: the interval contains zero
 FEWEST = 10  # With fewer questions, a bootstrap interval is too narrow to be trusted
 _GAP = "  "
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    name: str  # With that of the run, if there are several
+    name: str  # Reader, and the run if there are several
     questions: int
     documents: int
     figures: Mapping[str, Estimate]  # By metric, if it applies to any question

@@ -1,1 +1,1 @@
-"""Builds and stores the gist memory of a book: pagination, gisting, the guard, and what is derived from them."""
+"""Builds and stores the gist memory of a book: pagination, gisting, the guard, and artifacts derived from gists."""

@@ -13,7 +13,7 @@ from gistread.memory.estimate import RemainingWork
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import ANSWER_TOKENS, PAGES_OPEN, PROMPT_TOKENS, TOKENS_PER_WORD
 
-ALL_SUMMARIES = "chapter summaries"  # Every summary, that of the whole book included: the person zooms through them
+ALL_SUMMARIES = "chapter summaries"  # Every summary, also that of the whole book, for zooming
 
 VECTORS = "vectors"
 
@@ -81,7 +81,7 @@ async def _build_vectors(
 
 
 async def _remaining_vectors(memory: GistMemory, models: ArtifactModels) -> RemainingWork:
-    """Loads the embedding model to measure its speed; nothing is left without one."""
+    """Loads the embedding model to measure its speed; without one, no work remains."""
     if models.embedder is None:
         return RemainingWork(0, 0)
     from gistread.memory import vectors  # imports NumPy

@@ -35,9 +35,9 @@ class CheckResult:
     choices: int = 0
     by_place: bool = False  # It chose by the position of the option
     by_words: int = 0  # Right choices by the likelihood of an option's words; tried only if letters failed
-    answered: int = 0  # Questions answered where the text has the answer, and only there, of `questions`
+    answered: int = 0  # Questions answered if and only if the text has the answer, of `questions`
     questions: int = 0
-    ends_turns: bool = True  # Its text ends by itself and contains nothing of its chat template
+    ends_turns: bool = True  # It ends its turns, without text of its chat template
     gists: int = 0  # Gists that passed the guard, of `passages`
     passages: int = 0
     faults: tuple[str, ...] = ()  # Distinct faults of the others
@@ -50,7 +50,7 @@ class CheckResult:
 
     @property
     def knows_absence(self) -> bool:
-        """Whether its "the book does not say" can be believed."""
+        """Whether its "the book does not say" is reliable."""
         return bool(self.questions) and self.answered >= RIGHT * self.questions
 
 
@@ -59,13 +59,13 @@ _Entry = dict[str, Any]
 
 @cache
 def _shipped() -> _Entry:
-    """The result of the starter with its adapter, so that nobody waits for it. `python -m training.check` writes it."""
+    """The packaged result of the starter with its adapter, written by `python -m training.check`."""
     entry: _Entry = orjson.loads(SHIPPED.read_bytes())
     return entry
 
 
 class CheckResults:
-    """The file of results, read anew each time: another process may have added some."""
+    """The file of results. Read on every access, since another process may have written it."""
 
     def __init__(self, path: Path, library: str) -> None:
         """`library` is the version of the engine; results of other versions are ignored."""

@@ -1,4 +1,4 @@
-"""The chunks of a book that LongAgent's members read (sections 2.1, 2.2); their KV state is kept while memory lasts."""
+"""The chunks of a book that LongAgent's members read (sections 2.1, 2.2); their KV states are pinned in memory."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Iterable
@@ -14,8 +14,8 @@ from gistread.memory.sizes import ANSWER_TOKENS
 
 MAX_CHUNK_TOKENS = 2000  # Section 2.1: 1,024 or 2,048
 TASK_TOKENS = 160  # Upper bound for the longest prompt and the chat template
-_QUESTION_TOKENS = 96  # Upper bound for a usual question: all of these share the same chunks
-_ROUNDS = 2  # A crashed engine loses its pinned chunks; they are evaluated once more
+_QUESTION_TOKENS = 96  # Upper bound for a usual question, so that all such questions share the same chunks
+_ROUNDS = 2  # A second round, in case the engine crashes and loses its pinned chunks
 
 
 def chunk_tokens(window: int, question_tokens: int = 0, answer_tokens: int = ANSWER_TOKENS) -> int:
@@ -43,7 +43,7 @@ async def pinned(chunks: Iterable[Passage], book: Book, engine: Engine) -> list[
 
 
 async def prefetch(book: Book, engine: Engine, priority: Priority) -> AsyncGenerator[ArtifactProgress, None]:
-    """Let the engine evaluate as many chunks as it can pin, skipping those it has. Raises EngineError."""
+    """Pin as many chunks as fit in the engine, skipping pinned ones. Raises EngineError."""
     chunks = await _pinnable(book, engine)
     for _ in range(_ROUNDS):
         are_pinned = await pinned(chunks, book, engine)

@@ -1,4 +1,4 @@
-"""Stores what is derived from a memory, keyed by a hash of its texts and prompts, so that no record becomes invalid."""
+"""Stores artifacts derived from a memory by a hash of their texts and prompts, so that records never become stale."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ class ArtifactProgress:
 
 
 async def as_finished(tasks: Collection[asyncio.Task[T]]) -> AsyncGenerator[T, None]:
-    """The results of the tasks as they finish. Closing the stream, or an error, cancels the others."""
+    """Yield the results of tasks as they finish. Closing the stream, or an error, cancels the other tasks."""
     try:
         for ready in asyncio.as_completed(tasks):
             yield await ready
@@ -44,7 +44,7 @@ def key_of(*parts: str) -> str:
 
 
 class DerivedRecords:
-    """Records by kind and key, read on first use. Without a `path` they are kept in this process alone."""
+    """Records by kind and key, read on first use. Without a `path` they are kept in memory only."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path

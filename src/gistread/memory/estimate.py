@@ -10,8 +10,8 @@ from gistread.memory.model import GistMemory, MemoryEntry, ReadingMode
 from gistread.memory.sizes import TOKENS_PER_WORD
 
 _DECAY = 0.8  # Weight of the pace so far when a page is added: about the last five pages count
-_EXPECTED_WORDS = 100  # Weight of the pace that the rates promise, in words: less than any page that was really read
-_PAST_WORDS = 400  # Weight of the pace in other books: that of a page
+_EXPECTED_WORDS = 100  # Weight in words of the pace expected from the rates: less than that of any page read
+_PAST_WORDS = 400  # Weight in words of the pace in other books: that of a page
 _GISTED_TOGETHER = 2  # Gists decoded at the same time on a processor
 ROUGH_PAGES = 3  # An estimate from fewer pages may be far off
 _PREFILLED = {ReadingMode.CAREFUL: CAREFUL_PREFILLED, ReadingMode.SINGLE_PASS: SINGLE_PASS_PREFILLED}
@@ -42,7 +42,7 @@ UNKNOWN_PACE = Pace()
 
 @dataclass(frozen=True, slots=True)
 class RemainingWork:
-    """What is left to build of an artifact."""
+    """The work that remains for an artifact."""
 
     done: int
     total: int  # An estimate while the book is still being read
@@ -68,7 +68,7 @@ class RemainingWork:
 
 
 def expected_pace(info: EngineInfo, mode: ReadingMode, tokens_per_word: float = TOKENS_PER_WORD) -> Pace:
-    """The pace to expect of an engine; unknown if its rates are. `tokens_per_word`: by default of English."""
+    """The pace expected from the rates of an engine, if known. `tokens_per_word`: by default that of English."""
     if info.rates is None:
         return UNKNOWN_PACE
     on_gpu = info.placement is not None and info.placement.gpu_layers > 0
@@ -78,7 +78,7 @@ def expected_pace(info: EngineInfo, mode: ReadingMode, tokens_per_word: float = 
 
 
 def past_pace(records: Iterable[Record]) -> Pace:
-    """The pace of the latest of these records of pages, in the journal of another book."""
+    """The pace in the journal of another book, from its records of pages."""
     pace = UNKNOWN_PACE
     for record in records:
         match record:
@@ -88,7 +88,7 @@ def past_pace(records: Iterable[Record]) -> Pace:
 
 
 def pace_of(entries: Sequence[MemoryEntry], expected: Pace = UNKNOWN_PACE) -> Pace:
-    """The pace at which the latest of these pages were read, starting from the expected one."""
+    """The pace of the latest pages, starting from the expected one."""
     pace = expected
     for entry in entries[-10:]:
         if entry.usage.seconds > 0:
@@ -97,7 +97,7 @@ def pace_of(entries: Sequence[MemoryEntry], expected: Pace = UNKNOWN_PACE) -> Pa
 
 
 def seconds_to_read(memory: GistMemory, pace: Pace, left: int | None = None) -> float | None:
-    """Seconds for `left` characters (default: the rest of this memory's book); None before anything was measured."""
+    """Seconds for `left` characters (default: the rest of the book); None before anything was measured."""
     share = _share_left(memory) if left is None else left / len(memory.book.text)
     if share <= 0:
         return 0.0
@@ -105,7 +105,7 @@ def seconds_to_read(memory: GistMemory, pace: Pace, left: int | None = None) -> 
     return None if speed is None else memory.book.words * share / speed
 
 
-def unread(memory: GistMemory) -> list[int]:
+def unread_page_words(memory: GistMemory) -> list[int]:
     """Estimated words of each page that has not been read yet."""
     if memory.complete:
         return []

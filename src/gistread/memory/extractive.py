@@ -1,4 +1,4 @@
-"""Makes a gist of the sentences that represent most of the page, when the model's gist is rejected (design D6)."""
+"""Makes a gist of a page's most representative sentences, when the model's gist is rejected (design D6)."""
 
 import re
 from collections import Counter
@@ -10,10 +10,10 @@ from gistread.book.sentences import sentence_spans
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")
-CHARACTERS_PER_WORD = 16  # A text with longer words than this is taken to have no spaces; its characters count instead
+CHARACTERS_PER_WORD = 16  # A text with longer words is assumed to have no spaces; its characters count instead
 _MEAN_WORD_CHARACTERS = 6  # Space included
 _SHORTEST_STEM = 4
-_MIN_SENTENCE_WORDS = 4  # A shorter sentence says nothing without the one before it
+_MIN_SENTENCE_WORDS = 4  # A shorter sentence means little without the one before it
 _TASK_WEIGHT = 1000.0  # Weight of a word of the task: more than all words of the page together
 _LONG_WORD = 8
 _LEADING_BONUS = 1.25  # The first sentence of a page sets the scene
@@ -29,7 +29,7 @@ def extract(text: str, budget_words: int, task: str = "") -> str:
 
 
 def choose(sentences: Sequence[str], budget_words: int, task: str = "") -> list[int]:
-    """Indices of the sentences that have most in common with the others, about `budget_words` words in all."""
+    """Indices of the sentences that share most terms with the others, about `budget_words` words in all."""
     terms = [Counter(shared_terms(sentence)) for sentence in sentences]
     weight = _weights(terms)
     nearness = _nearness(terms, task)
@@ -88,9 +88,9 @@ def _weights(terms: list[Counter[str]]) -> dict[str, float]:
 
 
 def _nearness(terms: list[Counter[str]], task: str) -> list[float]:
-    """How much of the task each sentence shares: rare terms count more."""
+    """How many terms of the task each sentence has; rare terms count more."""
     spread = Counter(term for found in terms for term in found)
-    # Long words carry the meaning; short ones (what, about) are in every question, in every language.
+    # In every language, long words carry the meaning and short ones (what, about) are in every question.
     asked = {term: min(1.0, len(word) / _LONG_WORD) ** 2 for word in task.split() for term in shared_terms(word)}
     telling = {term: share * log(1 + len(terms) / spread[term]) for term, share in asked.items() if spread[term]}
     return [_TASK_WEIGHT * sum(telling.get(term, 0.0) for term in found) / (4 + sum(found.values())) for found in terms]

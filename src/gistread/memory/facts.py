@@ -12,7 +12,7 @@ from gistread.book.sentences import sentence_spans
 from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Sampling, Usage
 from gistread.memory.derived import ArtifactProgress, as_finished, key_of
-from gistread.memory.estimate import RemainingWork, unread
+from gistread.memory.estimate import RemainingWork, unread_page_words
 from gistread.memory.extractive import extract, shared_terms
 from gistread.memory.guard import Draft, Fault, no_foreign_names, not_a_refusal, not_the_prompt
 from gistread.memory.model import GistMemory, MemoryEntry
@@ -41,7 +41,7 @@ _NAME = re.compile(rf"(?<![.!?…]\s)(?<!^)\b{_CAPITALISED}(?:\s+{_CAPITALISED})
 class Fact:
     page: int
     text: str
-    elements: tuple[str, ...]  # The key elements it names, as written; not normalised
+    elements: tuple[str, ...]  # The key elements it names, as written
 
 
 _Line = tuple[str, tuple[str, ...]]  # A fact and its elements
@@ -88,15 +88,15 @@ def known_facts(memory: GistMemory) -> tuple[Fact, ...]:
 
 
 def without_facts(memory: GistMemory) -> list[MemoryEntry]:
-    """The pages read so far from which none have been extracted. Hashes the whole text: run it in a thread."""
+    """The pages read so far without extracted facts. Hashes the whole text: run it in a thread."""
     return [entry for entry in memory.entries if _known(memory, entry) is None]
 
 
 def remaining(memory: GistMemory) -> RemainingWork:
-    """What is left to extract, unread pages included. Hashes the whole text: run it in a thread."""
+    """Estimate the extraction left, unread pages included. Hashes the whole text: run it in a thread."""
     wanted = [entry.page.words for entry in without_facts(memory)]
     done = len(memory.entries) - len(wanted)
-    wanted += unread(memory)
+    wanted += unread_page_words(memory)
     task = count_words(prompts.load("extract").own_words)
     return RemainingWork(
         done,

@@ -1,4 +1,4 @@
-"""What gists keep: a preset for the kind of book (ReadAgent, F.2) and perhaps a task (F.1), part of its identity."""
+"""What gists keep: a preset for the kind of book (ReadAgent, F.2) and an optional task (F.1). Identifies a memory."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass
@@ -10,13 +10,13 @@ from gistread.journal import Record
 from gistread.presets import FICTION, Preset
 from gistread.prompts import PromptTemplate
 
-MAX_TASK_CHARACTERS = 600  # The task is part of every gisting prompt, so it must stay short beside a page
+MAX_TASK_CHARACTERS = 600  # The task is part of every gisting prompt, so it must be short compared to a page
 
 
 @dataclass(frozen=True)
 class GistFocus:
     preset: Preset = FICTION
-    task: str = ""  # What the person looks for, in one line; empty for gists that serve any question
+    task: str = ""  # What the person looks for, in one line; empty for general gists
 
     @property
     def description(self) -> str:
@@ -42,7 +42,7 @@ def focus_record(focus: GistFocus) -> Record:
     """The focus for the header of a memory; the defaults are left out."""
     record: Record = {}
     if focus.preset != FICTION:
-        # The preset's words too: its file may be deleted or edited.
+        # The full text of the preset, since its file may be deleted or edited.
         record["preset"] = asdict(focus.preset)
     if focus.task:
         record["task"] = focus.task

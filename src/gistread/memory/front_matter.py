@@ -30,7 +30,7 @@ _TITLES = frozenset(
     )
 )
 _GIST_WORDS = 40
-_PROSE_WORDS = 40  # A paragraph of so many words is not of a title page or a table of contents
+_PROSE_WORDS = 40  # Words of a paragraph that is too long for a title page or a table of contents
 
 
 def front_matter_end(book: Book) -> int:
@@ -56,7 +56,7 @@ def _plain(title: str) -> str:
 
 
 def _has_prose(book: Book, chapter: Chapter) -> bool:
-    """Whether the chapter has more than the title page and contents that stand before the first one of a plain text."""
+    """Whether the chapter has prose; a title page and contents, as at the start of a plain text, have none."""
     return any(
         paragraph.kind is ParagraphKind.TEXT and count_words(book.text[paragraph.start : paragraph.end]) >= _PROSE_WORDS
         for paragraph in book.paragraphs
@@ -65,7 +65,7 @@ def _has_prose(book: Book, chapter: Chapter) -> bool:
 
 
 def front_matter_entries(book: Book, start: int, end: int, max_words: int) -> Iterator[MemoryEntry]:
-    """Pages for `book.text[start:end]`, one a chapter, or more if it is long; the gists are words of the pages."""
+    """Pages for `book.text[start:end]`, at least one for each chapter, with extractive or verbatim gists."""
     chapters = {chapter.start for chapter in book.chapters}
     pauses = [paragraph.start for paragraph in book.paragraphs if start < paragraph.start < end]
     for at, following in pairwise([*pauses, end]):

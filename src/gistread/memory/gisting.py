@@ -16,12 +16,12 @@ from gistread.memory.guard import Draft, Fault, clean, find_fault, find_final_fa
 from gistread.memory.model import Gist, GistSource
 from gistread.prompts import PromptTemplate
 
-PROMPTS = ("gist", "gist_again")  # The prompts that decide what gists say
+PROMPTS = ("gist", "gist_again")  # Part of a memory's identity
 
 VERBATIM_WORDS = 60  # A shorter page (a title page, a few last lines) is its own gist
 
 _CHECKED_EVERY = 120  # Characters between checks of an unfinished gist; some twenty words
-_SAVED_EVERY_S = 2.0  # So much of a gist that is being written is lost by a kill
+_SAVED_EVERY_S = 2.0  # A kill loses at most this much of an unfinished gist
 _ROOM = 1.8  # Tokens allowed for each token of the length asked for
 
 
@@ -59,7 +59,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class SavedDraft:
-    """What an earlier reading, which was killed, had written of a gist."""
+    """An unfinished gist of an earlier reading that was killed."""
 
     attempt: int = 0  # Index of the attempt; those before it were rejected
     text: str = ""
@@ -80,8 +80,8 @@ async def gist_page(
 ) -> GistResult:
     """Make the gist of a page; the fallback takes sentences near the `task`. Raises EngineError.
 
-    `on_draft` gets the text so far of a guarded attempt, and an empty one if it is rejected; `save` gets, every few
-    seconds, what a later reading goes on from as `begun`.
+    `on_draft` gets the text so far of a guarded attempt, and an empty text if it is rejected. Every few seconds `save`
+    gets a draft from which a later reading can resume, as `begun`.
     """
     page_words = count_words(text)
     if is_short(text):
@@ -122,7 +122,7 @@ async def _draft(
     begun: str,
     save: Callable[[str], None],
 ) -> tuple[str, Fault | None, protocol.Usage]:
-    """The model's text, its fault if any, and the cost. Stopped early once no further words could mend it."""
+    """The model's text, its fault if any, and the cost. Stops early at a fault that further words cannot mend."""
     written, checked = begun, 0
     saved_at = time.monotonic()
     usage = protocol.NO_USAGE
@@ -164,13 +164,13 @@ async def careful_attempts(
     words = wanted or wanted_words(count_words(text))
     first, second = samplings(gist_tokens(count_words(text), await engine.count(text), words))
     return tuple(
-        attempt(template := focus.template(name), template.fill(passage=text, words=words), sampling)
+        make_attempt(template := focus.template(name), template.fill(passage=text, words=words), sampling)
         for name, sampling in (("gist", first), ("gist_again", second))
     )
 
 
-async def longer_task(engine: protocol.Engine, gist: PromptTemplate, other: str, least: int) -> int:
-    """Tokens by which the task of this gisting prompt exceeds that of the prompt `other`; at least `least`."""
+async def extra_task_tokens(engine: protocol.Engine, gist: PromptTemplate, other: str, least: int) -> int:
+    """Tokens of the task of a gisting prompt beyond those of the task of the prompt `other`; at least `least`."""
     mine, others = [await engine.count(_task(template)) for template in (gist, prompts.load(other))]
     return max(least, mine - others)
 
@@ -187,8 +187,8 @@ def samplings(room_tokens: int) -> tuple[protocol.Sampling, protocol.Sampling]:
     )
 
 
-def attempt(template: PromptTemplate, filled: str, sampling: protocol.Sampling, before: str = "") -> Attempt:
-    """An attempt with this prompt. Stops a weak model that repeats the prompt after its gist."""
+def make_attempt(template: PromptTemplate, filled: str, sampling: protocol.Sampling, before: str = "") -> Attempt:
+    """Build an attempt. Its stop strings end a weak model that repeats the prompt after its gist."""
     stop = ("\n---", "\nPassage:", "\n" + " ".join(_task(template).split()[:2]))
     return Attempt(
         (protocol.Message("user", filled, may_move=True),), replace(sampling, stop=stop), template.own_words, before

@@ -34,7 +34,7 @@ def build_graph(facts: tuple[Fact, ...], language: str = "") -> Mapping[str, Ele
                 written[key][element.strip()] += 1
                 of_fact.append(key)
         named.append((fact, of_fact))
-    merged = _merged({key: sum(forms.values()) for key, forms in written.items()})
+    merged = _merge_keys({key: sum(forms.values()) for key, forms in written.items()})
     facts_of: dict[str, dict[Fact, None]] = defaultdict(dict)
     beside: dict[str, Counter[str]] = defaultdict(Counter)
     for fact, of_fact in named:
@@ -64,7 +64,7 @@ class _Keys:
         return " ".join(folded(self._terms.stem(word)) for word in counted if word)
 
 
-def _merged(counts: Mapping[str, int]) -> dict[str, str]:
+def _merge_keys(counts: Mapping[str, int]) -> dict[str, str]:
     ends: dict[str, list[str]] = defaultdict(list)
     for key in counts:
         first, _, last = key.rpartition(" ")
@@ -78,7 +78,7 @@ def _merged(counts: Mapping[str, int]) -> dict[str, str]:
     for key in sorted(counts, key=lambda key: -counts[key]):
         if len(key) < _LONG or home[key] != key:
             continue
-        near = next((other for other in by_start[key[:2]] if _near(key, other)), None)
+        near = next((other for other in by_start[key[:2]] if _are_similar(key, other)), None)
         if near is None:
             by_start[key[:2]].append(key)
         else:
@@ -86,7 +86,7 @@ def _merged(counts: Mapping[str, int]) -> dict[str, str]:
     return {key: home[target] for key, target in home.items()}
 
 
-def _near(one: str, other: str) -> bool:
+def _are_similar(one: str, other: str) -> bool:
     # 1809 and 1890 are as similar as a misspelt name, but differ.
     if abs(len(one) - len(other)) > 2 or any(char.isdigit() for char in one + other):
         return False

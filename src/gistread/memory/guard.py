@@ -30,14 +30,14 @@ class Draft:
     text: str
     page: str
     prompt_words: str = ""  # The prompt without the page
-    cut_off: bool = False  # The model was stopped in mid-sentence, and too little is left without that sentence
+    cut_off: bool = False  # Stopped in mid-sentence, and too short without that sentence
     before: str = ""  # Text before the page that the model saw too; names in it are allowed
 
 
 _FEW = 24  # Fewer words are not checked for loops and copies
 
-_FEW_REPEATED = 4  # A sentence of fewer distinct words may be said twice ("He ran away.")
-_SAME_SENTENCE = 0.8  # Share of a sentence's distinct words in an earlier one from which it says the same again
+_FEW_REPEATED = 4  # A sentence with fewer distinct words may be repeated ("He ran away.")
+_SAME_SENTENCE = 0.8  # Share of a sentence's distinct words in an earlier sentence that makes it a repetition
 
 _MAX_FOREIGN_NAMES = 3  # More can no longer be a tenth of the names in a finished gist
 
@@ -130,7 +130,7 @@ def find_final_fault(draft: Draft) -> Fault | None:
 
 
 def not_empty(draft: Draft) -> Fault | None:
-    """A gist has at least 4 words, and up to 30 at a twentieth of its page: a quarter of what was asked for."""
+    """A gist has at least a twentieth of its page's words, between 4 and 30: a quarter of the length asked for."""
     least = max(4, min(30, count_words(draft.page) // 20))
     return Fault.EMPTY if count_words(draft.text) < least else None
 
@@ -181,7 +181,7 @@ def not_about_itself(draft: Draft) -> Fault | None:
 
 
 def is_meta(sentence: str) -> bool:
-    """Whether a sentence is about the model or its task. A page may speak so, too: check that first."""
+    """Whether a sentence is about the model or its task. Check first that the page has no such sentence."""
     return bool(_REFUSAL.search(sentence) or _ABOUT_ITSELF.search(sentence))
 
 
@@ -215,7 +215,7 @@ def no_foreign_names(draft: Draft) -> Fault | None:
 
 
 def foreign_names(draft: Draft) -> tuple[set[str], set[str]]:
-    """Names and numbers of a draft that the book does not contain; and all of them."""
+    """The names and numbers of a draft that its page and the text before lack; and all of its names and numbers."""
     names = _names(draft.text) if capitals_mark_names(draft.page) else set()
     names |= set(_KATAKANA.findall(draft.text))
     seen = f"{draft.before}\n{draft.page}"
@@ -256,11 +256,11 @@ def _without_repetition(text: str) -> str:
             said.append(words)
             kept.append(sentence)
         if kept:
-            paragraphs.append(_joined(kept))
+            paragraphs.append(_join_sentences(kept))
     return "\n".join(paragraphs)
 
 
-def _joined(sentences: list[str]) -> str:
+def _join_sentences(sentences: list[str]) -> str:
     joined = sentences[0]
     for sentence in sentences[1:]:
         joined += sentence if _UNSPACED.match(joined[-1]) or joined[-1] in "。！？」』" else f" {sentence}"

@@ -14,7 +14,7 @@ from gistread.memory.model import GistMemory
 from gistread.memory.tree import Node
 
 _LINE_WORDS = 14
-_POSITION_WEIGHT = 0.5  # Weight of the page where the person reads; that of the page nearest to the question is 1
+_POSITION_WEIGHT = 0.5  # Weight of the page where the person reads; the page most relevant to the question has 1
 _HALF_WEIGHT_PAGES = 6.0  # This many pages away, the weight of the person's position is halved
 
 
@@ -25,7 +25,7 @@ class Segment:
     level: int  # In the tree; 0 for the gist of a page
     text: str
     words: int
-    made: bool = True  # False while sentences of the gists below stand in for the summary
+    made: bool = True  # False while sentences of the gists below replace the summary
     line: bool = False  # Only one line of the summary is shown
 
 
@@ -57,7 +57,7 @@ def choose_segments(
     while queue:
         node = heappop(queue)[-1]
         segment = chosen[node.first, node.last]
-        finer = _finer(node, segment)
+        finer = _refine(node, segment)
         refined = spent + sum(cost(part) for _, part in finer) - cost(segment)
         if not finer or refined > room:
             continue
@@ -70,11 +70,11 @@ def choose_segments(
 
 
 def _priority(node: Node, weights: Sequence[float]) -> tuple[float, int, int, int, Node]:
-    """Nodes with the page that matters most are refined first; of equals the larger, then the earlier."""
+    """Sorts nodes by their most important page, then by size, then by position."""
     return -max(weights[node.first - 1 : node.last]), -node.pages, node.first, -node.level, node
 
 
-def _finer(node: Node, segment: Segment) -> list[tuple[Node, Segment]]:
+def _refine(node: Node, segment: Segment) -> list[tuple[Node, Segment]]:
     if segment.line:
         return [(node, _whole(node))]
     closer = _whole if all(not child.children for child in node.children) else one_line

@@ -1,7 +1,6 @@
 """The gist memory: the pages of a book and the gist of each (ReadAgent, section 3.1)."""
 
 from bisect import bisect_right
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -37,11 +36,11 @@ class Pauses(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReadingMethod:
-    """How pages and gists are made. Evaluations vary the last two to measure what they contribute."""
+    """How pages and gists are made. Evaluations vary the last two to measure their effect."""
 
     mode: ReadingMode = ReadingMode.CAREFUL
     pauses: Pauses = Pauses.CHOSEN
-    guarded: bool = True  # False: gists are kept as the model wrote them, without the guard (D6), as in ReadAgent
+    guarded: bool = True  # False: gists are not checked by the guard (D6), as in ReadAgent
 
 
 CAREFUL = ReadingMethod()
@@ -81,12 +80,12 @@ class PageSize:
 
 PageSizes = PageSize | tuple[PageSize, ...]  # The page size of a book; for a series, one for all volumes or one each
 
-_PRIOR_PAGES = 4  # Pages of the usual length that count beside those read when the total is estimated
+_PRIOR_PAGES = 4  # Pages of the usual length added to those read, to estimate the total
 
 
 @dataclass(slots=True)
 class GistMemory:
-    """What has been read of a book so far. It only grows, at its end."""
+    """The pages of a book read so far. It only grows at its end."""
 
     book: Book
     size: PageSize
@@ -115,7 +114,7 @@ class GistMemory:
         """Pages in the whole book; an estimate until it is complete."""
         if self.complete:
             return len(self.entries)
-        # First pages (title, dedication) are short, so a few usual pages count beside them.
+        # The first pages (title, dedication) are short, so a few usual pages are added.
         usual = (self.size.min_words + self.size.max_words) / 2
         read_words = sum(entry.page.words for entry in self.entries)
         mean = (read_words + _PRIOR_PAGES * usual) / (len(self.entries) + _PRIOR_PAGES)
@@ -137,25 +136,21 @@ class GistMemory:
     def text_of(self, page: Page) -> str:
         return self.book.text[page.start : page.end].strip()
 
-    def compression_rate(self, expanded: Iterable[int] = ()) -> float:
-        """100·(1 − words in context ÷ words read), with these pages expanded (ReadAgent, section 4.1)."""
-        opened = set(expanded)
+    def compression_rate(self) -> float:
+        """100·(1 − words of gists ÷ words read) (ReadAgent, section 4.1)."""
         read = sum(entry.page.words for entry in self.entries)
-        if not read:
-            return 0.0
-        context = sum(entry.page.words if entry.page.number in opened else entry.gist.words for entry in self.entries)
-        return 100.0 * (1.0 - context / read)
+        return 100.0 * (1.0 - self.gist_words / read) if read else 0.0
 
     def upto(self, offset: int) -> "GistMemory":
         """The memory up to the spoiler bound `offset`: all that readers see of a bounded book (D8).
 
-        It has nothing of the book past `offset`: no text, no gist, no summary, nor title and author, by which a model
-        could recall the rest; in a series, numbers replace the titles of volumes. A page across the bound is cut there,
-        and sentences of what is left replace its gist. Offsets stay those of the whole book.
+        It has no text, gist or summary past `offset`. Title and author are left out, since a model could recall the
+        rest from them; in a series, numbers replace the titles of volumes. A page across the bound is cut there, and
+        its own sentences replace its gist. Offsets stay those of the whole book.
         """
         book = self.book.upto(offset)
         bound = len(book.text)
-        entries = [_untitled(book, entry) for entry in self.entries if entry.page.end <= bound]
+        entries = [_without_title(book, entry) for entry in self.entries if entry.page.end <= bound]
         cut = self.page_at(bound)
         if cut is not None and (text := book.text[cut.start :].strip()):
             page = replace(cut, end=bound, words=count_words(text))
@@ -168,8 +163,8 @@ class GistMemory:
 CUT_PAGE_WORDS = 80  # Length of the gist of a page cut at the spoiler bound
 
 
-def _untitled(book: Book, entry: MemoryEntry) -> MemoryEntry:
-    """The entry, with the gist of a volume's title page replaced by the text that is left of it."""
+def _without_title(book: Book, entry: MemoryEntry) -> MemoryEntry:
+    """Replace the gist of a volume's title page with the remaining text of the page."""
     page = entry.page
     if not book.is_volume_heading(page.start):
         return entry

@@ -1,7 +1,8 @@
-"""Checks whether a model is good enough to read with: a bad one never fails visibly (D3, D6).
+"""Checks whether a model is good enough for reading: a bad model does not fail visibly (D3, D6).
 
-It chooses among options by letter and, if that fails, by the likelihood of their words. It answers questions that the
-text may not answer, writes one sentence, and gists passages of the sample story under the usual guard.
+The model chooses among options by letter and, if that fails, by the likelihood of their words. It answers questions,
+some of them without an answer in the text, writes one sentence, and gists passages of the sample story under the usual
+guard.
 """
 
 import asyncio
@@ -24,7 +25,7 @@ from gistread.sample import story_path
 TIME_LIMIT_S = 120.0  # A slower model is not checked
 BRIEF_LIMIT_S = 5.0  # For a check before an answer
 _BRIEF_CHOICES = 6
-_GISTING_S = 8.0  # Time for gisting; two passages are gisted in any case
+_GISTING_S = 8.0  # Time for gisting; at least two passages are gisted
 _TURN_TOKENS = 48
 _ANSWER_TOKENS = 16  # Enough to see whether it is an answer
 _PASSAGE_WORDS = 150
@@ -72,7 +73,7 @@ async def check_model(engine: Engine, priority: Priority = Priority.BACKGROUND) 
             chosen = await _choose_by_letter(engine, priority)
             by_words = 0 if _passes(_right(chosen), len(chosen)) else await _choose_by_words(engine, priority)
             answered = await _answer(engine, priority)
-            turn = await engine.complete(_asked("check_turn", text=_TEXT), Sampling(_TURN_TOKENS), priority)
+            turn = await engine.complete(_prompt("check_turn", text=_TEXT), Sampling(_TURN_TOKENS), priority)
             gisted = await _shorten(engine, priority)
     except TimeoutError:
         raise TooSlowError(
@@ -83,13 +84,13 @@ async def check_model(engine: Engine, priority: Priority = Priority.BACKGROUND) 
     return assess(chosen, answered, turn, gisted, seconds, by_words=by_words, has_template=engine.info.has_template)
 
 
-async def check_answering(engine: Engine, priority: Priority = Priority.INTERACTIVE) -> CheckResult | None:
-    """Check only what decides how a question is answered, for `BRIEF_LIMIT_S` at most; None if not even choices end."""
+async def check_answering(engine: Engine) -> CheckResult | None:
+    """Check choices and answers only, within `BRIEF_LIMIT_S`; None if the choices do not finish."""
     chosen, answered = list[tuple[int, int]](), list[bool]()
     with contextlib.suppress(TimeoutError, EngineError):
         async with asyncio.timeout(BRIEF_LIMIT_S):
-            chosen = await _choose_by_letter(engine, priority, _BRIEF_CHOICES)
-            answered = await _answer(engine, priority)
+            chosen = await _choose_by_letter(engine, Priority.INTERACTIVE, _BRIEF_CHOICES)
+            answered = await _answer(engine, Priority.INTERACTIVE)
     counts = CheckResult(Worth.SOME, "", _right(chosen), len(chosen), answered=sum(answered), questions=len(answered))
     return counts if chosen else None
 
@@ -104,7 +105,7 @@ def assess(
     by_words: int = 0,
     has_template: bool = True,
 ) -> CheckResult:
-    """The result, from (chosen, right) positions, right choices `by_words`, whether absence was said, and gists."""
+    """Build the result. `chosen`: pairs of chosen and right position. `by_words`: right choices by likelihood."""
     right = _right(chosen)
     commonest = Counter(place for place, _ in chosen).most_common(1)[0][1]
     ends_turns = turn.finish == "end" and not _MARKS.search(turn.text)
@@ -175,18 +176,18 @@ async def _choose_by_letter(engine: Engine, priority: Priority, most: int = len(
     chosen: list[tuple[int, int]] = []
     for question, lines, right in islice(_questions(), most):
         options = "\n".join(f"{letter}. {line}" for letter, line in zip(_LETTERS, lines, strict=True))
-        prompt = _asked("check_choice", text=_TEXT, question=question, options=options)
+        prompt = _prompt("check_choice", text=_TEXT, question=question, options=options)
         choice = await engine.choose(prompt, list(_LETTERS), priority)
         chosen.append((choice.index, right))
     return chosen
 
 
 async def _choose_by_words(engine: Engine, priority: Priority) -> int:
-    """How many of the questions the model answers with the right option, the likeliest in its own words."""
+    """The number of questions whose right option is the likeliest answer."""
     task = prompts.load("task_answer_always").text
     count = 0
     for question, lines, right in _questions():
-        prompt, without = (_asked("answer_passages", text=text, question=question, task=task) for text in (_TEXT, ""))
+        prompt, without = (_prompt("answer_passages", text=text, question=question, task=task) for text in (_TEXT, ""))
         options = [f"{line[0].upper()}{line[1:]}." for line in lines]
         choice = await engine.choose_likeliest(prompt, options, without, priority)
         count += choice.index == right
@@ -202,7 +203,7 @@ async def _answer(engine: Engine, priority: Priority) -> list[bool]:
     said = await asyncio.gather(
         *(
             engine.complete(
-                _asked("answer_passages", text=_TEXT, question=question, task=task), Sampling(_ANSWER_TOKENS), priority
+                _prompt("answer_passages", text=_TEXT, question=question, task=task), Sampling(_ANSWER_TOKENS), priority
             )
             for question, _ in asked
         )
@@ -243,5 +244,5 @@ def passages(count: int) -> list[str]:
     return found
 
 
-def _asked(name: str, **values: str) -> Prompt:
+def _prompt(name: str, **values: str) -> Prompt:
     return (Message("user", prompts.load(name).fill(**values)),)

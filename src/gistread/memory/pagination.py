@@ -1,8 +1,8 @@
 """Episode pagination: where to pause reading (ReadAgent, section 3.1 and Appendix H).
 
-From the last pause point a passage of at most `max_words` is taken; after `min_words` every end of a paragraph is a
+A passage starts at the last pause point and has at most `max_words`. After `min_words`, every end of a paragraph has a
 label that the model may choose (design D3). The end of a chapter is always a pause point. Pages cover the whole text.
-Only `next_page` needs a model, and not with uniform pages (Appendix A, Table 5).
+Only `next_page` needs a model, and not for uniform pages (Appendix A, Table 5).
 """
 
 from collections.abc import Iterator
@@ -18,13 +18,13 @@ from gistread.memory.extractive import CHARACTERS_PER_WORD
 from gistread.memory.gisting import gist_tokens
 from gistread.memory.model import Page, PageSize, Pauses
 
-PROMPTS = ("pagination",)  # The prompts that decide where pages end
+PROMPTS = ("pagination",)  # Part of a memory's identity
 
-TOKENS_BESIDE = 48  # Least reserve for a gisting prompt that is longer than the one here
+TOKENS_BESIDE = 48  # Least reserve for the gisting prompt, which may be longer than the one here
 _MIN_PASSAGE_WORDS = 8  # A window with less room cannot be used
-_APART_WORDS = 80  # Least distance between labels where the page size leaves room: each label costs six tokens
-_LABELS = 6  # Labels for which a smaller range of page sizes leaves room
-_PAGES_AHEAD = 8  # The last uniform pages of a chapter have equal lengths, so that it does not end with a scrap
+_APART_WORDS = 80  # Least distance between labels if the page size allows it: each label costs six tokens
+_LABELS = 6  # Number of labels that a smaller range of page sizes still allows
+_PAGES_AHEAD = 8  # Uniform pages at the end of a chapter are equally long, so that none is tiny
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +68,10 @@ def find_passage(book: Book, start: int, size: PageSize, pauses: Pauses = Pauses
     stop = chapter_end(book, start)
     if pauses is Pauses.UNIFORM:
         return _uniform(book, start, stop, size)
-    units, left_over = _filled(_units(book, start, stop, size.max_words), start, size)
+    units, left_over = _fill(_units(book, start, stop, size.max_words), start, size)
     total = sum(unit.words for unit in units)
     if left_over is not None and total < size.min_words / 2:
-        more, _ = _filled(_pieces_of(book.text, left_over, size.max_words), start, size, total)
+        more, _ = _fill(_pieces_of(book.text, left_over, size.max_words), start, size, total)
         units += more
         total += sum(unit.words for unit in more)
     end = units[-1].end
@@ -86,12 +86,12 @@ def find_passage(book: Book, start: int, size: PageSize, pauses: Pauses = Pauses
             legal.append(_Label(unit.end, number, words, scene_end))
             if total - words + left >= size.min_words / 2 or unit.end == stop:
                 tidy.append(legal[-1])
-    labels = _spaced(tidy or legal or [_Label(end, len(units), words)], size)
+    labels = _space_out(tidy or legal or [_Label(end, len(units), words)], size)
     return Passage(start, tuple(label.end for label in labels), tuple(label.number for label in labels))
 
 
-def _spaced(labels: list[_Label], size: PageSize) -> list[_Label]:
-    """The last label and those some way apart; one where a scene ends stays instead of one shortly before it."""
+def _space_out(labels: list[_Label], size: PageSize) -> list[_Label]:
+    """Drop labels that are too close. The last label stays; the end of a scene replaces a label shortly before it."""
     apart = min(_APART_WORDS, (size.max_words - size.min_words) // (_LABELS - 1))
     kept: list[_Label] = []
     for label in labels:
@@ -110,7 +110,7 @@ def _uniform(book: Book, start: int, stop: int, size: PageSize) -> Passage:
     taken: list[_Unit] = []
     words = 0
     for unit in _units(book, start, stop, usual, whole_words=0):
-        # A unit that ends beyond the share still belongs to it with half of its words inside.
+        # A unit across the end of the share belongs to it if at least half of its words are inside.
         over = words + unit.words / 2 > share or unit.end - start > 2 * usual * CHARACTERS_PER_WORD
         if over and taken:
             break
@@ -121,7 +121,7 @@ def _uniform(book: Book, start: int, stop: int, size: PageSize) -> Passage:
     return Passage(start, (taken[-1].end,), (len(taken),))
 
 
-def _filled(units: Iterator[_Unit], start: int, size: PageSize, words: int = 0) -> tuple[list[_Unit], _Unit | None]:
+def _fill(units: Iterator[_Unit], start: int, size: PageSize, words: int = 0) -> tuple[list[_Unit], _Unit | None]:
     taken: list[_Unit] = []
     for unit in units:
         words += unit.words
@@ -137,7 +137,6 @@ async def next_page(
     start: int,
     size: PageSize,
     engine: Engine,
-    priority: Priority = Priority.BACKGROUND,
     pauses: Pauses = Pauses.CHOSEN,
     beside_tokens: int = TOKENS_BESIDE,
 ) -> tuple[Page, Usage]:
@@ -145,14 +144,14 @@ async def next_page(
     passage = find_passage(book, start, size, pauses)
     prompt = _prompt(book, passage)
     while (needed := await _needed_tokens(book, passage, prompt, engine) + beside_tokens) > engine.info.context_tokens:
-        size = shorter(book, passage, size, needed, engine.info.context_tokens)
+        size = shorten_size(book, passage, size, needed, engine.info.context_tokens)
         passage = find_passage(book, start, size, pauses)
         prompt = _prompt(book, passage)
     usage = NO_USAGE
     end = passage.end
     if len(passage.pauses) > 1:
         labels = [_label(number) for number in passage.numbers]
-        choice = await engine.choose(prompt, labels, priority)
+        choice = await engine.choose(prompt, labels, Priority.BACKGROUND)
         usage = choice.usage
         end = passage.pauses[choice.index]
     return Page(0, start, end, count_words(book.text[start:end])), usage
@@ -164,8 +163,8 @@ async def _needed_tokens(book: Book, passage: Passage, prompt: Prompt, engine: E
     return tokens + gist_tokens(words, tokens)
 
 
-def shorter(book: Book, passage: Passage, size: PageSize, needed: int, context_tokens: int) -> PageSize:
-    """A page size with a passage shorter by about as much as is missing. Raises EngineError if none fits."""
+def shorten_size(book: Book, passage: Passage, size: PageSize, needed: int, context_tokens: int) -> PageSize:
+    """Reduce the page size so that the passage probably fits the window. Raises EngineError if none fits."""
     words = count_words(book.text[passage.start : passage.end])
     characters = (passage.end - passage.start) / CHARACTERS_PER_WORD
     now = min(size.max_words, max(words, round(characters)))
@@ -180,7 +179,7 @@ def shorter(book: Book, passage: Passage, size: PageSize, needed: int, context_t
 
 
 def _prompt(book: Book, passage: Passage) -> Prompt:
-    """The passage with its labels. Book text that looks like a label is harmless: it is not a legal answer."""
+    """The passage with its labels. Book text that looks like a label is harmless: it is no legal answer."""
     pieces: list[str] = []
     at = passage.start
     for number, pause in zip(passage.numbers, passage.pauses, strict=True):
@@ -195,7 +194,7 @@ def _label(number: int) -> str:
 
 
 def chapter_end(book: Book, start: int) -> int:
-    """End of the chapter at `start`, at most that of its volume. A heading without text joins the next chapter."""
+    """End of the chapter at `start`, within its volume. A chapter with only a heading is joined with the next."""
     last = book.volume_end(book.volume_index(start)) if book.volumes else len(book.text)
     for index in range(book.chapter_index(start), len(book.chapters)):
         end = book.chapters[index].end
@@ -216,12 +215,10 @@ def _units(book: Book, start: int, end: int, max_words: int, *, whole_words: int
             return
         following = book.paragraphs[index + 1].start if index + 1 < len(book.paragraphs) else len(book.text)
         begins = start if index == first else paragraph.start
-        yield from _divided(book.text, begins, paragraph, min(following, end), max_words, whole_words)
+        yield from _divide(book.text, begins, paragraph, min(following, end), max_words, whole_words)
 
 
-def _divided(
-    text: str, start: int, paragraph: Paragraph, end: int, max_words: int, whole_words: int
-) -> Iterator[_Unit]:
+def _divide(text: str, start: int, paragraph: Paragraph, end: int, max_words: int, whole_words: int) -> Iterator[_Unit]:
     most_characters = max_words * CHARACTERS_PER_WORD
     heading = paragraph.kind is ParagraphKind.HEADING
     if paragraph.end - start <= most_characters:
@@ -238,7 +235,7 @@ def _pieces_of(text: str, unit: _Unit, max_words: int) -> Iterator[_Unit]:
 
 
 def _sentences(text: str, start: int, stop: int, end: int, window: int) -> Iterator[_Unit]:
-    """The sentences of `text[start:stop]`, by windows: a paragraph may be a whole book and only a page is needed."""
+    """The sentences of `text[start:stop]`, found window by window, since a paragraph may be a whole book."""
     at = start
     while at < end:
         until = min(stop, at + window)
@@ -269,5 +266,5 @@ def _pieces(text: str, start: int, end: int, max_words: int) -> Iterator[_Unit]:
 
 
 def _words_left(book: Book, start: int, end: int, enough: int) -> int:
-    """Words from `start` to `end`; if there are more than `enough`, some number of at least that."""
+    """Words from `start` to `end`; counts no further than needed to reach `enough`."""
     return count_words(book.text[start : min(end, start + enough * CHARACTERS_PER_WORD)])

@@ -1,4 +1,4 @@
-"""Splits a book, by its text alone, into passages: a few paragraphs, or a few sentences of a long one."""
+"""Splits a book into passages: a few paragraphs, or a few sentences of a long paragraph. Independent of pages."""
 
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
@@ -34,6 +34,14 @@ def _passages(book: Book, start: int, end: int) -> Iterator[Passage]:
         yield open_from, passage_end
 
 
+def sentences_of(book: Book, start: int, end: int) -> Iterator[Passage]:
+    """The sentences in `book.text[start:end]`; none crosses the end of a paragraph."""
+    for paragraph in book.paragraphs_between(start, end):
+        first, last = max(paragraph.start, start), min(paragraph.end, end)
+        for begin, finish in sentence_spans(book.text[first:last]):
+            yield first + begin, first + finish
+
+
 def join(passages: Iterable[Passage], book: Book) -> list[Passage]:
     """The passages in the order of the book, adjacent ones (with only white space between) joined."""
     joined: list[Passage] = []
@@ -46,7 +54,7 @@ def join(passages: Iterable[Passage], book: Book) -> list[Passage]:
 
 
 def render(passages: Sequence[Passage], book: Book) -> str:
-    """The text of these joined passages, with a mark wherever text is left out."""
+    """The text of joined passages, with a mark for every gap."""
     pieces: list[str] = []
     at = 0
     for start, end in passages:
@@ -62,7 +70,7 @@ def render(passages: Sequence[Passage], book: Book) -> str:
 async def split_into_chunks(
     book: Book, most_tokens: int, count: Callable[[str], Awaitable[int]], first: int | None = None
 ) -> list[Passage]:
-    """The book, or its `first` chunks, of whole passages unless one is too long by itself."""
+    """Split the book into chunks of whole passages; only passages that are too long are cut. `first`: most chunks."""
     found: list[Passage] = []
     tokens = 0
     passages = _passages(book, 0, len(book.text))

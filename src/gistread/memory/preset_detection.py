@@ -11,7 +11,7 @@ _MIN_PARAGRAPHS = 4
 _MAX_CHARACTERS = 400_000  # Read from the beginning of the book; headings are read to its end
 
 _TURNS = 0.5  # Least share of a transcript's lines that begin with a speaker
-_MIN_TURNS = 3  # Turns that make a word before a colon a speaker
+_MIN_TURNS = 3  # Least turns of a speaker: words before fewer colons are no speakers
 _CITATIONS = 1.0  # Per thousand words. Papers have 2.6 and more, novels none.
 _CODE = 0.5
 _SOME_CODE = 0.08

@@ -1,4 +1,4 @@
-"""How far models have read each book, from the memories on disk, without opening a book."""
+"""How far models have read each book, according to the memories on disk. Opens no book."""
 
 import contextlib
 from collections.abc import Iterable, Iterator
@@ -16,8 +16,8 @@ _SUFFIX = ".memory"
 class BookProgress:
     sha256: str  # Hash of the book's text
     model_name: str
-    read_until: int  # Offset up to which pages follow without a gap
-    pages: int  # Also those ahead of a gap
+    read_until: int  # Offset of the first gap
+    pages: int  # Pages after a gap included
     focus: GistFocus = DEFAULT_FOCUS
     title: str = ""
     size_bytes: int = 0
@@ -27,7 +27,7 @@ class BookProgress:
 
 
 def furthest_memories(memories: Iterable[BookProgress]) -> dict[str, BookProgress]:
-    """The furthest memory by SHA-256 of the text; of equals, one without a task."""
+    """The furthest memory of each book, by SHA-256 of the text; among equals, one without a task."""
     ranked = sorted(memories, key=lambda memory: (memory.read_until, not memory.focus.task))
     return {memory.sha256: memory for memory in ranked if memory.sha256}
 

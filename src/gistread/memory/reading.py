@@ -1,9 +1,9 @@
 """Reads a book with a model: finds, gists and stores page after page, as a stream of events.
 
-Chapters are independent, so reading may begin with any of them, and several are read at once if the engine runs
-requests in parallel; within a chapter, the gist of a page is made while the next page is being found. Reading resumes
-where it stopped, and may be stopped at any moment by cancelling the task or killing the process. Prompts depend only on
-the book, the page size and the earlier pages of the chapter, not on the order of the chapters.
+Chapters are independent. Reading may begin with any of them, and several are read at once if the engine runs requests
+in parallel. Within a chapter, the gist of a page is made while the next page is being found. Reading can be stopped at
+any moment by cancelling the task or killing the process, and resumes where it stopped. Prompts depend only on the book,
+the page size and the earlier pages of the chapter, not on the order of chapters.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Priority, Usage
 from gistread.memory.derived import key_of
 from gistread.memory.front_matter import front_matter_end, front_matter_entries
-from gistread.memory.gisting import Attempt, SavedDraft, careful_attempts, gist_page, is_short, longer_task
+from gistread.memory.gisting import Attempt, SavedDraft, careful_attempts, extra_task_tokens, gist_page, is_short
 from gistread.memory.guard import Fault
 from gistread.memory.model import GistSource, MemoryEntry, Page, ReadingMode
 from gistread.memory.pagination import TOKENS_BESIDE, chapter_end, next_page
@@ -28,9 +28,9 @@ _REQUESTS_PER_CHAPTER = 8  # Parallel requests that one chapter keeps busy: page
 _REMOTE_REQUESTS_PER_CHAPTER = 2  # On a server, where one page is found while another is gisted
 _PAGES_AT_FIRST = 1
 _PAGES_MORE = 2
-_SECOND_PAYS = 1 / 6  # Least share of second attempts at gists that must pass, after as many as make one expected
-_DRAFT = "draft"  # Kind of the records that say how far a gist was written
-_BOUNDS = "page"  # Kind of the records that say where a page without a gist ends
+_SECOND_PAYS = 1 / 6  # Second attempts at gists end if fewer than this share of them pass
+_DRAFT = "draft"  # Kind of the records of unfinished gists
+_BOUNDS = "page"  # Kind of the records of pages without a gist
 _KEY_CHARACTERS = 2_000
 
 
@@ -43,7 +43,7 @@ class PageFound:
 
 @dataclass(frozen=True, slots=True)
 class PageRead:
-    """The page has joined the memory, and is on disk if the disk allows."""
+    """The page has joined the memory, and is on disk unless writing failed."""
 
     entry: MemoryEntry
     faults: tuple[Fault, ...] = ()  # Faults of the model's rejected attempts at this gist
@@ -56,7 +56,7 @@ class PageRead:
 
 @dataclass(frozen=True, slots=True)
 class PageAhead:
-    """The page is on disk, and waits for those before it to be read; `PageRead` follows when it joins the memory."""
+    """The page is on disk but follows a gap; `PageRead` comes when it joins the memory."""
 
     entry: MemoryEntry
 
@@ -67,7 +67,7 @@ OnDraft = Callable[[int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class ReadingPlan:
-    """Which chapters are read, and in which order: that at `start` first, those after it, then those before it."""
+    """Which chapters to read: first the one at `start`, then those after it, then those before it."""
 
     start: int = 0  # Offset in the book
     alone: bool = False  # Whether to stop after the first chapter
@@ -80,19 +80,18 @@ async def read_book(
     writer: MemoryWriter,
     engine: Engine,
     *,
-    priority: Priority = Priority.BACKGROUND,
     plan: ReadingPlan = WHOLE_BOOK,
     place: Callable[[], int] | None = None,
     on_draft: OnDraft = lambda _, __: None,
 ) -> AsyncGenerator[PageEvent, None]:
     """Read the planned chapters, without front matter. Raises EngineError, also when no page fits the window.
 
-    `place` is asked before each page: its chapter comes next, instead of that at the plan's start. `on_draft` gets the
-    start of a page and the text so far of its gist, which is empty once an attempt is rejected.
+    `place` is called before each page and replaces the plan's start: the chapter at this offset is read next.
+    `on_draft` gets the start of a page and the text so far of its gist, empty after a rejected attempt.
     """
     events: asyncio.Queue[PageEvent | None] = asyncio.Queue()
     reading = asyncio.create_task(
-        _Reading(writer, engine, priority, events.put_nowait, on_draft, place or (lambda: plan.start)).run(plan),
+        _Reading(writer, engine, events.put_nowait, on_draft, place or (lambda: plan.start)).run(plan),
         name="read-book",
     )
     reading.add_done_callback(lambda _: events.put_nowait(None))
@@ -105,8 +104,8 @@ async def read_book(
         await asyncio.gather(reading, return_exceptions=True)
 
 
-def sections(book: Book, begin: int = 0) -> Iterator[tuple[int, int]]:
-    """Start and end of each independent part from `begin` on: a chapter with its titles, but no title of a volume."""
+def sections(book: Book, begin: int) -> Iterator[tuple[int, int]]:
+    """Start and end of each independent part from `begin` on: a chapter with its headings, without volume titles."""
     start = begin
     while start < len(book.text):
         if book.is_volume_heading(start):
@@ -134,7 +133,7 @@ def characters_left(writer: MemoryWriter, plan: ReadingPlan) -> int:
 
 
 def first_section(writer: MemoryWriter) -> int:
-    """Where the model begins: after the front matter, unless it has read that already."""
+    """Offset where the model begins: after the front matter, unless a model has read that already."""
     end = front_matter_end(writer.memory.book)
     return end if end >= writer.memory.read_until or writer.entry_at(end) else 0
 
@@ -144,7 +143,6 @@ class _Reading:
         self,
         writer: MemoryWriter,
         engine: Engine,
-        priority: Priority,
         emit: Callable[[PageEvent], None],
         on_draft: OnDraft,
         place: Callable[[], int],
@@ -152,17 +150,16 @@ class _Reading:
         self._writer = writer
         self._memory = writer.memory
         self._engine = engine
-        self._priority = priority
         self._emit = emit
         self._on_draft = on_draft
         self._place = place
-        self._waiting: list[tuple[int, int]] = []  # Sections that nobody reads
+        self._waiting: list[tuple[int, int]] = []  # Sections not being read
         self._gisting: dict[int, Page] = {}  # Pages whose gist is being made, by start
-        # Pages being found and gisted. The limit grows with each finished page, so that the first gist comes soon.
+        # Limits pages being found and gisted. It grows with each finished page, so that the first gist comes soon.
         self._pages = ConcurrencyLimit(engine, _PAGES_AT_FIRST)
         self._chapters = 0  # Chapters being read
         self._start_more: Callable[[], None] = lambda: None
-        self._pending = 0  # Pages found where the memory ends, their gists still missing
+        self._pending = 0  # Pages found at the end of the memory, without gists yet
         self._second = self._second_passed = 0  # Second attempts made, and those that passed
         # Faults of finished gists by the start of their page, until they are reported.
         self._faults: dict[int, tuple[Fault, ...]] = {}
@@ -198,7 +195,7 @@ class _Reading:
             await self._read_section(*section, tasks)
 
     def _is_awaited_elsewhere(self) -> bool:
-        """Whether the chapter at hand waits to be read."""
+        """Whether the chapter at the person's place waits to be read."""
         place = self._place()
         return any(start <= place < end and self._known_until(start) < end for start, end in self._waiting)
 
@@ -212,7 +209,7 @@ class _Reading:
             known = self._writer.entry_at(at)
             if page := known.page if known else self._gisting.get(at):
                 if single_pass is not None:
-                    await single_pass.follow(page)
+                    await single_pass.skip_page(page)
                 at = page.end
                 continue
             await self._pages.acquire()
@@ -237,7 +234,7 @@ class _Reading:
     def _single_pass(self, start: int) -> SinglePass:
         memory, size = self._memory, self._writer.size_at(start)
         pauses = memory.method.pauses
-        return SinglePass(memory.book, start, size, self._engine, self._priority, pauses, memory.focus)
+        return SinglePass(memory.book, start, size, self._engine, pauses, memory.focus)
 
     def _known_until(self, start: int) -> int:
         while known := self._writer.entry_at(start):
@@ -249,7 +246,7 @@ class _Reading:
         return book.volumes[book.volume_index(at)].start if book.is_volume_heading(at) else at
 
     def _saved_end(self, start: int, end: int) -> int | None:
-        """The end of a page that an earlier reading found and did not gist."""
+        """The end of a page that an earlier reading found but did not gist."""
         match self._memory.derived.at(start).get(_BOUNDS, self._bounds_key(start)):
             case {"length": int(length)} if 0 < length <= end - start:
                 return start + length
@@ -267,9 +264,9 @@ class _Reading:
         if known_end is not None:
             page, usage = Page(0, start, known_end, count_words(memory.book.text[start:known_end])), NO_USAGE
         else:
-            beside = await longer_task(self._engine, memory.focus.template("gist"), "pagination", TOKENS_BESIDE)
+            beside = await extra_task_tokens(self._engine, memory.focus.template("gist"), "pagination", TOKENS_BESIDE)
             pauses = memory.method.pauses
-            page, usage = await next_page(memory.book, start, size, self._engine, self._priority, pauses, beside)
+            page, usage = await next_page(memory.book, start, size, self._engine, pauses, beside)
         text = memory.text_of(page)
         return page, () if is_short(text) else await careful_attempts(text, self._engine, memory.focus), usage
 
@@ -288,7 +285,7 @@ class _Reading:
                 text,
                 self._engine,
                 attempts,
-                self._priority,
+                Priority.BACKGROUND,
                 task=memory.focus.task,
                 guarded=memory.method.guarded,
                 on_draft=partial(self._on_draft, page.start),

@@ -1,4 +1,4 @@
-"""The memory of a series: those of its volumes, shared with them, and a page for each volume with only its title."""
+"""The memory of a series: the memories of its volumes, and for each volume a page with its title."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
@@ -31,7 +31,7 @@ def load_series(book: Book, header: MemoryHeader, load_volume: Callable[[int, Me
     """The memory that a header from `headers_of` describes. Raises what `load_volume` raises."""
     loaded = [None if part is None else load_volume(index, part) for index, part in enumerate(header.volumes)]
     memory = next(one for one in loaded if one is not None)
-    known = in_series(book, [one.entries if one else () for one in loaded])
+    known = pages_in_series(book, [one.entries if one else () for one in loaded])
     return replace(
         memory,
         book=book,
@@ -53,7 +53,7 @@ def headers_of(book: Book, volumes: Sequence[Sequence[MemoryHeader]]) -> list[Me
 
 
 def _header(book: Book, parts: Sequence[MemoryHeader | None]) -> MemoryHeader:
-    there = [part for part in parts if part is not None]
+    known = [part for part in parts if part is not None]
     pages = read_until = 0
     for index, part in enumerate(parts):
         if part is None or not part.pages:
@@ -64,18 +64,18 @@ def _header(book: Book, parts: Sequence[MemoryHeader | None]) -> MemoryHeader:
         if not part.complete:
             break
     return replace(
-        max(there, key=lambda part: part.read_until),
-        path=there[0].path,
+        max(known, key=lambda part: part.read_until),
+        path=known[0].path,
         pages=pages,
         read_until=read_until,
         complete=read_until >= len(book.text),
-        modified_s=max(part.modified_s for part in there),
+        modified_s=max(part.modified_s for part in known),
         volumes=tuple(parts),
     )
 
 
 class _SeriesWriter(MemoryWriter):
-    """Writes pages to the files of their volumes; in memory they lie together, by their offsets in the series."""
+    """Writes pages to the files of their volumes. In memory they are together, with offsets in the series."""
 
     def __init__(self, book: Book, writers: Sequence[MemoryWriter]) -> None:
         self._writers = writers
@@ -87,7 +87,7 @@ class _SeriesWriter(MemoryWriter):
             entries=[],
             derived=_DerivedOfVolumes(book, [writer.memory.derived for writer in writers]),
         )
-        known = in_series(book, [writer.all_entries() for writer in writers])
+        known = pages_in_series(book, [writer.all_entries() for writer in writers])
         memory.entries.extend(chain(known))
         super().__init__(memory, None, "", (e for e in known.values() if e.page.start >= memory.read_until))
         for index in range(len(writers)):
@@ -123,7 +123,7 @@ class _SeriesWriter(MemoryWriter):
 
 
 class _DerivedOfVolumes(DerivedRecords):
-    """Records are stored with the volume that they were made of; those of several volumes with the first."""
+    """Stores a record with the volume that it is about, or with the first of several volumes."""
 
     def __init__(self, book: Book, parts: Sequence[DerivedRecords]) -> None:
         super().__init__()
@@ -138,7 +138,7 @@ class _DerivedOfVolumes(DerivedRecords):
         return self._parts[max(0, bisect_right(self._headings, offset) - 1)]
 
 
-def in_series(book: Book, volumes: Iterable[Iterable[MemoryEntry]]) -> dict[int, MemoryEntry]:
+def pages_in_series(book: Book, volumes: Iterable[Iterable[MemoryEntry]]) -> dict[int, MemoryEntry]:
     """The pages of the volumes and of their titles by their start in the series."""
     known: dict[int, MemoryEntry] = {}
     for index, entries in enumerate(volumes):

@@ -1,8 +1,8 @@
-"""A memory as one file to give away: gists and what is derived from them, checked record by record when read.
+"""Packs a memory into one file to share: gists and derived records, each validated on import.
 
 The file is gzip over lines of JSON: a manifest with the SHA-256 of all lines after it, then for each memory its header,
-its pages and its derived records. It names the book by the hash of its text and holds no path and nothing of the
-person's: no marks, no questions, no times.
+its pages and its derived records. It identifies the book by the hash of its text. It has no path and no personal data:
+no marks, questions or times.
 """
 
 import gzip
@@ -33,7 +33,7 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 _KEY = re.compile(r"[0-9a-f]{32}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _NAME_CHARACTERS = 300
-_FOLDERS = re.compile(r"^(?:[A-Za-z]:|~|[/\\]).*[/\\](?=.)")  # Of a model that a server names by its path
+_FOLDERS = re.compile(r"^(?:[A-Za-z]:|~|[/\\]).*[/\\](?=.)")  # Folders in a model's name, if a server reports its path
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ class SharedMemory:
 
 
 def pack(memories: Iterable[SharedMemory]) -> bytes:
-    """The file of these memories, without what `unpack` would refuse or a stranger should not see."""
+    """Pack memories into a file, without personal data and without records that `unpack` would refuse."""
     lines: list[Record] = []
     for one in memories:
         names = {"title": _plain(one.title), "model": _plain(_FOLDERS.sub("", str(one.header["model"])))}
@@ -69,7 +69,7 @@ def pack(memories: Iterable[SharedMemory]) -> bytes:
 
 
 def unpack(data: bytes) -> list[SharedMemory]:
-    """The memories of a file, each value of them checked. Raises StorageError."""
+    """Read the memories of a file and validate every value. Raises StorageError."""
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
             unpacked = file.read(LIMIT_BYTES + 1)
@@ -180,7 +180,7 @@ def _checked_page(found: Mapping[str, object], memory: SharedMemory) -> Record:
             and 0 < len(gist.strip()) <= len(gist) <= _MOST_CHARACTERS
             and source in set(GistSource)
         ):
-            page = Page(0, start, end, words)  # Without another machine's times, which would spoil estimates here
+            page = Page(0, start, end, words)  # Without times, which another machine measured
             return page_record(MemoryEntry(page, Gist(gist, 0, GistSource(source))))
     raise _damaged()
 
@@ -217,7 +217,7 @@ def _is_page_end(record: Mapping[str, object]) -> bool:
     return False
 
 
-# The kinds of derived records that the file holds. Vectors are large and quickly made again.
+# Validators by kind of derived record. Vectors are not shared: they are large and quickly rebuilt.
 _SHARED_KINDS: Mapping[str, Callable[[Mapping[str, object]], bool]] = {
     "summary": _is_summary,
     "facts": _are_facts,

@@ -1,9 +1,9 @@
 """Single-pass reading: each token of the book is evaluated about once (design D4).
 
-The text of a chapter stands in one prompt, with numbered pause labels. A short task after the passage asks for a pause
-point, another after the page for its gist. Where the engine has streams, the next prompt begins with the next page, and
-what it shows again keeps its KV state. Elsewhere earlier pages stay in the window until dropping them pays. Prompts
-depend only on the book, the page size, the pages so far, token counts and whether there are streams.
+The text of a chapter is in one prompt, with numbered pause labels. A short task after the passage asks for a pause
+point, and another one after the page for its gist. If the engine has streams, the next prompt begins with the next
+page, and text shown before keeps its KV state. Otherwise earlier pages stay in the window until it pays to drop them.
+Prompts depend only on the book, the page size, the pages so far, token counts, and whether there are streams.
 """
 
 from dataclasses import dataclass
@@ -13,18 +13,18 @@ from gistread.book.model import Book
 from gistread.book.normalise import count_words
 from gistread.engine.protocol import NO_USAGE, STREAM_TOKENS, Engine, Message, Priority, Prompt, Usage
 from gistread.memory.focus import DEFAULT_FOCUS, GistFocus
-from gistread.memory.gisting import Attempt, attempt, gist_tokens, longer_task, samplings, wanted_words
+from gistread.memory.gisting import Attempt, extra_task_tokens, gist_tokens, make_attempt, samplings, wanted_words
 from gistread.memory.model import Page, PageSize, Pauses
-from gistread.memory.pagination import Passage, find_passage, shorter
+from gistread.memory.pagination import Passage, find_passage, shorten_size
 from gistread.memory.sizes import TOKENS_PER_WORD
 
-PROMPTS = ("single_pass_text", "single_pass_pause", "single_pass_gist")  # The prompts that decide pages and gists
+PROMPTS = ("single_pass_text", "single_pass_pause", "single_pass_gist")  # Part of a memory's identity
 
-WINDOW_TOKENS = 4096  # Longest prompt: text far back costs time and says little about where to pause
+WINDOW_TOKENS = 4096  # Longest prompt: distant text costs time and helps little to choose a pause
 _CHEAP_SHARE = 0.2
-"""The window restarts after a page if at most this share of the words before must be shown again. On a CPU, attention
-over a thousand tokens takes a small model as long as its weights; a larger share costs more than it saves."""
-_LAST_NUMBER = 50  # Labels are numbered anew beyond it
+"""The window restarts after a page if the text to show again is at most this share of the text dropped. On a CPU,
+attention over a thousand tokens takes a small model as long as its weights; a larger share costs more than it saves."""
+_LAST_NUMBER = 50  # Beyond it, label numbers restart
 _TASK_TOKENS = 48  # Least reserve for a gisting task that is longer than the pause task
 
 
@@ -60,7 +60,6 @@ class SinglePass:
         start: int,
         size: PageSize,
         engine: Engine,
-        priority: Priority,
         pauses: Pauses = Pauses.CHOSEN,
         focus: GistFocus = DEFAULT_FOCUS,
     ) -> None:
@@ -68,7 +67,6 @@ class SinglePass:
         self._size = size
         self._pauses = pauses
         self._engine = engine
-        self._priority = priority
         self._gist = focus.template("single_pass_gist")
         self._room = min(engine.info.context_tokens, WINDOW_TOKENS)
         placement = engine.info.placement
@@ -76,9 +74,9 @@ class SinglePass:
         self._needed = 0  # Tokens of the last page's prompts and answers, at most
         self._window = _Window(start, (), start)
 
-    async def follow(self, page: Page) -> None:
+    async def skip_page(self, page: Page) -> None:
         await self._show(page.start)
-        self._turn(page.end)
+        self._finish_page(page.end)
 
     async def next_page(self, start: int, known_end: int | None) -> tuple[Page, tuple[Attempt, ...], Usage]:
         """Find the page at `start`: page, attempts for its gist, cost. Raises EngineError when no page fits.
@@ -91,7 +89,7 @@ class SinglePass:
             end = known_end
         elif len(passage.pauses) > 1:
             labels = [self._window.label_at(pause) for pause in passage.pauses]
-            choice = await self._engine.choose(self._pause_prompt(passage), labels, self._priority)
+            choice = await self._engine.choose(self._pause_prompt(passage), labels, Priority.BACKGROUND)
             end, usage = passage.pauses[choice.index], choice.usage
         page = Page(0, start, end, count_words(self._book.text[start:end]))
         filled = self._gist.fill(
@@ -100,31 +98,31 @@ class SinglePass:
         prompt = self._prompt(end, filled)
         room_tokens = gist_tokens(page.words, await self._engine.count(self._book.text[start:end].strip()))
         before = self._book.text[self._window.begin : start]
-        attempts = tuple(attempt(self._gist, prompt, sampling, before) for sampling in samplings(room_tokens))
-        self._turn(end)
+        attempts = tuple(make_attempt(self._gist, prompt, sampling, before) for sampling in samplings(room_tokens))
+        self._finish_page(end)
         return page, attempts, usage
 
     async def _show(self, start: int) -> Passage:
         size = self._size
         fresh = self._window.begin == start
-        task_tokens = await longer_task(self._engine, self._gist, "single_pass_pause", _TASK_TOKENS)
+        task_tokens = await extra_task_tokens(self._engine, self._gist, "single_pass_pause", _TASK_TOKENS)
         while True:
             passage = self._label(find_passage(self._book, start, size, self._pauses))
             shown = await self._engine.measure(self._pause_prompt(passage))
             text = self._book.text[start : passage.end].strip()
             words = count_words(text)
-            # Where words take many tokens, so does a gist; reserve at least what English prose needs.
+            # A gist takes as many tokens per word as its page; reserve at least those of English prose.
             tokens = max(round(TOKENS_PER_WORD * words), await self._engine.count(text))
             self._needed = shown + gist_tokens(words, tokens) + task_tokens
             if self._needed <= self._room:
                 return passage
             if fresh:
-                size = shorter(self._book, passage, size, self._needed, self._room)
+                size = shorten_size(self._book, passage, size, self._needed, self._room)
             self._restart(start)
             fresh = True
 
     def _label(self, passage: Passage) -> Passage:
-        """The passage with only those pauses that have a label or get one now, as their text is first shown."""
+        """Label pauses in text not shown before, and drop other pauses without a label."""
         window = self._window
         known = dict(window.labels)
         base = known.get(passage.start, 0)
@@ -132,7 +130,7 @@ class SinglePass:
         for pause, number in zip(passage.pauses, passage.numbers, strict=True):
             if pause in known or pause > window.shown_until:
                 numbers[pause] = known.get(pause, base + number)
-        if not numbers:  # every pause is in text already shown without labels
+        if not numbers:  # all pauses are in text shown before without labels
             numbers[passage.end] = base + passage.numbers[-1]
         self._window = _Window(
             window.begin, tuple(sorted((known | numbers).items())), max(window.shown_until, passage.end)
@@ -142,7 +140,7 @@ class SinglePass:
     def _restart(self, start: int) -> None:
         self._window = _Window(start, (), start)
 
-    def _turn(self, end: int) -> None:
+    def _finish_page(self, end: int) -> None:
         if self._has_streams and self._needed <= STREAM_TOKENS:
             self._slide(end)
             return

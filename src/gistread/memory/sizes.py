@@ -1,4 +1,4 @@
-"""Page sizes in words, and the choice among them: small pages keep more detail (ReadAgent, A), but gists must fit."""
+"""Chooses the page size: smaller pages keep more detail (ReadAgent, A), but all gists must fit the window."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -22,13 +22,13 @@ TOKENS_PER_WORD = 1.5  # Upper estimate for English prose (SmolLM2: 1.4)
 
 PROMPT_TOKENS = 256  # Reserve for the prompt, the question and the chat template
 ANSWER_TOKENS = 256  # Reserve for an answer
-PAGES_OPEN = 2  # Pages that should fit in full beside the gists
+PAGES_OPEN = 2  # Pages that should fit in full in addition to the gists
 _SAMPLES, _SAMPLE = 16, 1000  # Number of samples of a book, and characters of each
 SMALLEST_PAGE_WORDS = 60  # A shorter page is not worth gisting
 
 
 def unread_memory(book: Book, model_name: str = "") -> GistMemory:
-    """A memory without pages, for what needs only the book's text."""
+    """A memory without pages, if only the book's text is needed."""
     return GistMemory(book, PAGE_SIZES["quality"], model_name)
 
 
@@ -61,7 +61,7 @@ def choose_size(
 def choose_sizes(
     book: Book, context_tokens: int, *, min_words: int | None = None, max_words: int | None = None
 ) -> PageSizes:
-    """`choose_size` for this book, or for each volume of a series alone, so that its memory serves both."""
+    """`choose_size` for this book, or for each volume of a series, so that the volume alone has the same memory."""
     each = [
         choose_size(one.words, context_tokens, min_words=min_words, max_words=max_words)
         for one in (book.volume_books or (book,))
@@ -70,7 +70,7 @@ def choose_sizes(
 
 
 async def measure_tokens_per_word(book: Book, engine: Engine) -> float:
-    """Tokens of this engine for one word of this book, from samples all over it; at least 1."""
+    """Tokens per word of this book with this engine, from samples of the whole book; at least 1."""
     step = max(_SAMPLE, len(book.text) // _SAMPLES)
     sample = "\n\n".join(book.text[at : at + _SAMPLE] for at in range(0, len(book.text), step))
     return max(1.0, await engine.count(sample) / max(1, count_words(sample)))

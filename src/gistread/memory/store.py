@@ -1,4 +1,4 @@
-"""Gist memories on disk (design D5, section 7), one journal each, a record a page; old ones make room for new ones."""
+"""Gist memories on disk (design D5, section 7): one journal each, with one record a page. Evicts old memories."""
 
 import contextlib
 import hashlib
@@ -36,14 +36,14 @@ _FORMAT = "gistread memory"
 _VERSION = 1
 _SUFFIX = ".memory"
 _DAMAGED = ".damaged"
-_LATEST = 20  # Memories that are searched for the pace of a model
+_LATEST = 20  # Most memories searched for the pace of a model
 _LIMIT_BYTES = 256 * 2**20  # For all memories together; War and Peace takes 1 MB
 
 # Header fields that identify a memory.
 _KEY = ("book", "fingerprint", "min_words", "max_words", "prompts", "reading", "pauses", "guarded")
 _BOOK_KEY_LENGTH = 16
 
-# The prompts that decide what a memory says; other wording makes another memory.
+# The prompts that are part of a memory's identity: a change of wording creates a new memory.
 _PROMPTS = {ReadingMode.CAREFUL: (*pagination.PROMPTS, *gisting.PROMPTS), ReadingMode.SINGLE_PASS: single_pass.PROMPTS}
 
 _REREAD_NOTICE = "This book's memory was damaged; the pages lost are read again."
@@ -51,7 +51,7 @@ _REREAD_NOTICE = "This book's memory was damaged; the pages lost are read again.
 
 @dataclass(frozen=True, slots=True)
 class MemoryRequest:
-    """Which memory of a book to open: everything that tells it from the others."""
+    """Identifies one of the memories of a book."""
 
     model_name: str
     fingerprint: str  # Hash of the model's weights
@@ -129,7 +129,7 @@ class MemoryStore:
         return journal.list_files(self.directory, f"{_book_key(book)}-*{_SUFFIX}")
 
     def load(self, book: Book, header: MemoryHeader) -> GistMemory:
-        """Load a memory to ask or to show, without its model. Raises StorageError when it is gone."""
+        """Load a memory read-only, without its model. Raises StorageError when it is gone."""
         if header.volumes:
             return series.load_series(book, header, lambda index, volume: self.load(book.volume_books[index], volume))
         records = _records(header.path)
@@ -138,15 +138,15 @@ class MemoryStore:
         return GistMemory(book, header.size, header.model_name, entries, derived, header.method, header.focus)
 
     def pages_ahead(self, book: Book, header: MemoryHeader) -> list[MemoryEntry]:
-        """The saved pages behind a missing one, by place and without numbers. Raises StorageError."""
+        """The saved pages after the first gap, by place and without numbers. Raises StorageError."""
         parts = zip(book.volume_books, header.volumes, strict=True) if header.volumes else [(book, header)]
         found = [entries_of(_records(part.path)[1:], text) if part else {} for text, part in parts]
-        entries = series.in_series(book, [one.values() for one in found]) if header.volumes else found[0]
+        entries = series.pages_in_series(book, [one.values() for one in found]) if header.volumes else found[0]
         read_until = max((entry.page.end for entry in chain(entries)), default=0)
         return [entries[start] for start in sorted(entries) if start >= read_until]
 
     def share(self, book: Book, header: MemoryHeader) -> list[SharedMemory]:
-        """A memory to give away; of a series, those of its volumes. Raises StorageError."""
+        """Export a memory for sharing; of a series, the memories of its volumes. Raises StorageError."""
         if header.volumes:
             parts = zip(book.volume_books, header.volumes, strict=True)
             return [one for volume, part in parts if part and part.pages for one in self.share(volume, part)]
@@ -156,7 +156,7 @@ class MemoryStore:
         return [SharedMemory(records[0], len(book.text), pages, derived)]
 
     def add_shared(self, memory: SharedMemory, *, force: bool = False) -> None:
-        """Store a memory from elsewhere, an equal one only by `force`. Raises ExistsError, StorageError."""
+        """Import a shared memory; `force` replaces an existing one. Raises ExistsError, StorageError."""
         path = self._path(memory.header)
         _refuse_later_version(path)
         with Journal(path) as file:
@@ -170,7 +170,7 @@ class MemoryStore:
         self.trim(_LIMIT_BYTES, keep={memory.book})
 
     def past_pace(self, fingerprint: str, mode: ReadingMode) -> Pace:
-        """The pace at which this model read the book that it read last on this machine; unknown if there is none."""
+        """The pace of this model in the last book that it read on this machine; unknown if there is none."""
         with contextlib.suppress(OSError):
             latest = sorted(self.directory.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime, reverse=True)
             for path in latest[:_LATEST]:
@@ -192,7 +192,7 @@ class MemoryStore:
                 path.unlink(missing_ok=True)
 
     def trim(self, limit_bytes: int, keep: Collection[str] = ()) -> int:
-        """Remove memories, the least recently opened first, but none in `keep` or in use; return the bytes freed."""
+        """Remove the least recently opened memories, except those in use or in `keep`; return the bytes freed."""
         kept_keys = {sha256[:_BOOK_KEY_LENGTH] for sha256 in keep}
         files: list[tuple[float, int, Path]] = []
         for path in self._all_files():
@@ -231,7 +231,7 @@ def _records(path: Path) -> list[Record]:
 def _resume(file: Journal, header: Record, memory: GistMemory) -> MemoryWriter:
     records = file.records
     notice = _REREAD_NOTICE if file.cut_bytes else ""
-    if records and "format" not in records[0]:  # Only the header is damaged, and the name says which memory it is
+    if records and "format" not in records[0]:  # Only the header is damaged; the file name identifies the memory
         records = [header, *records]
         file.rewrite(records)
     if records and not _same_key(records[0], header):
@@ -248,7 +248,7 @@ def _resume(file: Journal, header: Record, memory: GistMemory) -> MemoryWriter:
         notice = _REREAD_NOTICE
     memory.entries.extend(chain(entries))
     with contextlib.suppress(OSError):
-        os.utime(file.path)  # `trim` goes by the time of the last opening
+        os.utime(file.path)  # Time of the last opening, for `trim`
     return MemoryWriter(memory, file, notice, (e for e in entries.values() if e.page.start >= memory.read_until))
 
 
@@ -275,7 +275,7 @@ def _header(book: Book, request: MemoryRequest, size: PageSize) -> Record:
         "prompts": request.focus.version(*_PROMPTS[method.mode]),
         "reading": method.mode.value,
     }
-    # Defaults are left out, so that memories from before these fields keep their names.
+    # Defaults are left out, so that memories older than these fields keep their file names.
     if method.pauses is not Pauses.CHOSEN:
         header["pauses"] = method.pauses.value
     if not method.guarded:

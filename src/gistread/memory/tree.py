@@ -1,8 +1,8 @@
 """The memory tree (MemWalker, section 3.1): gists of pages, and summaries of chapters, parts and the whole book.
 
-MemWalker walks down it, a memory that outgrows the window is shown by its upper levels (ReadAgent, Appendix F.3), and
-the person zooms through it. Where more than eight are side by side, neighbours are grouped evenly. Summaries are
-guarded like gists and stored by their text (`derived.py`); sentences stand in for missing ones.
+MemWalker walks down the tree. A memory that outgrows the window is shown by its upper levels (ReadAgent, Appendix F.3),
+and the person can zoom. More than eight neighbours are grouped evenly. Summaries are guarded like gists and stored by
+their text (`derived.py`); sentences stand in for missing summaries.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from gistread.engine.protocol import NO_USAGE, Engine, Priority, Usage
 from gistread.errors import PromptTooLongError
 from gistread.memory import gisting
 from gistread.memory.derived import ArtifactProgress, DerivedRecords, as_finished, key_of
-from gistread.memory.estimate import RemainingWork, unread
+from gistread.memory.estimate import RemainingWork, unread_page_words
 from gistread.memory.extractive import extract
 from gistread.memory.gisting import careful_attempts, gist_page, is_short, merged_words, wanted_words
 from gistread.memory.model import Gist, GistMemory, GistSource, Page
@@ -29,8 +29,8 @@ from gistread.memory.sizes import TOKENS_PER_WORD
 MAX_CHILDREN = 8  # MemWalker has 5 to 8 (Table 4)
 _KIND = "summary"
 _USUAL_CHILDREN = 6
-_OUTPUT_CHILDREN = 3  # The output takes the room of this many children
-_TASK_WORDS = 40  # Words of the prompt beside the text to shorten
+_OUTPUT_CHILDREN = 3  # Room for the output, in children
+_TASK_WORDS = 40  # Words of the prompt without the text to shorten
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Node:
     last: int
     summary: Gist  # For a page, its gist
     children: tuple["Node", ...] = ()
-    made: bool = True  # False while sentences of its children stand in for its summary
+    made: bool = True  # False while sentences of its children replace its summary
 
     @property
     def pages(self) -> int:
@@ -63,7 +63,7 @@ T = TypeVar("T", Node, PageRange)
 
 
 def nodes(top: T) -> Iterator[T]:
-    """The nodes of a tree, each after those below it."""
+    """The nodes of a tree in post-order."""
     for child in top.children:
         yield from nodes(child)
     yield top
@@ -92,12 +92,12 @@ def current_tree(memory: GistMemory) -> Node:
 
 
 def remaining(memory: GistMemory, *, whole: bool = False) -> RemainingWork:
-    """What is left to summarise, unread pages and on request the `whole` book included. Run it in a thread."""
+    """Estimate the summaries left, unread pages included. `whole`: also that of the book. Run it in a thread."""
     top = current_tree(memory) if memory.entries else None
     inside = [node for node in nodes(top) if node.children and (whole or node is not top)] if top else []
     wanted = [sum(child.summary.words for child in node.children) for node in inside if not node.made]
     done = len(inside) - len(wanted)
-    gists = [wanted_words(words) for words in unread(memory)]
+    gists = [wanted_words(words) for words in unread_page_words(memory)]
     wanted += [sum(gists[start:][:_USUAL_CHILDREN]) for start in range(0, len(gists), _USUAL_CHILDREN)]
     return RemainingWork(
         done,
@@ -110,7 +110,7 @@ def remaining(memory: GistMemory, *, whole: bool = False) -> RemainingWork:
 async def build(
     memory: GistMemory, engine: Engine, priority: Priority = Priority.BACKGROUND, *, whole: bool = False
 ) -> AsyncGenerator[ArtifactProgress, None]:
-    """Summarise the pages read so far, and on request the `whole` book. There must be a page. Raises EngineError."""
+    """Summarise the pages read so far, at least one. `whole`: also the whole book. Raises EngineError."""
     memory = replace(memory, entries=list(memory.entries))
     top = outline(memory)
     wanted = [pages for pages in nodes(top) if pages.children and (whole or pages is not top)]
@@ -141,15 +141,15 @@ def _node(memory: GistMemory, pages: PageRange) -> Node:
     return Node(pages.level, pages.first, pages.last, summary, children, known is not None)
 
 
-def summarised(memory: GistMemory, last: int) -> list[Node]:
-    """Pages 1 to `last` as the fewest nodes: parts whose summary is there, else their pages. No stand-ins are made."""
-    return _summarised(memory, outline(memory), last) if memory.entries else []
+def existing_summaries(memory: GistMemory, last: int) -> list[Node]:
+    """Pages 1 to `last` as few nodes: existing summaries, else pages. Builds no stand-ins."""
+    return _existing_summaries(memory, outline(memory), last) if memory.entries else []
 
 
-def _summarised(memory: GistMemory, pages: PageRange, last: int) -> list[Node]:
+def _existing_summaries(memory: GistMemory, pages: PageRange, last: int) -> list[Node]:
     if not pages.children:
         return [Node(0, pages.first, pages.last, _gist(memory, pages))] if pages.last <= last else []
-    children = [_summarised(memory, child, last) for child in pages.children]
+    children = [_existing_summaries(memory, child, last) for child in pages.children]
     if pages.last <= last and all(len(nodes) == 1 for nodes in children):
         whole = tuple(nodes[0] for nodes in children)
         if (known := _known(memory, pages, _text([node.summary for node in whole]))) is not None:
@@ -211,7 +211,7 @@ def _most_words(context_tokens: int) -> int:
 
 
 def outline(memory: GistMemory) -> PageRange:
-    """All pages read so far; the top has children. There must be a page."""
+    """The tree of all pages read so far, at least one; its top has children."""
     paths: list[tuple[int, ...]] = []
     around: list[tuple[int, int]] = []
     for index, chapter in enumerate(memory.book.chapters):
@@ -222,14 +222,14 @@ def outline(memory: GistMemory) -> PageRange:
     pages = [(entry.page.number, paths[chapter_of(memory.book, entry.page)]) for entry in memory.entries]
     if memory.book.volumes:
         volumes = groupby(pages, key=lambda page: memory.book.volume_index(memory.entry(page[0]).page.start))
-        top = _over([_volume(list(inside)) for _, inside in volumes])
+        top = _group([_volume(list(inside)) for _, inside in volumes])
     else:
         top = _section(pages, 0)
     return top if top.children else PageRange(1, top.first, top.last, (top,))
 
 
 def chapter_of(book: Book, page: Page) -> int:
-    """Index of the chapter that a page belongs to, that of its end: it may begin with the titles of parts."""
+    """Index of a page's chapter: that at its end, since it may begin with the titles of parts."""
     return book.chapter_index(max(page.start, page.end - 1))
 
 
@@ -251,8 +251,8 @@ def _section(pages: Sequence[_Placed], depth: int) -> PageRange:
         elif len(inside) == len(pages):
             children = [PageRange(0, number, number) for number, _ in inside]
         else:  # text of a part before its first chapter
-            children.append(_over([PageRange(0, number, number) for number, _ in inside]))
-    return _over(children)
+            children.append(_group([PageRange(0, number, number) for number, _ in inside]))
+    return _group(children)
 
 
 def _volume(pages: Sequence[_Placed]) -> PageRange:
@@ -264,7 +264,7 @@ def _volume(pages: Sequence[_Placed]) -> PageRange:
     return PageRange(max(1, body.level), title, body.last, (page, *(body.children or (body,))))
 
 
-def _over(neighbours: list[PageRange]) -> PageRange:
+def _group(neighbours: list[PageRange]) -> PageRange:
     while len(neighbours) > MAX_CHILDREN:
         grouped: list[PageRange] = []
         at = 0

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gistread.book.normalise import count_words
 from gistread.engine.protocol import NO_USAGE, Embedder, EmbedderInfo, Priority, TextKind
 from gistread.memory.derived import ArtifactProgress, key_of
-from gistread.memory.estimate import RemainingWork, unread
+from gistread.memory.estimate import RemainingWork, unread_page_words
 from gistread.memory.model import GistMemory, MemoryEntry
 from gistread.memory.passages import Passage, split_into_passages
 from gistread.memory.sizes import TOKENS_PER_WORD
@@ -68,14 +68,14 @@ def known_vectors(memory: GistMemory, info: EmbedderInfo) -> Vectors:
 
 
 def remaining(memory: GistMemory, info: EmbedderInfo) -> RemainingWork:
-    """What is left to embed, in pages, unread ones included. Hashes the whole text: run it in a thread."""
+    """Estimate the pages left to embed, unread ones included. Hashes the whole text: run it in a thread."""
     wanted = [
         sum(count_words(text) for text in page.texts)
         for page in (_PageTexts(entry, memory, info.fingerprint) for entry in list(memory.entries))
         if page.vectors(memory, info.dimension) is None
     ]
     done = len(memory.entries) - len(wanted)
-    wanted += unread(memory)
+    wanted += unread_page_words(memory)
     return RemainingWork(done, done + len(wanted), round(sum(wanted) * TOKENS_PER_WORD), by_engine=False)
 
 

@@ -1,4 +1,4 @@
-"""A memory that is being built and the file that saves it, the records there, and the header of a saved memory."""
+"""Writes a growing memory to its file; also the format of its records and the header of a saved memory."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -21,13 +21,13 @@ class MemoryHeader:
     fingerprint: str
     size: PageSize
     prompts: str  # Version of the prompts that made it
-    pages: int  # Also those ahead of a gap
+    pages: int  # Pages after a gap included
     read_until: int  # Offset in the book where the first missing page begins
     complete: bool
     modified_s: float  # When it was last opened or written, in seconds since the epoch
     method: ReadingMethod = CAREFUL
     focus: GistFocus = DEFAULT_FOCUS
-    # For a series, the memory of each volume that has one. `path` and `size` are those of one of them.
+    # Of a series: the memory of each volume, if any. `path` and `size` are from one of them.
     volumes: tuple["MemoryHeader | None", ...] = ()
 
     def describes(self, memory: GistMemory) -> bool:
@@ -43,7 +43,7 @@ class MemoryWriter:
         self.memory = memory
         self.notice = notice
         self._file = file
-        self._ahead = {entry.page.start: entry for entry in ahead}  # Pages finished before one in front of them
+        self._ahead = {entry.page.start: entry for entry in ahead}  # Finished pages after a gap, by start
 
     @property
     def is_saved(self) -> bool:
@@ -55,7 +55,7 @@ class MemoryWriter:
 
     @property
     def pages_ahead(self) -> tuple[MemoryEntry, ...]:
-        """Finished pages ahead of a gap, by place."""
+        """Finished pages after a gap, by place."""
         return tuple(self._ahead[start] for start in sorted(self._ahead))
 
     def all_entries(self) -> list[MemoryEntry]:
@@ -65,7 +65,7 @@ class MemoryWriter:
         return self.memory.size
 
     def entry_at(self, start: int) -> MemoryEntry | None:
-        """The finished page that begins at this offset, if any, also ahead of a gap."""
+        """The finished page that begins at this offset, if any, also after a gap."""
         if start in self._ahead:
             return self._ahead[start]
         page = self.memory.page_at(start)
@@ -82,7 +82,7 @@ class MemoryWriter:
             del self._ahead[new.page.start]
         self.memory.entries.extend(joined)
         for start in [start for start in self._ahead if start < self.memory.read_until]:
-            del self._ahead[start]  # Covered by a page that took the place of a damaged one
+            del self._ahead[start]  # Covered by a page that replaced a damaged one
         return joined
 
     def _write(self, entry: MemoryEntry) -> None:

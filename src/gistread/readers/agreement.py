@@ -1,4 +1,4 @@
-"""Decides which short answers agree, by their words without case, articles, punctuation and diacritics."""
+"""Groups short answers that agree, comparing words without case, articles, punctuation and diacritics."""
 
 import re
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ def agree(one: str, other: str) -> bool:
     return first <= second or second <= first
 
 
-def clusters(answers: Sequence[str]) -> list[list[int]]:
+def group_answers(answers: Sequence[str]) -> list[list[int]]:
     """Positions of answers that agree, largest group first, then in order of appearance."""
     groups: list[list[int]] = []
     for position, answer in enumerate(answers):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
 from gistread import prompts
+from gistread.book.model import Book
 from gistread.book.sentences import sentence_spans
 from gistread.engine import protocol
 from gistread.engine.protocol import NO_USAGE, Completion, Engine, Message, Prompt, Sampling, TextDelta, Usage
@@ -21,9 +22,9 @@ _STOP = ("\nQuestion:", "\n---", "\n(Page ")  # Stops a model that continues the
 
 @dataclass(frozen=True, slots=True)
 class AnswerContext:
-    text: str  # Everything of the book in the prompt: its own text, gists, summaries, notes
+    text: str  # Everything in the prompt that is from the book: text, gists, summaries, notes
     compression_rate: float
-    # From answer and question to the places that support the answer.
+    # Returns the places that support an answer to a question.
     cite: Callable[[str, str], tuple[Citation, ...]] = lambda answer, question: ()
     seen: tuple[tuple[int, int], ...] = ()  # See `Answered.seen`
     noted: tuple[tuple[int, int], ...] = ()  # See `Answered.noted`
@@ -31,7 +32,7 @@ class AnswerContext:
     lookups: tuple[int, ...] = ()
     expanded: tuple[int, ...] = ()
     usage: Usage = field(default=NO_USAGE)  # Cost of everything before the answer
-    has_evidence: bool = True  # False: nothing was found, so any answer is made up
+    has_evidence: bool = True  # False: nothing was found, so the answer cannot be trusted
 
 
 def answer_prompt(
@@ -50,6 +51,11 @@ def answer_prompt(
     return (Message("user", prompts.load(name).fill(**values, task=prompts.load(task).text), stable),)
 
 
+def compression_rate(words: int, book: Book) -> float:
+    """100·(1 − words of the prompt ÷ words of the book)."""
+    return 100.0 * (1.0 - words / max(1, book.words))
+
+
 def user_prompt(name: str, **values: object) -> Prompt:
     return (Message("user", prompts.load(name).fill(**values)),)
 
@@ -65,14 +71,14 @@ async def answer_from(
 ) -> AsyncGenerator[AnswerDelta | Restarted | Answered, None]:
     """Stream a draft of the answer; the last event is `Answered`."""
     tokens = await engine.count(context.text) if context.text else 0
-    said: AsyncGenerator[AnswerDelta | Restarted | _Said, None]
+    said: AsyncGenerator[AnswerDelta | Restarted | _Result, None]
     if options.choices:
-        said = _chosen(prompt, question, engine, options)
+        said = _choose_option(prompt, question, engine, options)
     else:
-        said = _written(prompt, engine, options.answer_tokens)
+        said = _write_answer(prompt, engine, options.answer_tokens)
     async with aclosing(said) as events:
         async for event in events:
-            if not isinstance(event, _Said):
+            if not isinstance(event, _Result):
                 yield event
                 continue
             found = event.found and context.has_evidence
@@ -93,16 +99,16 @@ async def answer_from(
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Result:
     text: str
-    found: bool  # False: it says that the book does not say
+    found: bool  # False: the answer is "the book does not say"
     usage: Usage
     choice: int | None = None
 
 
-async def _chosen(
+async def _choose_option(
     prompt: Prompt, question: str, engine: Engine, options: ReaderOptions
-) -> AsyncGenerator[AnswerDelta | _Said, None]:
+) -> AsyncGenerator[AnswerDelta | _Result, None]:
     texts = [" ".join(choice.split()) for choice in options.choices]
     if _by_likelihood(options):
         without = answer_prompt("answer_passages", options, text="", question=question)
@@ -111,17 +117,17 @@ async def _chosen(
         choice = await engine.choose(prompt, list(LETTERS[: len(texts)]))
     text = texts[choice.index]
     yield AnswerDelta(text)
-    yield _Said(text, True, choice.usage, choice.index)
+    yield _Result(text, True, choice.usage, choice.index)
 
 
 def _by_likelihood(options: ReaderOptions) -> bool:
-    """Whether to choose the option that the model would rather write: a small one cannot choose by letter."""
+    """Whether to choose the likeliest option, since the model cannot choose reliably by letter."""
     return bool(options.choices) and options.is_reliable is False
 
 
-async def _written(
+async def _write_answer(
     prompt: Prompt, engine: Engine, max_tokens: int
-) -> AsyncGenerator[AnswerDelta | Restarted | _Said, None]:
+) -> AsyncGenerator[AnswerDelta | Restarted | _Result, None]:
     text = ""
     finish = "end"
     usage = NO_USAGE
@@ -142,7 +148,7 @@ async def _written(
                     text, finish, usage = event.text, event.finish, event.usage
     answer = re.sub(r"\A\W{0,3}answer\W{0,2}:\W{0,3}\s*", "", text.strip(), flags=re.IGNORECASE)
     answer, _ = clean(without_repetition(answer), cut_off=finish == "length")
-    yield _Said(answer, bool(answer) and not says_not_found(answer), usage)
+    yield _Result(answer, bool(answer) and not says_not_found(answer), usage)
 
 
 def is_looping(text: str) -> bool:
@@ -160,7 +166,7 @@ def repeats_prompt(statement: str) -> bool:
 
 
 def without_repetition(text: str) -> str:
-    """The text up to a sentence or run of words said again, or the third of three nearly equal sentences."""
+    """Cut the text before a repeated sentence or run of words, or before the third of three similar sentences."""
     words = list(_LOOP_WORD.finditer(text))
     plain = [word[0].casefold() for word in words]
     for at in range(len(words)):

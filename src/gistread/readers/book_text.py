@@ -1,4 +1,4 @@
-"""One question over the book's own text: which passages fit a budget of tokens, and the answer from them."""
+"""Answers one question from the book's own text: selects passages that fit a token budget."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
@@ -10,7 +10,7 @@ from gistread.engine.protocol import NO_USAGE, Engine, Prompt
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, render
-from gistread.readers.answering import AnswerContext, answer_from, answer_prompt
+from gistread.readers.answering import AnswerContext, answer_from, answer_prompt, compression_rate
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import Expanded, OpenedBy, Proposed, ReaderEvent, Refused, Shown, Started, Unfit
 from gistread.readers.protocol import ReaderOptions
@@ -21,7 +21,7 @@ CountTokens = Callable[[str], Awaitable[int]]
 
 
 class BookText:
-    """What of the book one question is shown, and the answer from it."""
+    """The passages shown for one question, and the answer from them."""
 
     def __init__(self, name: str, question: str, memory: GistMemory, engine: Engine, options: ReaderOptions) -> None:
         self._name = name
@@ -30,7 +30,7 @@ class BookText:
         self._engine = engine
         self._options = options
         self.usage = NO_USAGE  # Cost of answers that were discarded
-        self.shown: list[Passage] = []  # What was selected last
+        self.shown: list[Passage] = []  # The last selection
 
     async def fit(self, wanted: Sequence[Passage], budget: int = 0) -> list[Passage]:
         """As many passages as fit budget (0: none) and window. Raises PromptTooLongError, BudgetTooSmallError."""
@@ -51,7 +51,7 @@ class BookText:
         shown = await _fill(wanted, book, room, engine.count, measure)
         if shown or not wanted:
             return shown
-        if (start := await beginning(wanted[0], book, fits)) is not None:
+        if (start := await fit_beginning(wanted[0], book, fits)) is not None:
             return [start]
         needed = await measure(render(wanted[:1], book))
         if least + needed > window:
@@ -68,10 +68,10 @@ class BookText:
         first: Sequence[Passage] = (),
         named_budget: int | None = None,
     ) -> AsyncGenerator[Proposed | Refused, None]:
-        """Select what is `shown`: what the person named and pinned, then the nearest that fit, as the person agrees.
+        """Select the passages to show: those named or pinned by the person, then the nearest that fit.
 
-        `most`: most of `ranked`; `first`: what is proposed in their place, until the person objects; `named_budget`:
-        the budget if the person named or pinned something. Raises as `fit`.
+        The person may review the selection. `most`: most passages of `ranked`. `first`: passages proposed instead,
+        until the person objects. `named_budget`: the budget if the person named or pinned passages. Raises as `fit`.
         """
         memory, known, agreed = self._memory, self.shown, False
         while True:
@@ -120,7 +120,7 @@ class BookText:
         *,
         must_answer: bool = False,
     ) -> AsyncGenerator[ReaderEvent, None]:
-        """The answer from these passages (None: from nothing) as events; `opened` are the pages reported as open."""
+        """Answer from these passages (None: no text). `opened`: pages to report as open."""
         memory = self._memory
         text = None if shown is None else render(shown, memory.book)
         seen = tuple(shown or ())
@@ -128,7 +128,7 @@ class BookText:
         words = sum(count_words(memory.book.text[start:end]) for start, end in seen)
         context = AnswerContext(
             text or "",
-            100.0 * (1.0 - words / max(1, memory.book.words)),
+            compression_rate(words, memory.book),
             cite=lambda said, question: cite_passages(said, question, memory, seen),
             seen=seen,
             lookups=lookups,
@@ -146,7 +146,7 @@ class BookText:
         return answer_prompt("answer_passages", options, must_answer=must_answer, text=text, question=question)
 
 
-async def ranked(question: str, passages: Sequence[Passage], book: Book) -> list[Passage]:
+async def rank_passages(question: str, passages: Sequence[Passage], book: Book) -> list[Passage]:
     """The passages that share a word with the question, nearest first (BM25)."""
 
     def rank() -> list[Passage]:
@@ -167,14 +167,14 @@ async def _fill(
             break
         left -= tokens
         chosen.append((start, end))
-    # Tokens of pieces only approximately add up, so the whole is measured.
+    # The token counts of pieces add up only approximately, so the whole text is measured.
     while chosen and await measure(render(join(chosen, book), book)) > room:
         del chosen[-max(1, len(chosen) // 20) :]
     return join(chosen, book)
 
 
-async def beginning(place: Passage, book: Book, fits: Callable[[str], Awaitable[bool]]) -> Passage | None:
-    """The longest beginning of a passage that fits, in whole sentences or words if possible; None if nothing does."""
+async def fit_beginning(place: Passage, book: Book, fits: Callable[[str], Awaitable[bool]]) -> Passage | None:
+    """The longest beginning of a passage that fits, in whole sentences or words if possible; None if nothing fits."""
     start, end = place
     fitting, too_long = start, end
     while too_long - fitting > 1:
@@ -206,7 +206,7 @@ def share_of(place: Passage, shown: Sequence[Passage]) -> float:
     return sum(max(0, min(end, until) - max(start, since)) for since, until in shown) / max(1, end - start)
 
 
-def opened_or_unfit(number: int, place: Passage, shown: Sequence[Passage], by: OpenedBy) -> Expanded | Unfit:
+def opening_event(number: int, place: Passage, shown: Sequence[Passage], by: OpenedBy) -> Expanded | Unfit:
     """The event for a page that was asked for: shown in full, or too long."""
     share = share_of(place, shown)
     return Expanded(number, by) if share == 1.0 else Unfit(number, share)

@@ -1,4 +1,4 @@
-"""The spoiler bound (D8): how far into a book an answer may draw, as people give it and as it is by default."""
+"""The spoiler bound (D8): the part of a book that an answer may use. Parses bounds and finds the default."""
 
 import re
 from contextlib import suppress
@@ -35,7 +35,7 @@ def parse_bound(text: str) -> Bound:
 
 
 def offset_of(text: str, memory: "GistMemory", here: int) -> int | None:
-    """The offset that `--upto` means, None for the whole book. `here`: how far the user has read. Raises UsageError."""
+    """Resolve `--upto` to an offset; None: the whole book. `here`: how far the user has read. Raises UsageError."""
     book = memory.book
     try:
         bound = parse_bound(text)
@@ -71,7 +71,7 @@ def _end_of_chapter(book: "Book", chapter: float | str) -> int:
 
 
 _BEGINNING = 200_000  # Characters that show whether a book has a plot
-_ENOUGH = 2_000  # Words to tell by
+_ENOUGH = 2_000  # Words needed to tell
 _PERSONAL = re.compile(r"\b(?:i|me|my|you|he|him|his|she|her)\b", re.IGNORECASE)
 _ENGLISH = re.compile(r"\bthe\b")
 # Shares of words. 400 novels, stories and tales have 2.7% of personal pronouns and more, any 2,000 words of 59 novels
@@ -80,7 +80,7 @@ _LEAST_PERSONAL, _LEAST_ENGLISH = 0.01, 0.03
 
 
 def has_plot(book: "Book") -> bool:
-    """Whether to hide unread text from questions: in books whose form looks like fiction, and that speak of people."""
+    """Whether to hide unread text from questions: the book has the form of fiction and is about people."""
     from gistread.book.normalise import count_words
     from gistread.memory.preset_detection import detect_preset
     from gistread.presets import FICTION
@@ -94,15 +94,15 @@ def has_plot(book: "Book") -> bool:
 
 
 def saved_bound(book: "Book", user_data: "UserData") -> int | None:
-    """Where answers about a book end for this reader; None at its end. Raises StorageError."""
+    """The spoiler bound of a book for this person; None for the whole book. Raises StorageError."""
     place = user_data.reading_place(book.sha256)
     return usual_bound(book, place.furthest, user_data.whole_book(book.sha256))
 
 
 def usual_bound(book: "Book", here: int, whole_book: bool | None) -> int | None:
-    """Where answers end: as chosen for this book, else at `here` in a book that `has_plot`.
+    """The default spoiler bound: as chosen for this book, else `here` in a book that `has_plot`.
 
-    None: at the end of the book; all of it has been read, or nothing yet.
+    None: the whole book, also if all or nothing of it has been read.
     """
     if whole_book or not 0 < here < len(book.text.rstrip()):
         return None

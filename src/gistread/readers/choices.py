@@ -26,5 +26,5 @@ def as_sentence(option: str) -> str:
 
 
 def without_options(question: str) -> str:
-    """The question without its options, and without what was asked before it (`thread.py`)."""
+    """Remove the options from a question, and the earlier questions before it (`thread.py`)."""
     return question.rpartition("\nQuestion: ")[2].partition("\n")[0]

@@ -1,4 +1,4 @@
-"""Finds the sentences of the book that support an answer (D9): shown to the model, with its significant words."""
+"""Finds the sentences of the book that support an answer (D9), by shared significant words."""
 
 import re
 from collections import Counter
@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from gistread.book.model import Book
-from gistread.book.sentences import sentence_spans
 from gistread.memory.extractive import shared_terms
 from gistread.memory.model import GistMemory, Page
+from gistread.memory.passages import sentences_of
 from gistread.readers.events import Citation
 from gistread.search.ranked import Ranker
 
@@ -85,8 +85,8 @@ def _supporting(
 def _support(texts: list[str], answer: str, question: str, language: str) -> list[float]:
     """How well each text supports the answer: BM25 by the answer, plus half by the question.
 
-    Zero for texts that share fewer than two significant words: words of the question, and names and long words of the
-    answer, unless they are in many texts.
+    Zero for texts with fewer than two significant words. Significant are the words of the question and the names and
+    long words of the answer, unless many texts have them.
     """
     terms = [set(shared_terms(text)) for text in texts]
     spread = Counter(term for found in terms for term in found)
@@ -112,12 +112,4 @@ def _nearest_pages(answer: str, question: str, memory: GistMemory, shown: Collec
 
 
 def _sentences(book: Book, start: int, end: int, page: int) -> list[_Sentence]:
-    places: list[_Sentence] = []
-    for paragraph in book.paragraphs_between(start, end):
-        first, last = max(paragraph.start, start), min(paragraph.end, end)
-        places += [
-            _Sentence(page, first + begin, first + finish)
-            for begin, finish in sentence_spans(book.text[first:last])
-            if book.text[first + begin : first + finish].strip()
-        ]
-    return places
+    return [_Sentence(page, *place) for place in sentences_of(book, start, end) if book.text[slice(*place)].strip()]

@@ -1,7 +1,7 @@
-"""What the book tells of a person or place: facts that a model found, each with its quote, and who is the same as whom.
+"""Facts about a person or place that a model found, each with a quote, and names for the same person.
 
-The facts are those of GraphReader (`memory/facts.py`), a log that only grows; what is known up to a place is what its
-pages tell. A fact counts if a sentence of its page names the same person and shares words with it.
+The facts are GraphReader's (`memory/facts.py`), limited to the pages of a bounded memory. A fact counts if a sentence
+of its page names the same person or place and shares words with it.
 """
 
 import re
@@ -12,14 +12,13 @@ from gistread.memory import facts
 from gistread.memory.extractive import shared_terms
 from gistread.memory.facts import Fact
 from gistread.memory.model import GistMemory, MemoryEntry
-from gistread.memory.passages import Passage
-from gistread.memory.sizes import unread_memory
+from gistread.memory.passages import Passage, sentences_of
 from gistread.people.index import Index
 from gistread.people.joining import Entity
 from gistread.readers.introductions import sentence_at
-from gistread.readers.support import check, sentences_of
+from gistread.readers.support import check
 
-_LEAST_SHARED = 2  # Terms beside the name that a fact shares with its quote
+_LEAST_SHARED = 2  # Terms, besides the name, that a fact shares with its quote
 _SAME = re.compile(
     r"(?:,? (?:who )?(?:is|was) (?:really |in truth |in fact |actually )?"
     r"(?:none other than|no other than|the same (?:person|man|woman) as|the same as|really|in reality|in truth)"
@@ -32,19 +31,19 @@ class Claim:
     entity: str
     text: str
     quote: Passage  # The sentence of the book that names the entity and has most of the claim's words
-    checked: bool  # Whether the paragraph of the quote bears the claim out
+    checked: bool  # Whether the paragraph of the quote supports the claim
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """From this place on, two are said to be the same."""
+    """Another entity that the text says is the same, and the sentence that says so."""
 
     other: Entity
     quote: Passage
 
 
 def claims(entity: Entity, memory: GistMemory) -> list[Claim]:
-    """What the pages of a memory (`GistMemory.upto`) tell of the entity, each once, by place. Run it in a thread."""
+    """The claims about the entity in a bounded memory, by place, without repetitions. Run it in a thread."""
     names = _names(entity)
     told = [fact for fact in facts.known_facts(memory) if names.search(fact.text)]
     found: dict[str, Claim] = {}
@@ -54,17 +53,17 @@ def claims(entity: Entity, memory: GistMemory) -> list[Claim]:
     return sorted(found.values(), key=lambda claim: claim.quote)
 
 
-def untold(entity: Entity, memory: GistMemory) -> list[MemoryEntry]:
-    """The pages that name the entity and whose facts are not known, those with most mentions first. Hashes them all."""
+def pages_without_facts(entity: Entity, memory: GistMemory) -> list[MemoryEntry]:
+    """The pages that name the entity but have no extracted facts, most mentions first. Hashes all pages."""
     names = _names(entity)
     counts = [(len(names.findall(memory.text_of(entry.page))), entry) for entry in facts.without_facts(memory)]
     return [entry for count, entry in sorted(counts, key=lambda one: -one[0]) if count]
 
 
 def identities(entity: Entity, view: Index, told: Sequence[Claim] = ()) -> Iterator[Identity]:
-    """Where the text, or a claim, says that the entity is the same as another one."""
-    text, memory = view.book.text, unread_memory(view.book)
-    places = [(text, match, sentence_at(match.start(), memory)) for match in _SAME.finditer(text)]
+    """Yield entities that the text, or a claim, says are the same as this one."""
+    text = view.book.text
+    places = [(text, match, sentence_at(match.start(), view.book)) for match in _SAME.finditer(text)]
     places += [(one.text, match, one.quote) for one in told for match in _SAME.finditer(one.text)]
     seen = {entity}
     for said, match, quote in places:
@@ -87,7 +86,7 @@ def _claim(entity: Entity, fact: Fact, names: re.Pattern[str], memory: GistMemor
     def shared(place: Passage) -> int:
         return len(said.intersection(shared_terms(book.text[slice(*place)])))
 
-    places = [place for place in sentences_of(memory, page.start, page.end) if names.search(book.text[slice(*place)])]
+    places = [place for place in sentences_of(book, page.start, page.end) if names.search(book.text[slice(*place)])]
     quote = max(places, key=shared, default=None)
     if quote is None or shared(quote) < min(_LEAST_SHARED, len(said)):
         return None

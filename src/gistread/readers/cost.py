@@ -1,4 +1,4 @@
-"""Estimates how long a reader takes for an answer, from what it evaluates and writes and from the model's rates."""
+"""Estimates the tokens that a reader evaluates and decodes for an answer, and so its duration."""
 
 from gistread.engine.protocol import EngineInfo
 from gistread.engine.reading_cost import DEPTH
@@ -10,10 +10,7 @@ from gistread.readers.protocol import ReaderOptions
 from gistread.readers.text_readers import DOS_TOKENS
 
 LONG_S = 60.0  # An answer that takes longer is announced
-QUICK = (
-    "dos",
-    "gistread",
-)  # The readers that are offered instead: an unreliable model is shown less text by the second
+QUICK = ("dos", "gistread")  # Readers offered instead; `gistread` shows less text to an unreliable model
 BUILT_FIRST = frozenset(("summaries", "facts", "vectors"))  # Artifacts that a reader waits for
 WHOLE_BOOK = frozenset(("notes", "longagent"))  # Readers that evaluate all of the text
 _ANSWER, _CHUNK, _NOTE = 128, 2_000, 64  # Tokens of an answer, of a chunk of the book, and of a note on it
@@ -24,7 +21,7 @@ _STEPS, _STEP = 50, 600  # Steps of `graphreader` on all paths, and tokens of on
 def answer_work(
     reader: str, memory: GistMemory, info: EngineInfo, upto: int | None = None, *, is_reliable: bool = True
 ) -> RemainingWork:
-    """The tokens of one question over the book up to `upto`, without artifacts; the most, where it varies."""
+    """The tokens of one question over the book up to `upto`, without artifacts; an upper bound if they vary."""
     share = 1.0 if upto is None else upto / max(1, len(memory.book.text))
     book = TOKENS_PER_WORD * memory.book.words * share
     page = TOKENS_PER_WORD * (memory.size.min_words + memory.size.max_words) / 2
@@ -45,5 +42,5 @@ def answer_work(
         "full": (min(book, info.context_tokens), 0),
         "closed-book": (0, 0),
     }.get(reader, (min(book, 2 * (DOS_TOKENS if is_reliable else UNRELIABLE_TOKENS)), 0))
-    # Long prompts take longer than those that the rates were measured with.
+    # Tokens in long prompts take longer than in the short prompts used to measure rates.
     return RemainingWork(0, 1, round(DEPTH * read), round(DEPTH * (written + _ANSWER)))

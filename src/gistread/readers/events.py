@@ -26,7 +26,7 @@ class SegmentLevel:
     first: int
     last: int
     level: int  # 0 for the gist of a page, else the level of the summary in the tree (`memory/tree.py`)
-    made: bool = True  # False while sentences stand in for the summary
+    made: bool = True  # False while sentences replace the summary
     line: bool = False  # Only one line of it
 
 
@@ -38,11 +38,11 @@ class Started:
     pages_read: int  # Pages in the memory at that time
     pages_total: int  # Pages of the book; an estimate while it is being read
     complete: bool
-    # The level of detail of every page read, if the memory outgrows the window; empty if all gists are shown.
+    # The level of detail of every page read, if not all gists fit the window; else empty.
     told: tuple[SegmentLevel, ...] = ()
     share_shown: float | None = None  # For readers of the book's own text, the share of it shown, from 0 to 1
     choice: str = ""  # Which method the reader `auto` chose and why, for people
-    bound_share: float = 1.0  # Share of the book in front of the spoiler bound; the figures above are of that part
+    bound_share: float = 1.0  # Share of the book before the spoiler bound; the other fields are about that part
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ class Proposed:
     places: tuple[tuple[int, int], ...] = ()  # Start and end of passages outside the pages read
     text_end: int = 0  # Offset before which other places may be named; 0: only pages may
     waits: bool = True  # Until the person decides; False: only for a moment
-    may_go_back: bool = False  # Whether a step before it can be decided again
+    may_go_back: bool = False  # Whether an earlier step can be decided again
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ class SteppedBack:
     """The person decides the last step again: its pages are closed, or no longer refused; a draft is discarded."""
 
     pages: tuple[int, ...]
-    # The events before that step: those after it no longer hold.
+    # The events before that step; later ones are void.
     kept: "tuple[ReaderEvent, ...]" = field(default=(), compare=False, repr=False)
 
 
@@ -273,35 +273,35 @@ class Citation:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """`answer[start:end]`, checked against the text that stood before the model."""
+    """`answer[start:end]`, checked against the text in the prompt."""
 
     start: int
     end: int
     supported: bool
     foreign: tuple[str, ...] = ()  # Names, numbers and quotations that neither the text nor the question has
-    quote: Citation | None = None  # The sentence of the book that carries most of it
+    quote: Citation | None = None  # The sentence of the book that supports it best
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
     answer: str
-    found: bool  # False: what was read of the book does not say
+    found: bool  # False: not found in the text that was read
     citations: tuple[Citation, ...]
     lookups: tuple[int, ...]  # Pages that the reader asked for, in order
     expanded: tuple[int, ...]  # Every page shown in full for the answer, pinned ones included, in the order of the book
     compression_rate: float
     usage: Usage
-    # Index of the chosen option; None without options, or without anything of the book to choose by.
+    # Index of the chosen option; None without options, or without text to choose by.
     choice: int | None = None
     seen: tuple[tuple[int, int], ...] = ()
     """Start and end of the book's text in the prompt of the answer, in order and joined.
 
-    Gists and summaries do not count. For readers that answer from notes, the text that these were made from: chunks
-    (`longagent`, `notes`) or pages read in full (`graphreader`)."""
+    Without gists and summaries. For readers that answer from notes, the sources of the notes: chunks (`longagent`,
+    `notes`) or pages read in full (`graphreader`)."""
     context_tokens: int = 0  # Tokens of text, gists, summaries and notes in the prompt of the answer
     noted: tuple[tuple[int, int], ...] = ()  # Further places of the book from which facts in the prompt were taken
-    gists: tuple[int, ...] = ()  # Pages whose gists stood before the model for the answer
-    # In order. Empty where there is nothing to check: a choice, a quotation, an answer that was not found.
+    gists: tuple[int, ...] = ()  # Pages whose gists were in the prompt of the answer
+    # In order. Empty for a choice, a quotation, or an answer that was not found.
     statements: tuple[Statement, ...] = ()
     quoted: bool = False  # The citations are the answer, in the book's own words
 

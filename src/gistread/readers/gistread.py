@@ -1,15 +1,18 @@
 """Our own reader: retrieval in the order of the book, with context-aware ranking and a second look.
 
-It begins like DOS RAG (arXiv 2506.03989), the strongest baseline at equal tokens: passages until the budget is full, in
-the order of the book. The differences come from measurements (docs/methods.md, `tests/benchmarks/recall.py`): passages
-are ranked by how near the words of the question stand, and with the help of their neighbours (`search/ranked.py`). If
-the answer is "not found", twice as much text is read, unless a budget was set. An unreliable model is shown fewer
-passages, and asked again: over the next ones if its "not found" can be believed, else over the same ones without that
-way out. An answer with only names that the book lacks counts as not found. A question without search terms ("Summarise
-it.") is answered from the gists. For "Who is Mr. Bingley?", the passages that introduce the name come first. An
-unreliable model is not asked that, nor what has happened so far: the introductions or the story so far are quoted.
+It begins like DOS RAG (arXiv 2506.03989), the strongest baseline at equal tokens: the best passages up to a budget, in
+the order of the book. The differences come from measurements (docs/methods.md, `tests/benchmarks/recall.py`):
 
-It needs no memory, and searches the unread part of a book too.
+- Ranking counts how close together the words of the question are, and the scores of neighbours (`search/ranked.py`).
+- After "not found", twice as much text is read, unless a budget was set.
+- An unreliable model is shown fewer passages. After "not found" it is asked again: over the next passages if its "not
+  found" is reliable, else over the same ones without offering "not found".
+- An answer whose statements all have names that the book lacks counts as not found.
+- A question without search terms ("Summarise it.") is answered from the gists.
+- For "Who is Mr. Bingley?", the passages that introduce the name come first. For an unreliable model these are quoted
+  instead of an answer, and so is the story so far.
+
+It needs no memory, and also searches the unread part of a book.
 """
 
 import asyncio
@@ -22,7 +25,7 @@ from gistread.engine.protocol import NO_USAGE, Engine, Usage
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, split_into_passages
 from gistread.readers.answering import says_not_found
-from gistread.readers.book_text import BookText, opened_or_unfit, overlaps, places_of, share_of
+from gistread.readers.book_text import BookText, opening_event, overlaps, places_of, share_of
 from gistread.readers.choices import without_options
 from gistread.readers.events import (
     AnswerDelta,
@@ -38,7 +41,7 @@ from gistread.readers.events import (
     StopReason,
 )
 from gistread.readers.introductions import Introductions, introductions, sentence_at
-from gistread.readers.lookups import answer, apply_steering, opening_events, start_search
+from gistread.readers.lookups import answer, begin, start_search
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.recap import recap
 from gistread.readers.steering import Steering
@@ -58,7 +61,7 @@ _ASKS_FOR_THE_STORY = re.compile(
     rf"what(?: has)? happen(?:s|ed)(?: in {_BOOK})?)(?: so far| until now| up to now)?\W*",
     re.IGNORECASE,
 )
-_DECISIVE_CHARACTERS = 80  # An answer that means "not found" says so within this length
+_DECISIVE_CHARACTERS = 80  # "Not found" is recognizable within this length
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +70,8 @@ class Ranked:
 
     passages: tuple[Passage, ...]  # All of them, nearest first
     pages: tuple[int, ...]  # Numbers of the pages that share something with the question, nearest first
-    telling: bool  # Whether the question says what to look for
-    introductions: Introductions | None = None  # Of the name that the question asks to explain, if it does
+    has_terms: bool  # Whether the question has search terms
+    introductions: Introductions | None = None  # Of the name that the question asks about, if any
 
 
 async def gistread(
@@ -78,13 +81,13 @@ async def gistread(
     ranked = await asyncio.to_thread(rank, without_options(question), memory, options.choices, options.thread)
     asked, hidden = ranked.introductions, places_of(memory, steering.pinned | steering.refused)
     if asked and options.is_reliable is False and not any(overlaps(hidden, place) for place in asked.sentences):
-        told = quoted_introductions(asked, BookText(NAME, question, memory, engine, options), memory)
+        told = quote_introductions(asked, BookText(NAME, question, memory, engine, options), memory)
     elif options.is_reliable is False and not options.choices and (places := await story_so_far(question, memory)):
-        told = _quoted(_STORY, places, BookText(NAME, question, memory, engine, options), memory)
-    elif ranked.telling or not memory.entries:
+        told = _quote(_STORY, places, BookText(NAME, question, memory, engine, options), memory)
+    elif ranked.has_terms or not memory.entries:
         told = _from_passages(question, ranked, memory, engine, steering, options)
     else:
-        told = _from_gists(question, ranked, memory, engine, steering, options)
+        told = _from_gists(question, memory, engine, steering, options)
     async with aclosing(told) as events:
         async for event in events:
             yield event
@@ -114,7 +117,7 @@ def rank(question: str, memory: GistMemory, choices: Sequence[str] = (), thread:
 class _Look:
     times: int = 1  # Budget as a multiple of the first look's
     is_further: bool = False  # Show the next passages, not those of the first look
-    must_answer: bool = False  # Do not offer the model to say that the book does not say
+    must_answer: bool = False  # Do not offer "not found"
 
 
 def _looks(options: ReaderOptions) -> tuple[_Look, ...]:
@@ -150,7 +153,9 @@ async def _from_passages(
         wanted = [place for place in ranked.passages if not overlaps(seen, place)]
         most_tokens = options.budget_tokens or look.times * DOS_TOKENS
         tokens = min(most_tokens, UNRELIABLE_TOKENS) if options.is_reliable is False else most_tokens
-        again = shown_again(ranked, options.thread, places_of(memory, steering.refused)) if look is looks[0] else []
+        again = (
+            reusable_passages(ranked, options.thread, places_of(memory, steering.refused)) if look is looks[0] else []
+        )
         async for proposed in text.select(wanted, steering, tokens, first=again, named_budget=most_tokens):
             yield proposed
         shown, pinned = text.shown, steering.pinned - steering.refused
@@ -162,7 +167,7 @@ async def _from_passages(
             yield text.started(shown)
             for number in sorted(pinned):
                 for place in places_of(memory, {number}):
-                    yield opened_or_unfit(number, place, shown, OpenedBy.PERSON)
+                    yield opening_event(number, place, shown, OpenedBy.PERSON)
         for number in pages:
             opened.append(number)
             yield LookedUp(number, len(opened), "")
@@ -171,7 +176,7 @@ async def _from_passages(
         everything = steering.only or all(overlaps([*shown, *closed], place) for place in wanted)
         stopped = Stopped(StopReason.NOTHING_LEFT if everything else StopReason.WINDOW)
         said = text.answer(shown, tuple(opened), {*opened, *pinned}, must_answer=look.must_answer)
-        told = _answered(said, stopped, question, memory, seen)
+        told = _check_answers(said, stopped, question, memory, seen)
         further = look is not looks[-1] and (looks[-1].must_answer or not everything)
         not_found = None
         async with aclosing(_unless_not_found(told, steering) if further else told) as events:
@@ -186,27 +191,27 @@ async def _from_passages(
         yield event
 
 
-def shown_again(ranked: Ranked, thread: Thread, refused: Sequence[Passage] = ()) -> list[Passage]:
-    """What the last answer was drawn from, if the passages nearest to a follow-up are there: its prompt is reused."""
+def reusable_passages(ranked: Ranked, thread: Thread, refused: Sequence[Passage] = ()) -> list[Passage]:
+    """The passages of the last answer, if they contain those nearest to the follow-up: its prompt is reused."""
     seen = thread[-1].seen if thread else ()
     nearest = ranked.passages[:_NEAREST]
     stays = seen and all(share_of(place, seen) == 1.0 and not overlaps(refused, place) for place in nearest)
     return list(seen) if stays else []
 
 
-async def _answered(
+async def _check_answers(
     said: AsyncGenerator[ReaderEvent, None],
     stopped: Stopped,
     question: str,
     memory: GistMemory,
     before: Sequence[Passage],
 ) -> AsyncGenerator[ReaderEvent, None]:
-    """`stopped`, then the answer, checked against the book; "not found" is also about the passages seen `before`."""
+    """`stopped`, then the answer, checked against the book; "not found" includes the passages seen `before`."""
     yield stopped
     async with aclosing(said) as events:
         async for event in events:
             if isinstance(event, Answered):
-                answered = await asyncio.to_thread(_checked, event, question, memory)
+                answered = await asyncio.to_thread(_check_names, event, question, memory)
                 yield answered if answered.found else replace(answered, seen=(*answered.seen, *before))
             else:
                 yield event
@@ -215,7 +220,7 @@ async def _answered(
 async def _unless_not_found(
     told: AsyncGenerator[ReaderEvent, None], steering: Steering
 ) -> AsyncGenerator[ReaderEvent | _NotFound, None]:
-    """The same events, held back until the answer is clearly not "not found"; else `_NotFound` alone."""
+    """Hold events back until the answer is clearly not "not found"; otherwise yield only `_NotFound`."""
     held: list[ReaderEvent] = []
     draft = ""
     tells = False
@@ -240,21 +245,21 @@ async def _unless_not_found(
 
 
 async def story_so_far(question: str, memory: GistMemory) -> tuple[Passage, ...]:
-    """The sentences of the book that tell its story, if the question asks for no more."""
+    """The sentences of the book that tell the story so far, if the question asks for it; else empty."""
     if not _ASKS_FOR_THE_STORY.fullmatch(question):
         return ()
     story = await asyncio.to_thread(recap, memory)
-    return tuple(sorted({sentence_at(told.start, memory) for told in (*story.before, *story.chapter)}))
+    return tuple(sorted({sentence_at(told.start, memory.book) for told in (*story.before, *story.chapter)}))
 
 
-def quoted_introductions(asked: Introductions, text: BookText, memory: GistMemory) -> AsyncGenerator[ReaderEvent, None]:
+def quote_introductions(asked: Introductions, text: BookText, memory: GistMemory) -> AsyncGenerator[ReaderEvent, None]:
     """The sentences that introduce a name as the answer; not found without any."""
     places = asked.sentences
     answer = f"What the book says of {asked.name}:" if places else f"The book does not say who or what {asked.name} is."
-    return _quoted(answer, places, text, memory)
+    return _quote(answer, places, text, memory)
 
 
-async def _quoted(
+async def _quote(
     answer: str, places: tuple[Passage, ...], text: BookText, memory: GistMemory
 ) -> AsyncGenerator[ReaderEvent, None]:
     """These places as the answer, in the book's own words."""
@@ -284,12 +289,10 @@ async def _quoted(
 
 
 async def _from_gists(
-    question: str, ranked: Ranked, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
+    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
     search = await start_search(question, memory, engine, steering, options, max_pages=0)
-    for said in opening_events(NAME, search):
-        yield said
-    async for opened in apply_steering(search, steering):
+    async for opened in begin(NAME, search, steering):
         yield opened
     yield Stopped(StopReason.NOTHING_LEFT)
     is_not_found = False
@@ -306,13 +309,13 @@ async def _from_gists(
 
 
 def _pages_in(shown: Sequence[Passage], ranked: Ranked, memory: GistMemory, known: set[int]) -> list[int]:
-    """The nearest pages of which something is shown, without the `known` ones."""
+    """The nearest pages that are at least partly shown, except `known` ones."""
     new = (number for number in ranked.pages if number not in known)
     return [number for number in new if overlaps(shown, places_of(memory, {number})[0])]
 
 
-def _checked(answered: Answered, question: str, memory: GistMemory) -> Answered:
-    """The answer, turned into not found if each of its statements has a name that the text shown lacks."""
+def _check_names(answered: Answered, question: str, memory: GistMemory) -> Answered:
+    """The answer; not found if each of its statements has a name that the text shown lacks."""
     if not answered.found or answered.choice is not None:
         return answered
     statements = check(answered.answer, without_options(question), memory, answered.seen)

@@ -1,8 +1,8 @@
 """One path through the graph of key elements, with its own notebook (GraphReader, section 3.3.2).
 
-At an element it reads facts and queues pages; at a page it reads the text and goes on with the queue or a page beside
-it; with an empty queue it moves to a neighbour or ends. Only valid actions are offered (design D3): no page and no
-element twice. What is shown is cut to the window, keeping the nearest to the question and the latest.
+At an element the path reads facts and queues pages. At a page it reads the text, then continues with the queue or an
+adjacent page. With an empty queue it moves to a neighbour or ends. Only valid actions are offered (design D3): no page
+and no element twice. To fit the window, only the facts nearest to the question and the latest notes are shown.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ _NEIGHBOURS_SHOWN = 30  # A node may have a hundred; the list must fit a window 
 _PAGES_QUEUED = 3
 _NOTE_TOKENS = 64
 NOTES_KEPT = 8
-_CHOICE_TOKENS = 48  # A choice with the earlier ones that it continues
+_CHOICE_TOKENS = 48  # A choice and the earlier choices that it continues
 _NOTHING = "nothing yet"
 
 _MORE, _PREVIOUS, _NEXT, _END = "search more", "previous page", "next page", "enough"
@@ -56,6 +56,9 @@ class Search:
 
     async def fits(self, prompt: Prompt, answer_tokens: int) -> bool:
         return await self.engine.measure(prompt) + answer_tokens <= self.engine.info.context_tokens
+
+    def prompt(self, name: str, task: str, notes: str, **values: object) -> Prompt:
+        return user_prompt(name, question=self.question, plan=self.plan, notes=notes, task=task, **values)
 
     def place(self, page: int) -> Place:
         found = self.memory.entry(page).page
@@ -124,15 +127,7 @@ async def _read_facts(search: Search, path: Path, steering: Steering) -> AsyncGe
     facts = await asyncio.to_thread(nearest, search, all_facts, _FACTS_SHOWN)
 
     def prompt(asked: str, notes: str) -> Prompt:
-        return user_prompt(
-            "node_facts",
-            facts=_grouped(facts),
-            element=path.element.name,
-            question=search.question,
-            plan=search.plan,
-            notes=notes,
-            task=asked,
-        )
+        return search.prompt("node_facts", asked, notes, facts=_group_by_page(facts), element=path.element.name)
 
     pages_task, note_task = prompts.load("task_pages").text, prompts.load("task_note").text
     while facts and not await search.fits(prompt(note_task, path.notebook()), _NOTE_TOKENS):
@@ -144,7 +139,7 @@ async def _read_facts(search: Search, path: Path, steering: Steering) -> AsyncGe
     if note := await _note(search, path, prompt(note_task, path.notebook()), place, from_text=False):
         yield Noted(note, *place, path.number)
     unread = [page for page in sorted({fact.page for fact in facts}) if page not in path.pages_read]
-    asked = await _fitted(search, path, partial(prompt, pages_task), _CHOICE_TOKENS)
+    asked = await _fit_prompt(search, path, partial(prompt, pages_task), _CHOICE_TOKENS)
     wanted: list[int] = []
     while asked and len(wanted) < min(_PAGES_QUEUED, len(unread)):
         left = [page for page in unread if page not in wanted]
@@ -168,17 +163,9 @@ async def _read_page(search: Search, path: Path, page: int, steering: Steering) 
     memory = search.memory
 
     def prompt(asked: str, notes: str) -> Prompt:
-        return user_prompt(
-            "node_page",
-            text=memory.text_of(memory.entry(page).page),
-            page=page,
-            question=search.question,
-            plan=search.plan,
-            notes=notes,
-            task=asked,
-        )
+        return search.prompt("node_page", asked, notes, text=memory.text_of(memory.entry(page).page), page=page)
 
-    to_note = await _fitted(search, path, partial(prompt, prompts.load("task_note").text), _NOTE_TOKENS)
+    to_note = await _fit_prompt(search, path, partial(prompt, prompts.load("task_note").text), _NOTE_TOKENS)
     if to_note is None:
         return None
     note = await _note(search, path, to_note, search.place(page), from_text=True)
@@ -189,7 +176,7 @@ async def _read_page(search: Search, path: Path, page: int, steering: Steering) 
     }
     actions = [_MORE, *possible, _END]
     asked = prompts.load("task_action").fill(actions=", ".join(f'"{action}"' for action in actions))
-    to_choose = await _fitted(search, path, partial(prompt, asked), _CHOICE_TOKENS)
+    to_choose = await _fit_prompt(search, path, partial(prompt, asked), _CHOICE_TOKENS)
     if to_choose is None:
         return _Read(note, enough=False)
     choice = await search.engine.choose(to_choose, actions)
@@ -200,7 +187,7 @@ async def _read_page(search: Search, path: Path, page: int, steering: Steering) 
     return _Read(note, action == _END)
 
 
-async def _fitted(search: Search, path: Path, prompt: Callable[[str], Prompt], tokens: int) -> Prompt | None:
+async def _fit_prompt(search: Search, path: Path, prompt: Callable[[str], Prompt], tokens: int) -> Prompt | None:
     for without in range(len(path.shown()) + 1):
         fitting = prompt(path.notebook(without))
         if await search.fits(fitting, tokens):
@@ -254,17 +241,21 @@ def nearest(search: Search, facts: Sequence[Fact], most: int) -> list[Fact]:
     return [facts[index] for index in sorted(best)] or list(facts[:most])
 
 
+def rank_elements(elements: Sequence[Element], query: str, most: int, language: str) -> list[int]:
+    """Indices of the elements nearest to a query (BM25), nearest first."""
+    texts = [f"{element.name} {' '.join(fact.text for fact in element.facts[:12])}" for element in elements]
+    return Ranker(texts, language).top(query, most)
+
+
 def _nearest_elements(search: Search, elements: Sequence[Element]) -> list[Element]:
     if len(elements) <= _NEIGHBOURS_SHOWN:
         return list(elements)
-    texts = [f"{element.name} {' '.join(fact.text for fact in element.facts[:12])}" for element in elements]
-    ranker = Ranker(texts, search.memory.book.language)
-    best = ranker.top(f"{search.question} {search.plan}", _NEIGHBOURS_SHOWN)
+    best = rank_elements(elements, f"{search.question} {search.plan}", _NEIGHBOURS_SHOWN, search.memory.book.language)
     order = dict.fromkeys([*best, *range(len(elements))])
     return [elements[index] for index in list(order)[:_NEIGHBOURS_SHOWN]]
 
 
-def _grouped(facts: list[Fact]) -> str:
+def _group_by_page(facts: list[Fact]) -> str:
     lines: list[str] = []
     page = 0
     for fact in facts:

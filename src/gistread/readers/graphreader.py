@@ -1,8 +1,8 @@
 """GraphReader: a rational plan, five paths through the graph of key elements, and a vote (sections 3.3 and 3.4).
 
 Missing facts are extracted first (`memory/facts.py`, `memory/graph.py`). The model plans and chooses the initial
-elements; from each starts a path with its own notebook (`graph_path.py`), all concurrently. Finally every notebook
-gives a short answer, answers that agree are counted, and the answer is written from notebooks and votes.
+elements; a path with its own notebook starts at each (`graph_path.py`), all concurrently. Finally every notebook gives
+a short answer, answers that agree are counted, and the answer is written from notebooks and votes.
 """
 
 import asyncio
@@ -17,15 +17,21 @@ from gistread.memory import facts
 from gistread.memory.graph import Element, build_graph
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import join
-from gistread.readers.agreement import clusters
-from gistread.readers.answering import AnswerContext, answer_from, answer_prompt, short_answer, user_prompt
+from gistread.readers.agreement import group_answers
+from gistread.readers.answering import (
+    AnswerContext,
+    answer_from,
+    answer_prompt,
+    compression_rate,
+    short_answer,
+    user_prompt,
+)
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import Agreed, Planned, Prepared, ReaderEvent, Started, Stopped, StopReason
-from gistread.readers.graph_path import NOTES_KEPT, Note, Path, Search, nearest, walk
+from gistread.readers.graph_path import NOTES_KEPT, Note, Path, Search, nearest, rank_elements, walk
 from gistread.readers.lookups import STOP
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
-from gistread.search.ranked import Ranker
 
 NAME = "graphreader"
 
@@ -95,13 +101,8 @@ async def _follow(search: Search, paths: list[Path], steering: Steering) -> Asyn
 
 async def _initial_nodes(search: Search) -> list[Element]:
     elements = list(search.graph.values())
-    texts = [f"{element.name} {' '.join(fact.text for fact in element.facts[:12])}" for element in elements]
-
-    def in_order() -> list[int]:
-        ranker = Ranker(texts, search.memory.book.language)
-        return ranker.top(f"{search.question} {search.question} {search.plan}", SHORTLIST)
-
-    order = await asyncio.to_thread(in_order)
+    query = f"{search.question} {search.question} {search.plan}"
+    order = await asyncio.to_thread(rank_elements, elements, query, SHORTLIST, search.memory.book.language)
     shown = [elements[index] for index in order] or elements[:SHORTLIST]
     while len(shown) > 1 and not await search.fits(_choice_of(search, shown, []), 16):
         shown = shown[: len(shown) // 2]
@@ -163,7 +164,7 @@ async def _answer(search: Search, paths: Sequence[Path], options: ReaderOptions)
     places = sorted({note.place for note in notes})
     context = AnswerContext(
         text,
-        100.0 * (1.0 - count_words(text) / max(1, memory.book.words)),
+        compression_rate(count_words(text), memory.book),
         cite=lambda said, question: cite_passages(said, question, memory, places),
         seen=tuple(join({note.place for note in notes if note.from_text}, memory.book)),
         noted=tuple(places),
@@ -203,4 +204,4 @@ async def _short_answer(search: Search, path: Path) -> str:
 
 def _votes(answers: Mapping[int, str]) -> list[Agreed]:
     numbers, said = list(answers), list(answers.values())
-    return [Agreed(said[group[0]], tuple(numbers[index] for index in group)) for group in clusters(said)]
+    return [Agreed(said[group[0]], tuple(numbers[index] for index in group)) for group in group_answers(said)]

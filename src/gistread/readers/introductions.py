@@ -1,7 +1,7 @@
 """Finds the sentences that introduce a person or a thing, for questions such as "Who is Mr. Bingley?".
 
-A sentence introduces a name if it says what the name stands for ("Mrs. Long, a neighbour", "my cousin, Mr. Collins") or
-mentions it first. The phrases are English; in other languages only the first mention counts.
+A sentence introduces a name if it explains the name ("Mrs. Long, a neighbour", "my cousin, Mr. Collins") or has its
+first mention. The phrases are English; in other languages only the first mention counts.
 """
 
 import re
@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from gistread.book.model import Book
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage
-from gistread.memory.sizes import unread_memory
+from gistread.memory.passages import Passage, sentences_of
 from gistread.people.index import Index
 from gistread.people.joining import Entity
 from gistread.people.mentions import is_covered
 from gistread.readers.bound import saved_bound
-from gistread.readers.support import sentences_of
 from gistread.search.tokens import stop_words
 from gistread.user_data import UserData
 
@@ -28,7 +26,7 @@ _ASKS_WHO = re.compile(
 _SMALL = frozenset("a an the of to de la le du von van der and".split())  # noqa: SIM905
 _MOST_SENTENCES = 2
 _MOST_NAMES, _LEAST_MENTIONS = 40, 3  # Of `names_to_learn`
-_MOST_MENTIONS = 300  # Mentions of each form of a name that are looked at: people are introduced early
+_MOST_MENTIONS = 300  # Most mentions of each form of a name to search: people are introduced early
 _AROUND = 60  # Characters of a phrase on each side of the name
 _ROLE = (
     r"(?:[a-z-]+ ){0,2}?(?:aunt|baron|brother(?:-in-law)?|butler|captain|chaplain|clerk|commander|cook|count(?:ess)?|"
@@ -43,11 +41,11 @@ _ROLE = (
 @dataclass(frozen=True, slots=True)
 class Introductions:
     name: str
-    sentences: tuple[Passage, ...]  # At most two, in the order of the book; none if the text does not have the name
+    sentences: tuple[Passage, ...]  # At most two, in the order of the book; none if the text lacks the name
 
 
 def introductions(question: str, memory: GistMemory) -> Introductions | None:
-    """The sentences that introduce the name that a question asks to explain; None if it asks something else."""
+    """Find the sentences that introduce the name in a "Who is …?" question; None for other questions."""
     asked = _ASKS_WHO.fullmatch(question)
     words = asked["name"].split() if asked else []
     names = [word for word in words if word.lower() not in _SMALL]
@@ -63,15 +61,14 @@ def introductions(question: str, memory: GistMemory) -> Introductions | None:
     name = " ".join(words)
     start = front_matter_end(memory.book)
     for form in _forms(_without_diacritics(name)):
-        places = (_first(pattern, text, start, memory) for pattern in (*_phrases(form), f"(?P<name>{form})"))
+        places = (_first(pattern, text, start, memory.book) for pattern in (*_phrases(form), f"(?P<name>{form})"))
         if found := list(dict.fromkeys(place for place in places if place)):
             return Introductions(name, tuple(sorted(found[:_MOST_SENTENCES])))
     return Introductions(name, ())
 
 
-def introduced(entity: Entity, book: Book) -> tuple[Passage, ...]:
-    """The sentence with the first mention, and one that says who or what it is, if the book has one."""
-    memory = unread_memory(book)
+def introducing_sentences(entity: Entity, book: Book) -> tuple[Passage, ...]:
+    """The sentence with the first mention, and one that explains who or what the entity is, if any."""
     phrases = {form.text: [re.compile(one) for one in _phrases(re.escape(form.text))] for form in entity.forms}
     mentions = sorted((start, form.text) for form in entity.forms for start in form.starts[:_MOST_MENTIONS])
 
@@ -82,14 +79,14 @@ def introduced(entity: Entity, book: Book) -> tuple[Passage, ...]:
             if (
                 match
                 and match.start("name") == start
-                and _is_prose(book.text[slice(*(place := sentence_at(start, memory)))])
+                and _is_prose(book.text[slice(*(place := sentence_at(start, book)))])
             ):
                 return place
         return None
 
     counts = range(len(phrases[mentions[0][1]]))
     explained = next((place for number in counts if (place := said(number))), None)
-    return tuple(sorted({sentence_at(entity.first, memory), *filter(None, (explained,))}))
+    return tuple(sorted({sentence_at(entity.first, book), *filter(None, (explained,))}))
 
 
 def names_to_learn(book: Book, user_data: UserData) -> list[tuple[Entity, Passage]]:
@@ -103,12 +100,12 @@ def names_to_learn(book: Book, user_data: UserData) -> list[tuple[Entity, Passag
     corrections = user_data.name_corrections(book.sha256)
     view = Index.of(book).upto(len(book.text) if bound is None else bound, corrections)
     common = [entity for entity in view.entities if entity.count >= _LEAST_MENTIONS][:_MOST_NAMES]
-    return [(entity, places[0]) for entity in common if (places := introduced(entity, view.book))]
+    return [(entity, places[0]) for entity in common if (places := introducing_sentences(entity, view.book))]
 
 
-def _first(pattern: str, text: str, start: int, memory: GistMemory) -> Passage | None:
+def _first(pattern: str, text: str, start: int, book: Book) -> Passage | None:
     """The first sentence of prose with the pattern."""
-    places = (sentence_at(match.start("name"), memory) for match in re.compile(pattern).finditer(text, start))
+    places = (sentence_at(match.start("name"), book) for match in re.compile(pattern).finditer(text, start))
     return next((place for place in places if _is_prose(text[place[0] : place[1]])), None)
 
 
@@ -119,7 +116,7 @@ def _is_prose(sentence: str) -> bool:
 
 
 def _forms(name: str) -> Iterator[str]:
-    """Patterns for the name, then for shorter forms of it: without its title or first name, or what follows "of"."""
+    """Patterns for the name, then for shorter forms: without title, first name, or the words after "of"."""
     words = re.findall(r"[\w'’-]+", re.sub(r"^the\s", "", name, flags=re.IGNORECASE))
     small = [at for at, word in enumerate(words) if word.lower() in _SMALL]
     shorter = [words[: small[0]]] if small else [words[at:] for at in range(1, len(words))]
@@ -128,7 +125,7 @@ def _forms(name: str) -> Iterator[str]:
 
 
 def _phrases(form: str) -> Iterator[str]:
-    """Patterns that say what the name stands for, the clearest first."""
+    """Patterns of phrases that explain the name, the clearest first."""
     name = f"(?P<name>{form})"
     whose = r"(?:an?|the|one of|his|her|my|our|your|their|\w+['’]s)"
     yield rf"{name},(?: who (?:is|was))? {whose} {_ROLE}\b"
@@ -139,11 +136,10 @@ def _phrases(form: str) -> Iterator[str]:
     yield rf"{name} (?:is|was) (?:very |quite |not )?[a-z-]+,? (?:and|but) [a-z-]+[;,.]"
 
 
-def sentence_at(place: int, memory: GistMemory) -> Passage:
+def sentence_at(place: int, book: Book) -> Passage:
     """The sentence with this offset of the book."""
-    book = memory.book
     paragraph = book.paragraphs[book.paragraph_index(place)]
-    return next(span for span in sentences_of(memory, paragraph.start, paragraph.end) if span[0] <= place < span[1])
+    return next(span for span in sentences_of(book, paragraph.start, paragraph.end) if span[0] <= place < span[1])
 
 
 def _without_diacritics(text: str) -> str:

@@ -1,8 +1,8 @@
 """LongAgent: a leader, and members who have read one chunk of the book each (sections 2.2 to 2.4).
 
-In each round the leader asks all members one question: first whether their chunk mentions it at all, since untrained
-members answer too readily. If answers conflict, a member of each of two groups reads both chunks, and the group that is
-not confirmed is dropped. The leader then answers, or asks again, a few times at most.
+In each round the leader asks all members one question. A member first says whether its chunk mentions the subject at
+all, since untrained members answer too readily. If answers conflict, a member answers from a chunk of each of two
+groups, and the group that is not confirmed is dropped. The leader then answers, or asks again a few times.
 """
 
 import asyncio
@@ -14,10 +14,11 @@ from gistread.book.normalise import count_words
 from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Prompt, Sampling, Usage
 from gistread.memory.chunks import TASK_TOKENS, chunk_text, chunk_tokens, pinned
+from gistread.memory.derived import as_finished
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, split_into_chunks
 from gistread.readers import answering, events
-from gistread.readers.agreement import agree, clusters
+from gistread.readers.agreement import agree, group_answers
 from gistread.readers.choices import without_options
 from gistread.readers.citations import cite_passages
 from gistread.readers.protocol import ReaderOptions
@@ -112,11 +113,11 @@ async def longagent(
 async def _ask_members(
     team: _Team, question: str, steering: Steering, *, from_end: bool
 ) -> AsyncGenerator[_Report, None]:
-    """The members' reports, as they finish.
+    """Yield the members' reports as they finish.
 
-    No more run at once than fit one window together, so that a member's second prompt finds its first one evaluated;
-    on a server each has its own window. Members with pinned chunks go first, before others evict them. `from_end`
-    reverses the order, for servers that still hold the chunks asked last.
+    Only as many members run at once as fit one window together, so that the prompt of a member's first choice is still
+    cached for its second prompt; on a server each has its own window. Members with pinned chunks go first, before
+    others evict them. `from_end` reverses the order, for servers that still cache the latest chunks.
     """
     info = team.engine.info
     in_window = info.context_tokens // (team.chunk_tokens + TASK_TOKENS + answering.SHORT_TOKENS)
@@ -130,14 +131,10 @@ async def _ask_members(
     order = sorted(range(len(team.chunks)), reverse=from_end)
     order.sort(key=lambda chunk: not are_pinned[chunk])
     tasks = [asyncio.create_task(member(chunk)) for chunk in order]
-    try:
-        for ready in asyncio.as_completed(tasks):
-            if (report := await ready) is not None:
+    async with aclosing(as_finished(tasks)) as reports:
+        async for report in reports:
+            if report is not None:
                 yield report
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _ask(team: _Team, question: str, chunk: int) -> _Report:
@@ -160,9 +157,9 @@ async def _short_answer(team: _Team, question: str, *chunks: int) -> str:
 async def _resolve(
     team: _Team, question: str, reports: list[_Report], steering: Steering
 ) -> AsyncGenerator[events.Agreed | events.Shared, None]:
-    """Let two members who disagree read both chunks, until the rest agrees (section 2.3)."""
+    """Let two members who disagree read both chunks, until all remaining answers agree (section 2.3)."""
     for attempt in range(CONFLICTS):
-        groups = clusters([report.answer for report in reports])
+        groups = group_answers([report.answer for report in reports])
         if not attempt:
             for group in groups:
                 yield events.Agreed(
@@ -172,7 +169,7 @@ async def _resolve(
             return
         first, second = reports[groups[0][0]], reports[groups[1][0]]
         answer = await _short_answer(team, question, first.chunk, second.chunk)
-        # An answer that confirms neither leaves the majority.
+        # If the answer confirms neither group, the majority stays.
         dropped = (
             groups[0] if answer and agree(answer, second.answer) and not agree(answer, first.answer) else groups[1]
         )
@@ -182,7 +179,7 @@ async def _resolve(
 
 
 def _shortlist(reports: list[_Report], most: int) -> list[_Report]:
-    order = [position for group in clusters([report.answer for report in reports]) for position in group]
+    order = [position for group in group_answers([report.answer for report in reports]) for position in group]
     return sorted((reports[position] for position in order[:most]), key=lambda report: report.chunk)
 
 
@@ -209,7 +206,7 @@ async def _answer(team: _Team) -> AsyncGenerator[events.ReaderEvent, None]:
     text = team.findings() if reports else ""
     context = answering.AnswerContext(
         text,
-        100.0 * (1.0 - count_words(text) / max(1, book.words)),
+        answering.compression_rate(count_words(text), book),
         cite=lambda said, question: cite_passages(said, question, team.memory, places),
         seen=tuple(join(places, book)),
         usage=team.usage,

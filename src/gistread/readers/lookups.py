@@ -1,4 +1,4 @@
-"""One question over a gist memory, for readers that look up pages: what is open, what still fits, and the answer."""
+"""One question over a gist memory, for readers that look up pages: the open pages, those that fit, and the answer."""
 
 from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass, field, replace
@@ -20,7 +20,7 @@ from gistread.readers.window import Window, lay_out, render
 STOP = "STOP"  # The model's choice when it wants no more pages
 
 REASON_TOKENS = 24
-_PAGE_MARGIN = 1.3  # Factor by which a page's tokens may differ from the estimate by its words
+_PAGE_MARGIN = 1.3  # Factor by which a page's tokens may differ from an estimate by words
 # Most pages near the limit that are counted before the model chooses; its choice is measured in any case.
 _PAGES_COUNTED = 24
 
@@ -38,19 +38,12 @@ class Search:
     def prompt(self, name: str, *, must_answer: bool = False) -> Prompt:
         """The memory as shown now, then the task `name`."""
         window = self.window
-        return _prompt(
-            name,
-            self.question,
-            window.text(),
-            window.opened,
-            self.options,
-            stable=window.whole,
-            must_answer=must_answer,
-        )
+        shown = window.text(), window.opened
+        return _prompt(name, self.question, *shown, self.options, stable=window.whole, must_answer=must_answer)
 
     async def fits(self, *pages: int) -> bool:
         opened = {*self.window.opened, *pages}
-        needed = await _measured(self.question, self.window.text(opened), opened, self.engine, self.options)
+        needed = await _measure_needed(self.question, self.window.text(opened), opened, self.engine, self.options)
         return needed <= self.engine.info.context_tokens
 
 
@@ -60,7 +53,7 @@ async def start_search(
     """Lay out the memory with room for `max_pages`. Raises PromptTooLongError, BudgetTooSmallError."""
 
     async def measure(text: str) -> int:
-        return await _measured(question, text, set(), engine, options)
+        return await _measure_needed(question, text, set(), engine, options)
 
     pinned = {page for page in steering.pinned - steering.refused if 1 <= page <= len(memory.entries)}
     here, answer_tokens = _page_of(steering.here, memory), options.answer_tokens
@@ -74,21 +67,27 @@ async def start_search(
     return Search(question, window, engine, options)
 
 
-def opening_events(name: str, search: Search) -> list[events.Started | events.Expanded]:
+async def begin(
+    name: str, search: Search, steering: Steering
+) -> AsyncGenerator[events.Started | events.Refused | events.Expanded | events.Unfit, None]:
+    """Report the layout of the memory, then apply steering."""
     window, memory = search.window, search.window.memory
     told = (
         ()
         if window.whole
         else tuple(events.SegmentLevel(p.first, p.last, p.level, p.made, p.line) for p in window.segments)
     )
-    first = events.Started(name, len(memory.entries), memory.estimated_pages, memory.complete, told)
-    return [first, *(events.Expanded(page, events.OpenedBy.PERSON) for page in sorted(window.opened))]
+    yield events.Started(name, len(memory.entries), memory.estimated_pages, memory.complete, told)
+    for page in sorted(window.opened):
+        yield events.Expanded(page, events.OpenedBy.PERSON)
+    async for steered in apply_steering(search, steering):
+        yield steered
 
 
 async def prepare(memory: GistMemory, engine: Engine) -> Usage:
     """Evaluate the common beginning of all questions in advance, if the memory fits the window."""
     text = render(memory, page_by_page(memory))
-    needed = await _measured("", text, set(), engine, ReaderOptions())
+    needed = await _measure_needed("", text, set(), engine, ReaderOptions())
     if not memory.entries or needed > engine.info.context_tokens:
         return NO_USAGE
     return await engine.prepare(_prompt("lookup", "", text, set(), ReaderOptions(), stable=True))
@@ -97,7 +96,7 @@ async def prepare(memory: GistMemory, engine: Engine) -> Usage:
 async def apply_steering(
     search: Search, steering: Steering
 ) -> AsyncGenerator[events.Refused | events.Expanded | events.Unfit, None]:
-    """Close pages refused meanwhile, and open pinned ones that fit."""
+    """Close pages that were refused since the last call, and open pinned pages that fit."""
     window = search.window
     if closed := window.opened & steering.refused:
         window.opened -= closed
@@ -119,7 +118,7 @@ async def openable_pages(search: Search, steering: Steering, named: Iterable[int
     window = search.window
     memory = window.memory
     unread = sorted(window.shown - window.opened - steering.refused - search.unfit - set(named))
-    used = await _measured(search.question, window.text(), window.opened, search.engine, search.options)
+    used = await _measure_needed(search.question, window.text(), window.opened, search.engine, search.options)
     free = search.engine.info.context_tokens - used
     tokens_per_word = await search.engine.count(window.text()) / max(1, window.words)
     fitting: list[int] = []
@@ -174,7 +173,7 @@ def _prompt(
     stable: bool = False,
     must_answer: bool = False,
 ) -> Prompt:
-    """`stable`: other questions begin with the same memory while no page is open."""
+    """`stable`: whether other questions share the memory text, which is so while no page is open."""
     values = {"memory": memory_text, "opened": ", ".join(map(str, sorted(opened))) or "none", "question": question}
     again = len(memory_text) if stable and not opened else 0
     if name == "answer":
@@ -182,8 +181,10 @@ def _prompt(
     return (Message("user", prompts.load(name).fill(**values), again),)
 
 
-async def _measured(question: str, memory_text: str, opened: set[int], engine: Engine, options: ReaderOptions) -> int:
-    """Tokens of the longest prompt and its answer; with a budget, scaled as if that were the window."""
+async def _measure_needed(
+    question: str, memory_text: str, opened: set[int], engine: Engine, options: ReaderOptions
+) -> int:
+    """Tokens of the longest prompt and its answer; with a budget, shifted so that exceeding it exceeds the window."""
     lookup = await engine.measure(_prompt("lookup", question, memory_text, opened, options))
     answer = await engine.measure(_prompt("answer", question, memory_text, opened, options))
     needed = max(lookup + REASON_TOKENS, answer) + max(options.answer_tokens, REASON_TOKENS)

@@ -1,8 +1,8 @@
 """MemWalker: walks down a tree of summaries to the page with the answer (section 3.2; `memory/tree.py`).
 
-At a node the model picks the most promising child (triage) or, below the top, none; at a page it says whether it has
-the answer. Rejected nodes are not offered again, so a walk always ends. Every prompt includes the working memory: as
-many summaries of the path as fit, the nearest first.
+At a node the model picks the most promising child (triage) or, below the top, none. At a page it says whether the page
+has the answer. Rejected nodes are not offered again, so a walk always ends. Every prompt includes the working memory:
+as many summaries of the path as fit, the nearest first.
 """
 
 import asyncio
@@ -19,8 +19,8 @@ from gistread.memory.model import GistMemory, Page
 from gistread.memory.passages import Passage
 from gistread.memory.tree import Node
 from gistread.readers import events
-from gistread.readers.answering import AnswerContext, answer_from, answer_prompt, user_prompt
-from gistread.readers.book_text import beginning, opened_or_unfit
+from gistread.readers.answering import AnswerContext, answer_from, answer_prompt, compression_rate, user_prompt
+from gistread.readers.book_text import fit_beginning, opening_event
 from gistread.readers.citations import cite_passages
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
@@ -68,7 +68,7 @@ class _Walk:
         while True:
             memory = "\n\n".join(passed)
             needed = max([await self.engine.measure(task(memory)) for task in tasks])
-            shown = await self.engine.count(_together(text, memory)) if text and budget else 0
+            shown = await self.engine.count(_join_texts(text, memory)) if text and budget else 0
             if needed + answer_tokens <= window and shown <= budget:
                 return memory
             if not passed:
@@ -78,24 +78,24 @@ class _Walk:
             del passed[0]  # the farthest
 
     async def at_page(self, page: Page) -> tuple[Passage, str]:
-        """The beginning of this page that fits, and the working memory beside it. Raises as `working_memory`."""
+        """The beginning of this page that fits, and the working memory shown with it. Raises as `working_memory`."""
         place = page.start, page.end
         try:
-            return place, await self._beside(self.text(place))
+            return place, await self._fit_memory(self.text(place))
         except (PromptTooLongError, BudgetTooSmallError):
-            start = await beginning(place, self.memory.book, self._fits)
+            start = await fit_beginning(place, self.memory.book, self._fits)
             if start is None:
                 raise
-            return start, await self._beside(self.text(start))
+            return start, await self._fit_memory(self.text(start))
 
     async def _fits(self, text: str) -> bool:
         try:
-            await self._beside(text)
+            await self._fit_memory(text)
         except (PromptTooLongError, BudgetTooSmallError):
             return False
         return True
 
-    async def _beside(self, text: str) -> str:
+    async def _fit_memory(self, text: str) -> str:
         """The working memory for the tasks at a page with this text. Raises as `working_memory`."""
         return await self.working_memory(
             partial(_leaf_prompt, self, text),
@@ -126,7 +126,7 @@ async def memwalker(
         walk.path.append(await asyncio.to_thread(tree.current_tree, memory))
     if walk.path:
         yield _branched(walk.path[-1])
-    wanted: int | None = None  # A page that the person chose: the way down to it is taken
+    wanted: int | None = None  # A page that the person chose to walk to
     while not isinstance(step := await _step(walk, steering, wanted), events.StopReason):
         if isinstance(step, events.TurnedBack):
             yield step
@@ -138,7 +138,7 @@ async def memwalker(
                     yield said
             decision = steering.decision
             wanted = next(iter(decision.pages), None)
-            if wanted in part:  # The way down to a page of the part refuses none of its other pages.
+            if wanted in part:  # Walking to a page of this node refuses none of its other pages.
                 steering.refused.intersection_update(refused)
             if steering.stop or decision.refuses or decision.pages:
                 continue
@@ -156,7 +156,7 @@ async def memwalker(
             yield events.Unfit(page.number)
             yield walk.turn_back()
             continue
-        yield opened_or_unfit(page.number, (page.start, page.end), [place], events.OpenedBy.AGENT)
+        yield opening_event(page.number, (page.start, page.end), [place], events.OpenedBy.AGENT)
         if await _has_answer(walk, place, passed):
             yield events.Stopped(events.StopReason.ENOUGH)
             async for event in _answer(walk, page, place, passed):
@@ -220,8 +220,8 @@ async def _answer(
 ) -> AsyncGenerator[events.AnswerDelta | events.Restarted | events.Answered, None]:
     text = walk.text(place)
     context = AnswerContext(
-        _together(text, memory),
-        _compression_rate(walk, count_words(text) + count_words(memory)),
+        _join_texts(text, memory),
+        compression_rate(count_words(text) + count_words(memory), walk.memory.book),
         cite=lambda said, question: cite_passages(said, question, walk.memory, [place]),
         seen=(place,),
         lookups=tuple(walk.lookups),
@@ -234,10 +234,10 @@ async def _answer(
 
 
 async def _not_found(walk: _Walk) -> AsyncGenerator[events.AnswerDelta | events.Restarted | events.Answered, None]:
-    """No page has the answer. An option, if one must be chosen, is chosen from the summaries at the top."""
+    """Report that no page has the answer. An option is chosen from the summaries at the top."""
     lookups = tuple(walk.lookups)
     if not walk.options.choices:
-        yield events.Answered(NOT_FOUND, False, (), lookups, (), _compression_rate(walk, 0), walk.usage)
+        yield events.Answered(NOT_FOUND, False, (), lookups, (), 100.0, walk.usage)
         return
     engine, options = walk.engine, walk.options
     summaries = [child.summary.text for child in walk.path[0].children]
@@ -251,7 +251,7 @@ async def _not_found(walk: _Walk) -> AsyncGenerator[events.AnswerDelta | events.
     ):
         summaries.pop()
     text = "\n\n".join(summaries)
-    rate = _compression_rate(walk, count_words(text))
+    rate = compression_rate(count_words(text), walk.memory.book)
     context = AnswerContext(text, rate, lookups=lookups, usage=walk.usage, has_evidence=False)
     async for event in answer_from(context, task(text), walk.question, engine, options):
         yield event
@@ -266,9 +266,5 @@ def _leaf_answer_prompt(walk: _Walk, text: str, memory: str) -> Prompt:
     return answer_prompt("leaf_answer", walk.options, text=text, memory=passed, question=walk.question)
 
 
-def _together(text: str, memory: str) -> str:
+def _join_texts(text: str, memory: str) -> str:
     return f"{text}\n\n{memory}" if memory else text
-
-
-def _compression_rate(walk: _Walk, words: int) -> float:
-    return 100.0 * (1.0 - words / max(1, walk.memory.book.words))

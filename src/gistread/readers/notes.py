@@ -8,7 +8,14 @@ from gistread.engine.protocol import NO_USAGE, Engine, Sampling, Usage
 from gistread.errors import PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage, join, split_into_chunks
-from gistread.readers.answering import AnswerContext, adds_nothing, answer_from, answer_prompt, user_prompt
+from gistread.readers.answering import (
+    AnswerContext,
+    adds_nothing,
+    answer_from,
+    answer_prompt,
+    compression_rate,
+    user_prompt,
+)
 from gistread.readers.citations import cite_passages
 from gistread.readers.events import Noted, PartRead, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.protocol import ReaderOptions
@@ -77,7 +84,7 @@ async def notes(
     places = [place for _, place in notebook.notes]
     context = AnswerContext(
         text,
-        100.0 * (1.0 - count_words(text) / max(1, book.words)),
+        compression_rate(count_words(text), book),
         cite=lambda said, asked: cite_passages(said, asked, memory, places),
         seen=tuple(join(places, book)),
         usage=usage,

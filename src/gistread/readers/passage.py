@@ -15,13 +15,13 @@ from gistread.readers.answering import AnswerContext, answer_from, user_prompt
 from gistread.readers.book_text import BookText, overlaps
 from gistread.readers.choices import without_options
 from gistread.readers.events import Answered, ReaderEvent, Shown, Stopped, StopReason
-from gistread.readers.gistread import UNRELIABLE_TOKENS, quoted_introductions
+from gistread.readers.gistread import UNRELIABLE_TOKENS, quote_introductions
 from gistread.readers.introductions import introductions
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 
 NAME = "passage"
-# What is offered for a passage: a label and its question. The person completes the last one.
+# Questions offered for a passage, with labels. The person completes the last one.
 CHOICES = (
     ("Explain", "What does this mean, in plain words?"),
     ("Who is this", "Who is this?"),
@@ -39,8 +39,8 @@ _ASKS_WHO = re.compile(r"\W*who\b", re.IGNORECASE)
 _ASKS_FOR_TRANSLATION = re.compile(r"\W*(?:please )?translate\b", re.IGNORECASE)
 
 
-def in_short(passage: str, most_words: int = _SHORT_WORDS) -> str:
-    """The passage on one line in quotation marks; the middle of a longer one is left out."""
+def abbreviate(passage: str, most_words: int = _SHORT_WORDS) -> str:
+    """The passage on one line in quotation marks, without the middle if it is long."""
     words = passage.translate(str.maketrans("“”", "‘’")).split()
     half = most_words // 2
     cut = words if len(words) <= most_words else [*words[:half], "…", *words[-half:]]
@@ -49,16 +49,16 @@ def in_short(passage: str, most_words: int = _SHORT_WORDS) -> str:
 
 def question_about(passage: Passage, question: str, book: Book) -> str:
     """The question with the passage, as it is shown and saved."""
-    return f"{in_short(book.text[slice(*passage)])}: {question}"
+    return f"{abbreviate(book.text[slice(*passage)])}: {question}"
 
 
 def question_alone(passage: Passage | None, shown: str, book: Book) -> str:
-    """The question without its passage: `question_about` undone."""
+    """Remove the passage from a question: the reverse of `question_about`."""
     return shown.removeprefix(question_about(passage, "", book)) if passage else shown
 
 
-def reach(passage: Passage | None, bound: int | None, book: Book) -> int | None:
-    """The bound of a question about a passage: at least the end of its last sentence, which the person sees."""
+def extend_bound(passage: Passage | None, bound: int | None, book: Book) -> int | None:
+    """Extend the bound to the end of the passage's last sentence, which the person sees."""
     if passage is None or bound is None or passage[1] <= bound:
         return bound
     paragraph = book.paragraphs[book.paragraph_index(passage[1] - 1)]
@@ -73,20 +73,20 @@ def is_translation(question: str) -> bool:
 async def about_passage(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
-    """Answer a question about `options.passage`, which the bound has to include (`reach`). See `registry.Reader`."""
+    """Answer a question about `options.passage`, which the bound must include (`extend_bound`); a `registry.Reader`."""
     assert options.passage is not None
     start, end = options.passage
     words = " ".join(memory.book.text[start:end].split())
     before, mark, own = question.rpartition("\nQuestion: ")
-    text = BookText(NAME, f"{before}{mark}About {in_short(words, _MOST_WORDS)}: {own}", memory, engine, options)
+    text = BookText(NAME, f"{before}{mark}About {abbreviate(words, _MOST_WORDS)}: {own}", memory, engine, options)
     asked = without_options(question)
     who = introductions(f"Who is {words}?", memory) if _ASKS_WHO.match(asked) else None
     if is_translation(asked):
         said = _translation(asked, options.passage, text, memory, engine, options)
     elif who and options.is_reliable is False:
-        said = quoted_introductions(who, text, memory)
+        said = quote_introductions(who, text, memory)
     else:
-        near = around(options.passage, memory.book)
+        near = passages_around(options.passage, memory.book)
         said = _answer(near, who.sentences if who else (), text, options)
     async with aclosing(said) as events:
         async for event in events:
@@ -109,8 +109,8 @@ async def _answer(
         yield event
 
 
-def around(passage: Passage, book: Book) -> list[Passage]:
-    """The passage in whole sentences, then what stands around it, nearest first; what follows counts twice as far."""
+def passages_around(passage: Passage, book: Book) -> list[Passage]:
+    """The passage in whole sentences, then the text around it, nearest first; distances after it count double."""
     start, end = passage
     low, high = (book.paragraph_index(offset) for offset in (max(0, start - _REACH), min(len(book.text), end + _REACH)))
     pieces = split_into_passages(book, book.paragraphs[low].start, book.paragraphs[high].end)

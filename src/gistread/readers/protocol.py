@@ -1,4 +1,4 @@
-"""What a reader is: one method of answering questions, as a stream of events; and its options."""
+"""The interface of readers: a reader is a method of answering questions, as a stream of events."""
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
@@ -20,15 +20,15 @@ class ReaderOptions:
     answer_tokens: int = 256  # Longest answer
     budget_tokens: int = 0
     """Most tokens of book text, gists, summaries and notes in the prompt of the answer (`Answered.context_tokens`);
-    0: what the window takes. Earlier prompts may hold more, a part at a time."""
+    0: as many as fit the window. Earlier prompts may have more in total."""
     # The options of a multiple-choice question, in the order shown; the answer is one of them.
     choices: tuple[str, ...] = ()
     is_reliable: bool | None = True
-    """Whether the model chooses by what it has read (`memory/check_results.py`), so that its "not found" counts. None:
-    it was not checked."""
-    # Whether its "the book does not say" can be believed although it does not choose reliably.
+    """Whether the model chooses by what it has read (`memory/check_results.py`), so that its "not found" counts; None
+    if unchecked."""
+    # Whether its "the book does not say" is reliable, even if its choices are not.
     knows_absence: bool = False
-    thread: "Thread" = ()  # What the question goes on from; only what stands in front of the spoiler bound is used
+    thread: "Thread" = ()  # Earlier questions and answers; only those within the spoiler bound are used
     passage: tuple[int, int] | None = None  # Start and end of the selected text that the question is about
     embedder: "Embedder | None" = None  # For readers that search by meaning; loaded when first used
 

@@ -1,6 +1,6 @@
 """ReadAgent's readers over the gist memory (sections 3.2 and 4): sequential and parallel look-up, and gists alone.
 
-The model can choose nothing but a page that it was shown and has not opened, or to stop (D3). Sequential look-up
+The model can only choose an unopened page of those shown, or stop (D3). Sequential look-up
 (ReadAgent-S, Figure 5) opens each page before the next choice; parallel look-up (ReadAgent-P, Figure 4, Appendix I)
 names all pages in one answer. The person may pin and refuse pages, or end the search, at any time.
 """
@@ -25,8 +25,8 @@ from gistread.readers.lookups import (
     Search,
     answer,
     apply_steering,
+    begin,
     openable_pages,
-    opening_events,
     start_search,
 )
 from gistread.readers.protocol import ReaderOptions
@@ -38,12 +38,10 @@ async def readagent_s(
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Open one page after another, then answer. See `registry.Reader`."""
     search = await start_search(question, memory, engine, steering, options, options.max_pages)
-    for event in opening_events("readagent-s", search):
+    async for event in begin("readagent-s", search, steering):
         yield event
     may_stop = True
     while True:
-        async for opened in apply_steering(search, steering):
-            yield opened
         proposal = await _propose(search, steering, may_stop=may_stop)
         if isinstance(proposal, StopReason):
             yield Stopped(proposal)
@@ -63,6 +61,8 @@ async def readagent_s(
             if page not in steering.refused and page not in search.window.opened:
                 search.window.opened.add(page)
                 yield Expanded(page, OpenedBy.AGENT)
+        async for opened in apply_steering(search, steering):
+            yield opened
     async for opened in apply_steering(search, steering):
         yield opened
     async for answered in answer(search):
@@ -74,10 +74,8 @@ async def readagent_p(
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Name all pages in one step, the most important first, then answer. See `registry.Reader`."""
     search = await start_search(question, memory, engine, steering, options, options.max_pages)
-    for event in opening_events("readagent-p", search):
+    async for event in begin("readagent-p", search, steering):
         yield event
-    async for opened in apply_steering(search, steering):
-        yield opened
     while True:
         named: list[int] = []
         while isinstance(step := await _choose_page(search, steering, "lookup_parallel", named, named), int):
@@ -105,17 +103,15 @@ async def gists(
 ) -> AsyncGenerator[ReaderEvent, None]:
     """Answer from the gists, with the person's pinned pages in full ("gist memory only"). See `registry.Reader`."""
     search = await start_search(question, memory, engine, steering, options, max_pages=0)
-    for event in opening_events("gists", search):
+    async for event in begin("gists", search, steering):
         yield event
-    async for opened in apply_steering(search, steering):
-        yield opened
     yield Stopped(StopReason.NOTHING_LEFT)
     async for answered in answer(search):
         yield answered
 
 
 async def _propose(search: Search, steering: Steering, *, may_stop: bool) -> Proposed | StopReason:
-    """The next page, or the answer if the model has enough; the reason for which the search must end otherwise."""
+    """Propose the next page, or the answer if the model has enough; or the reason why the search must end."""
     page = await _choose_page(search, steering, "lookup", search.lookups, may_stop=may_stop)
     step, last = len(search.lookups) + 1, len(search.window.memory.entries)
     if isinstance(page, StopReason):
@@ -154,7 +150,7 @@ async def _choose_page(
             return StopReason.ENOUGH
         page = offered[choice.index]
         if page in steering.refused or page in window.opened:
-            continue  # steered meanwhile
+            continue  # the person opened or refused it during the choice
         if await search.fits(*named, page):
             return page
         search.unfit.add(page)

@@ -1,6 +1,6 @@
-"""The story so far, at once and without a model: sentences of what is there up to a place, and who is there.
+"""The story so far, at once and without a model: sentences about the story up to a place, and the people near it.
 
-Summaries of parts come first, then gists of pages; where nothing has been read, the chapter's own sentences.
+The sentences are from summaries of parts, else from gists of pages. If nothing has been read, they are the book's own.
 """
 
 from collections.abc import Sequence
@@ -12,13 +12,12 @@ from gistread.book.sentences import sentence_spans
 from gistread.memory.extractive import choose, shared_terms
 from gistread.memory.front_matter import front_matter_end
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage
-from gistread.memory.tree import Node, summarised
+from gistread.memory.passages import Passage, sentences_of
+from gistread.memory.tree import Node, existing_summaries
 from gistread.people.corrections import corrected
 from gistread.people.joining import Kind, join_names
 from gistread.people.mentions import find_names, is_covered
 from gistread.readers.introductions import sentence_at
-from gistread.readers.support import sentences_of
 from gistread.units import counted
 from gistread.user_data import NameCorrection
 
@@ -27,15 +26,15 @@ _CHAPTER_WORDS = 70
 _CHAPTER_PAGES = 6  # Most pages of the last chapter; those before them are the story before
 _NEAR = 4_000  # Characters in front of the place whose people are on stage
 _MOST_PEOPLE = 6
-_FEW = 2  # Sentences, where none represents the others
-_QUOTES = "“”\"‘'«„—–"  # What somebody says tells little by itself
+_FEW = 2  # Sentences to show if none represents the others
+_QUOTES = "“”\"‘'«„—–"  # Marks of direct speech, which tells little out of context
 _PAIRS = (("“", "”"), ("«", "»"))
-_LEAST_WORDS = 9  # Of the book's own sentences; shorter ones tell little out of their place
+_LEAST_WORDS = 9  # Of the book's own sentences; shorter ones tell little out of context
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A sentence, and the place of the book that it tells of."""
+class RecapSentence:
+    """A sentence, and the place of the book that it is about."""
 
     text: str
     start: int
@@ -43,41 +42,41 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Recap:
-    before: tuple[Told, ...]  # The story before the chapter
+    before: tuple[RecapSentence, ...]  # The story before the chapter
     title: str  # Of the chapter
-    chapter: tuple[Told, ...]  # The last chapter that was read
+    chapter: tuple[RecapSentence, ...]  # The last chapter that was read
     people: tuple[str, ...]  # Those named near the place, the commonest first
     stopped: Passage | None  # The sentence at the place; None at the very beginning
-    pages: int  # Gists that it is drawn from; 0: the chapter's own sentences
-    summaries: int  # Summaries of parts that it is drawn from
+    pages: int  # Gists used; 0: the chapter's own sentences
+    summaries: int  # Summaries of parts used
 
 
 def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Recap:
-    """The story of a memory that ends where the person is (`GistMemory.upto`)."""
+    """Recap a memory that ends where the person is (`GistMemory.upto`)."""
     book, end = memory.book, len(memory.book.text.rstrip())
     here = book.chapter_index(max(0, end - 1)) if book.chapters else 0
     chapters = [book.chapter_index(entry.page.start) if book.chapters else 0 for entry in memory.entries]
     last = max(chapters, default=here)
     begins = max(len(memory.entries) - _CHAPTER_PAGES, sum(chapter < last for chapter in chapters))
     front = front_matter_end(book)
-    nodes = [node for node in summarised(memory, begins) if memory.entry(node.last).page.end > front]
+    nodes = [node for node in existing_summaries(memory, begins) if memory.entry(node.last).page.end > front]
     told = [entry for entry in memory.entries[begins:] if entry.page.end > front]
     now = [Node(0, entry.page.number, entry.page.number, entry.gist) for entry in told]
     start = book.chapters[last].start if book.chapters else 0
-    people = _on_stage(memory, end, corrections)
+    people = _people_near(memory, end, corrections)
     return Recap(
-        _told(nodes, _BEFORE_WORDS, memory),
+        _tell(nodes, _BEFORE_WORDS, memory),
         book.chapters[last].title if book.chapters else "",
-        _told(now, _CHAPTER_WORDS, memory) if now else _own_sentences(memory, start, end, " ".join(people)),
+        _tell(now, _CHAPTER_WORDS, memory) if now else _own_sentences(book, start, end, " ".join(people)),
         people,
-        sentence_at(end - 1, memory) if end else None,
+        sentence_at(end - 1, book) if end else None,
         sum(entry.page.end > front for entry in memory.entries),
         sum(bool(node.children) for node in nodes),
     )
 
 
-def drawn_from(story: Recap) -> str:
-    """What it is drawn from, in words."""
+def describe_sources(story: Recap) -> str:
+    """The sources of a recap, in words."""
     if not story.pages:
         return "in the chapter's own sentences"
     gists = f"the gists of {counted(story.pages, 'page')}"
@@ -86,27 +85,26 @@ def drawn_from(story: Recap) -> str:
     )
 
 
-def _told(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[Told, ...]:
-    """The sentences that represent these summaries, each with the sentence of the book that is most like it."""
+def _tell(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[RecapSentence, ...]:
+    """The most representative sentences of these summaries, each with the place of the most similar one in the book."""
     sentences = [
         (" ".join(node.summary.text[start:end].split()), node)
         for node in nodes
         for start, end in sentence_spans(node.summary.text)
     ]
-    chosen = _chosen([text for text, _ in sentences], words)
-    return tuple(Told(text, _place(text, node, memory)) for text, node in (sentences[at] for at in chosen))
+    chosen = _choose([text for text, _ in sentences], words)
+    return tuple(RecapSentence(text, _place(text, node, memory)) for text, node in (sentences[at] for at in chosen))
 
 
-def _own_sentences(memory: GistMemory, start: int, end: int, names: str) -> tuple[Told, ...]:
-    """Sentences of the book itself, rather those that name somebody."""
-    book = memory.book
+def _own_sentences(book: Book, start: int, end: int, names: str) -> tuple[RecapSentence, ...]:
+    """Sentences of the book itself, preferably with one of these names."""
     words = _CHAPTER_WORDS if len(book.chapters) > 1 else _BEFORE_WORDS + _CHAPTER_WORDS
-    places = ((a, b) for a, b in sentences_of(memory, start, end) if _is_of_the_story(a, book))
-    every = [Told(" ".join(book.text[a:b].split()), a) for a, b in places]
-    told = [one for one in every if count_words(one.text) >= _LEAST_WORDS and not _is_said(one, book)]
-    if sum(count_words(one.text) for one in told) < words:  # somebody tells the whole chapter
+    places = ((a, b) for a, b in sentences_of(book, start, end) if _is_of_the_story(a, book))
+    every = [RecapSentence(" ".join(book.text[a:b].split()), a) for a, b in places]
+    told = [one for one in every if count_words(one.text) >= _LEAST_WORDS and not _is_speech(one, book)]
+    if sum(count_words(one.text) for one in told) < words:  # most of the chapter is direct speech
         told = every
-    return tuple(told[at] for at in _chosen([one.text for one in told], words, names))
+    return tuple(told[at] for at in _choose([one.text for one in told], words, names))
 
 
 def _is_of_the_story(offset: int, book: Book) -> bool:
@@ -117,19 +115,19 @@ def _is_of_the_story(offset: int, book: Book) -> bool:
     )
 
 
-def _is_said(told: Told, book: Book) -> bool:
-    """Whether somebody says the sentence: a quotation begins with it, or before it in its paragraph."""
+def _is_speech(told: RecapSentence, book: Book) -> bool:
+    """Whether the sentence is direct speech: a quotation begins with it, or earlier in its paragraph."""
     before = book.text[book.text.rfind("\n\n", 0, told.start) + 1 : told.start]
     is_open = before.count('"') % 2 or any(before.count(opens) > before.count(closes) for opens, closes in _PAIRS)
     return bool(is_open) or told.text[0] in _QUOTES
 
 
-def _chosen(sentences: Sequence[str], words: int, names: str = "") -> Sequence[int]:
+def _choose(sentences: Sequence[str], words: int, names: str = "") -> Sequence[int]:
     return choose(sentences, words, names) or range(len(sentences))[-_FEW:]
 
 
 def _place(sentence: str, node: Node, memory: GistMemory) -> int:
-    """Where in these pages the book has most of the sentence's words: first the page by its gist, then the sentence."""
+    """Offset of the sentence most similar to this one, on the page of the node with the most similar gist."""
     terms = set(shared_terms(sentence))
 
     def likeness(text: str) -> int:
@@ -138,11 +136,11 @@ def _place(sentence: str, node: Node, memory: GistMemory) -> int:
     page = max(
         (memory.entry(n) for n in range(node.first, node.last + 1)), key=lambda one: likeness(one.gist.text)
     ).page
-    places = list(sentences_of(memory, page.start, page.end))
+    places = list(sentences_of(memory.book, page.start, page.end))
     return max(places, key=lambda place: likeness(memory.book.text[slice(*place)]), default=(page.start,))[0]
 
 
-def _on_stage(memory: GistMemory, end: int, corrections: Sequence[NameCorrection]) -> tuple[str, ...]:
+def _people_near(memory: GistMemory, end: int, corrections: Sequence[NameCorrection]) -> tuple[str, ...]:
     if not is_covered(memory.book):
         return ()
     named = corrected(join_names(find_names(memory.book, max(0, end - _NEAR))), corrections)

@@ -26,12 +26,12 @@ class Method:
     name: str
     summary: str  # One line
     location: str  # `module:function` in this package
-    needs_memory: bool = True  # False: it reads the book's own text, and can be asked before a page has been read
-    names_pages: bool = False  # It needs no memory, but reports the pages of one that it looked up
+    needs_memory: bool = True  # False: it reads the book's own text, so it works before any page has been read
+    names_pages: bool = False  # Needs no memory, but reports the pages it used if there is one
     artifacts: tuple[str, ...] = ()
     """The artifacts it uses (`memory/artifacts.py`). It builds missing ones or works without them, but answers sooner
     or better if they exist."""
-    needs_embedder: bool = False  # It needs an embedding model
+    needs_embedder: bool = False
 
     @property
     def uses_memory(self) -> bool:
@@ -39,7 +39,7 @@ class Method:
 
     def reader(self) -> Reader:
         """Import the reader. Calling it raises UsageError, NoEmbeddingModelError."""
-        from gistread.readers.checked import checked
+        from gistread.readers.checked import check_events
         from gistread.readers.passage import about_passage
         from gistread.readers.stepping_back import with_steps_back
         from gistread.readers.thread import with_thread, within_bound
@@ -59,10 +59,10 @@ class Method:
                 engine.info.context_tokens,
                 short=not options.is_reliable,
             )
-            # A passage decides what the model sees, whatever the method.
+            # Questions about a passage have a reader of their own, whatever the method.
             reader = about_passage if options.passage else by_method
             events = with_steps_back(reader, asked, memory, engine, steering, options)
-            return checked(events, question, memory, steering, options)
+            return check_events(events, question, memory, steering, options)
 
         return ask
 

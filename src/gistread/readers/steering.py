@@ -1,4 +1,4 @@
-"""What the person wants of a reader at work: pages pinned and refused, and a say in every look-up."""
+"""The person's control over a running reader: pinned and refused pages, and decisions about look-ups."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -22,12 +22,12 @@ class Steps(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the person makes of a proposal; by default it is accepted."""
+    """The person's decision about a proposal; by default it is accepted."""
 
-    refuses: bool = False  # Not what is proposed, except the pages in `pages`; not yet the answer
-    pages: tuple[int, ...] = ()  # Pages to open, instead or besides
-    offsets: tuple[int, ...] = ()  # Places of the book to show, instead or besides, if `Proposed.text_end` allows it
-    goes_back: bool = False  # Decide the step before again
+    refuses: bool = False  # Refuse what is proposed, except the pages in `pages`
+    pages: tuple[int, ...] = ()  # Pages to open instead or in addition
+    offsets: tuple[int, ...] = ()  # Places to show instead or in addition, if `Proposed.text_end` allows it
+    goes_back: bool = False  # Decide the previous step again
 
     @property
     def names_any(self) -> bool:
@@ -40,15 +40,15 @@ async def objection_time() -> None:
 
 @dataclass(slots=True)
 class Steering:
-    """May change at any time; a reader obeys it between two events."""
+    """May change at any time; a reader applies changes between two events."""
 
     pinned: set[int] = field(default_factory=set)  # Pages to expand
     refused: set[int] = field(default_factory=set)  # Pages that must not be open
     stop: bool = False  # Answer now from what is open; see `answer_now`
     here: int | None = None  # Offset in the book where the person reads: pages near it are shown in more detail
     steps: Steps = Steps.ALONE
-    objection: Callable[[], Awaitable[None]] = objection_time  # Waits as long as one may object
-    proposal: Proposed | None = None  # What waits for a decision
+    objection: Callable[[], Awaitable[None]] = objection_time  # Waits for the time to object
+    proposal: Proposed | None = None  # The proposal that waits for a decision
     decision: Decision = Decision()  # The last one
     hidden: list[Passage] = field(default_factory=list)  # Places refused
     offsets: list[int] = field(default_factory=list)  # Places that the person named
@@ -58,11 +58,11 @@ class Steering:
     _decided: "asyncio.Future[Decision] | None" = None
     _taken: list[tuple[Proposed, Decision]] = field(default_factory=list)  # Steps in the order of their decisions
     _repeated: list[tuple[Proposed, Decision]] = field(default_factory=list)  # Steps to take again, after going back
-    _waits: bool = False  # The next proposal waits in any case
+    _waits: bool = False  # Whether the next proposal must wait
     _one_by_one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def review(self, proposal: Proposed) -> AsyncGenerator[Proposed | Refused, None]:
-        """Put a look-up to the person as `steps` says. Then `decision` holds the result."""
+        """Let the person review a look-up, depending on `steps`, and set `decision`."""
         async with self._one_by_one:
             self.decision = Decision()
             pages = set(proposal.pages)
@@ -111,7 +111,7 @@ class Steering:
             self._decided.set_result(decision)
 
     def hold(self) -> None:
-        """Let an announced look-up wait until it is decided."""
+        """Let an announced look-up wait for a decision."""
         if self.proposal is not None and not self.proposal.waits:
             self.proposal = replace(self.proposal, waits=True)
 
@@ -125,7 +125,7 @@ class Steering:
         self.decide(Decision())
 
     def go_back(self) -> bool:
-        """Decide the last look-up again, also while the answer is written. Returns whether there was one."""
+        """Undo the last look-up, so that it is decided again, also during the answer. Returns whether there was one."""
         if not self._taken:
             return False
         self.undone = self._taken[-1]
@@ -140,7 +140,7 @@ class Steering:
         return True
 
     def set_steps(self, steps: Steps) -> None:
-        """Also takes effect on what is proposed now."""
+        """Also applies to the current proposal."""
         self.steps = steps
         if steps is Steps.ALONE:
             self.decide(Decision())
@@ -148,14 +148,14 @@ class Steering:
             self.hold()
 
 
-def nameable(proposal: Proposed, length: int) -> list[str]:
-    """What may be named instead, in words, in a book of `length` characters."""
+def describe_choices(proposal: Proposed, length: int) -> list[str]:
+    """What the person may name instead, in words, in a book of `length` characters."""
     pages = ["a page number"] if proposal.last_page else []
     return [*pages, *([f"a place up to {proposal.text_end / max(1, length):.0%}"] if proposal.text_end else [])]
 
 
 def parse_decision(text: str, proposal: Proposed | None, length: int) -> Decision | None:
-    """Read a decision as people type it, about a book of `length` characters; None: answer now.
+    """Parse a typed decision about a book of `length` characters; None: answer now.
 
     Raises ValueError with a message.
     """
@@ -173,7 +173,7 @@ def parse_decision(text: str, proposal: Proposed | None, length: int) -> Decisio
     shares = [one.removesuffix("%") for one in named if end and one.endswith("%")]
     numbers = [one for one in named if not (end and one.endswith("%"))]
     if not all(one.isdecimal() for one in [*numbers, *shares]):
-        choices = ", ".join([*(nameable(proposal, length) if proposal else ()), "no"])
+        choices = ", ".join([*(describe_choices(proposal, length) if proposal else ()), "no"])
         raise ValueError(f"Enter {choices}, back or answer; Enter alone accepts.")
     if beyond := [number for number in numbers if not 0 < int(number) <= last]:
         raise ValueError(f"There is no page {beyond[0]}: the last one here is {last}.")

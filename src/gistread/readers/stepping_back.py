@@ -1,4 +1,4 @@
-"""Going back a step in any reader: it runs again with the decisions before that step, and what the model said then."""
+"""Lets the person undo a step of any reader: it runs again with the earlier decisions and cached model outputs."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -13,8 +13,8 @@ from gistread.readers.protocol import Reader, ReaderOptions
 from gistread.readers.steering import Steering
 
 
-class _RememberingEngine:
-    """Gives what the engine said to the same prompt before."""
+class _CachingEngine:
+    """Returns cached results for prompts seen before."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -42,15 +42,15 @@ class _RememberingEngine:
 async def with_steps_back(
     reader: Reader, question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
-    """The events of a reader, which runs again after `Steering.go_back`; what it repeats then is left out."""
-    memory = replace(memory, entries=list(memory.entries))  # The book may be read on meanwhile.
-    remembering = cast("Engine", _RememberingEngine(engine))
+    """The events of a reader, which runs again after `Steering.go_back`; repeated events are left out."""
+    memory = replace(memory, entries=list(memory.entries))  # Reading may go on meanwhile.
+    caching = cast("Engine", _CachingEngine(engine))
     told: list[ReaderEvent] = []
     while True:
         before, told = told, []
         undone, steering.undone = steering.undone, None
-        is_back = undone is None  # Where the step is to be decided
-        async with aclosing(reader(question, memory, remembering, steering, options)) as events:
+        is_back = undone is None  # Whether the step to decide again is reached
+        async with aclosing(reader(question, memory, caching, steering, options)) as events:
             while steering.undone is None:
                 steering.waiting = asyncio.current_task()
                 try:

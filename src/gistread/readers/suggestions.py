@@ -1,4 +1,4 @@
-"""Three questions to begin with: about the names near a place of the book, without a model."""
+"""Suggests three questions about the names near a place of the book, without a model."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -20,9 +20,9 @@ _LEAST = 2  # Times a name must occur
 def suggestions(
     memory: GistMemory, corrections: Sequence[NameCorrection] = (), *, plot: bool | None = None
 ) -> tuple[str, ...]:
-    """Three questions that fit the end of this memory's book, cut by `GistMemory.upto`; none if it is not English.
+    """Three questions for the end of this memory's book, cut by `GistMemory.upto`; none unless it is English.
 
-    `plot`: whether the whole book `has_plot`, which the beginning of one may not show; None: what there is of it.
+    `plot`: whether the whole book `has_plot`; None: judge by this part of it.
     """
     book = memory.book
     if not book.text.strip() or not is_covered(book):
@@ -30,13 +30,13 @@ def suggestions(
     gists = "\n".join(entry.gist.text for entry in memory.entries[-_GISTS:])
     end = len(book.text)
     named = corrected(join_names(find_names(book, max(0, end - _REACH))), corrections)
-    counts = {entity: _near(entity, end, gists) for entity in named}
+    counts = {entity: _mentions(entity, end, gists) for entity in named}
     near = sorted((entity for entity in counts if counts[entity] >= _LEAST), key=lambda entity: -counts[entity])
     return tuple(_questions(near, plot=has_plot(book) if plot is None else plot))[:3]
 
 
-def _near(entity: Entity, end: int, gists: str) -> int:
-    """How often it is named near the end, and in the gists."""
+def _mentions(entity: Entity, end: int, gists: str) -> int:
+    """Weighted number of mentions near the end and in the gists."""
     mentions = sum(len(form.starts) - bisect_left(form.starts, end - _NEAR) for form in entity.forms)
     return mentions + _GIST_WEIGHT * sum(gists.count(form.text) for form in entity.forms if mentions)
 

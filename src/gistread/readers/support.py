@@ -1,26 +1,27 @@
-"""Checks each statement of an answer against the text that stood before the model.
+"""Checks each statement of an answer against the text in the prompt.
 
 The check is lexical and lenient; docs/methods.md has its error rates. A statement is unsupported if it has a name, a
-number or a quotation that neither the text nor the question has, or if no three consecutive sentences of the text hold
-more than a third of its content words. Content words are stems; stop words and words of the question do not count. A
-name or a number alone must stand near words of the question.
+number or a quotation that neither the text nor the question has, or if no three consecutive sentences of the text have
+more than a third of its content words. Content words are stems, without stop words and words of the question. A name or
+a number alone must be near words of the question.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 
 from gistread.book.sentences import sentence_spans
 from gistread.memory.guard import Draft, capitals_mark_names, foreign_names
 from gistread.memory.model import GistMemory, Page
+from gistread.memory.passages import sentences_of
 from gistread.readers.citations import without_false_references
 from gistread.readers.events import Citation, Statement
 from gistread.search.tokens import ARTICLES, Terms, stop_words
 
 _WINDOW_SENTENCES = 3
-_LEAST_SHARE = 1 / 3  # A window must hold more than this share of a statement's content words
-_QUOTED_WORDS = 4  # A quotation of fewer words is taken for a term, not for the book's own words
+_LEAST_SHARE = 1 / 3  # A window must have more than this share of a statement's content words
+_QUOTED_WORDS = 4  # A quotation of fewer words counts as a term, not as a quote of the book
 _QUOTATION = re.compile(r"[“\"«„]([^“”\"«»„]+)[”\"»“]")
 _NUMBER_WORDS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
@@ -73,7 +74,7 @@ def check(
 
 
 def statement_spans(answer: str) -> list[tuple[int, int]]:
-    """(start, end) of every sentence or line that says something, or of an answer that is a number."""
+    """(start, end) of every sentence or line with letters, or of an answer that is a number."""
     found = [
         (line.start() + start, line.start() + end)
         for line in re.finditer(r"[^\n]+", answer)
@@ -85,7 +86,7 @@ def statement_spans(answer: str) -> list[tuple[int, int]]:
 
 
 def _fits(statement: str, question: str, words: int) -> bool:
-    """Whether a statement can be an answer at all: not a single letter, nor a time where a place or person is asked."""
+    """Whether a statement can be an answer at all: not a single letter, nor a time if the question is who or where."""
     if not re.search(r"\w\W*\w|\d", statement) and statement.isascii():
         return False
     if words > _SHORT_WORDS:
@@ -110,7 +111,7 @@ class _Check:
         self._windows: list[list[_Sentence]] = []
         texts = [memory.book.text[start:end] for start, end in places]
         for start, end in places:
-            self._add([self._sentence(*place) for place in sentences_of(memory, start, end)])
+            self._add([self._sentence(*place) for place in sentences_of(memory.book, start, end)])
         for entry in (memory.entry(number) for number in gists):
             text = entry.gist.text
             texts.append(text)
@@ -134,7 +135,7 @@ class _Check:
         elif len(new) > 1:
             supported = len(new & _union(best)) > _LEAST_SHARE * len(new)
         elif len(self._terms.words(text)) == 1 and not _ASKS_FOR_A_NAME.match(self._question):
-            supported = True  # "Angry.": a single word often names what the text shows without saying it.
+            supported = True  # "Angry.": a single word may name what the text only implies.
         else:
             supported = new <= self._known
         supported = supported and not foreign
@@ -142,7 +143,7 @@ class _Check:
         return Statement(start, end, supported, foreign, quote)
 
     def _only_repeats(self, text: str) -> bool:
-        """Whether it only repeats what was asked about: "Mrs. Kerr." does not say who bought Kerr's farm."""
+        """Whether it only repeats words of the question: "Mrs. Kerr." does not answer who bought Kerr's farm."""
         words = {self._stem(word) for word in self._terms.words(text) if word not in ARTICLES | _FORMS_OF_ADDRESS}
         return bool(words) and words <= self._asked
 
@@ -166,7 +167,7 @@ class _Check:
         return frozenset(names | {self._stem(word) for word in _NUMBER_WORDS.split()})
 
     def _stands_near_the_question(self, new: frozenset[str]) -> bool:
-        """Whether a window with these words has its share of the words of the question too."""
+        """Whether a window with these words also has enough words of the question."""
         asked = [(len(self._asked & terms), new <= terms) for terms in map(_union, self._windows)]
         most = max((count for count, _ in asked), default=0)
         return not most or any(has and count > _LEAST_SHARE * most for count, has in asked)
@@ -184,13 +185,13 @@ class _Check:
         return tuple(sorted(found))
 
     def _is_spelled_out(self, number: str) -> bool:
-        """Whether the text may have this number in words. There are many ways to write one, two, or round numbers."""
+        """Whether the text may have this number in words; always true for one, two and round numbers."""
         digits = re.sub(r"\D", "", number)
         if len(digits) > 2:
             return digits.endswith("00")
         if not self._is_english or int(digits) < 3:
             return True
-        return any(f" {form} " in self._running_words() for form in _spelled(int(digits)))
+        return any(f" {form} " in self._running_words() for form in _spell(int(digits)))
 
     def _running_words(self) -> str:
         if self._words is None:
@@ -200,7 +201,7 @@ class _Check:
     def _quote(self, new: frozenset[str], window: list[_Sentence]) -> Citation | None:
         if window and not window[0].end and window[0].page:
             page = window[0].page
-            window = [self._sentence(*place) for place in sentences_of(self._memory, page.start, page.end)]
+            window = [self._sentence(*place) for place in sentences_of(self._memory.book, page.start, page.end)]
         best = max(window, key=lambda sentence: self._overlap(new, sentence.terms), default=None)
         if best is None or not new & best.terms:
             return None
@@ -222,15 +223,7 @@ class _Check:
         return Citation(number, sentence.start, sentence.end, self._said(sentence))
 
 
-def sentences_of(memory: GistMemory, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Places of the sentences in `book.text[start:end]`; none crosses the end of a paragraph."""
-    for paragraph in memory.book.paragraphs_between(start, end):
-        first, last = max(paragraph.start, start), min(paragraph.end, end)
-        for begin, finish in sentence_spans(memory.book.text[first:last]):
-            yield first + begin, first + finish
-
-
-def _spelled(number: int) -> tuple[str, ...]:
+def _spell(number: int) -> tuple[str, ...]:
     """The ways to write a number from 3 to 99 in English words."""
     words = _NUMBER_WORDS.split()
     if number < 20:

@@ -14,7 +14,7 @@ _STOPPED = {
 }
 
 
-def unsupported(statements: Sequence[events.Statement]) -> tuple[tuple[int, int], ...]:
+def unsupported_spans(statements: Sequence[events.Statement]) -> tuple[tuple[int, int], ...]:
     """(start, end) of the statements that the text does not support; neighbours in one."""
     runs: list[tuple[int, int]] = []
     supported_last = True
@@ -115,16 +115,16 @@ def describe_unfit(event: events.Unfit) -> str:
     return f"page {event.page} is too long for the model's window or the budget: read up to {event.shown:.0%} of it"
 
 
-def upto(started: events.Started) -> str:
+def bound_phrase(started: events.Started) -> str:
     """` up to 12% of the book`, where the spoiler bound is; empty without one."""
     return f" up to {max(0.01, started.bound_share):.0%} of the book" if started.bound_share < 1 else ""
 
 
 def _scope(started: events.Started) -> str:
     lines = [started.choice] if started.choice else []
-    bound = upto(started)
+    bound = bound_phrase(started)
     if started.share_shown is not None:
-        # Where a search found nothing for the model to see, the answer says so.
+        # If a search found nothing to show, the answer says so.
         if (started.share_shown or started.reader == "closed-book") and (started.share_shown != 1 or bound):
             text = f"the text{bound}" if bound else "the book's text"
             lines.append(f"The model sees {_share(started.share_shown)} of {text}.")

@@ -1,8 +1,8 @@
 """Readers that see the book's own text instead of gists: the baselines that every other reader is compared with.
 
 `bm25` and `dense`: the pages nearest to the question by words or by meaning, as in ReadAgent's tables (section 4).
-`dos`: passages by relevance until the budget is full, in the order of the book (DOS RAG, arXiv 2506.03989). `full`: as
-much of the book as fits. `closed-book`: nothing, which shows what the model knew before. The last three need no memory.
+`dos`: passages by relevance up to the budget, in the order of the book (DOS RAG, arXiv 2506.03989). `full`: as much of
+the book as fits. `closed-book`: no text, to measure what the model already knows. The last three need no memory.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from gistread.engine.protocol import Engine, Priority
 from gistread.errors import NoEmbeddingModelError
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import split_into_passages
-from gistread.readers.book_text import BookText, opened_or_unfit, overlaps, ranked, share_of
+from gistread.readers.book_text import BookText, opening_event, overlaps, rank_passages, share_of
 from gistread.readers.events import LookedUp, OpenedBy, Prepared, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
@@ -26,7 +26,7 @@ async def bm25(
 ) -> AsyncGenerator[ReaderEvent, None]:
     """The `max_pages` pages nearest to the question, in full. See `registry.Reader`."""
     pages = {(entry.page.start, entry.page.end): entry.page.number for entry in memory.entries}
-    order = [pages[place] for place in await ranked(question, list(pages), memory.book)]
+    order = [pages[place] for place in await rank_passages(question, list(pages), memory.book)]
     text = BookText("bm25", question, memory, engine, options)
     async for event in _pages_in_full(text, order, memory, steering, options, starts=True):
         yield event
@@ -74,10 +74,10 @@ async def _pages_in_full(
     if starts:
         yield text.started(shown)
     for number in pinned:
-        yield opened_or_unfit(number, places[number], shown, OpenedBy.PERSON)
+        yield opening_event(number, places[number], shown, OpenedBy.PERSON)
     for step, number in enumerate(opened, start=1):
         yield LookedUp(number, step, "")
-        yield opened_or_unfit(number, places[number], shown, OpenedBy.AGENT)
+        yield opening_event(number, places[number], shown, OpenedBy.AGENT)
     if len(opened) < len(wanted):
         reason = StopReason.WINDOW
     else:
@@ -95,7 +95,7 @@ async def dos(
     text = BookText("dos", question, memory, engine, options)
     passages = split_into_passages(memory.book)
     # Passages without a shared word come last, so that readers are compared at equal budgets.
-    order = dict.fromkeys([*await ranked(question, passages, memory.book), *passages])
+    order = dict.fromkeys([*await rank_passages(question, passages, memory.book), *passages])
     async for said in text.select([*order], steering, options.budget_tokens or DOS_TOKENS):
         yield said
     shown = text.shown
@@ -120,7 +120,7 @@ async def full(
 async def closed_book(
     question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
 ) -> AsyncGenerator[ReaderEvent, None]:
-    """No text: what the model knew before. See `registry.Reader`."""
+    """Answer without text, from what the model already knows. See `registry.Reader`."""
     text = BookText("closed-book", question, memory, engine, options)
     yield text.started(None)
     yield Stopped(StopReason.NOTHING_LEFT)

@@ -1,4 +1,4 @@
-"""Follow-up questions: the questions and answers that a question goes on from, for the model and for retrieval."""
+"""Follow-up questions: adds earlier questions and answers to the prompt and to retrieval."""
 
 import re
 from collections.abc import Sequence
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from gistread.readers.choices import without_options
 
 _MOST_WORDS = 240  # Longest thread before a question
-_SHORT_WORDS = 50  # The same for a model that does not choose reliably: more misleads it
-_SHORT_ANSWER = 20  # Words of the answer in it: with them a follow-up on 600 tokens of text evaluates 15% of its prompt
+_SHORT_WORDS = 50  # The same for an unreliable model, which a longer thread misleads
+_SHORT_ANSWER = 20  # Words of the answer in a short thread, so that a follow-up evaluates only 15% of its prompt
 _WINDOW_SHARE = 1 / 16  # Largest share of the window that a thread takes, counting two tokens a word
 _RETRIEVED = 2  # Exchanges that help to find passages
 
-# What begins a question that goes on from another, in a few languages.
+# Words that begin a follow-up question, in several languages.
 _CONNECTIVE = re.compile(
     r"\W*(?:and|but|or|so|then|also|because|otherwise|instead|(?:what|how) (?:about|else)|why not|who else|really"
     r"|und|aber|oder|dann|also|sondern|warum nicht|et|mais|ou|alors|donc|pourquoi pas|y|pero|o|entonces|e|ma|allora"
@@ -25,7 +25,7 @@ _PRONOUN = re.compile(
     r"|(?:this|that|these|those)(?=\W*$|\s(?:mean|happen|matter|true|why|so)\b))\b",
     re.IGNORECASE,
 )
-_THERE_IS = re.compile(r"\W*(?:is|are|was|were) there\b", re.IGNORECASE)  # Points to no place
+_THERE_IS = re.compile(r"\W*(?:is|are|was|were) there\b", re.IGNORECASE)  # Does not refer back to a place
 # A name, or a thing that the question introduces itself.
 _ANTECEDENT = re.compile(
     r"(?<=\w\s)[A-Z]\w|\b(?:the|a|an|der|das|den|dem|ein\w*|une?|los|las|un\w?)\s+[^\W\d_]{2,}", re.U
@@ -38,7 +38,7 @@ class QuestionAnswer:
     question: str
     answer: str
     upto: int | None = None  # The spoiler bound of the answer; None for the whole book
-    seen: tuple[tuple[int, int], ...] = ()  # Places of the book that the answer was drawn from
+    seen: tuple[tuple[int, int], ...] = ()  # Places of the book in the prompt of the answer
 
 
 Thread = tuple[QuestionAnswer, ...]  # The oldest first
@@ -55,12 +55,12 @@ def is_follow_up(question: str) -> bool:
 
 
 def within_bound(thread: Sequence[QuestionAnswer], upto: int | None) -> Thread:
-    """The exchanges that tell nothing from behind the spoiler bound `upto`."""
+    """The exchanges that used no text past the spoiler bound `upto`."""
     return tuple(one for one in thread if upto is None or (one.upto is not None and one.upto <= upto))
 
 
 def with_thread(question: str, thread: Sequence[QuestionAnswer], window_tokens: int, *, short: bool) -> str:
-    """The question after as many of the last exchanges as fit, as lines that `without_options` leaves out."""
+    """Put as many of the last exchanges as fit before the question; `without_options` removes these lines."""
     room = min(_SHORT_WORDS if short else _MOST_WORDS, int(window_tokens * _WINDOW_SHARE / 2))
     shown: list[str] = []
     for one in reversed(thread[-1:] if short else thread):
@@ -76,5 +76,5 @@ def with_thread(question: str, thread: Sequence[QuestionAnswer], window_tokens: 
 
 
 def retrieval_context(thread: Sequence[QuestionAnswer]) -> str:
-    """The words of the last exchanges, which have the names that a follow-up leaves out."""
+    """The text of the last exchanges, for names that a follow-up leaves out."""
     return " ".join(f"{without_options(one.question)} {one.answer}" for one in thread[-_RETRIEVED:])

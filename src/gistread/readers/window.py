@@ -19,11 +19,11 @@ _TRIES = 12  # Attempts to fit the layout, each with at least a twentieth less
 
 @dataclass(slots=True)
 class Window:
-    """What the model is shown. Segments are fixed; pages open and close."""
+    """The memory as shown to the model. Segments are fixed; pages open and close."""
 
     memory: GistMemory
     segments: Sequence[Segment]  # In the order of the book, covering every page read
-    opened: set[int] = field(default_factory=set)  # Pages shown in full, in place of their gist or after their segment
+    opened: set[int] = field(default_factory=set)  # Pages shown in full, instead of their gist or after their segment
 
     @property
     def whole(self) -> bool:
@@ -49,12 +49,12 @@ class Window:
         return 100.0 * (1.0 - self.words / read) if read else 0.0
 
     def text(self, opened: Iterable[int] | None = None) -> str:
-        """The memory as the model sees it, with these pages open (default: those that are)."""
+        """The memory as the model sees it, with these pages open (default: `self.opened`)."""
         return render(self.memory, self.segments, self.opened if opened is None else opened)
 
 
 def render(memory: GistMemory, segments: Iterable[Segment], opened: Iterable[int] = ()) -> str:
-    """These segments under tags with their pages, and the open pages where they belong."""
+    """Write segments under tags with their page numbers, and open pages at their places."""
     left = sorted(opened, reverse=True)
     written: list[str] = []
     for segment in segments:
@@ -98,20 +98,20 @@ async def lay_out(
         if not opened or await measure(window.text()) <= engine.info.context_tokens:
             return window
     if here is None and not memory.complete:
-        here = len(memory.entries)  # favours what was read last
+        here = len(memory.entries)  # favours the latest pages
     top, near = await asyncio.to_thread(_tree_and_weights, question, memory, here)
     per_word = await _tokens_per_word(memory, engine)
 
     def cost(segment: Segment) -> float:
         return 0.0 if _is_open(segment, opened) else segment.words * per_word + _TAG_TOKENS
 
-    # First with room for pages to open; in a small window, without.
+    # First leave room for pages to open; in a small window, leave none.
     for budget in (room - min(max_pages * typical, room // 2), room):
         for _ in range(_TRIES):
             segments = choose_segments(top, near, budget, cost)
             if not segments:
                 break
-            # Tokens of segments only approximately add up, so the whole is measured.
+            # The token counts of segments add up only approximately, so the whole text is measured.
             over = await measure(render(memory, segments, opened)) - engine.info.context_tokens
             if over <= 0:
                 return Window(memory, segments, opened)

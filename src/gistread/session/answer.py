@@ -13,7 +13,7 @@ from gistread.readers.passage import question_about
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering, Steps
-from gistread.readers.text import unsupported
+from gistread.readers.text import unsupported_spans
 from gistread.readers.thread import QuestionAnswer, Thread
 from gistread.session.events import ActivityChanged, AskingState, QuestionProgress, SessionEvent
 from gistread.user_data import SavedCitation, SavedQuestion
@@ -84,7 +84,7 @@ def with_answer(asked: SavedQuestion, answered: Answered, *, model: str, memory:
         lookups=answered.lookups,
         model=model,
         memory=memory,
-        unsupported=unsupported(answered.statements),
+        unsupported=unsupported_spans(answered.statements),
     )
 
 

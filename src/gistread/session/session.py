@@ -21,7 +21,7 @@ from gistread.paths import Paths, default_paths
 from gistread.presets import Preset, read_presets
 from gistread.readers.bound import offset_of
 from gistread.readers.events import Answered, ReaderEvent
-from gistread.readers.passage import reach
+from gistread.readers.passage import extend_bound
 from gistread.readers.registry import DEFAULT_READER, METHODS
 from gistread.readers.steering import Steering, Steps, objection_time
 from gistread.session import events
@@ -389,7 +389,7 @@ class Session:
             memory = self.memory or unread_memory(self.book)
             upto = offset_of(upto, memory, UserData(self._paths.books).reading_place(self.book.sha256).furthest)
         passage = options.get("passage")
-        upto = reach(passage, upto, self.book)
+        upto = extend_bound(passage, upto, self.book)
         choices, thread = options.get("choices", ()), tuple(options.get("thread", ()))
         reader = options.get("reader", self.reader)
         asked = Question(question, reader, steering, upto, choices, thread, passage)

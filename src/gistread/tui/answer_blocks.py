@@ -12,7 +12,7 @@ from gistread.readers.text import (
     describe_stepped_back,
     describe_unfit,
     in_quotes,
-    unsupported,
+    unsupported_spans,
 )
 from gistread.tui.commands import BOUND_KEY, display_key
 from gistread.tui.text import Block, Span
@@ -145,7 +145,7 @@ def with_event(exchange: Exchange, event: events.ReaderEvent) -> Exchange:
                 citations=event.citations,
                 lookups=event.lookups,
                 found=event.found,
-                unsupported=unsupported(event.statements),
+                unsupported=unsupported_spans(event.statements),
                 running=False,
             )
     return replace(exchange, steps=(*exchange.steps, step)) if step else exchange

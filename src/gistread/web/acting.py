@@ -10,7 +10,7 @@ from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Sampling, Usage
 from gistread.errors import EngineError, PromptTooLongError, UsageError
 from gistread.memory.derived import ArtifactProgress, DerivedRecords, key_of
-from gistread.memory.gisting import Attempt, attempt, gist_page, gist_tokens, is_short, samplings, wanted_words
+from gistread.memory.gisting import Attempt, gist_page, gist_tokens, is_short, make_attempt, samplings, wanted_words
 from gistread.search.ranked import Ranker
 from gistread.web.model import Action, Element, Operation, Snippet, WebPage
 
@@ -150,7 +150,7 @@ async def _attempts(snippet: Snippet, engine: Engine) -> tuple[Attempt, ...]:
     room = gist_tokens(snippet.words, await engine.count(snippet.text), words)
     templates = (prompts.load(name) for name in _PROMPTS)
     return tuple(
-        attempt(template, template.fill(passage=snippet.text, words=words), sampling)
+        make_attempt(template, template.fill(passage=snippet.text, words=words), sampling)
         for template, sampling in zip(templates, samplings(room), strict=True)
     )
 

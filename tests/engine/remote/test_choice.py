@@ -4,7 +4,7 @@ import pytest
 
 from gistread.engine.protocol import NO_USAGE, Message, Prompt
 from gistread.engine.remote.chat import TokenLogprobs
-from gistread.engine.remote.choice import Reply, _probability, chosen
+from gistread.engine.remote.choice import Reply, _probability, match_option
 from gistread.errors import EngineError
 from tests.engine.remote.conftest import Connect
 from tests.engine.remote.server import Asked, Kind, Server
@@ -106,4 +106,4 @@ def test_a_probability_is_the_share_among_legal_tokens() -> None:
     [("<2>", 1), (" <2>\n", 1), ("2", 1), ('"<2>".', 1), ("<2>\nbecause", 1), ("<22>", None), ("", None), ("<", None)],
 )
 def test_a_reply_matches_an_option_without_other_words(reply: str, index: int | None) -> None:
-    assert chosen(None, reply, OPTIONS) == index
+    assert match_option(None, reply, OPTIONS) == index

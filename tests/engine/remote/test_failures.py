@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gistread.engine.protocol import Completion, Message, Priority, Prompt, Restarted, Sampling, TextDelta
+from gistread.engine.protocol import Completion, Message, Prompt, Restarted, Sampling, TextDelta
 from gistread.engine.remote.connection import RetryPolicy
 from gistread.errors import EngineError
 from gistread.memory.model import PageSize, ReadingMethod, ReadingMode
@@ -195,7 +195,7 @@ async def read(
         BOOK, MemoryRequest(info.name, info.fingerprint, PageSize(100, 300), ReadingMethod(ReadingMode.CAREFUL))
     ) as kept:
         try:
-            async for event in read_book(kept, engine, priority=Priority.BACKGROUND):
+            async for event in read_book(kept, engine):
                 if isinstance(event, PageRead) and event.entry.page.number >= stop_after:
                     break
         except EngineError as error:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gistread.evaluation.tasks.entities import Entity, entity, names, swapped
+from gistread.evaluation.tasks.entities import Entity, contains_name, find_entity, swap_entity
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ from gistread.evaluation.tasks.entities import Entity, entity, names, swapped
     ],
 )
 def test_the_kind_follows_from_form_and_question(answer: str, question: str, kind: str) -> None:
-    found = entity(answer, question, f"It was {answer}, they said.")
+    found = find_entity(answer, question, f"It was {answer}, they said.")
     assert found is not None
     assert found.kind == kind
 
@@ -45,23 +45,23 @@ def test_the_kind_follows_from_form_and_question(answer: str, question: str, kin
     ],
 )
 def test_an_answer_of_no_known_kind_is_unchanged(answer: str, question: str, text: str) -> None:
-    assert entity(answer, question, text) is None
+    assert find_entity(answer, question, text) is None
 
 
 def test_an_article_is_not_part_of_a_name() -> None:
-    assert entity("the Adriatic.", "Where?", "") == Entity("Adriatic", "place")
+    assert find_entity("the Adriatic.", "Where?", "") == Entity("Adriatic", "place")
 
 
 def test_an_entity_is_swapped_everywhere() -> None:
     old, new = Entity("Ann Lee", "person"), Entity("Bo Holm", "person")
     text = "Ann Lee's lamp. Miss Lee made it; ANN LEE sold it in Leeds. Leeward."
-    assert swapped(text, old, new) == "Bo Holm's lamp. Miss Holm made it; Bo Holm sold it in Leeds. Leeward."
+    assert swap_entity(text, old, new) == "Bo Holm's lamp. Miss Holm made it; Bo Holm sold it in Leeds. Leeward."
 
 
 def test_a_number_inside_another_is_not_swapped() -> None:
     old, new = Entity("30", "form 00"), Entity("41", "form 00")
-    assert swapped("30 of 1,305 in 2030, 3.30 and 30.5; 30,000 (30).", old, new) == (
+    assert swap_entity("30 of 1,305 in 2030, 3.30 and 30.5; 30,000 (30).", old, new) == (
         "41 of 1,305 in 2030, 3.30 and 30.5; 30,000 (41)."
     )
-    assert not names("in 2030", "30")
-    assert names("about 30.", "30")
+    assert not contains_name("in 2030", "30")
+    assert contains_name("about 30.", "30")

@@ -1,4 +1,4 @@
-"""Fetches one file in as many attempts as it takes, resuming only the same file, and verifies it."""
+"""Downloads and verifies one file. Retries transient failures, and resumes only if the file is unchanged."""
 
 import asyncio
 import math
@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from gistread.engine.fetching.network import Answer, Network, ask, describe, new_client, refused
+from gistread.engine.fetching.network import Answer, Network, ask, describe, new_client, refusal_error
 from gistread.engine.fetching.partial_file import FileIdentity, PartialFile, source_of
 from gistread.engine.fetching.progress import DownloadStep, Progress, ProgressReporter, Report
 from gistread.engine.http import retry_after_s
@@ -44,7 +44,7 @@ class DownloadedFile:
     part: PartialFile
     file: RemoteFile
     sha256: str
-    checksum_source: ChecksumSource  # Who published the checksum that was verified; empty: nobody
+    checksum_source: ChecksumSource  # Who published the verified checksum; empty: nobody
 
 
 @dataclass(eq=False)
@@ -54,12 +54,12 @@ class _RetryError(Exception):
 
 
 async def download(file: RemoteFile, part: PartialFile, network: Network, report: Report) -> DownloadedFile:
-    """Complete a partial file and verify it; unless it is wrong, bytes are kept. Raises FetchError, StorageError."""
+    """Complete a partial file and verify it; an interrupted download can resume. Raises FetchError, StorageError."""
     attempt = _Download(file, part, network, report)
     await attempt.resume()
     async with new_client(network) as client:
         await attempt.complete(client)
-    return await attempt.verified()
+    return await attempt.verify()
 
 
 class _Download:
@@ -116,7 +116,7 @@ class _Download:
             pause_s = min(_LONGEST_PAUSE_S, self._network.pause_s * 2 ** max(0, fruitless - 1))
             await self._wait(again.reason, max(pause_s, again.wait_s or 0))
 
-    async def verified(self) -> DownloadedFile:
+    async def verify(self) -> DownloadedFile:
         """Verify checksum and header; discard the file if they are wrong."""
         part, name = self._part, self._file.name
         part.sync()
@@ -144,14 +144,14 @@ class _Download:
         return self._ended if self._total is None else self._part.length == self._total
 
     async def _attempt(self, client: "httpx2.AsyncClient") -> None:
-        headers = self._range()
+        headers = self._range_headers()
         async with ask(client, self._network, self._file.url, headers) as answer:
             self._apply_metadata(answer)
             status = answer.response.status_code
             if status == 416 and headers:
-                self._past_the_end(answer)
+                self._handle_range_error(answer)
             elif status == 206 and headers:
-                await self._go_on(answer)
+                await self._append_rest(answer)
             elif status == 200:
                 if self._part.length:
                     self._start_over()
@@ -163,10 +163,10 @@ class _Download:
             else:
                 raise self._refusal(answer)
 
-    def _range(self) -> dict[str, str]:
+    def _range_headers(self) -> dict[str, str]:
         origin = self._part.identity
         if self._part.length and not (self._sha256 or origin.known):
-            self._start_over()  # nothing would show whether two halves belong together
+            self._start_over()  # without an ETag or checksum, two halves may be of different files
         if not self._part.length:
             return {}
         condition = origin.strong_etag or ("" if origin.etag else origin.modified)
@@ -199,7 +199,7 @@ class _Download:
         if metadata.size_bytes is not None:
             self._total = metadata.size_bytes
 
-    async def _go_on(self, answer: Answer) -> None:
+    async def _append_rest(self, answer: Answer) -> None:
         first, whole = _content_range(answer)
         etag = answer.response.headers.get("ETag", "")
         origin = self._part.identity
@@ -213,10 +213,10 @@ class _Download:
         await self._receive(answer)
         self._ended = self._total is None
 
-    def _past_the_end(self, answer: Answer) -> None:
+    def _handle_range_error(self, answer: Answer) -> None:
         _, whole = _content_range(answer)
         if whole == self._part.length:
-            self._total = whole  # another size was wrong; checksum and header will tell
+            self._total = whole  # the size known before was wrong; checksum and header are verified later
             return
         self._start_over()
         raise _RetryError("the file on the server is shorter: starting over")
@@ -253,8 +253,8 @@ class _Download:
                 return FetchError(f"{host} asks to retry in {wait_s / 60:.0f} minutes.", _RESUME)
             return _RetryError(f"{host} is busy ({status})", wait_s)
         if status in (401, 403) and not on_hub and self._file.repository:
-            return _RetryError(f"{host} refused ({status})")  # addresses signed by the hub expire soon
-        return refused(status, answer.response.headers, self._network, file.repository, file.name, host)
+            return _RetryError(f"{host} refused ({status})")  # the signed address from the hub may have expired
+        return refusal_error(status, answer.response.headers, self._network, file.repository, file.name, host)
 
     async def _wait(self, reason: str, wait_s: float) -> None:
         until = time.monotonic() + wait_s

@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from gistread.engine.fetching.addresses import HubAddress, file_url, local_name
 from gistread.engine.fetching.download import RemoteFile
-from gistread.engine.fetching.network import Network, ask, refused
+from gistread.engine.fetching.network import Network, ask, refusal_error
 from gistread.engine.model_search import whole_name
 from gistread.errors import FetchError, UsageError
 from gistread.units import format_list
@@ -37,7 +37,7 @@ async def read_repository(client: "httpx2.AsyncClient", network: Network, addres
     async with ask(client, network, url, {"Accept": "application/json"}) as answer:
         response = answer.response
         if response.status_code != 200:
-            raise refused(
+            raise refusal_error(
                 response.status_code, response.headers, network, address.repository, address.repository, answer.host
             )
         body = bytearray()

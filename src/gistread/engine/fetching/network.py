@@ -59,7 +59,7 @@ def network_of(environment: Mapping[str, str] = os.environ) -> Network:
 
 @dataclass(frozen=True, slots=True)
 class HubMetadata:
-    """Headers of the hub about a file, wherever it redirects to."""
+    """Size and checksum of a file from the hub's own headers, before any redirect."""
 
     sha256: str = ""
     size_bytes: int | None = None
@@ -133,7 +133,7 @@ async def ask(
             if response.status_code not in _REDIRECTS:
                 yield Answer(response, metadata)
                 return
-            url = _next(url, response.headers.get("Location", ""))
+            url = _redirect_target(url, response.headers.get("Location", ""))
         finally:
             await response.aclose()
         if url in visited or len(visited) > _MOST_REDIRECTS:
@@ -141,7 +141,7 @@ async def ask(
         visited.add(url)
 
 
-def _next(url: str, location: str) -> str:
+def _redirect_target(url: str, location: str) -> str:
     here = urlsplit(url)
     with contextlib.suppress(ValueError):
         target = urljoin(url, location)
@@ -163,7 +163,7 @@ def _metadata(headers: Mapping[str, str], before: HubMetadata) -> HubMetadata:
     )
 
 
-def refused(
+def refusal_error(
     status: int, headers: Mapping[str, str], network: Network, repository: str, name: str, host: str
 ) -> FetchError:
     code = headers.get("X-Error-Code", "")

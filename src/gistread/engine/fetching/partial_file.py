@@ -28,7 +28,7 @@ _LEAVE_FREE_BYTES = 64_000_000
 
 @dataclass(frozen=True, slots=True)
 class FileIdentity:
-    """Identifies the remote file that the bytes belong to, so that they are continued from the same one."""
+    """Identifies the remote file, so that a download only resumes from the same one."""
 
     source: str = ""  # SHA-256 of the address, which may contain a secret
     etag: str = ""
@@ -160,7 +160,7 @@ class PartialFile:
 
     def _open(self) -> FileIO:
         while True:
-            # Unbuffered, so that a write refused by a full disk is not repeated on close.
+            # Unbuffered: a write that fails on a full disk is not repeated on close.
             file = FileIO(private_opener(str(self.path), os.O_RDWR | os.O_CREAT), "r+b")
             if not journal.try_lock(file):
                 file.close()
@@ -252,7 +252,7 @@ def unfinished_downloads(folder: Path) -> list[UnfinishedDownload]:
 
 
 def discard_download(folder: Path, name: str) -> list[Path]:
-    """Delete what has come of an unfinished download; return the files. Raises FetchError while another one goes on."""
+    """Delete the partial files of a model, and return them. Raises FetchError while another process fetches it."""
     names = [state.name.removesuffix(_STATE_SUFFIX) for state in folder.glob(f"*{_STATE_SUFFIX}")]
     found = [PartialFile(folder, one) for one in names if whole_name(one) == whole_name(name)]
     for partial in found:

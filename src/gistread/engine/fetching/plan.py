@@ -14,7 +14,7 @@ from gistread.engine.catalogue import Catalogue, CatalogueEntry
 from gistread.engine.fetching.addresses import HubAddress, LinkAddress, file_url, is_address, local_name, read_address
 from gistread.engine.fetching.download import ChecksumSource, DownloadedFile, RemoteFile, download
 from gistread.engine.fetching.hub import read_repository, select_model
-from gistread.engine.fetching.network import Network, ask, new_client, refused, unreachable
+from gistread.engine.fetching.network import Network, ask, new_client, refusal_error, unreachable
 from gistread.engine.fetching.partial_file import PartialFile, ResumeInfo, check_room
 from gistread.engine.fetching.progress import DownloadStep, Progress, Report
 from gistread.engine.model_search import whole_name
@@ -75,7 +75,7 @@ def plan_entry(entry: CatalogueEntry, network: Network) -> Plan | None:
 
 
 async def make_plan(spec: str, catalogue: Catalogue, network: Network) -> Plan:
-    """Plan what a name or address means, asking the hub or server if needed. Raises UsageError, FetchError."""
+    """Plan the download of a name or address, asking the hub or server if needed. Raises UsageError, FetchError."""
     entry = catalogue.find(spec)
     if entry is not None:
         known = plan_entry(entry, network)
@@ -104,7 +104,7 @@ async def make_plan(spec: str, catalogue: Catalogue, network: Network) -> Plan:
 
 
 async def get(plan: Plan, folder: Path, network: Network, report: Callable[[Progress, int, int], None]) -> FetchedModel:
-    """Fetch and verify missing files, then move all into the folder. Raises FetchError, StorageError; both resume."""
+    """Fetch and verify missing files, then move all into the folder. Resumable. Raises FetchError, StorageError."""
     size_bytes = plan.size_bytes
     sums: list[str] = []
     checksum_sources: list[ChecksumSource] = []
@@ -118,7 +118,7 @@ async def get(plan: Plan, folder: Path, network: Network, report: Callable[[Prog
         report(overall, number, len(plan.files))
 
     with contextlib.ExitStack() as open_parts:
-        for number, file in enumerate(plan.files, 1):  # noqa: B007 - told to `report`
+        for number, file in enumerate(plan.files, 1):  # noqa: B007 - used by `file_report`
             target = folder / file.name
             if target.exists():
                 sums.append(await _verify_existing(target, file, file_report))
@@ -181,7 +181,7 @@ async def _plan_link(client: "httpx2.AsyncClient", network: Network, spec: str, 
     async with ask(client, network, address.url, {}, "HEAD") as answer:
         status, host = answer.response.status_code, answer.response.url.host
         if status in (401, 403, 404, 410):
-            raise refused(status, answer.response.headers, network, "", address.file, host)
+            raise refusal_error(status, answer.response.headers, network, "", address.file, host)
         length = answer.response.headers.get("Content-Length", "")
         if status == 200 and length.isdecimal() and int(length):
             size = int(length)

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from gistread.engine.llama.fit import DEFAULT_OPTIONS, LoadOptions
 from gistread.engine.llama.gguf import GgufHeader, read_adapted_header
 from gistread.engine.llama.measurements import MeasuredSetup, Measurement, Measurements
 from gistread.engine.llama.requantized_copy import make_copy
-from gistread.engine.llama.supervisor import SupervisedWorker
+from gistread.engine.llama.supervisor import WorkerClient
 from gistread.engine.llama.token_counter import VerifiedCounter
 from gistread.engine.llama.weight_variants import LoadedVariant, WorkerActions, load_fastest
 from gistread.engine.llama.worker_process import LostWhileLoadingError, open_log
@@ -41,7 +41,7 @@ from gistread.paths import MEASUREMENTS, SNAPSHOTS
 _MOST_MEASUREMENTS = 3  # A measurement counts only if nothing else uses the processor or the model
 
 
-class LlamaEngine:
+class LlamaEngine(WorkerClient[EngineInfo]):
     """An `Engine` (see `engine/protocol.py`) over one GGUF file."""
 
     def __init__(
@@ -59,9 +59,10 @@ class LlamaEngine:
     ) -> None:
         """`name`: for people, if not the file's. `adapter`: LoRA adapter. `log`: file for llama.cpp's messages.
         `cache`: directory of measurements and requantized copies; None: nothing is measured or requantized.
-        `snapshots`: directory of prompt cache files; by default a folder in `cache`. `measure`: measure the model as
-        it is loaded, not later when it is idle.
+        `snapshots`: directory of prompt cache files; by default a folder in `cache`. `measure`: measure the model
+        while loading, not later when it is idle.
         """
+        super().__init__(self._load_model, log)
         self._path = model_path
         self._name = name
         self._adapter = adapter
@@ -72,37 +73,18 @@ class LlamaEngine:
         self._fast_weights = fast_weights
         self._measure = measure
         self._measuring: asyncio.Task[None] | None = None
-        self._worker = SupervisedWorker(self._load_model, log)
         self._counter = VerifiedCounter(model_path, self._tokenize)
-
-    @property
-    def info(self) -> EngineInfo:
-        return self._worker.info
-
-    @property
-    def state(self) -> EngineState:
-        return self._worker.state
-
-    @property
-    def worker_pid(self) -> int | None:
-        return self._worker.pid
 
     @property
     def stats(self) -> messages.WorkerStats:
         return self._worker.stats
-
-    def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
-        return self._worker.watch(callback)
-
-    async def start(self) -> EngineInfo:
-        return await self._worker.start()
 
     async def close(self) -> None:
         if self._measuring is not None:
             self._measuring.cancel()
             await asyncio.gather(self._measuring, return_exceptions=True)
         await self._counter.close()
-        await self._worker.close()
+        await super().close()
 
     async def _load_model(self) -> EngineInfo:
         header = await asyncio.to_thread(read_adapted_header, self._path, self._adapter)
@@ -147,7 +129,7 @@ class LlamaEngine:
                 return
 
     async def _load(self, path: Path, header: GgufHeader) -> messages.Loaded:
-        """Load this file, with smaller layouts if the process dies; a requantized copy in full or not at all."""
+        """Load a file, trying smaller layouts if the process dies; a requantized copy only without reductions."""
         original = path == self._path
         message = messages.Load(
             str(path),
@@ -178,7 +160,7 @@ class LlamaEngine:
             return await make_copy(header, folder, log=log, progress=progress)
 
     async def count(self, text: str) -> int:
-        """Count without the loaded model where the vocabulary is supported."""
+        """Count tokens, without the loaded model if its vocabulary is supported."""
         tokens = await self._counter.count(text, loaded=self._worker.pid is not None)
         if tokens is not None:
             return tokens
@@ -216,13 +198,13 @@ class LlamaEngine:
     async def choose_likeliest(
         self, prompt: Prompt, options: Sequence[str], without: Prompt, priority: Priority = Priority.INTERACTIVE
     ) -> Choice:
-        scored, anyhow = [await self._score(asked, options, priority) for asked in (prompt, without)]
-        best = max(range(len(options)), key=lambda index: scored[index].mean - anyhow[index].mean / 2)
-        return Choice(best, None, sum((one.usage for one in (*scored, *anyhow)), NO_USAGE))
+        scored, prior = [await self._score(asked, options, priority) for asked in (prompt, without)]
+        best = max(range(len(options)), key=lambda index: scored[index].mean - prior[index].mean / 2)
+        return Choice(best, None, sum((one.usage for one in (*scored, *prior)), NO_USAGE))
 
     async def _score(self, prompt: Prompt, options: Sequence[str], priority: Priority) -> list[messages.Scored]:
         asked = (self._worker.answer(messages.Score(prompt, option, priority), messages.Scored) for option in options)
-        # The first evaluates the prompt, which the others share.
+        # The first request evaluates the prompt; the others reuse it.
         return [await next(asked), *await asyncio.gather(*asked)]
 
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:

@@ -1,4 +1,4 @@
-"""The local embedder: an `Embedder` over one GGUF file, run by a worker process of its own."""
+"""The local embedder: an `Embedder` over one GGUF file, run by a separate worker process."""
 
 import asyncio
 import base64
@@ -10,48 +10,27 @@ import numpy as np
 
 from gistread.engine.llama.gguf import read_header
 from gistread.engine.llama.messages import Embed, LoadEmbedder, TextsEmbedded
-from gistread.engine.llama.supervisor import SupervisedWorker
+from gistread.engine.llama.supervisor import WorkerClient
 from gistread.engine.model_kinds import Prefixes, check_makes_vectors, pooling_of, prefixes_of
 from gistread.engine.protocol import NO_USAGE, Embedded, EmbedderInfo, EngineState, Phase, Priority, TextKind
 
-_TEXTS_IN_A_MESSAGE = 256  # A message is read whole before work on it begins, so more texts go in several messages
+_TEXTS_IN_A_MESSAGE = 256  # More texts are split: the worker reads a whole message before it starts
 
 
-class LlamaEmbedder:
+class LlamaEmbedder(WorkerClient[EmbedderInfo]):
     """An `Embedder` (see `engine/protocol.py`) over one GGUF file."""
 
     def __init__(self, model: Path | Callable[[], Path], *, log: Path | None = None) -> None:
         """`model`: the file, or a function that finds it, called by `start`. `log`: file for llama.cpp's messages."""
+        super().__init__(self._load_model, log)
         self._model = model
         self._prefixes = Prefixes()
         self._truncation_reported = False
         self._tokens_per_s: float | None = None
-        self._worker = SupervisedWorker(self._load_model, log)
-
-    @property
-    def info(self) -> EmbedderInfo:
-        return self._worker.info
-
-    @property
-    def state(self) -> EngineState:
-        return self._worker.state
 
     @property
     def tokens_per_s(self) -> float | None:
         return self._tokens_per_s
-
-    @property
-    def worker_pid(self) -> int | None:
-        return self._worker.pid
-
-    def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
-        return self._worker.watch(callback)
-
-    async def start(self) -> EmbedderInfo:
-        return await self._worker.start()
-
-    async def close(self) -> None:
-        await self._worker.close()
 
     async def embed(
         self, texts: Sequence[str], kind: TextKind = TextKind.DOCUMENT, priority: Priority = Priority.INTERACTIVE

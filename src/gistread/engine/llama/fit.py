@@ -1,8 +1,8 @@
 """Estimates the memory a model needs, and plans its layout.
 
-`layouts` lists the possibilities, best first; the worker tries them in turn. First fewer concurrent requests fit the KV
-cache, then fewer layers the graphics card, then the cache is quantized, then the window halved down to `LEAST_WINDOW`.
-Settings made by the person are kept.
+`layouts` lists the possibilities, best first; the worker tries them in turn. To save memory, it first shrinks the KV
+cache to one window, then moves layers off the graphics card, then quantizes the cache, then halves the window down to
+`LEAST_WINDOW`. Settings made by the person are kept.
 """
 
 from collections.abc import Iterator
@@ -14,14 +14,16 @@ from gistread.engine.llama.kv_layout import MemoryKind
 from gistread.engine.protocol import STREAM_TOKENS
 
 KV_BYTES = {"f16": 2.0, "q8_0": 34 / 32, "q4_0": 18 / 32}  # Bytes per number in the KV cache, by data type
-SEQUENCES = 48  # Sequences in a context, running and cached. They cost no memory of their own...
-STATES = 6  # ... except in recurrent models, where each has a state.
+SEQUENCES = 48  # Sequences in a context, running and cached; they take no memory of their own
+STATES = 6  # The same in recurrent models, where each sequence has a state
 _LOGIT_BYTES = 4
 _LEAST_VOCABULARY = 32_000  # Assumed if the header does not say
 
-DEFAULT_CONTEXT_TOKENS = 8192  # Default window: that of the papers' models, and small enough for most machines
+DEFAULT_CONTEXT_TOKENS = 8192  # Default window: as in the papers, and small enough for most machines
 LEAST_WINDOW = 2048  # Smallest window chosen automatically: a page, its gists and an answer must fit
-_EXTRA_WINDOWS = 1  # Additional windows in the KV cache if memory allows, without streams: a question beside reading
+_EXTRA_WINDOWS = (
+    1  # Additional windows in the KV cache without streams, if memory allows: for a question during reading
+)
 MOST_STREAMS = 8  # More are no faster: three hold prompts, and four sequences decode at nearly the best rate
 _LEAST_STREAMS = 5
 _STREAMS_BYTES = 2**30  # Limit for streams beyond the least number
@@ -40,7 +42,7 @@ class ModelSizes:
     cell: int  # Per token in an F16 KV cache of all layers; 0 if unknown or without one
     states: int  # Recurrent states of all sequences
     scratch: int  # Buffers for evaluating a batch, mostly logits; streams have their own
-    has_streams: bool = False  # Whether every layer attends to the whole text, and has its cells
+    has_streams: bool = False  # Whether every layer has full attention and a KV cache, as streams need
 
 
 def sizes_of(header: GgufHeader, batch_tokens: int, *, weights: int | None = None) -> ModelSizes:
@@ -73,12 +75,12 @@ def needed_bytes(sizes: ModelSizes, cells: int, kv_type: str = "f16") -> int:
     return sizes.weights + sizes.states + sizes.scratch + round(cells * cell_bytes(sizes, kv_type))
 
 
-def cells_that_fit(sizes: ModelSizes, free_bytes: int, kv_type: str = "f16") -> int | None:
-    """Cells that fit; None: any number; 0: not even the weights fit."""
+def cells_that_fit(sizes: ModelSizes, free_bytes: int) -> int | None:
+    """Cells of an F16 KV cache that fit; None: any number; 0: not even the weights fit."""
     spare = free_bytes - needed_bytes(sizes, 0)
     if spare < 0:
         return 0
-    return int(spare / cell_bytes(sizes, kv_type)) if sizes.cell else None
+    return int(spare / sizes.cell) if sizes.cell else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ class Layout:
     window: int  # Most tokens of one request, prompt and answer
     cells: int
     kv_type: str  # A key of `KV_BYTES`
-    gpu_layers: int  # How many of `layers` + 1, the output counted, are on the GPU
+    gpu_layers: int  # Layers on the GPU, of `layers` + 1: the output counts as one
     streams: int = 0  # See `Placement`
 
 
@@ -154,11 +156,11 @@ def layouts(sizes: ModelSizes, trained_for: int, options: LoadOptions, room: Fre
 
 
 def fits(sizes: ModelSizes, layout: Layout, room: FreeMemory, options: LoadOptions = DEFAULT_OPTIONS) -> bool:
-    """Whether a layout is estimated to fit. A number of GPU layers set by the person is not questioned."""
-    on_gpu, beside = required_bytes(sizes, layout)
+    """Whether a layout is estimated to fit. A number of GPU layers set by the person is assumed to fit."""
+    on_gpu, in_memory = required_bytes(sizes, layout)
     if room.shared:
-        return on_gpu + beside <= room.memory_bytes and on_gpu <= (room.gpu_bytes or 0)
-    return beside <= room.memory_bytes and (options.gpu_layers is not None or on_gpu <= (room.gpu_bytes or 0))
+        return on_gpu + in_memory <= room.memory_bytes and on_gpu <= (room.gpu_bytes or 0)
+    return in_memory <= room.memory_bytes and (options.gpu_layers is not None or on_gpu <= (room.gpu_bytes or 0))
 
 
 def required_bytes(sizes: ModelSizes, layout: Layout) -> tuple[int, int]:
@@ -168,11 +170,11 @@ def required_bytes(sizes: ModelSizes, layout: Layout) -> tuple[int, int]:
         everything += sizes.scratch
     if not layout.gpu_layers:
         return 0, everything
-    # The last layers go to the card, the output first; it counts as one layer.
-    there = round(sizes.weights * layout.gpu_layers / (sizes.layers + 1))
+    # llama.cpp puts the last layers on the card, the output first.
+    on_card = round(sizes.weights * layout.gpu_layers / (sizes.layers + 1))
     of_text = sizes.states + round(cell_bytes(sizes, layout.kv_type) * layout.cells)
-    there += round(of_text * (layout.gpu_layers - 1) / sizes.layers) + sizes.scratch
-    return there, everything - there
+    on_card += round(of_text * (layout.gpu_layers - 1) / sizes.layers) + sizes.scratch
+    return on_card, everything - on_card
 
 
 def reduction_notice(before: Layout, after: Layout, layers: int) -> str:
@@ -189,8 +191,8 @@ def reduction_notice(before: Layout, after: Layout, layers: int) -> str:
 
 def _on_gpu(sizes: ModelSizes, whole: Layout, options: LoadOptions, room: FreeMemory) -> Iterator[Layout]:
     assert room.gpu_bytes is not None
-    there = replace(sizes, weights=round(sizes.weights * whole.gpu_layers / (sizes.layers + 1)))
-    yield replace(whole, cells=_cells(there, whole, room.gpu_bytes, _EXTRA_WINDOWS_ON_GPU))
+    on_card = replace(sizes, weights=round(sizes.weights * whole.gpu_layers / (sizes.layers + 1)))
+    yield replace(whole, cells=_cells(on_card, whole, room.gpu_bytes, _EXTRA_WINDOWS_ON_GPU))
     yield whole
     if options.gpu_layers is not None:
         yield from _smaller_caches(whole, options)

@@ -71,14 +71,14 @@ def read_header(path: Path, *, fingerprint: bool = True) -> GgufHeader:
 
     def read(file: BinaryIO, size: int) -> GgufHeader:
         contents = gguf_contents.read_contents(file, size)
-        mark = _fingerprint(file, contents.data_start, size) if fingerprint else ""
-        return _described(path, size, contents, mark)
+        digest = _fingerprint(file, contents.data_start, size) if fingerprint else ""
+        return _header_from(path, size, contents, digest)
 
-    return _reading(path, read)
+    return _read_with(path, read)
 
 
 def read_adapted_header(path: Path, adapter: Path | None) -> GgufHeader:
-    """The header of a model that is used with this LoRA adapter, if any. Raises EngineError if they do not match."""
+    """Read the header of a model and apply its LoRA adapter, if any. Raises EngineError if they do not match."""
     header = read_header(path)
     if adapter is None:
         return header
@@ -92,7 +92,7 @@ def read_adapted_header(path: Path, adapter: Path | None) -> GgufHeader:
 
 def read_values(path: Path, keys: Collection[str]) -> dict[str, Value]:
     """Read the values of these keys, arrays included; missing keys are left out. Raises as `read_header`."""
-    return _reading(path, lambda file, size: gguf_contents.read_pairs(file, size, keys))
+    return _read_with(path, lambda file, size: gguf_contents.read_pairs(file, size, keys))
 
 
 def read_tensors(path: Path) -> tuple[int, dict[str, Tensor]]:
@@ -101,10 +101,10 @@ def read_tensors(path: Path) -> tuple[int, dict[str, Tensor]]:
     def read(file: BinaryIO, size: int) -> tuple[int, dict[str, Tensor]]:
         return gguf_contents.read_contents(file, size).data_start, gguf_contents.read_tensors(file, size)
 
-    return _reading(path, read)
+    return _read_with(path, read)
 
 
-def _reading(path: Path, read: Callable[[BinaryIO, int], _T]) -> _T:
+def _read_with(path: Path, read: Callable[[BinaryIO, int], _T]) -> _T:
     if _BAD_PATH.search(str(path)):
         raise BrokenModelError(path, "its path contains line breaks or bytes that are not UTF-8", "Rename it.")
     try:
@@ -146,7 +146,7 @@ def _not_gguf(path: Path, what: str) -> BrokenModelError:
     return BrokenModelError(path, f"it is {what}, not a GGUF model", _LIST_HINT)
 
 
-def _described(path: Path, size: int, contents: Contents, fingerprint: str) -> GgufHeader:
+def _header_from(path: Path, size: int, contents: Contents, fingerprint: str) -> GgufHeader:
     arch = contents.text("general.architecture")
     tensors = contents.tensors
     most_used = _most(tensors.by_type)

@@ -1,8 +1,8 @@
 """Parses the header of a GGUF file: metadata pairs, and totals over its list of tensors.
 
-Counts and lengths are untrusted: all work is bounded, so that no file takes more than some 70 MB or a second. Walking
-over the strings of a vocabulary takes most of the time, so the parser searches for the next key instead, and walks only
-if what follows is inconsistent.
+Counts and lengths are untrusted: all work is bounded, to about 70 MB and one second. Walking over the strings of a
+vocabulary would take most of the time. The parser searches for the next key instead, and walks only if the result is
+inconsistent.
 """
 
 import math
@@ -22,7 +22,7 @@ _ALIGNMENTS = frozenset(1 << power for power in range(21))
 LARGEST_NUMBER = 1 << 48  # Larger numbers are not sizes
 
 _BLOCK_BYTES = 1 << 18
-_MOST_BYTES = 64 << 20  # Largest header; those of models have some megabytes
+_MOST_BYTES = 64 << 20  # Largest header; real ones have some megabytes
 _MOST_PAIRS = 4096
 _MOST_TENSORS = 65_536
 _MOST_ELEMENTS = 2_000_000
@@ -97,7 +97,7 @@ class Contents:
         return value if isinstance(value, int) and 0 <= value <= LARGEST_NUMBER else default
 
     def of_layers(self, key: str, layers: int, default: int = 0) -> tuple[int, ...]:
-        """A count per layer, whether the file has one for all or one for each."""
+        """A count for each layer; the file has one for all layers, or an array."""
         found = self.arrays.get(key)
         if found is None:
             return (self.number(key, default),) * layers
@@ -135,7 +135,7 @@ def read_tensors(file: BinaryIO, size: int) -> dict[str, Tensor]:
 class _Window:
     def __init__(self, file: BinaryIO, size: int) -> None:
         self._file = file
-        self.end = min(size, _MOST_BYTES)  # End of the file, or of what is read of it
+        self.end = min(size, _MOST_BYTES)  # Offset at which reading stops
         self.start = 0  # Offset of `data` in the file
         self.data = b""
 
@@ -174,7 +174,7 @@ class _Pass:
 
     def read(self) -> Contents:
         tensors = self._read_pairs()
-        # llama.cpp refuses the same. An alignment of gigabytes would make the whole file a header.
+        # As llama.cpp does. With an alignment of gigabytes the whole file would count as header.
         if self._pairs.get(_ALIGNMENT, DEFAULT_ALIGNMENT) not in _ALIGNMENTS:
             raise DamagedError
         found = self._tensors(tensors)

@@ -36,7 +36,6 @@ _IN_INTERVALS = frozenset({"qwen3next", "qwen35", "qwen35moe", "qwen4exp"})
 @dataclass(frozen=True, slots=True)
 class Memory:
     kind: MemoryKind
-    window: int  # Sliding window in tokens; 0: none
     kv_bytes_per_token: int  # For an F16 KV cache; 0 if unknown or without one
     state_bytes: int  # Recurrent state of one sequence, as F32
 
@@ -44,8 +43,7 @@ class Memory:
 def memory_of(contents: Contents) -> Memory:
     keys = _Keys(contents)
     kind = _kind(keys)
-    window = keys.number("attention.sliding_window") if kind is MemoryKind.SLIDING_WINDOW else 0
-    return Memory(kind, window, _kv_bytes_per_token(keys, kind), _state_bytes(keys, kind))
+    return Memory(kind, _kv_bytes_per_token(keys, kind), _state_bytes(keys, kind))
 
 
 class _Keys:
@@ -66,14 +64,14 @@ class _Keys:
         return name in self.contents.pairs or name in self.contents.arrays
 
     @property
-    def keeps_states(self) -> bool:
+    def has_state(self) -> bool:
         return any(map(self.number, ("ssm.state_size", "wkv.head_size", "shortconv.l_cache", "kda.head_dim")))
 
 
 def _kind(keys: _Keys) -> MemoryKind:
-    if keys.architecture in _RECURRENT or (keys.keeps_states and not keys.has("attention.head_count")):
+    if keys.architecture in _RECURRENT or (keys.has_state and not keys.has("attention.head_count")):
         return MemoryKind.RECURRENT
-    if keys.architecture in _HYBRID or keys.keeps_states:
+    if keys.architecture in _HYBRID or keys.has_state:
         return MemoryKind.HYBRID
     if keys.number("attention.sliding_window") and keys.architecture not in _WINDOW_UNUSED:
         return MemoryKind.SLIDING_WINDOW

@@ -1,4 +1,4 @@
-"""Finds out which llama.cpp is installed, what it supports, and what build would be faster on this machine."""
+"""Describes the installed llama.cpp: its version, what it supports, and whether a rebuild would be faster here."""
 
 import importlib.util
 import re
@@ -72,7 +72,7 @@ def installed_version() -> str:
 
 
 @cache
-def is_known(architecture: str) -> bool:
+def supports_architecture(architecture: str) -> bool:
     """Whether the installed llama.cpp supports an architecture, by the strings in its file; True if unknown."""
     package = importlib.util.find_spec("llama_cpp")
     folder = Path(package.origin).parent / "lib" if package and package.origin else Path()
@@ -86,7 +86,7 @@ def is_known(architecture: str) -> bool:
 
 
 def ask_library() -> Library:
-    """Describe the library in a process of its own. Raises EngineError if it is missing or unusable here."""
+    """Describe the library, loading it in a separate process. Raises EngineError if it is missing or unusable."""
     command = [sys.executable, "-m", _DESCRIBE]
     try:
         process = subprocess.run(command, capture_output=True, check=False, timeout=_DESCRIBE_WITHIN_S)
@@ -108,11 +108,11 @@ def _unusable(reason: str) -> EngineError:
         )
     return EngineError(
         f"llama-cpp-python cannot be used: {reason.rstrip('.')}.",
-        f"Install it again: python3 -m pip install --force-reinstall --no-cache-dir {_wanted()}",
+        f"Install it again: python3 -m pip install --force-reinstall --no-cache-dir {_requirement()}",
     )
 
 
-def _wanted() -> str:
+def _requirement() -> str:
     from importlib import metadata
 
     try:
@@ -144,10 +144,10 @@ def build_advice(library: Library, cpu_flags: frozenset[str], gpu_maker: str) ->
         options.append(_NATIVE_BUILD)
     if not options:
         return []
-    return [Advice(" ".join(what), f"Rebuild it, with {tools} installed: {rebuild(library, *options)}")]
+    return [Advice(" ".join(what), f"Rebuild it, with {tools} installed: {rebuild_command(library, *options)}")]
 
 
-def rebuild(library: Library, *options: str) -> str:
+def rebuild_command(library: Library, *options: str) -> str:
     """The command that rebuilds the same version with these CMake options."""
     compiler = 'HIPCXX="$(hipconfig -l)/clang" HIP_PATH="$(hipconfig -R)" ' if _HIP in options else ""
     pip = f"python3 -m pip install --force-reinstall --no-deps --no-cache-dir --no-binary {_PACKAGE}"

@@ -51,6 +51,14 @@ def free_disk_bytes(folder: Path) -> int | None:
         return None
 
 
+def file_bytes(path: Path) -> int:
+    """Size of a file; 0 if it cannot be read."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
 def physical_cores() -> int:
     """Physical cores this process may use, given its affinity and control group."""
     cores = psutil.cpu_count(logical=False) or os.cpu_count() or 1

@@ -18,7 +18,7 @@ _MOST_ENTRIES = 100  # The oldest are dropped
 
 @dataclass(frozen=True, slots=True)
 class MeasuredSetup:
-    fingerprint: str  # The original file's, whichever variant was measured
+    fingerprint: str  # Of the original file, even if a copy was measured
     variant: str  # Empty for the original file, else the quantization of the copy
     device: str
     threads: int

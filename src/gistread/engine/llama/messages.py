@@ -186,7 +186,7 @@ class WorkerStats:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What the worker is doing."""
+    """The worker's current activity."""
 
     phase: Phase
     fraction: float | None = None

@@ -1,4 +1,4 @@
-"""Copies of models in a tensor type with fast kernels on this machine: often twice as fast, at next to no loss."""
+"""Copies of models, requantized to a tensor type with fast CPU kernels: often twice as fast, with almost no loss."""
 
 import asyncio
 import contextlib
@@ -12,7 +12,7 @@ import psutil
 
 from gistread.atomic_write import make_folder
 from gistread.engine.llama.gguf import GgufHeader, read_header
-from gistread.engine.llama.machine import available_bytes, free_disk_bytes
+from gistread.engine.llama.machine import available_bytes, file_bytes, free_disk_bytes
 from gistread.errors import EngineError
 from gistread.units import format_size
 
@@ -28,7 +28,7 @@ _LOOK_EVERY_S = 0.2
 _CONVERTER = "gistread.engine.llama.worker.quantize"
 
 
-def may_pay(header: GgufHeader) -> bool:
+def may_lack_kernels(header: GgufHeader) -> bool:
     """Whether the model's layers have a type that may lack fast kernels on a processor."""
     return header.split_count == 1 and bool(header.layer_type) and header.layer_type not in _HAVE_KERNELS
 
@@ -43,7 +43,7 @@ def is_small(header: GgufHeader) -> bool:
     return copy_bytes(header) <= UNASKED_BYTES
 
 
-def obstacle(header: GgufHeader, folder: Path, *, allow_large: bool) -> str:
+def copy_obstacle(header: GgufHeader, folder: Path, *, allow_large: bool) -> str:
     """Why no copy can be made, for the person; empty if one can. `allow_large`: the person asked for it."""
     size = copy_bytes(header)
     if size > ALL_COPIES_BYTES:
@@ -61,26 +61,26 @@ def copy_path(header: GgufHeader, folder: Path) -> Path:
     return folder / f"{header.fingerprint}.{FAST}.gguf"
 
 
-def partial_copy(target: Path, process: int) -> Path:
+def partial_path(target: Path, process: int) -> Path:
     return target.with_name(f"{target.name}.{process}.partial")
 
 
-def plain_copy(partial: Path) -> Path:
-    """Where that process writes the weights in F16, to add an adapter to them."""
+def f16_path(partial: Path) -> Path:
+    """Path of the F16 weights to which the same process adds an adapter."""
     return partial.with_name(f"f16.{partial.name}")
 
 
-def take_interruption(header: GgufHeader, folder: Path) -> bool:
-    """Whether a kill interrupted the last attempt at a copy; True once, so that the run after this one tries again."""
+def pop_interruption(header: GgufHeader, folder: Path) -> bool:
+    """Whether the last attempt at a copy was killed. Clears the mark, so the next run tries again."""
     try:
-        _begun(header, folder).unlink()
+        _interruption_mark(header, folder).unlink()
     except OSError:
         return False
     return True
 
 
-def _begun(header: GgufHeader, folder: Path) -> Path:
-    """Exists while the copy is being made, and after a kill."""
+def _interruption_mark(header: GgufHeader, folder: Path) -> Path:
+    """A file that exists while the copy is being made, and after a kill."""
     return folder / f"{header.fingerprint}.begun"
 
 
@@ -93,7 +93,7 @@ def find_copy(header: GgufHeader, folder: Path) -> Path | None:
         found = read_header(path)
         if not found.missing_bytes and found.parameters == header.parameters:
             with contextlib.suppress(OSError):
-                os.utime(path)  # Recently used: others are removed first.
+                os.utime(path)  # Mark it as recently used for `_make_room`.
             return path
     remove_copy(header, folder)
     return None
@@ -110,7 +110,7 @@ async def make_copy(
     """Make the copy, or None if llama.cpp fails. `progress` gets the share written. Cancelling leaves nothing."""
     target = copy_path(header, folder)
     await asyncio.to_thread(_make_room, folder, copy_bytes(header))
-    begun = _begun(header, folder)
+    begun = _interruption_mark(header, folder)
     with contextlib.suppress(OSError):
         make_folder(folder)
         begun.touch()
@@ -122,25 +122,25 @@ async def make_copy(
             stdout=log if log is not None else asyncio.subprocess.DEVNULL,
             stderr=log if log is not None else asyncio.subprocess.DEVNULL,
             start_new_session=True,
-            # More threads only wait for each other on matrices as narrow as an adapter's.
+            # An adapter's matrices are too narrow for more threads to pay.
             env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         )
     except OSError:
         return None
-    partial = partial_copy(target, process.pid)
+    partial = partial_path(target, process.pid)
     ending = asyncio.create_task(process.wait(), name="converter")
     share = 0.0  # Never falls: the finished file is renamed before the process ends
     try:
         while not ending.done():
             await asyncio.wait([ending], timeout=_LOOK_EVERY_S)
-            share = 1.0 if ending.done() else max(share, min(1.0, _size(partial) / copy_bytes(header)))
+            share = 1.0 if ending.done() else max(share, min(1.0, file_bytes(partial) / copy_bytes(header)))
             progress(share)
     finally:
         if not ending.done():
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await asyncio.shield(ending)
-        for left in (partial, plain_copy(partial), begun):
+        for left in (partial, f16_path(partial), begun):
             with contextlib.suppress(OSError):
                 left.unlink(missing_ok=True)
     return find_copy(header, folder) if process.returncode == 0 else None
@@ -154,16 +154,9 @@ def _make_room(folder: Path, needed: int) -> None:
             if not (writer.isdecimal() and psutil.pid_exists(int(writer))):
                 partial.unlink(missing_ok=True)
         copies = sorted(folder.glob(f"*.{FAST}.gguf"), key=lambda path: path.stat().st_mtime)
-        total = sum(map(_size, copies))
+        total = sum(map(file_bytes, copies))
         for path in copies:
             if total + needed <= ALL_COPIES_BYTES:
                 return
-            total -= _size(path)
+            total -= file_bytes(path)
             path.unlink()
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0

@@ -1,4 +1,4 @@
-"""Keeps a worker process with a loaded model alive: a lost one is started again, and its requests sent again, once."""
+"""Keeps a worker process with a loaded model alive: restarts a lost worker and sends its requests again, once."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ from gistread.engine.single_flight import SingleFlight
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
 
 _MAX_ATTEMPTS = 2
-_LOOK_EVERY_S, _QUIET_LOOKS = 1.0, 3  # The model is idle after this many looks without a request
+_POLL_S, _IDLE_POLLS = 1.0, 3  # The model counts as idle after this many polls without a request
 _SEE_LOG = "Choose another model, or see the log (`gistread paths`)."
 
 Info = TypeVar("Info")
@@ -85,17 +85,17 @@ class SupervisedWorker(Observable, Generic[Info]):
         return self._worker
 
     async def measure_rates(self) -> Measurement:
-        """As `WorkerProcess.measure_rates`, for the worker that was made last."""
+        """As `WorkerProcess.measure_rates`, for the current worker."""
         assert self._worker is not None
         return await self._worker.measure_rates()
 
     async def measure_when_idle(self) -> Measurement | None:
-        """Call `measure_rates` once the worker has been idle for a while; None if the worker dies of it."""
-        looks = 0
-        while looks < _QUIET_LOOKS:
-            await asyncio.sleep(_LOOK_EVERY_S)
+        """Measure rates once the worker has been idle for a while; None if the worker dies."""
+        polls = 0
+        while polls < _IDLE_POLLS:
+            await asyncio.sleep(_POLL_S)
             idle = self._state.phase is Phase.IDLE and not self._pending and not self._start.under_way
-            looks = looks + 1 if idle else 0
+            polls = polls + 1 if idle else 0
         worker = self._worker
         assert worker is not None
         try:
@@ -137,7 +137,7 @@ class SupervisedWorker(Observable, Generic[Info]):
     def _on_event(self, event: messages.Event) -> None:
         match event:
             case messages.Status():
-                if self._state.phase is not Phase.LOADING:  # Idle to the worker, but not usable yet.
+                if self._state.phase is not Phase.LOADING:  # The worker is idle before the load has finished here.
                     self.stats = event.stats
                     self.publish(EngineState(event.phase, event.fraction, event.tokens_per_s, event.priority))
             case messages.LoadProgress():
@@ -151,7 +151,7 @@ class SupervisedWorker(Observable, Generic[Info]):
                     pending.replies.put_nowait(reply)
 
     def _on_lost(self, worker: WorkerProcess, reason: str) -> None:
-        if worker is not self._worker or self._start.under_way:  # a start finds out by itself
+        if worker is not self._worker or self._start.under_way:  # the start under way reports it
             return
         self._worker = None
         self._lost = reason
@@ -216,3 +216,31 @@ class SupervisedWorker(Observable, Generic[Info]):
     def _submit(self, pending: _Pending) -> None:
         pending.attempts += 1
         self.send(pending.request)
+
+
+class WorkerClient(Generic[Info]):
+    """The state and start of an engine or embedder, which are those of its worker."""
+
+    def __init__(self, load: Callable[[], Awaitable[Info]], log: Path | None) -> None:
+        self._worker = SupervisedWorker(load, log)
+
+    @property
+    def info(self) -> Info:
+        return self._worker.info
+
+    @property
+    def state(self) -> EngineState:
+        return self._worker.state
+
+    @property
+    def worker_pid(self) -> int | None:
+        return self._worker.pid
+
+    def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
+        return self._worker.watch(callback)
+
+    async def start(self) -> Info:
+        return await self._worker.start()
+
+    async def close(self) -> None:
+        await self._worker.close()

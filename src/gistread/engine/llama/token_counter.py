@@ -26,14 +26,14 @@ class _Rule:
     whole_words: bool = False  # Whether a word that is a token is not merged
 
 
-# Letters, digits and marks as in llama.cpp's tables, which are those of Unicode 15.1.
+# Letters, digits and marks as in llama.cpp's tables, of Unicode 15.1.
 _L, _N, _M = (rf"[\p{{{name}}}&&\p{{Age:15.1}}]" for name in "LNM")
 _CONTRACTIONS = "'(?:[sStTmMdD]|[rR][eE]|[vV][eE]|[lL][lL])"
 _SPACES = r"\s*[\r\n]+|\s+(?!\S)|\s+"
 
-# Words come first where nothing else can begin like one: twice as fast.
+# Words come first if no other alternative can match there: twice as fast.
 _GPT2 = _Rule(rf" ?{_L}+|'(?:[stmd]|re|ve|ll)| ?{_N}+| ?[^\s{_L}{_N}]+|\s+(?!\S)|\s+")
-# llama.cpp splits off each digit first, then the text between as above: so spaces before a digit stay together.
+# llama.cpp splits off each digit first and then the text between, so spaces before a digit stay together.
 _DIGITS_ALONE = _Rule(rf" ?{_L}+|'(?:[stmd]|re|ve|ll)|{_N}| ?[^\s{_L}{_N}]+|\s+(?![^\s{_N}])|\s+")
 _LLAMA3 = _Rule(
     rf"{_CONTRACTIONS}|[^\r\n{_L}{_N}]?{_L}+|{_N}{{1,3}}| ?[^\s{_L}{_N}]+[\r\n]*|{_SPACES}", whole_words=True
@@ -53,11 +53,11 @@ _RULES = {
 }
 
 _METHOD = "gpt2"
-# llama.cpp strips spaces beside added tokens in models with these in their title.
+# In models with such a title, llama.cpp strips spaces next to added tokens.
 _UNSUPPORTED_TITLES = ("phi-3", "phi3", "modern-bert")
 _LONG_SPACE = 50_000  # Characters. tiktoken panics on a million spaces in a row, and prints that over the screen.
 _WORD = re.compile(r"[\W_]?[^\W\d_]+|\w{1,3}|[\W_]+")  # A superset of single words under a `whole_words` rule
-_PARTS = 3  # Fewest parts left after merging a word that merging does not produce: tiktoken would join two
+_PARTS = 3  # A word that merges do not produce must leave this many parts: tiktoken would join two
 
 _SAMPLED_WORDS = 1000
 _SAMPLES = (
@@ -86,7 +86,7 @@ class TokenCounter:
         self._encoding = encoding
         self._ids = ids
         self._lacks_bytes = -1 in ids
-        # Of overlapping ones, llama.cpp searches the longer first, in the whole text.
+        # llama.cpp searches the whole text for the longest added token first.
         self._added = dict(sorted(added.items(), key=lambda item: -len(item[0].encode())))
         self._any_added = re.compile("|".join(map(re.escape, self._added))) if added else None
 

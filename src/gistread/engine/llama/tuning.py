@@ -1,4 +1,4 @@
-"""Finds the engine settings with which this machine reads a page and answers a question about it soonest."""
+"""Finds the engine settings with which this machine is fastest at reading a page and answering a question about it."""
 
 import asyncio
 import time
@@ -10,9 +10,9 @@ from gistread.engine.protocol import Engine, Message, Placement, Prompt, Samplin
 
 TUNED = ("threads", "flash_attention", "batch_tokens")  # The settings that are tried
 TIME_LIMIT_S = 60.0  # No further trial begins after it
-_PAYS = 0.9  # A change is kept if it takes at most this share of the time
+_KEPT_SHARE = 0.9  # A change is kept if a trial takes at most this share of the best time
 _PILOT_WORDS = 64
-_PROMPT_S = 4.0  # Duration of the prompt of a trial
+_PROMPT_S = 4.0  # Aimed duration of the prompt of a trial
 _WORDS = 200, 900  # Limits of its length; attention at the depth of a page counts too
 _GISTS, _ANSWER = (48, 48), (24,)  # Tokens decoded
 
@@ -25,20 +25,20 @@ class Trial:
 
 
 # Loads a model with these settings. Returns its placement and the seconds for the work of a trial. Raises EngineError.
-Try = Callable[[Config], Awaitable[tuple[Placement, float]]]
+RunTrial = Callable[[Config], Awaitable[tuple[Placement, float]]]
 
 
-async def tune(attempt: Try, config: Config, cores: tuple[int, int]) -> AsyncIterator[Trial]:
-    """Try changes one by one, beside those kept before. `cores`: physical and logical. Raises EngineError."""
+async def tune(run_trial: RunTrial, config: Config, cores: tuple[int, int]) -> AsyncIterator[Trial]:
+    """Try changes one by one, on top of those already kept. `cores`: physical and logical. Raises EngineError."""
     began = time.monotonic()
-    placement, best = await attempt(config)
+    placement, best = await run_trial(config)
     yield Trial({}, best, kept=True)
     for change in _changes(placement, cores):
         if time.monotonic() - began > TIME_LIMIT_S:
             return
         changed = replace(config, **change)  # type: ignore[arg-type]  # `save_setting` checks it
-        _, seconds = await attempt(changed)
-        kept = seconds <= _PAYS * best
+        _, seconds = await run_trial(changed)
+        kept = seconds <= _KEPT_SHARE * best
         yield Trial(change, seconds, kept)
         if kept:
             config, best = changed, seconds
@@ -54,7 +54,7 @@ def _changes(placement: Placement, cores: tuple[int, int]) -> Iterator[Mapping[s
 
 
 class Work:
-    """The work of a trial: a prompt, two gists decoded together, and an answer alone; as much in every trial."""
+    """The work of every trial: a prompt, two gists decoded together, and an answer decoded alone."""
 
     def __init__(self, text: str) -> None:
         self._text = text.split()
@@ -63,20 +63,20 @@ class Work:
     async def seconds(self, engine: Engine) -> float:
         """Raises EngineError."""
         if not self._words:
-            pilot_s = await _timed(engine, _asked(self._text[-_PILOT_WORDS:], ""), (1,))
+            pilot_s = await _timed(engine, _prompt(self._text[-_PILOT_WORDS:], ""), (1,))
             self._words = min(max(_WORDS[0], int(_PILOT_WORDS * _PROMPT_S / pilot_s)), _WORDS[1])
         page = self._text[: self._words]
-        seconds = await _timed(engine, _asked(page, ""), (1,))
-        seconds += await _timed(engine, _asked(page, "Shorten this text."), _GISTS)
-        return seconds + await _timed(engine, _asked(page, "What happens in this text?"), _ANSWER)
+        seconds = await _timed(engine, _prompt(page, ""), (1,))
+        seconds += await _timed(engine, _prompt(page, "Shorten this text."), _GISTS)
+        return seconds + await _timed(engine, _prompt(page, "What happens in this text?"), _ANSWER)
 
 
-def _asked(words: list[str], task: str) -> Prompt:
+def _prompt(words: list[str], task: str) -> Prompt:
     return (Message("user", f"{' '.join(words)}\n\n{task}"),)
 
 
 async def _timed(engine: Engine, prompt: Prompt, lengths: tuple[int, ...]) -> float:
-    """Seconds for answers of these lengths in tokens together, also if they end before."""
+    """Seconds for concurrent answers of these lengths in tokens; scaled up if an answer ends early."""
     began = time.perf_counter()
     answers = await asyncio.gather(*(engine.complete(prompt, Sampling(length)) for length in lengths))
     seconds = time.perf_counter() - began

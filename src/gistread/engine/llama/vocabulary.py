@@ -1,10 +1,10 @@
-"""Reads the vocabulary of a GGUF file, and works out which tokens the merges of a byte-level BPE one can produce.
+"""Reads the vocabulary of a GGUF file, and finds the tokens that the merges of byte-level BPE can produce.
 
 Byte-level BPE writes each byte as a printable character (GPT-2) and merges neighbours by the rank of their pair
-(Sennrich et al. 2016, section 3.2), and so does llama.cpp. tiktoken knows ranked tokens but not pairs, and merges
-whatever forms a token. Both agree if tiktoken gets exactly the tokens that merging produces from their own bytes,
-ranked by their last pair: merging within a span that no merge crosses is independent of what surrounds it, so a token
-always comes from the same pair.
+(Sennrich et al. 2016, section 3.2). llama.cpp does the same. tiktoken knows ranked tokens but not pairs, and merges any
+two neighbours that form a token. Both agree if tiktoken gets exactly the tokens that merging produces from their own
+bytes, each ranked by its last pair. A token always comes from the same pair, because merging inside a span that no
+merge crosses does not depend on the surrounding text.
 """
 
 import codecs
@@ -66,12 +66,12 @@ def _alphabet() -> str:
     return "".join(chr(byte if byte in printable else next(others)) for byte in range(_BYTES))
 
 
-ALPHABET = _alphabet()  # The characters that stand for the bytes 0 to 255
+ALPHABET = _alphabet()  # The characters for the bytes 0 to 255
 _ENCODING = codecs.charmap_build(ALPHABET)
 
 
 def token_bytes(text: str) -> bytes:
-    """Bytes of a token. Raises UnicodeEncodeError for characters that stand for no byte."""
+    """Bytes of a token. Raises UnicodeEncodeError for other characters than those of `ALPHABET`."""
     return codecs.charmap_encode(text, "strict", _ENCODING)[0]
 
 
@@ -108,7 +108,7 @@ class _MergedTokens:
         self._ranks: dict[tuple[int, int], int] = {}
 
     def add(self, left: int, right: int, rank: int) -> int | None:
-        """Number of the token merged from this pair, added by rank; None if a pair across its middle merges first."""
+        """Add the token merged from this pair and return its number; None if a pair across its middle merges first."""
         if self._is_crossed(left, right, rank):
             return None
         self._ranks[left, right] = rank
@@ -126,7 +126,7 @@ class _MergedTokens:
             if left_begins > right_begins:
                 left_ends, left = left_begins, self._rights[left]
             elif right_begins >= 0:
-                # Of equal pairs the left one merges first, so the right part is younger.
+                # Of two equal pairs the left one merges first, so the right part is merged later.
                 right_ends, right = right_begins, self._lefts[right]
             else:
                 return False

@@ -13,12 +13,12 @@ from gistread.engine.llama.measurements import MeasuredSetup, Measurement, Measu
 from gistread.engine.llama.messages import Loaded
 from gistread.engine.llama.requantized_copy import (
     FAST,
+    copy_obstacle,
     find_copy,
     is_small,
-    may_pay,
-    obstacle,
+    may_lack_kernels,
+    pop_interruption,
     remove_copy,
-    take_interruption,
 )
 from gistread.engine.reading_cost import seconds_per_token
 from gistread.errors import EngineError
@@ -48,7 +48,7 @@ async def load_fastest(
 ) -> LoadedVariant:
     """Load the variant that reads a book fastest. Raises EngineError if none can be used.
 
-    `measure`: measure what is unknown, also where nothing depends on it.
+    `measure`: measure unknown rates even if the choice does not depend on them.
     """
     return await _Selection(actions, header, cache, fast_weights, measure).run()
 
@@ -71,12 +71,12 @@ class _Selection:
         self._folder = cache / WEIGHTS
         self._measurements = Measurements(cache / MEASUREMENTS)
         self._allow_large = fast_weights == "always"
-        self._may_copy = fast_weights != "never" and may_pay(header)
+        self._may_copy = fast_weights != "never" and may_lack_kernels(header)
         self._measures = measure
         self._loaded: Loaded | None = None
         self._variant = _ORIGINAL
-        self._stored: dict[str, Measurement] = {}  # By variant, also where the cache cannot be written
-        self._machine: Loaded  # The last `Loaded`, which describes the machine; set once anything was loaded
+        self._stored: dict[str, Measurement] = {}  # By variant; also kept if the cache cannot be written
+        self._machine: Loaded  # The last `Loaded`, which describes the machine; unset before the first load
 
     async def run(self) -> LoadedVariant:
         small = is_small(self._header)
@@ -91,7 +91,7 @@ class _Selection:
         if original is None:
             return self._chosen(loaded)
         best = _ORIGINAL
-        # Without a measurement there is nothing to compare.
+        # Without a measurement the copy cannot be compared.
         if may_copy and original.rates:
             copy = await self._copy(original)
             if copy is not None:
@@ -108,7 +108,7 @@ class _Selection:
         return self._chosen(loaded)
 
     async def _adopt_copy(self) -> Loaded | None:
-        """Load the copy, made if needed; None if it is of no use or cannot be had."""
+        """Load the copy, made if needed; None if it is slower or cannot be made."""
         latest = self._latest()
         useless = FAST in latest and not faster_variant(latest.get(_ORIGINAL, Measurement(None, 1)), latest[FAST])
         if useless or gpu_maker():
@@ -127,10 +127,10 @@ class _Selection:
         return await asyncio.to_thread(find_copy, self._header, self._folder) is not None
 
     async def _obstacle(self) -> str:
-        # Runs that are killed again and again must not spend all of their time on copies.
-        if await asyncio.to_thread(take_interruption, self._header, self._folder):
+        # A run that is killed again and again must not spend all its time on copies.
+        if await asyncio.to_thread(pop_interruption, self._header, self._folder):
             return "the last attempt was interrupted"
-        return await asyncio.to_thread(obstacle, self._header, self._folder, allow_large=self._allow_large)
+        return await asyncio.to_thread(copy_obstacle, self._header, self._folder, allow_large=self._allow_large)
 
     def _chosen(self, loaded: Loaded) -> LoadedVariant:
         known = self._known(self._variant)
@@ -140,7 +140,7 @@ class _Selection:
         return LoadedVariant(loaded, known or Measurement(None, loaded.parallel), weights, setup)
 
     async def _make_copy(self) -> bool:
-        self._loaded = None  # Converting beside a loaded model would take longer: ggml's threads spin.
+        self._loaded = None  # Unload the model, whose spinning threads would slow down the conversion.
         return await self._actions.make_copy(self._header, self._folder) is not None
 
     async def _reject_copy(self) -> None:
@@ -160,7 +160,7 @@ class _Selection:
         return await self._load(_ORIGINAL)
 
     async def _copy(self, original: Measurement) -> Measurement | None:
-        """Measurement of the copy, which is made and measured if needed. None if it cannot be had now."""
+        """Make and measure the copy if needed and return its measurement; None if that is impossible now."""
         known = self._known(FAST)
         if known is not None and not faster_variant(original, known):
             return known
@@ -183,7 +183,7 @@ class _Selection:
         loaded = await self._load(_ORIGINAL)
         try:
             measured = await self._actions.measure()
-        except EngineError:  # The measurement lost the worker; the model may still be usable.
+        except EngineError:  # The worker died while measuring; the model may still be usable.
             self._loaded = None
             return self._store(_ORIGINAL, Measurement(None, loaded.parallel))
         return self._store(_ORIGINAL, measured) if measured.rates else measured

@@ -26,20 +26,20 @@ _LOG_LIMIT_BYTES = 2**20
 _WORKER = "gistread.engine.llama.worker"
 SPIN_COUNT = "2000"
 """Polls before an OpenMP thread that waits for the others sleeps: about 0.1 ms, at each of the hundreds of barriers of
-a token. GNU OpenMP's default of 300,000 is 15 ms, during which the thread holds the core that another one needs. Beside
-a busy process a small model on two cores decodes 0.2 tokens a second with the default and 8 to 18 with this value. On
+a token. With GNU OpenMP's default of 300,000 a thread spins for 15 ms on a core that another thread needs. Beside a
+busy process, a small model on two cores decodes 0.2 tokens a second with the default, and 8 to 18 with this value. On
 an idle machine there is no difference."""
 
 
 class LostWhileLoadingError(EngineError):
-    """The worker ended by itself before the model was loaded."""
+    """The worker ended unexpectedly before the model was loaded."""
 
     def __init__(self, status: int, attempt: LoadAttempt | None) -> None:
         super().__init__(
             f"The model's process ended while loading ({_reason(status)}).",
             "It may need more memory than there is: choose a smaller model, or see the log (`gistread paths`).",
         )
-        # Killed by the system, or by a failed assertion: most failed allocations of llama.cpp end in one.
+        # Killed by the system, or by a failed assertion, as after most failed allocations of llama.cpp.
         for_memory = may_be_out_of_memory(status)
         # Number of the layout to try next, if there is one and memory may have been the cause.
         self.next_layout: int | None = attempt.number + 1 if for_memory and attempt and attempt.remaining else None
@@ -71,9 +71,10 @@ class WorkerProcess:
         on_lost: Callable[["WorkerProcess", str], None],
         on_suspended: Callable[[bool], None],
     ) -> "WorkerProcess":
-        """Start a process. `on_lost` gets the reason if it ends while nothing is awaited. Raises EngineError.
+        """Start a process. Raises EngineError.
 
-        `on_suspended` is told when a signal stops the process, and when it continues.
+        `on_lost` gets the reason if the process ends while no answer is awaited. `on_suspended` gets True when a
+        signal stops the process, and False when it continues.
         """
         with open_log(log) as file:
             try:
@@ -167,7 +168,7 @@ class WorkerProcess:
             self._on_lost(self, _reason(status))
 
     async def _lost_while_loading(self, status: int) -> EngineError:
-        if status == 1 and self._attempt is None:  # An exception in Python: can llama.cpp be loaded at all?
+        if status == 1 and self._attempt is None:  # An exception in Python: check whether llama.cpp can be loaded.
             try:
                 await asyncio.to_thread(ask_library)
             except EngineError as error:

@@ -113,7 +113,7 @@ def find_key(address: ServerAddress) -> str:
     return ""
 
 
-def how_to_give(address: ServerAddress) -> str:
+def key_hint(address: ServerAddress) -> str:
     return (
         f"Put the key in the environment variable {variable_of(address)}, or in the system's keyring: "
         f"python3 -m keyring set {KEYRING} {address.origin}"

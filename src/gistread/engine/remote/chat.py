@@ -1,4 +1,4 @@
-"""One request to a server's chat endpoint. An optional setting that the server refuses is left out from then on."""
+"""Requests to a server's chat endpoint. Optional fields that the server refuses are left out of later requests."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
@@ -96,7 +96,7 @@ class Chat:
         body = {**self._body(Request(prompt, Sampling(max_tokens=1))), "stream": False}
         body.pop("stream_options", None)
         answer = await self.connection.post(self.path, body)
-        return _ended("", answer.get("usage") if isinstance(answer, dict) else None, 0).prompt_tokens
+        return _end_of("", answer.get("usage") if isinstance(answer, dict) else None, 0).prompt_tokens
 
     async def _answer(self, body: Json, max_tokens: int) -> AsyncGenerator[AnswerPiece | AnswerEnd]:
         usage: Json = {}
@@ -120,7 +120,7 @@ class Chat:
                     raise
         if not finish and (not whole or self.dialect.aborts_answers):
             raise ServerLostError("broke off in the middle of an answer")
-        yield _ended(finish, usage, pieces)
+        yield _end_of(finish, usage, pieces)
 
     def _body(self, request: Request) -> dict[str, Any]:
         prompt, sampling, dialect = request.prompt, request.sampling, self.dialect
@@ -203,8 +203,8 @@ def _logprobs(logprobs: Json) -> tuple[TokenLogprobs, ...]:
     return ()
 
 
-def _ended(finish: str, usage: Json, pieces: int) -> AnswerEnd:
-    """Without reported usage, a piece counts as a token."""
+def _end_of(finish: str, usage: Json, pieces: int) -> AnswerEnd:
+    """The end of an answer. Without reported usage, a piece counts as a token."""
 
     def number(value: object) -> int:
         return value if isinstance(value, int) and value > 0 else 0

@@ -1,7 +1,8 @@
 """Lets a model on a server choose an option.
 
-Decoding is constrained by the best method the server has. Where it has none or ignores it, the reply, the likeliest
-first token and the reply to a second request are matched with the options; if none matches, the choice fails.
+Decoding is constrained by the best method that the server supports. Without one, or if the server ignores it, the
+options are matched with the reply, its likeliest first token, and the reply to a second request. If none matches, the
+choice fails.
 """
 
 import json
@@ -43,7 +44,7 @@ class Chooser:
         return grammar_fields(self.method, grammar) if self.method is not None else {}
 
     async def probe(self, ask: Ask) -> tuple[Prompt, int]:
-        """Find the first method that forces a nonsense option. Returns the prompt and its tokens, 0 if unknown."""
+        """Find the first method that can force a nonsense option. Returns the prompt and its tokens, 0 if unknown."""
         prompt = (Message("user", prompts.load("server_probe").text),)
         tokens = 0
         while self.method is not None:
@@ -54,7 +55,7 @@ class Chooser:
                     raise
             else:
                 tokens = tokens or reply.prompt_tokens
-                if chosen(self.method, reply.text, _PROBE) is not None:
+                if match_option(self.method, reply.text, _PROBE) is not None:
                     return prompt, tokens
             self.candidates.pop(0)
         if not tokens:
@@ -72,7 +73,7 @@ class Chooser:
                 Request(prompt, _sampling(options, self.method), choice_fields(self.method, options), _ALTERNATIVES)
             )
             usage += reply.usage
-            index = chosen(self.method, reply.text, options)
+            index = match_option(self.method, reply.text, options)
             if index is not None:
                 return Choice(index, _probability(reply, options, index), usage)
             self._violations += 1
@@ -88,7 +89,7 @@ class Chooser:
         for attempt in (1, 2):
             reply = await ask(Request(_with_task(prompt, task), _sampling(options), logprobs=_ALTERNATIVES))
             usage += reply.usage
-            index = chosen(None, reply.text, options)
+            index = match_option(None, reply.text, options)
             if index is None:
                 index = _likeliest(reply.logprobs, options)
             if index is not None:
@@ -111,7 +112,7 @@ def _with_task(prompt: Prompt, task: str) -> Prompt:
 
 
 def _probability(reply: Reply, options: Sequence[str], index: int) -> float | None:
-    """The product of each token's share of the legal tokens; None if the server reports too few of them."""
+    """The product of each token's share among the legal tokens; None if the server reports too few of these."""
     text, share, chosen_option = "", 1.0, options[index]
     tokens = [one.token for one in reply.logprobs]
     start = next((at for at in range(len(tokens)) if "".join(tokens[at:]).startswith(chosen_option)), None)
@@ -157,7 +158,7 @@ def choice_fields(method: ConstraintMethod, options: Sequence[str]) -> dict[str,
         case ConstraintMethod.GUIDED:
             return {"guided_choice": list(options)}
         case ConstraintMethod.REGEX:
-            return {"regex": f"({'|'.join(map(_in_expression, options))})"}
+            return {"regex": f"({'|'.join(map(_escape, options))})"}
         case ConstraintMethod.JSON_SCHEMA:
             return _json_format({"type": "string", "enum": list(options)})
 
@@ -177,16 +178,16 @@ def grammar_fields(method: ConstraintMethod, grammar: str) -> dict[str, Any]:
             return {}
 
 
-def chosen(method: ConstraintMethod | None, reply: str, options: Sequence[str]) -> int | None:
-    """Index of the option that a reply is, ignoring quotes without a method; None if it is none, or ambiguous."""
+def match_option(method: ConstraintMethod | None, reply: str, options: Sequence[str]) -> int | None:
+    """Index of the option that a reply equals; without a method, quotes and case are ignored. None if not unique."""
     if method is ConstraintMethod.JSON_SCHEMA:
         try:
             answer = json.loads(reply)
         except ValueError:
             return None
-        return _same(answer.get(_CHOICE) if isinstance(answer, dict) else answer, options)
+        return _match_exactly(answer.get(_CHOICE) if isinstance(answer, dict) else answer, options)
     if method is not None:
-        return _same(reply.strip(), [option.strip() for option in options])
+        return _match_exactly(reply.strip(), [option.strip() for option in options])
     said = [reply.strip(), reply.strip(_TRIMMED), (reply.strip().splitlines() or [""])[0].strip(_TRIMMED)]
     for key in (str.strip, _trimmed, _letters):
         keys = [key(option) for option in options]
@@ -202,7 +203,7 @@ def _sampling(options: Sequence[str], method: ConstraintMethod | None = None) ->
     return Sampling(max_tokens=max(len(json.dumps(option).encode()) for option in options) + extra)
 
 
-def _same(answer: object, options: Sequence[str]) -> int | None:
+def _match_exactly(answer: object, options: Sequence[str]) -> int | None:
     return options.index(answer) if isinstance(answer, str) and list(options).count(answer) == 1 else None
 
 
@@ -223,5 +224,5 @@ def _json_format(schema: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _in_expression(text: str) -> str:
+def _escape(text: str) -> str:
     return "".join(f"\\{character}" if character in _SPECIAL else character for character in text)

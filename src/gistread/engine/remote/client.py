@@ -48,7 +48,7 @@ class _Server:
 
 
 class RemoteEngine:
-    """An `Engine` (see `engine/protocol.py`) on a server. `start` discovers what the server is."""
+    """An `Engine` (see `engine/protocol.py`) on a server. `start` discovers its program and model."""
 
     def __init__(
         self,
@@ -59,10 +59,10 @@ class RemoteEngine:
         retry_policy: RetryPolicy | None = None,
         local_fingerprints: Callable[[str], tuple[str, ...]] = lambda _: (),
     ) -> None:
-        """`context_tokens`: the window, if smaller than or not reported by the server.
+        """`context_tokens`: the window, if the server's is larger or not reported.
 
-        `connections`: most concurrent requests; None: found by measurement. `local_fingerprints` returns those of the
-        models on this machine that have a name.
+        `connections`: most concurrent requests; None: found by measurement. `local_fingerprints` returns the
+        fingerprints of the local models with a given name.
         """
         self._address = address
         self._window = context_tokens
@@ -124,7 +124,7 @@ class RemoteEngine:
         key = await asyncio.to_thread(find_key, self._address)
         connection = self._connection = Connection(self._address, key, self._retry_policy)
         retrier = Retrier(self._address, self._retry_policy, self._activity.notice, with_key=bool(key))
-        with retrier.refusals():
+        with retrier.translate_refusals():
             found = await retrier.call(lambda: discovery.find(connection), only_busy=True)
             dialect = found.dialect
             most = min(found.slots or dialect.max_parallel, self._most or dialect.max_parallel)
@@ -170,11 +170,11 @@ class RemoteEngine:
 
     async def count(self, text: str) -> int:
         server = await self._started()
-        return await server.requester.counted(lambda: server.counter.count(text), server.dialect)
+        return await server.requester.run_count(lambda: server.counter.count(text), server.dialect)
 
     async def measure(self, prompt: Prompt) -> int:
         server = await self._started()
-        return await server.requester.counted(lambda: server.counter.measure(prompt), server.dialect)
+        return await server.requester.run_count(lambda: server.counter.measure(prompt), server.dialect)
 
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
         server = await self._started()
@@ -183,7 +183,7 @@ class RemoteEngine:
             return NO_USAGE
         beginning = (*prompt[:-1], Message(prompt[-1].role, stable))
         await self._check_fits(server, beginning, 1)
-        with server.requester.retrier.refusals():
+        with server.requester.retrier.translate_refusals():
             return (await server.requester.with_priority(priority)(Request(beginning, Sampling(max_tokens=1)))).usage
 
     async def pin(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
@@ -198,7 +198,7 @@ class RemoteEngine:
         server = await self._started()
         await self._check_fits(server, prompt, sampling.max_tokens)
         extra = server.chooser.grammar_fields(sampling.grammar) if sampling.grammar else {}
-        with server.requester.retrier.refusals():
+        with server.requester.retrier.translate_refusals():
             async with aclosing(server.requester.stream(Request(prompt, sampling, extra), priority)) as events:
                 async for event in events:
                     yield Completion(event.text, event.finish, event.usage) if isinstance(event, Reply) else event
@@ -212,7 +212,7 @@ class RemoteEngine:
         check_options(options)
         server = await self._started()
         await self._check_fits(server, prompt, max(map(len, options)))
-        with server.requester.retrier.refusals():
+        with server.requester.retrier.translate_refusals():
             return await server.chooser.choose(prompt, options, server.requester.with_priority(priority))
 
     async def choose_likeliest(
@@ -222,7 +222,7 @@ class RemoteEngine:
 
     async def _check_fits(self, server: _Server, prompt: Prompt, answer_tokens: int) -> None:
         window = server.info.context_tokens
-        if server.counter.at_most(prompt) + answer_tokens <= window:
+        if server.counter.upper_bound(prompt) + answer_tokens <= window:
             return
         needed = await self.measure(prompt)
         if needed + answer_tokens > window:

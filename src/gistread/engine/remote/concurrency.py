@@ -1,6 +1,6 @@
 """A priority semaphore for requests to a server, with a limit found by AIMD, as in congestion control.
 
-Where a server runs a fixed number of requests, an interactive one preempts a background one; elsewhere it runs beside
+On a server with a fixed number of slots, an interactive request preempts a background one; elsewhere it runs beside
 them. Requests that share one window never exceed it together.
 """
 
@@ -16,7 +16,7 @@ from gistread.engine.remote.failures import ServerLostError
 
 _MIN_REQUESTS = 4  # Requests in a round before its throughput counts
 _BETTER = 1.1  # More concurrency must raise throughput by this factor
-_SATURATED = 0.5  # Least mean use of the limit for a round to say anything about it
+_SATURATED = 0.5  # Least mean use of the limit for a round to count
 _HOLD_ROUNDS = 6  # Rounds to wait before trying a higher limit again
 
 
@@ -89,7 +89,7 @@ class RequestSlot:
     before_sharing: bool  # Whether it was granted before requests were known to share a window
     # Set when the request should end and be sent again later.
     preempted: asyncio.Event = field(default_factory=asyncio.Event)
-    work: float = 0.0  # Work done by the request; 0 if it says nothing about throughput
+    work: float = 0.0  # Work done by the request; 0 to leave it out of the throughput
 
 
 @dataclass(eq=False, slots=True)
@@ -102,8 +102,8 @@ class RequestSlots:
     """A priority semaphore for the requests to one server."""
 
     def __init__(self, limit: AdaptiveLimit, *, has_slots: bool, window: int | None = None) -> None:
-        """`has_slots`: the limit holds for interactive requests too. `window`: tokens that requests turn out to share
-        if the server reports a full KV cache; None if they never do.
+        """`has_slots`: the limit applies to interactive requests too. `window`: tokens that all requests share once
+        the server has reported a full KV cache; None if they never share any.
         """
         self._limit = limit
         self._has_slots = has_slots

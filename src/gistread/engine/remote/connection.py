@@ -61,7 +61,7 @@ class Connection:
         """POST and yield the events of the answer, then `DONE` if it ends normally. Raises as `get`."""
         import httpx2
 
-        client = self._opened()
+        client = self._open_client()
         request = client.build_request("POST", self.address.origin + path, json=body)
         # Timeouts cover single steps, not the time the consumer takes.
         with self._failures():
@@ -74,7 +74,7 @@ class Connection:
                         content = await response.aread()
                     if response.status_code >= 300:
                         raise self._failure(response.status_code, response.headers, content)
-                    yield _decoded(content)
+                    yield _decode(content)
                     yield DONE
                     return
             source = httpx2.EventSource(response, _MOST_BYTES)
@@ -90,7 +90,7 @@ class Connection:
                 if data == "[DONE]":
                     yield DONE
                     return
-                yield _decoded(data)
+                yield _decode(data)
         finally:
             await response.aclose()
 
@@ -100,15 +100,15 @@ class Connection:
             await client.aclose()
 
     async def _fetch(self, method: str, path: str, body: Json, timeout_s: float) -> Json:
-        client = self._opened()
+        client = self._open_client()
         with self._failures():
             async with asyncio.timeout(timeout_s):
                 response = await client.request(method, self.address.origin + path, json=body)
         if response.status_code >= 300:
             raise self._failure(response.status_code, response.headers, response.content)
-        return _decoded(response.content)
+        return _decode(response.content)
 
-    def _opened(self) -> "httpx2.AsyncClient":
+    def _open_client(self) -> "httpx2.AsyncClient":
         if self._client is None:
             import httpx2  # slow to import
 
@@ -161,7 +161,7 @@ class Connection:
         return text.replace(self._key, "…") if self._key else text
 
 
-def _decoded(data: bytes | str) -> Json:
+def _decode(data: bytes | str) -> Json:
     try:
         return json.loads(data)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What the known server programs support beyond the common protocol; each server is probed as well."""
+"""What known server programs support beyond the common protocol. Each server is also probed."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -23,7 +23,7 @@ class Tokenizer(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Dialect:
     title: str  # For people
-    # In the order tried. Methods that give the bare option, as the local engine does, come before JSON.
+    # In the order tried: methods that return the bare option, as the local engine does, come before JSON.
     methods: tuple[ConstraintMethod, ...] = (
         ConstraintMethod.JSON_SCHEMA,
         ConstraintMethod.STRUCTURED,
@@ -78,7 +78,7 @@ VLLM = Dialect(
     "vLLM",
     methods=(ConstraintMethod.STRUCTURED, ConstraintMethod.GUIDED, ConstraintMethod.JSON_SCHEMA),
     tokenizer=Tokenizer.VLLM,
-    # Its repetition_penalty is on every word of the prompt as well.
+    # Its repetition_penalty also applies to the words of the prompt.
     sampling_overrides={"repetition_penalty": 1.0},
     continuation={"add_generation_prompt": False, "continue_final_message": True},
     no_reasoning=_NO_REASONING,

@@ -1,4 +1,4 @@
-"""Discovers the program, model and window of a server by a few cheap requests that it need not support."""
+"""Discovers the program, model and window of a server with a few cheap requests, all of which may fail."""
 
 import re
 from collections.abc import Mapping
@@ -41,21 +41,21 @@ class DiscoveredModel:
 
     @property
     def name(self) -> str:
-        """For people, and the same on every server that has this model: no folder, no owner, no suffix."""
+        """For people: without folder, owner and suffix, so the same on every server."""
         return short_name(self.model)
 
 
 async def find(connection: Connection) -> DiscoveredModel:
-    """The model that the connection's address means. Raises EngineError, RequestRefusedError, ServerLostError."""
+    """Find the model that an address names. Raises EngineError, RequestRefusedError, ServerLostError."""
     address = connection.address
-    base, listed = await _listed(connection, address)
+    base, listed = await _list_models(connection, address)
     entry = _select(address, listed)
     found = DiscoveredModel(base, entry["id"], _OWNERS.get(str(entry.get("owned_by", "")).casefold(), OTHER))
     return await _with_details(connection, found, entry)
 
 
 async def loaded_window(connection: Connection, found: DiscoveredModel) -> int | None:
-    """The window the model was loaded with, which Ollama reports once it is."""
+    """The window that the model was loaded with; only Ollama reports it, after loading."""
     if found.dialect is not OLLAMA:
         return None
     for one in _field(await _query(connection, f"{found.root}/api/ps"), "models") or ():
@@ -64,7 +64,7 @@ async def loaded_window(connection: Connection, found: DiscoveredModel) -> int |
     return None
 
 
-async def _listed(connection: Connection, address: ServerAddress) -> tuple[str, list[Mapping[str, Any]]]:
+async def _list_models(connection: Connection, address: ServerAddress) -> tuple[str, list[Mapping[str, Any]]]:
     why = ""
     for base in (address.path, address.path + _V1) if address.path else (_V1, ""):
         try:
@@ -125,7 +125,7 @@ def _names(entries: list[Mapping[str, Any]]) -> str:
 async def _with_details(connection: Connection, found: DiscoveredModel, entry: Mapping[str, Any]) -> DiscoveredModel:
     found = replace(found, context_tokens=_listed_window(entry))
     if found.dialect is OTHER:
-        found = await _recognized(connection, found)
+        found = await _detect_dialect(connection, found)
     match found.dialect.title:
         case LLAMA_SERVER.title:
             props = await _props(connection, found)
@@ -145,7 +145,7 @@ async def _with_details(connection: Connection, found: DiscoveredModel, entry: M
     return found
 
 
-async def _recognized(connection: Connection, found: DiscoveredModel) -> DiscoveredModel:
+async def _detect_dialect(connection: Connection, found: DiscoveredModel) -> DiscoveredModel:
     props = await _query(connection, f"{found.root}/props")
     if _field(props, "default_generation_settings") is not None:
         return replace(found, dialect=LLAMA_SERVER)
@@ -165,7 +165,7 @@ def _listed_window(entry: Mapping[str, Any]) -> int | None:
 
 
 async def _props(connection: Connection, found: DiscoveredModel) -> Json:
-    """llama-server's properties of the model, if any. A router loads it first. Raises ServerLostError meanwhile."""
+    """llama-server's properties of the model, if any. Raises ServerLostError while a router loads the model."""
     path = f"{found.root}/props"
     try:
         match await connection.get(path):

@@ -1,4 +1,4 @@
-"""Failures of a server, by what can be done about them. They are retried, worked around, or become an EngineError."""
+"""Failures of a server, by their remedy: they are retried, worked around, or become an EngineError."""
 
 from dataclasses import dataclass
 

@@ -103,9 +103,9 @@ class Requester:
 
         return ask
 
-    async def counted(self, count: Callable[[], Awaitable[int]], dialect: Dialect) -> int:
+    async def run_count(self, count: Callable[[], Awaitable[int]], dialect: Dialect) -> int:
         """Run a token count, queued if the server does one thing at a time. Raises EngineError."""
-        with self.retrier.refusals():
+        with self.retrier.translate_refusals():
             if not dialect.aborts_answers:
                 return await self.retrier.call(count)
             async with self.slots.slot(Priority.BACKGROUND):
@@ -133,7 +133,7 @@ class Requester:
                     yield Restarted("a question went first")
             except ServerLostError as lost:
                 failures += 1
-                await self.retrier.after(lost, failures)
+                await self.retrier.wait_before_retry(lost, failures)
                 if streamed:
                     yield Restarted(f"the server {lost.reason}")
 
@@ -146,7 +146,7 @@ class Requester:
         self, request: Request, extra: int, slot: RequestSlot
     ) -> AsyncGenerator[TextDelta | Restarted | Reply]:
         """Send once, with `extra` tokens for reasoning. Raises as `Chat.ask`, and _PreemptedError."""
-        # Without a grammar the answer may begin with a stop string, at which the server must not end it.
+        # Without a grammar an answer may begin with a stop string, and the server must not end it there.
         stops = StopStringFilter(request.sampling.stop, skip_leading=request.lacks_grammar)
         to_server = () if request.lacks_grammar else request.sampling.stop
         sampling = replace(request.sampling, max_tokens=request.sampling.max_tokens + extra, stop=to_server)

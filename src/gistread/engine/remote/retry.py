@@ -1,4 +1,4 @@
-"""Retries with exponential back-off, and messages for people, without a key, when a server fails for good."""
+"""Retries with exponential back-off, and error messages, without the key, when a server fails for good."""
 
 import asyncio
 import contextlib
@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
-from gistread.engine.remote.address import ServerAddress, how_to_give
+from gistread.engine.remote.address import ServerAddress, key_hint
 from gistread.engine.remote.connection import RetryPolicy
 from gistread.engine.remote.failures import RequestRefusedError, ServerLostError, UnreachableError, UntrustedError
 from gistread.errors import EngineError
@@ -34,12 +34,12 @@ class Retrier:
     notice: Callable[[str], None]  # Shows the person a line while waiting
     with_key: bool
 
-    async def after(self, lost: ServerLostError, failures: int) -> None:
+    async def wait_before_retry(self, lost: ServerLostError, failures: int) -> None:
         """Wait before the next attempt. Raises EngineError after too many failures."""
         policy = self.policy
         if failures >= policy.attempts * (_BUSY_ATTEMPTS if lost.busy else 1):
             raise _lost_error(self.address, lost, failures) from None
-        # Jitter, so that requests that failed together do not return together.
+        # Jitter, so that requests that failed together are not retried together.
         wait_s = min(policy.longest_s, policy.back_off_s * 2 ** (failures - 1)) * random.uniform(0.75, 1.25)
         if lost.retry_after_s is not None:
             if lost.retry_after_s > _LONGEST_WAIT * policy.longest_s:
@@ -61,10 +61,10 @@ class Retrier:
                 if only_busy and not lost.busy:
                     raise _lost_error(self.address, lost) from None
                 failures += 1
-                await self.after(lost, failures)
+                await self.wait_before_retry(lost, failures)
 
     @contextlib.contextmanager
-    def refusals(self) -> Iterator[None]:
+    def translate_refusals(self) -> Iterator[None]:
         try:
             yield
         except RequestRefusedError as refusal:
@@ -100,7 +100,7 @@ def _retry_notice(address: ServerAddress, lost: ServerLostError, seconds: float)
 def _refused_error(address: ServerAddress, refusal: RequestRefusedError, *, with_key: bool) -> EngineError:
     if refusal.status in (401, 403):
         what = "rejects the key" if with_key else "requires a key"
-        return EngineError(f"The server at {address.origin} {what} ({refusal.status}).", how_to_give(address))
+        return EngineError(f"The server at {address.origin} {what} ({refusal.status}).", key_hint(address))
     said = refusal.said.rstrip(".")
     if 300 <= refusal.status < 400:
         return EngineError(

@@ -83,7 +83,7 @@ class TokenCounts:
         counts = [await self.count(message.content) for message in prompt]
         return sum(counts) + self.overhead + _MESSAGE_TOKENS * (len(prompt) - 1)
 
-    def at_most(self, prompt: Prompt) -> int:
+    def upper_bound(self, prompt: Prompt) -> int:
         """An upper bound of `measure`, without a request: no text has more tokens than bytes."""
         counts = [len(one.content.encode()) if self.exact else estimate(one.content) for one in prompt]
         return sum(counts) + self.overhead + _MESSAGE_TOKENS * (len(prompt) - 1)

@@ -51,7 +51,7 @@ class Entity:
     kind: str
 
 
-def entity(answer: str, question: str, text: str) -> Entity | None:
+def find_entity(answer: str, question: str, text: str) -> Entity | None:
     """The entity that an answer names; None if unknown. In `text`, a person has no article."""
     name = _ARTICLE.sub("", " ".join(answer.split()).strip(" .,;:\"'“”"), count=1)
     words = name.split()
@@ -62,12 +62,12 @@ def entity(answer: str, question: str, text: str) -> Entity | None:
     if not words[0][0].isupper() or not all(word[0].isupper() or word in _PARTICLES for word in words):
         return None
     kind = _asked_for(question)
-    if kind == "person" and not _is_a_persons(name, text):
+    if kind == "person" and not _is_person_name(name, text):
         return None
     return Entity(name, kind) if kind else None
 
 
-def _is_a_persons(name: str, text: str) -> bool:
+def _is_person_name(name: str, text: str) -> bool:
     words = name.split()
     if not 2 <= len(words) <= 3 or not all(word[0].isupper() and word.isascii() for word in words) or "," in name:
         return False
@@ -75,7 +75,7 @@ def _is_a_persons(name: str, text: str) -> bool:
 
 
 def _form(name: str) -> str:
-    """The form of a number, date or amount; those of one form can be swapped."""
+    """The form of a number, date or amount; answers of the same form can be swapped."""
     return "year" if _YEAR.fullmatch(name) else "form " + _DIGIT.sub("0", _MONTH.sub("month", name)).casefold()
 
 
@@ -91,19 +91,19 @@ def _asked_for(question: str) -> str:
     return ""
 
 
-def names(text: str, name: str) -> bool:
+def contains_name(text: str, name: str) -> bool:
     """Whether a text contains this name as whole words, ignoring case."""
     return re.search(_as_words(name), text, re.IGNORECASE) is not None
 
 
-def swapped(text: str, old: Entity, new: Entity) -> str:
+def swap_entity(text: str, old: Entity, new: Entity) -> str:
     """The text with `old` replaced by `new`; for a person, also the last name alone."""
     text = re.sub(_as_words(old.name), lambda _: new.name, text, flags=re.IGNORECASE)
     surname = _surname(old)
     return re.sub(_as_words(surname), lambda _: new.name.split()[-1], text) if surname else text
 
 
-def told_by(one: Entity) -> tuple[str, ...]:
+def forms_of(one: Entity) -> tuple[str, ...]:
     surname = _surname(one)
     return (one.name, surname) if surname else (one.name,)
 

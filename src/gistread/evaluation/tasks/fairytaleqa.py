@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from gistread.book.builder import BookBuilder
-from gistread.evaluation.model import BETWEEN_PARAGRAPHS, Document, Place, Question, united
+from gistread.evaluation.model import BETWEEN_PARAGRAPHS, Document, Place, Question, merge_places
 from gistread.evaluation.tasks.passages import add_text
 from gistread.evaluation.tasks.records import Record, distinct, json_records, references, table_records, task_error
 from gistread.evaluation.tasks.registry import TaskOptions
@@ -37,7 +37,7 @@ def _from_tables(folder: Path, split: str) -> Iterator[Document]:
         raise task_error(f"{folder} has no folder {split} with questions")
     for questions in files:
         name = questions.name.removesuffix(_QUESTIONS)
-        story = _beside(questions) / f"{name}-story.csv"
+        story = _stories_folder(questions) / f"{name}-story.csv"
         if not story.is_file():
             raise task_error(f"{questions.name} has no story: no such file {story}")
         rows = table_records(story)
@@ -45,7 +45,7 @@ def _from_tables(folder: Path, split: str) -> Iterator[Document]:
         yield _document(name, sections, table_records(questions), rows[0])
 
 
-def _beside(questions: Path) -> Path:
+def _stories_folder(questions: Path) -> Path:
     parts = list(questions.parent.absolute().parts)
     if "questions" not in parts:
         raise task_error(f"{questions} is in no folder `questions` with a folder `section-stories` beside it")
@@ -66,11 +66,13 @@ def _document(name: str, sections: dict[int, str], questions: Sequence[Record], 
 
 
 def _question(id_: str, record: Record, places: dict[int, Place]) -> Question:
-    answers = references(record.text_or(column) for column in _ANSWERS)
+    answers = references(record.text_or_empty(column) for column in _ANSWERS)
     if not answers:
         raise record.lacks("answer1", "a text")
     gold = [places[number] for number in _sections(record) if number in places]
-    return Question(id_, record.text("question"), references=answers, gold_places=united(gold, BETWEEN_PARAGRAPHS))
+    return Question(
+        id_, record.text("question"), references=answers, gold_places=merge_places(gold, BETWEEN_PARAGRAPHS)
+    )
 
 
 def _sections(record: Record) -> Iterable[int]:

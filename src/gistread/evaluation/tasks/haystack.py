@@ -10,7 +10,7 @@ from gistread.book.model import Book, ParagraphKind
 from gistread.book.open import open_book
 from gistread.book.sentences import sentence_spans
 from gistread.errors import GistreadError
-from gistread.evaluation.model import Place, united
+from gistread.evaluation.model import Place, merge_places
 from gistread.evaluation.tasks.passages import Passage, add_passage
 
 _PROSE = (ParagraphKind.TEXT, ParagraphKind.QUOTE)
@@ -42,7 +42,7 @@ def hay_of_book(path: Path) -> Hay:
 def gather(
     hay: Hay, tokens: int, fits: Callable[[Passage], bool], chance: random.Random, count: Count
 ) -> list[Passage]:
-    """Paragraphs that `fits` accepts, of this many tokens in all, repeated if too few; empty if none is accepted."""
+    """Draw paragraphs that `fits` accepts, with this many tokens in total; repeats them if there are too few."""
     taken: list[Passage] = []
     left = tokens
     while left > 0:
@@ -67,18 +67,18 @@ def _order(hay: Hay, chance: random.Random) -> Sequence[Passage]:
     return hay.passages[first:] + hay.passages[:first]
 
 
-def buried(
+def bury(
     hay: Sequence[Passage], needles: Sequence[tuple[float, Passage]], title: str, count: Count
 ) -> tuple[Book, tuple[Place, ...]]:
     """The haystack as a book with every needle at its depth, and the places that support the answer."""
     builder = BookBuilder()
     gold: list[Place] = []
-    for passage in _inserted(list(hay), sorted(needles, key=lambda needle: needle[0]), count):
+    for passage in _insert(list(hay), sorted(needles, key=lambda needle: needle[0]), count):
         gold += add_passage(builder, passage)
-    return builder.build(title=title, language="en", source_format="needle"), united(gold)
+    return builder.build(title=title, language="en", source_format="needle"), merge_places(gold)
 
 
-def _inserted(hay: list[Passage], needles: Sequence[tuple[float, Passage]], count: Count) -> list[Passage]:
+def _insert(hay: list[Passage], needles: Sequence[tuple[float, Passage]], count: Count) -> list[Passage]:
     total = sum(_tokens(passage, count) for passage in hay)
     for depth, needle in reversed(needles):  # from the end, so that earlier offsets stay valid
         index, before = 0, 0
@@ -86,12 +86,12 @@ def _inserted(hay: list[Passage], needles: Sequence[tuple[float, Passage]], coun
         while index < len(hay) and before + (tokens := _tokens(hay[index], count)) <= wanted:
             before += tokens
             index += 1
-        around = _parted(hay[index], wanted - before, count) if index < len(hay) else ([], [])
+        around = _split_at(hay[index], wanted - before, count) if index < len(hay) else ([], [])
         hay[index : index + 1] = [*around[0], needle, *around[1]]
     return hay
 
 
-def _parted(passage: Passage, tokens: float, count: Count) -> tuple[list[Passage], list[Passage]]:
+def _split_at(passage: Passage, tokens: float, count: Count) -> tuple[list[Passage], list[Passage]]:
     if passage.title:
         return ([], [passage]) if tokens < _tokens(passage, count) / 2 else ([passage], [])
     ends = [0, *(end for _, end in sentence_spans(passage.text))]

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from gistread.errors import GistreadError
 from gistread.evaluation.model import Document, Question
-from gistread.evaluation.tasks.entities import Entity, entity, names, swapped, told_by
-from gistread.evaluation.tasks.haystack import Hay, buried, gather, hay_of, hay_of_book
+from gistread.evaluation.tasks.entities import Entity, contains_name, find_entity, forms_of, swap_entity
+from gistread.evaluation.tasks.haystack import Hay, bury, gather, hay_of, hay_of_book
 from gistread.evaluation.tasks.passages import PRESET, Passage, Problem
 from gistread.evaluation.tasks.records import distinct, json_records, references
 from gistread.evaluation.tasks.registry import TaskOptions
@@ -27,7 +27,7 @@ _TITLE = "Miscellany"
 _CONTENT_WORD = re.compile(r"\w{4,}")
 _MOST_NEEDLES = 100  # Needles drawn from a file by the seed; LongAgent has 100 of SQuAD and 60 of HotpotQA
 _NOBODY = Entity("…", "")
-_TOO_NEAR = 0.5  # Share of a question's words from which a paragraph is no hay for it: it may contain the true answer
+_TOO_NEAR = 0.5  # A paragraph with this share of a question's words is no hay: it may have the true answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Needle:
     question: str
     answers: tuple[str, ...]
     passages: tuple[Passage, ...]
-    kin: frozenset[str]  # Titles of paragraphs that are not hay for it
+    related: frozenset[str]  # Titles of paragraphs that must not be used as hay
 
 
 def load_needle(path: Path, options: TaskOptions) -> Iterator[Document]:
@@ -96,7 +96,7 @@ def _document(
     around = gather(hay, length - tokens, lambda passage: _is_hay(passage, needle), chance, count)
     passages = list(needle.passages)
     chance.shuffle(passages)
-    book, gold = buried(around, list(zip(depths, passages, strict=True)), _TITLE, count)
+    book, gold = bury(around, list(zip(depths, passages, strict=True)), _TITLE, count)
     question = Question(
         needle.id, needle.question, references=needle.answers, gold_places=gold, cell=(float(length), min(depths))
     )
@@ -104,7 +104,7 @@ def _document(
 
 
 def _is_hay(passage: Passage, needle: Needle) -> bool:
-    if passage.title and passage.title in needle.kin:
+    if passage.title and passage.title in needle.related:
         return False
     asked = set(_CONTENT_WORD.findall(needle.question.lower()))
     return len(asked.intersection(_CONTENT_WORD.findall(passage.text.lower()))) < max(1.0, _TOO_NEAR * len(asked))
@@ -129,31 +129,33 @@ def _needles(problems: Sequence[Problem], seed: int) -> Iterator[Needle]:
 
 def _entity(problem: Problem) -> Entity | None:
     text = "\n".join(passage.text for passage in problem.supporting)
-    return next(filter(None, (entity(answer, problem.question, text) for answer in problem.answers)), None)
+    return next(filter(None, (find_entity(answer, problem.question, text) for answer in problem.answers)), None)
 
 
 def _can_be_swapped(problem: Problem, old: Entity) -> bool:
     texts = [f"{passage.title}\n{passage.text}" for passage in problem.supporting]
-    if any(names(problem.question, name) for name in told_by(old)) or not any(names(text, old.name) for text in texts):
+    if any(contains_name(problem.question, name) for name in forms_of(old)) or not any(
+        contains_name(text, old.name) for text in texts
+    ):
         return False
-    others = [answer for answer in problem.answers if not names(answer, old.name)]
-    return not any(names(swapped(text, old, _NOBODY), other) for text in texts for other in others)
+    others = [answer for answer in problem.answers if not contains_name(answer, old.name)]
+    return not any(contains_name(swap_entity(text, old, _NOBODY), other) for text in texts for other in others)
 
 
 def _is_new(new: Entity, problem: Problem, old: Entity) -> bool:
-    if names(new.name, old.name) or names(old.name, new.name):
+    if contains_name(new.name, old.name) or contains_name(old.name, new.name):
         return False
     told = [problem.question, *(f"{passage.title}\n{passage.text}" for passage in problem.supporting)]
-    return not any(names(text, name) for text in told for name in told_by(new))
+    return not any(contains_name(text, name) for text in told for name in forms_of(new))
 
 
 def _needle(id_: str, problem: Problem, old: Entity, new: Entity) -> Needle:
     def swap(text: str) -> str:
-        return swapped(text, old, new)
+        return swap_entity(text, old, new)
 
     passages = tuple(
         Passage(swap(passage.title), swap(passage.text), tuple(map(swap, passage.support)))
         for passage in problem.supporting
     )
-    answers = references(swap(answer) for answer in problem.answers if names(answer, old.name))
+    answers = references(swap(answer) for answer in problem.answers if contains_name(answer, old.name))
     return Needle(id_, problem.question.strip(), answers, passages, frozenset(each.title for each in problem.passages))

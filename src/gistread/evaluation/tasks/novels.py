@@ -52,9 +52,9 @@ def _places(folder: Path, id_: str) -> Iterator[Path]:
 
 def _document(id_: str, story: Path, row: Record, asked: list[Record]) -> Document:
     book = open_book(story)
-    title = row.text_or("wiki_title").strip()
+    title = row.text_or_empty("wiki_title").strip()
     questions = tuple(
-        _question(record, number, [record.text_or("answer1"), record.text_or("answer2")], "answer1")
+        _question(record, number, [record.text_or_empty("answer1"), record.text_or_empty("answer2")], "answer1")
         for number, record in enumerate(asked, 1)
     )
     return Document(id_, replace(book, title=title or book.title), questions)
@@ -85,7 +85,7 @@ def _book(record: Record, path: Path) -> Book:
         book = open_book(_text_file(record, path))
     else:
         raise record.wrong("`text` and `text_file` are missing; the authors' script fetches the books")
-    author = record.record("metadata").text_or("author").strip() if "metadata" in record else ""
+    author = record.record("metadata").text_or_empty("author").strip() if "metadata" in record else ""
     return replace(book, title=title or book.title, authors=(author,) if author else book.authors)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from gistread.book.builder import BookBuilder
 from gistread.book.model import ParagraphKind
 from gistread.book.normalise import clean_line
-from gistread.evaluation.model import Document, Place, Question, united
+from gistread.evaluation.model import Document, Place, Question, merge_places
 from gistread.evaluation.tasks.records import references
 
 _EMPTY_LINE = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
@@ -43,7 +43,7 @@ def document(problem: Problem, source_format: str) -> Document:
         problem.id,
         problem.question.strip(),
         references=references(problem.answers) if problem.answerable else (),
-        gold_places=united(gold) if problem.answerable else (),
+        gold_places=merge_places(gold) if problem.answerable else (),
         answerable=problem.answerable,
     )
     return Document(problem.id, book, (question,), preset=PRESET)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gistread.book.builder import BookBuilder
-from gistread.evaluation.model import BETWEEN_PARAGRAPHS, Document, Place, Question, united
+from gistread.evaluation.model import BETWEEN_PARAGRAPHS, Document, Place, Question, merge_places
 from gistread.evaluation.tasks.records import Record, json_records, references, whole_number
 from gistread.evaluation.tasks.registry import TaskOptions
 
@@ -57,4 +57,4 @@ def _gold(query: Record, turns: Sequence[Place | None]) -> tuple[Place, ...]:
         first, last = (end for end in ends if end is not None)
         # Some spans exceed the transcript.
         places += [place for place in turns[max(0, first) : max(0, last + 1)] if place]
-    return united(places, BETWEEN_PARAGRAPHS)
+    return merge_places(places, BETWEEN_PARAGRAPHS)

@@ -77,12 +77,12 @@ def _book(record: Record) -> Book:
     if _MARKUP.match(text):
         raise record.wrong("`article` is HTML; use the file with `htmlstripped` in its name")
     book = read_text(text.encode("utf-8", "replace"), record.where)
-    author = record.text_or("author").strip()
+    author = record.text_or_empty("author").strip()
     return replace(book, title=_title(record, book), authors=(author,) if author else ())
 
 
 def _title(record: Record, book: Book) -> str:
-    title = record.text_or("title").strip() or record.text_or("first_line").strip()
+    title = record.text_or_empty("title").strip() or record.text_or_empty("first_line").strip()
     return textwrap.shorten(title or book.title, _TITLE_CHARACTERS, placeholder=" …")
 
 

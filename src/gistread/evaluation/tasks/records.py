@@ -35,11 +35,11 @@ class Record:
         return self.fields.get(name) is not None
 
     def text(self, name: str, *others: str) -> str:
-        """The text field of this name, or of the first other name that is there. It may be empty."""
+        """The text of the first of these fields that exists. It may be empty."""
         return self._value(next((each for each in (name, *others) if each in self), name), str)
 
-    def text_or(self, name: str, default: str = "") -> str:
-        return self.text(name) if name in self else default
+    def text_or_empty(self, name: str) -> str:
+        return self.text(name) if name in self else ""
 
     def label(self, name: str, *others: str) -> str:
         """An identifier, in some files a number."""
@@ -79,7 +79,7 @@ class Record:
         return Record(self._value(name, dict), f"{self.where}, `{name}`")
 
     def lacks(self, name: str, kind: str) -> GistreadError:
-        """The error for a missing field, with the fields that are there."""
+        """The error for a missing field; lists the existing fields."""
         there = ", ".join(f"`{key}`" for key in [key for key in self.fields if key in self][:8]) or "empty"
         return self.wrong(f"`{name}` is missing ({kind}); the fields are {there}")
 
@@ -112,7 +112,7 @@ def whole_number(value: object) -> int | None:
     return None
 
 
-def naming() -> Callable[[str], str]:
+def unique_namer() -> Callable[[str], str]:
     """A function that numbers repeated identifiers: some files repeat them."""
     seen: Counter[str] = Counter()
 
@@ -124,7 +124,7 @@ def naming() -> Callable[[str], str]:
 
 
 def distinct(ids: Iterable[str]) -> list[str]:
-    return list(map(naming(), ids))
+    return list(map(unique_namer(), ids))
 
 
 def references(answers: Iterable[str]) -> tuple[str, ...]:
@@ -163,7 +163,7 @@ def json_records(path: Path) -> Iterator[Record]:
 
 def json_document(path: Path) -> Record:
     _refuse_other(path)
-    document = _parsed(path)
+    document = _parse_document(path)
     if not isinstance(document, dict):
         raise task_error(f"{path} is not one JSON object")
     return Record(document, path.name)
@@ -219,7 +219,7 @@ def _line_record(path: Path, number: int, text: bytes) -> Record:
 
 
 def _document_records(path: Path) -> Iterator[Record]:
-    document = _parsed(path)
+    document = _parse_document(path)
     if isinstance(document, dict):
         yield Record(document, path.name)
         return
@@ -235,7 +235,7 @@ def _record(item: object, where: str) -> Record:
     return Record(item, where)
 
 
-def _parsed(path: Path) -> dict[str, Any] | list[Any]:
+def _parse_document(path: Path) -> dict[str, Any] | list[Any]:
     try:
         # Unlike orjson, this reports the line of an error.
         document = json.loads(path.read_text(encoding="utf-8-sig"))

@@ -21,7 +21,7 @@ def estimated_tokens(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TaskOptions:
-    """Options of tasks; each uses those that concern it."""
+    """Options of all tasks; each task uses some of them."""
 
     seed: int = 0  # Seed of all random choices
     split: str = ""  # For a folder with several splits: `train`, `valid` …; empty for the task's default
@@ -54,9 +54,9 @@ def _loader(path: str) -> Callable[..., "Iterator[Document]"]:
     module, function = path.split(".")
 
     def load(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> "Iterator[Document]":
-        from gistread.evaluation.tasks.records import naming  # imports what reads books
+        from gistread.evaluation.tasks.records import unique_namer  # imports the book formats
 
-        named = naming()
+        named = unique_namer()
         for document in getattr(import_module(f"gistread.evaluation.tasks.{module}"), function)(path, options):
             yield replace(document, id=named(document.id))
 

@@ -97,7 +97,7 @@ def load_musique(path: Path, options: TaskOptions) -> Iterator[Document]:
 
 
 def problem(record: Record, number: int) -> Problem:
-    """The question of a record of either; `number` is its default identifier. Raises GistreadError."""
+    """Parse a record of HotpotQA or MuSiQue; `number` is the default identifier. Raises GistreadError."""
     return _musique(record) if "paragraphs" in record else _hotpotqa(record, number)
 
 

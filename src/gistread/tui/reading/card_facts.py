@@ -12,7 +12,7 @@ from gistread.memory import facts
 from gistread.memory.model import GistMemory
 from gistread.people.index import Index
 from gistread.people.joining import Entity
-from gistread.readers.claims import claims, identities, untold
+from gistread.readers.claims import claims, identities, pages_without_facts
 from gistread.tui.screens.card import CardFacts
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ async def _look_for_facts(
         if check is not None and not check.is_reliable:
             yield f"{engine.info.name} invents facts; these are the book's own sentences."
             return
-        pages = await asyncio.to_thread(untold, entity, known)
+        pages = await asyncio.to_thread(pages_without_facts, entity, known)
         pages = [one for one in pages if memory.entry(one.page.number).page.end == one.page.end]  # Whole ones
         wanted = pages[:_AT_ONCE]
         if wanted:

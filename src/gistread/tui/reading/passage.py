@@ -1,7 +1,7 @@
 """The passage that the next question is about: quotes it above the question line, and notes the answer on it."""
 
 from gistread.memory.passages import Passage
-from gistread.readers.passage import CHOICES, in_short
+from gistread.readers.passage import CHOICES, abbreviate
 from gistread.readers.text import in_quotes
 from gistread.tui.answer_blocks import Exchange
 from gistread.tui.commands import THREAD_KEY, display_key, run
@@ -63,7 +63,7 @@ class PassageController:
         self.place = place
         line = self._context.screen.query_one("#passage", Actions)
         if place is not None:
-            quote = short(in_short(self._context.book.text[slice(*place)]), _QUOTED)
+            quote = short(abbreviate(self._context.book.text[slice(*place)]), _QUOTED)
             drop = run("questions.drop_passage")
             line.show_actions(("¶", quote, drop), (display_key(THREAD_KEY), "drop", drop))
         line.set_class(place is not None, "-some")

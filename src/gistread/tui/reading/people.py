@@ -12,7 +12,7 @@ from gistread.people.index import Index
 from gistread.people.joining import Entity
 from gistread.people.mentions import is_covered
 from gistread.people.timeline import build_timeline
-from gistread.readers.passage import in_short
+from gistread.readers.passage import abbreviate
 from gistread.tui.layout import Pane
 from gistread.tui.marking.caret import whole_words
 from gistread.tui.reading.context import Layer, ReadingContext
@@ -64,7 +64,7 @@ class PeopleController:
         if entity:
             self._show(entity, view)
         else:
-            context.warn(f"No such name up to here: {in_short(words)}")
+            context.warn(f"No such name up to here: {abbreviate(words)}")
 
     def toggle_marks(self) -> None:
         """Switch the marking of names in the text."""

@@ -24,7 +24,7 @@ from gistread.readers.events import (
     Started,
     SteppedBack,
 )
-from gistread.readers.passage import question_alone, reach
+from gistread.readers.passage import extend_bound, question_alone
 from gistread.readers.steering import Steps
 from gistread.readers.suggestions import suggestions
 from gistread.readers.thread import QuestionAnswer, within_bound
@@ -175,7 +175,7 @@ class QuestionController:
     @property
     def bound_words(self) -> str:
         """What the question being typed may use: `up to 12%`, `the whole book`."""
-        if (bound := reach(self._passage.place, self.bound, self._context.book)) is None:
+        if (bound := extend_bound(self._passage.place, self.bound, self._context.book)) is None:
             return "the whole book"
         share = bound / len(self._context.book.text)
         return f"up to {share:.0%}" if share >= 0.01 else "up to here"
@@ -257,7 +257,7 @@ class QuestionController:
         self._suggest()
         pinned = tuple(sorted({*context.memory_pane.view.pinned, *(again.pinned if again else ())}))
         passage = again.passage if again else self._passage.place
-        bound = again.upto if again else reach(passage, self.bound, context.book)
+        bound = again.upto if again else extend_bound(passage, self.bound, context.book)
         if not again and not within_bound(self.thread.exchanges, bound):
             self.thread = OpenThread()
         if passage:  # "Who is this?" reads like a follow-up, but is none.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gistread.memory.model import GistMemory
-from gistread.readers.recap import Recap, drawn_from, recap
+from gistread.readers.recap import Recap, describe_sources, recap
 from gistread.tui.reading.context import ReadingContext
 from gistread.tui.reading.navigation import Navigation
 from gistread.units import counted
@@ -48,7 +48,7 @@ class RecapController:
         known = self._known()
         story = await asyncio.to_thread(recap, known, self._context.corrections)
         is_bounded = len(known.book.text) < len(self._context.book.text)
-        source = drawn_from(story)
+        source = describe_sources(story)
         people = f"\nPeople here: {', '.join(story.people)}" if story.people else ""
         screen = ListScreen("The story so far", f"{source}{people}", self._rows(story, ends_here=is_bounded))
         self._context.push(screen, lambda row: self._navigation.jump(int(row.partition(" ")[2])))

@@ -8,7 +8,7 @@ from textual.widgets import Static
 
 from gistread.people.index import Card, Index
 from gistread.readers.claims import Claim, Identity
-from gistread.readers.introductions import introduced
+from gistread.readers.introductions import introducing_sentences
 from gistread.tui.commands import own_keys
 from gistread.tui.screens.listing import ListScreen, Row, place_in
 from gistread.units import bars, counted
@@ -87,7 +87,7 @@ def card_rows(card: Card, view: Index, length: int, facts: CardFacts = NO_FACTS)
     def quoted(start: int, end: int) -> str:
         return " ".join(book.text[start:end].split())
 
-    introductions = introduced(card.entity, book)
+    introductions = introducing_sentences(card.entity, book)
     for start, end in introductions:
         yield Row(f"at {start}", quoted(start, end), place(start))
     for number, one in enumerate(facts.identities):

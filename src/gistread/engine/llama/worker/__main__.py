@@ -1,8 +1,8 @@
-"""The worker process: reads messages from standard input, writes events to what was standard output.
+"""The worker process: reads messages from standard input, writes events to the original standard output.
 
 llama.cpp writes to file descriptors 1 and 2, so the pipe is moved to a descriptor of its own and 1 is pointed at 2, a
-log file. The reader thread answers counts at once, passes the rest to the main loop, and interrupts that for what
-cannot wait. When the pipe closes, the process exits, whatever it does.
+log file. The reader thread answers counts at once and passes other requests to the main loop, which it interrupts for
+urgent ones. When the pipe closes, the process exits at once.
 """
 
 import contextlib
@@ -22,14 +22,14 @@ from gistread.engine.llama.worker.loading import LoadedModel, load, load_embedde
 from gistread.engine.llama.worker.prefix_tree import common_prefix
 from gistread.engine.llama.worker.rates import DisturbedError, measure_rates, parallel_of
 from gistread.engine.llama.worker.requests import Request, TextStream
-from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler, TextScorer
+from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler, Sampler, TextScorer
 from gistread.engine.llama.worker.scheduler import Scheduler
 from gistread.engine.llama.worker.system_info import library
 from gistread.engine.protocol import Message, Rates
 from gistread.errors import GistreadError, PromptTooLongError, traceback_text
 from gistread.system import disable_core_dumps, lower_priority
 
-_NICENESS = 5  # The user interface goes before the model on a machine with few cores
+_NICENESS = 5  # On few cores the user interface has priority over the model
 _SAVE_WITHIN_S = 1.5  # Time to write prompt cache files after the pipe closed
 _UNMEASURED_PARALLEL = 4
 
@@ -152,10 +152,10 @@ class Worker:
                 case request:
                     self._answer(request)
 
-    # In either.
+    # In either thread.
 
     def _answer(self, request: messages.Request) -> None:
-        """Send the reply, or why there is none: no request may end the process or stay without a reply."""
+        """Send the reply or an error: no request may end the process or stay unanswered."""
         try:
             reply = self._handle(request)
         except PromptTooLongError as error:
@@ -194,7 +194,7 @@ def _request(
     weights = model.weights
     prompt = weights.prompt_tokens(message.prompt)
     stable = _stable_tokens(model, message.prompt, prompt)
-    sampler: FreeSampler | OptionSampler | TextScorer | None = None
+    sampler: Sampler | None = None
     pin, max_tokens, stop = False, 0, tuple[str, ...]()
     match message:
         case messages.Prepare():
@@ -241,9 +241,9 @@ def _stable_tokens(model: LoadedModel, prompt: Sequence[Message], tokens: list[i
 def main() -> None:
     # Ctrl+C in the terminal reaches the whole process group; the client decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.umask(0o077)  # Snapshots hold what was read
+    os.umask(0o077)  # Prompt cache files contain text of the book
     lower_priority(_NICENESS)
-    # A failed assertion of llama.cpp would write all memory, the book included, beside the person's files.
+    # A failed assertion of llama.cpp would write a core dump, with the book, into the current folder.
     disable_core_dumps()
     pipe = os.dup(1)
     os.dup2(2, 1)

@@ -25,7 +25,7 @@ class DecodeError(Exception):
 
 
 class Outcome(Enum):
-    """Result of a batch. Unless DONE, its sequences may contain part of it and must be cut back."""
+    """Result of a batch. Unless DONE, its sequences may hold part of it and must be cut back."""
 
     DONE = auto()
     INTERRUPTED = auto()
@@ -88,7 +88,7 @@ class Context:
         self._evaluate = llama.llama_encode if encodes else llama.llama_decode
         self._batch = llama.llama_batch_init(batch_tokens, 0, 1)
         self._stop_flag = ctypes.create_string_buffer(2)
-        # Most models encode a position as a rotation of the key, which llama.cpp can correct.
+        # With rotary positions, as in most models, llama.cpp can shift cached keys.
         self.can_move = self._memory is not None and bool(llama.llama_memory_can_shift(self._memory))
         self._install_abort()
 
@@ -108,11 +108,11 @@ class Context:
         return Outcome.DONE if status == 0 else Outcome.FULL if status == 1 else Outcome.INTERRUPTED
 
     def interrupt(self) -> None:
-        """Abort the evaluation, from any thread; not for models without rollback, whose states it would corrupt."""
+        """Abort the evaluation, from any thread. Ignored for models without rollback: it would corrupt their states."""
         if self.weights.can_roll_back:
             self._stop_flag[0] = b"x"
 
-    def allow(self) -> None:
+    def clear_interrupt(self) -> None:
         """Clear `interrupt` before the next evaluation."""
         self._stop_flag[0] = b"\0"
 
@@ -131,13 +131,13 @@ class Context:
         """Copy all cells of a sequence to an empty one, if the cache is not unified."""
         llama.llama_memory_seq_cp(self._memory, source, target, -1, -1)
 
-    def close_up(self, sequence: int, start: int, length: int) -> None:
-        """Remove `length` tokens of a sequence from `start` on. Those after them move forward and keep their state."""
+    def remove(self, sequence: int, start: int, length: int) -> None:
+        """Remove `length` tokens of a sequence at `start`; later tokens shift to their place and keep their state."""
         llama.llama_memory_seq_rm(self._memory, sequence, start, start + length)
         llama.llama_memory_seq_add(self._memory, sequence, start + length, -1, -length)
 
-    def holds_window(self, sequence: int, length: int) -> bool:
-        """Whether a sequence can be cut here: llama.cpp frees what a sliding window no longer needs."""
+    def can_cut_at(self, sequence: int, length: int) -> bool:
+        """Whether a sequence can be cut to this length: llama.cpp frees cells that have left a sliding window."""
         if not self.weights.window:
             return True
         first = llama.llama_memory_seq_pos_min(self._memory, sequence)

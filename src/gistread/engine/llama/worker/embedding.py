@@ -1,4 +1,4 @@
-"""Turns texts into vectors, many in a batch, interactive requests first, in place of the scheduler."""
+"""Embeds texts in batches, interactive requests first; replaces the scheduler for embedding models."""
 
 import base64
 import re
@@ -18,7 +18,7 @@ from gistread.engine.llama.worker.weights import Weights
 from gistread.engine.protocol import Phase, Priority, Usage
 
 _EMPTY_TEXT = "."  # Embedded in place of a text without tokens
-_LONGEST_TOKEN = 64  # Characters. At most this many times the window are tokenized.
+_LONGEST_TOKEN = 64  # In characters; limits how much of a text is tokenized
 _SENTENCE_END = re.compile(r"[.!?…]+[\"'”’»)\]]*(?=\s)|[。！？]|\n")
 
 
@@ -34,13 +34,13 @@ class EmbeddingRequest:
 
 
 def embedding_request(model: LoadedModel, message: Embed) -> EmbeddingRequest:
-    fitted = [_fitted(text, model.weights, model.context_tokens) for text in message.texts]
+    fitted = [_fit_to_window(text, model.weights, model.context_tokens) for text in message.texts]
     truncated = sum(cut for _, cut in fitted)
     return EmbeddingRequest(message.id, message.priority, [tokens for tokens, _ in fitted], truncated)
 
 
-def _fitted(text: str, weights: Weights, most: int) -> tuple[list[int], bool]:
-    """The tokens of a text, or of as many whole sentences as fit `most` tokens, and whether it was truncated."""
+def _fit_to_window(text: str, weights: Weights, most: int) -> tuple[list[int], bool]:
+    """The tokens of a text, cut after the last sentence that fits `most` tokens, and whether it was cut."""
     beginning = text.strip()[: most * _LONGEST_TOKEN]
     tokens = weights.text_tokens(beginning or _EMPTY_TEXT) or weights.text_tokens(_EMPTY_TEXT)
     if len(tokens) <= most:
@@ -97,7 +97,7 @@ class Embedding:
         self._evaluating = request
         outcome = self._context.evaluate(batch) if batch else Outcome.DONE
         self._evaluating = None
-        self._context.allow()
+        self._context.clear_interrupt()
         elapsed = time.monotonic() - began
         request.worked_s += elapsed
         if outcome is Outcome.FULL:
@@ -116,7 +116,7 @@ class Embedding:
         return texts, batch
 
     def _advance(self, request: EmbeddingRequest, texts: int, tokens: int, elapsed: float) -> None:
-        request.vectors += [_normal(self._context.vector(sequence)) for sequence in range(texts)]
+        request.vectors += [_normalize(self._context.vector(sequence)) for sequence in range(texts)]
         if len(request.vectors) < len(request.texts):
             rate = tokens / elapsed if elapsed > 0 else 0.0
             self._status.busy(Phase.PREFILL, request.priority, rate, len(request.vectors) / len(request.texts))
@@ -134,6 +134,6 @@ class Embedding:
         self._send(reply)
 
 
-def _normal(vector: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+def _normalize(vector: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     length = float(np.linalg.norm(vector))
     return vector / np.float32(length) if length else vector

@@ -1,4 +1,4 @@
-"""Loads a GGUF file in the first of the layouts of `fit.py` for which memory suffices."""
+"""Loads a GGUF file in the first layout of `fit.py` that fits in memory."""
 
 import contextlib
 import ctypes
@@ -34,7 +34,7 @@ _ALL_LAYERS = 999
 
 
 class OutOfMemoryError(EngineError):
-    """An allocation failed, or the graphics card did: a layout with fewer layers on it may succeed."""
+    """An allocation or the graphics card failed: a layout with fewer layers on the card may succeed."""
 
 
 @dataclass(slots=True)
@@ -52,7 +52,7 @@ class LoadedModel:
     token_bytes: float = 0.0  # Size of a token in the KV cache; 0: unknown, or no KV cache
     cache_files: PromptCacheFiles | None = None
     streams: Context | None = None  # For short requests in the background
-    parallel: int = 8  # Concurrent requests: a guess until the client sends what was measured (`Configure`)
+    parallel: int = 8  # Concurrent requests: a guess until the client sends the measured number (`Configure`)
 
 
 def load(
@@ -114,24 +114,24 @@ class _Loader:
     gpu_layers: int = -1
 
     def load(self, layout: Layout, notice: str) -> LoadedModel:
-        """Raises OutOfMemoryError, and other EngineErrors that no layout can avoid."""
+        """Raises OutOfMemoryError, or another EngineError if no layout can help."""
         weights = self._weights_on(layout.gpu_layers)
         # Hyperthreads only wait for each other: ggml's threads spin.
         threads = self.message.options.threads or physical_cores()
+        new_context = partial(
+            Context,
+            weights,
+            batch_tokens=self.batch_tokens,
+            threads=threads,
+            kv_type=layout.kv_type,
+            flash_attention=self.message.options.flash_attention,
+        )
         try:
-            context = Context(
-                weights,
-                cells=layout.cells,
-                sequences=SEQUENCES if weights.can_roll_back else STATES,
-                batch_tokens=self.batch_tokens,
-                threads=threads,
-                kv_type=layout.kv_type,
-                flash_attention=self.message.options.flash_attention,
-            )
+            context = new_context(cells=layout.cells, sequences=SEQUENCES if weights.can_roll_back else STATES)
         except MemoryError:
             raise self._refusal(layout) from None
         try:
-            streams = self._streams(weights, layout, threads)
+            streams = _streams(new_context, layout) if weights.can_roll_back else None
         except MemoryError:
             context.close()
             raise _no_room(self.header, layout) from None
@@ -162,25 +162,6 @@ class _Loader:
             streams=streams,
         )
 
-    def _streams(self, weights: Weights, layout: Layout, threads: int) -> Context | None:
-        """Raises MemoryError."""
-        if not layout.streams or not weights.can_roll_back:
-            return None
-        streams = Context(
-            weights,
-            cells=layout.streams * STREAM_TOKENS,
-            sequences=layout.streams,
-            batch_tokens=self.batch_tokens,
-            threads=threads,
-            kv_type=layout.kv_type,
-            flash_attention=self.message.options.flash_attention,
-            unified=False,
-        )
-        if streams.can_move:
-            return streams
-        streams.close()
-        return None
-
     def _refusal(self, layout: Layout) -> EngineError:
         said = " ".join(self.log.errors)
         if self.message.options.kv_cache != "auto":
@@ -208,8 +189,19 @@ class _Loader:
         return self.weights
 
 
+def _streams(new_context: Callable[..., Context], layout: Layout) -> Context | None:
+    """A context for streams; None if the layout or the model has none. Raises MemoryError."""
+    if not layout.streams:
+        return None
+    streams = new_context(cells=layout.streams * STREAM_TOKENS, sequences=layout.streams, unified=False)
+    if streams.can_move:
+        return streams
+    streams.close()
+    return None
+
+
 def _warm_up(context: Context, tokens: int) -> bool:
-    """Whether a graphics card evaluates a batch of so many tokens; some of its memory is allocated only then."""
+    """Whether a graphics card can evaluate a batch of this size; part of its memory is allocated only then."""
     try:
         batch = [BatchToken(0, position, 0, position == 0) for position in range(tokens)]
         done = context.evaluate(batch) is Outcome.DONE
@@ -259,7 +251,7 @@ def _load_embedder_on(
 def _open(path: Path, progress: Callable[[float], None], gpu_layers: int, log: LlamaLog) -> llama.llama_model_p:
     """Load weights. Raises OutOfMemoryError, other EngineErrors."""
     llama.llama_backend_init()
-    log.errors.clear()  # Those of the layout tried before
+    log.errors.clear()  # Errors of the previous layout
 
     def on_progress(share: float, _data: object) -> bool:
         progress(share)
@@ -269,7 +261,7 @@ def _open(path: Path, progress: Callable[[float], None], gpu_layers: int, log: L
     parameters = llama.llama_model_default_params()
     parameters.n_gpu_layers = gpu_layers
     if not gpu_layers:
-        # Otherwise long batches go to a card all the same, which takes its memory and turns flash attention off.
+        # Otherwise llama.cpp would still send long batches to a card, use its memory and disable flash attention.
         nothing = (ctypes.c_void_p * 1)()
         parameters.devices = ctypes.cast(nothing, ctypes.c_void_p)
     parameters.progress_callback = callback
@@ -311,7 +303,7 @@ def _device(threads: int, cards: tuple[Gpu, ...], placement: Placement | None = 
 
 def _load_error(path: Path, errors: list[str], *, on_gpu: bool) -> EngineError:
     said = " ".join(errors)
-    # Every caller logs that it failed; only the first message says why.
+    # Each caller logs its own failure; only the first message has the cause.
     reason = re.sub(r"^.*error loading model(?: \w+)?: ", "", errors[0] if errors else "llama.cpp gave no reason")
     if found := re.search(r"unknown (?:model )?architecture: '([^']*)'", said):
         return EngineError(

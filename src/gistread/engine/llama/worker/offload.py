@@ -1,8 +1,8 @@
 """KV states offloaded from the cache to memory, as a tree of runs, so that shared beginnings are kept once.
 
-Attention visits every cell in use: on a CPU, each thousand idle cells make the prompts of a small model 2% slower and
-its decoding 6%. Copying a thousand tokens out and back takes some ten milliseconds, evaluating them takes seconds. The
-total stays below a share of free memory; of the lowest rank the least recently used goes first.
+Attention visits every cell in use: on a CPU, each thousand idle cells slow down a small model's prompts by 2% and its
+decoding by 6%. Copying a thousand tokens out and back takes some ten milliseconds, evaluating them takes seconds. The
+total is limited to a share of free memory; runs are evicted by rank, then the least recently used first.
 """
 
 import itertools
@@ -19,10 +19,10 @@ from gistread.engine.llama.worker.prefix_tree import common_prefix
 # All states together. 2,000 tokens take 46 MB with the starter, 230 MB with a model of 3 billion parameters.
 LIMIT_BYTES = 2 * 2**30
 _SHARE = 8  # Limit as a fraction of free memory: one eighth
-_BACKGROUND_RUNS = 8  # Most runs kept for background work, which only continues its last prompts
+_BACKGROUND_RUNS = 8  # Most runs kept for background work, which only reuses its latest prompts
 _PINNED_SHARE = 0.8
-"""Most of the limit that may be pinned. The rest is for what requests leave behind: without room of its own, each of
-these would evict a pinned run that is about to be used."""
+"""Share of the limit that may be pinned. The rest is for states that requests leave behind, which would otherwise
+evict pinned runs before they are used."""
 
 State = npt.NDArray[np.uint8]
 
@@ -54,7 +54,7 @@ class OffloadedRun:
 
 @dataclass(frozen=True, slots=True)
 class OffloadedPrefix:
-    # From position 0 on; each is used up to the start of the next, the last up to `length`.
+    # From position 0 on. Each run is used up to the start of the next, the last up to `length`.
     runs: tuple[OffloadedRun, ...]
     length: int
 
@@ -96,7 +96,7 @@ class Offload:
             run.used_at = next(self._clock)
 
     def make_room(self, size: int, after: OffloadedPrefix, rank: EvictionRank) -> bool:
-        """Evict runs but for `after`, lowest rank and least recent first. Returns False if `size` bytes cannot fit."""
+        """Evict runs except `after`, lowest rank and least recent first. Returns False if `size` bytes cannot fit."""
         limit = self._limit
         if rank is EvictionRank.PINNED and self._pinned + size > limit * _PINNED_SHARE:
             return False

@@ -1,4 +1,4 @@
-"""The tokens of every sequence in the KV cache, as a tree of shared prefixes: runs of cells and their holders."""
+"""The tokens of all sequences in the KV cache, as a tree of shared prefixes. A node is a run of cells."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet

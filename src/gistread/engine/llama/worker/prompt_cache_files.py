@@ -17,7 +17,7 @@ from gistread.engine.llama.worker.offload import State
 # All files together. 3,000 tokens take 70 MB with the starter, 350 MB with a model of 3 billion parameters.
 LIMIT_BYTES = 2 * 2**30
 LEAST_TOKENS = 256  # Shorter prompts are evaluated fast enough
-_STEP = 128  # What is left of an unfinished request is saved, and looked for, in multiples of so many tokens
+_STEP = 128  # Tokens; unfinished requests are saved and looked up in multiples of it
 
 _SUFFIX = ".kv"
 _MAGIC = b"gistreadkv1\n"
@@ -34,16 +34,17 @@ class PromptCacheFiles:
 
     @property
     def unfinished(self) -> "PromptCacheFiles":
-        """Those of requests that a kill interrupted, of which fewer are kept."""
+        """The cache files of interrupted requests, with a smaller limit."""
         return replace(self, directory=self.directory / "unfinished", limit_bytes=self.limit_bytes // 8)
 
-    def unfinished_part(self, evaluated: Sequence[int]) -> list[int]:
-        """What is to be saved of an unfinished request; empty if it is not worth it."""
+    @staticmethod
+    def unfinished_part(evaluated: Sequence[int]) -> list[int]:
+        """The beginning of an unfinished request to save; empty if too short to be worth it."""
         part = list(evaluated[: len(evaluated) // _STEP * _STEP])
         return part if len(part) >= LEAST_TOKENS else []
 
     def find_unfinished(self, prompt: Sequence[int]) -> list[int]:
-        """The longest part of a prompt that was saved as unfinished; empty if none was."""
+        """The longest beginning of a prompt that was saved as unfinished; empty if there is none."""
         lengths = range(len(prompt) // _STEP * _STEP, LEAST_TOKENS - 1, -_STEP)
         return next(filter(self.unfinished.has, (list(prompt[:length]) for length in lengths)), [])
 
@@ -78,7 +79,7 @@ class PromptCacheFiles:
         temporary = path.with_name(f"{path.name}.{os.getpid()}")
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
-            # The least recently used files go until the rest fits, and partial files of killed processes.
+            # Remove the least recently used files until the rest fits, and partial files of killed processes.
             own = self.directory.glob(f"*{_SUFFIX}*")
             files = sorted(((f.stat().st_mtime, f.stat().st_size, f) for f in own), reverse=True)
             total = 0

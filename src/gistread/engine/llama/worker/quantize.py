@@ -1,4 +1,4 @@
-"""Requantizes a model, with its adapter merged in: a process that can be killed, and leaves no partial file."""
+"""Requantizes a model with its adapter merged in. Runs as a process that can be killed and leaves no partial file."""
 
 import contextlib
 import ctypes
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from gistread.engine.llama.gguf import read_tensors, read_values
 from gistread.engine.llama.gguf_contents import Tensor
 from gistread.engine.llama.machine import physical_cores
-from gistread.engine.llama.requantized_copy import partial_copy, plain_copy
+from gistread.engine.llama.requantized_copy import f16_path, partial_path
 from gistread.system import lower_priority
 
 _NICENESS = 5
@@ -29,8 +29,8 @@ _DTYPES: dict[int, np.dtype[Any]] = {0: np.dtype("<f4"), 1: np.dtype("<f2")}  # 
 
 def convert(source: Path, target: Path, quantization: str, adapter: Path | None = None) -> bool:
     """Write a copy of `source` in this quantization (`Q8_0`), with the adapter merged into it; returns success."""
-    partial = partial_copy(target, os.getpid())
-    plain = plain_copy(partial)
+    partial = partial_path(target, os.getpid())
+    plain = f16_path(partial)
     partial.parent.mkdir(parents=True, exist_ok=True)
     threading.Thread(target=_exit_with_pipe, args=((partial, plain),), daemon=True).start()
     try:

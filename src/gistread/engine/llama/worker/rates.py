@@ -1,4 +1,4 @@
-"""Measures a model's speed in about two seconds: a prompt of random tokens, then decoding ever more sequences."""
+"""Measures a model's speed in about two seconds: a prompt of random tokens, then decoding 1, 2, 4 … sequences."""
 
 import threading
 import time
@@ -28,9 +28,9 @@ class DisturbedError(Exception):
 
 
 def measure_rates(model: LoadedModel, *, least_share: float, stop: threading.Event) -> Rates:
-    """Measure a loaded model. Raises DisturbedError if its threads got less than `least_share`, MemoryError.
+    """Measure a loaded model. Raises MemoryError.
 
-    Raises DisturbedError as well once `stop` is set.
+    Raises DisturbedError if its threads got less than `least_share` of their time, or once `stop` is set.
     """
     most = min(_MOST_SEQUENCES, model.context.sequences - 1)
     context = Context(
@@ -51,7 +51,7 @@ def measure_rates(model: LoadedModel, *, least_share: float, stop: threading.Eve
 
 
 def parallel_of(rates: Rates) -> int:
-    """The useful number of concurrent requests: the most that are clearly faster than half as many."""
+    """The useful number of concurrent requests: the largest clearly faster than half as many."""
     return max((n for (_, fewer), (n, rate) in pairwise(rates.decode) if rate >= _PAYS * fewer), default=1)
 
 
@@ -59,7 +59,7 @@ def parallel_of(rates: Rates) -> int:
 class _Measurement:
     context: Context
     needed_cpu: float  # Least processor seconds per second
-    exhaustive: bool  # Measure every number of sequences, as on a GPU, where only many pay
+    exhaustive: bool  # Measure every number of sequences: on a GPU only large numbers pay
     stop: threading.Event
     random: Random
     trunk: int

@@ -1,10 +1,10 @@
-"""The state of a request in the worker, and its text: whole characters, without reasoning, up to a stop string."""
+"""The state of a request in the worker, and the text it has decoded, without reasoning and up to a stop string."""
 
 import codecs
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler, TextScorer
+from gistread.engine.llama.worker.sampling import Sampler
 from gistread.engine.protocol import Priority, Usage
 from gistread.engine.text_filters import ReasoningFilter, StopStringFilter
 
@@ -44,7 +44,7 @@ class Request:
     priority: Priority
     prompt: list[int]
     max_tokens: int
-    sampler: FreeSampler | OptionSampler | TextScorer | None  # None: the prompt is only evaluated
+    sampler: Sampler | None  # None: the prompt is only evaluated
     stream: TextStream
     stable: int = 0  # Length in tokens of the beginning worth a prompt cache file
     pin: bool = False

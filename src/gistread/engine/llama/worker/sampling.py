@@ -1,4 +1,4 @@
-"""Samples the next token of a sequence: freely, or constrained to a set of options, or to one text to measure."""
+"""Samples the next token of a sequence: freely, among a set of options, or from a given text to score it."""
 
 import ctypes
 from collections.abc import Sequence
@@ -84,7 +84,7 @@ class FreeSampler:
 
 
 class OptionSampler:
-    """Chooses one of several strings by legal tokens only (design D3). Ends as soon as one option is left."""
+    """Chooses one of several strings with constrained decoding (design D3). Ends as soon as one option is left."""
 
     def __init__(self, weights: Weights, options: Sequence[str]) -> None:
         self._weights = weights
@@ -130,9 +130,6 @@ class OptionSampler:
             tokens.update(self._weights.turn_ends)
         return np.array(sorted(tokens), dtype=np.int64)
 
-    def close(self) -> None:
-        """Owns nothing of llama.cpp."""
-
 
 class TextScorer:
     """Decodes a given text and records how likely each of its tokens was."""
@@ -167,8 +164,8 @@ class TextScorer:
         self._logarithms.append(float(logits[token]) - total)
         return token
 
-    def close(self) -> None:
-        """Owns nothing of llama.cpp."""
+
+Sampler = FreeSampler | OptionSampler | TextScorer
 
 
 def _logits(context: Context, output: int, size: int) -> "np.ndarray[Any, Any]":

@@ -2,8 +2,9 @@
 
 Interactive requests interrupt background work and run alone; an interrupted request keeps its cells if possible.
 Running sequences decode together. On a graphics card new prompts fill the rest of the batch. On a processor a batch of
-prompts takes as long as dozens of decoded tokens, so both take turns: a gist does not wait for the pages after it.
-The main loop calls `submit`, `cancel` and `step`; the reader thread only `interrupt_for`.
+prompts takes as long as dozens of decoded tokens, so prompts and decoding take turns: a gist need not wait for the
+prompts of later pages. The main loop calls `submit`, `cancel` and `step`; the reader thread calls `interrupt_for` and
+`end`.
 """
 
 import threading
@@ -19,15 +20,15 @@ from gistread.engine.llama.worker.context import BatchToken, Outcome
 from gistread.engine.llama.worker.loading import LoadedModel
 from gistread.engine.llama.worker.offload import State
 from gistread.engine.llama.worker.requests import Request
-from gistread.engine.llama.worker.sampling import OptionSampler, TextScorer
+from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler, TextScorer
+from gistread.engine.llama.worker.sequence_pool import SequencePool
 from gistread.engine.llama.worker.slots import Slots
 from gistread.engine.llama.worker.streams import Streams
 from gistread.engine.protocol import Phase, Priority
 
 _SMOOTHING = 0.8
 _STATUS_INTERVAL_S = 0.1
-# Seconds of decoding for each second of prompts, on a processor with both to do. The sooner prompts are evaluated, the
-# more sequences decode together.
+# Seconds of decoding for each second of prompts, on a processor. Favouring prompts lets more sequences decode together.
 _DECODE_WEIGHT = 0.3
 
 
@@ -63,17 +64,17 @@ class Scheduler:
         self._clock = clock
         self._model = model
         self._weights = model.weights
-        self._contexts = (model.context, model.streams) if model.streams else (model.context,)
         self._send = send
         self._slots = Slots(model.context, model.cache_files, on_gpu=model.on_gpu)
         self._streams = Streams(model.streams, model.cache_files) if model.streams else None
+        self._pools: list[SequencePool] = [pool for pool in (self._slots, self._streams) if pool is not None]
         self._requests: list[Request] = []  # Running and waiting, in order of arrival
         self._evaluating: tuple[Request, ...] = ()
         self._status = StatusReporter(send, clock, self._stats)
         self._rates: dict[Phase, float] = {}  # Tokens a second by phase, smoothed over batches
         self._busy_s = self._decode_s = 0.0
-        self._decodes: bool | None = None  # Whether it is decoding's turn or that of prompts; None: they take no turns
-        self._owed_s = 0.0  # Time owed to decoding; below 0: it is the prompts' turn
+        self._decodes: bool | None = None  # Whether it is the turn of decoding, not prompts; None: no turns
+        self._owed_s = 0.0  # Time owed to decoding; below 0, to prompts
         # Tokens and their KV state, to be written to disk when idle.
         self._unsaved: tuple[list[int], State] | None = None
         self.saved = threading.Event()  # Set while nothing is to be written to disk
@@ -110,7 +111,7 @@ class Scheduler:
             self._interrupt()
 
     def end(self) -> None:
-        """Have the next step write to disk what the next process can use, and set `saved`. For the reader thread."""
+        """Let the next step save states for the next process, then set `saved`. Called by the reader thread."""
         self.saved.clear()
         self._ending = True
         self._interrupt()
@@ -131,10 +132,10 @@ class Scheduler:
         chosen, tokens = self._fill_batch(urgent)
         started = self._clock()
         self._evaluating = tuple(chosen)
-        outcome = self._home(chosen[0]).evaluate(tokens)
+        outcome = self._pool_of(chosen[0]).evaluate(tokens)
         self._evaluating = ()
-        for context in self._contexts:
-            context.allow()
+        for pool in self._pools:
+            pool.context.clear_interrupt()
         elapsed = self._clock() - started
         self._decode_s += elapsed
         if self._decodes is not None:
@@ -148,10 +149,10 @@ class Scheduler:
         self._busy_s += self._clock() - began
 
     def _interrupt(self) -> None:
-        for context in self._contexts:
-            context.interrupt()
+        for pool in self._pools:
+            pool.context.interrupt()
 
-    def _home(self, request: Request) -> Slots | Streams:
+    def _pool_of(self, request: Request) -> SequencePool:
         return self._streams if request.in_stream and self._streams is not None else self._slots
 
     def _write_to_disk(self) -> None:
@@ -161,9 +162,8 @@ class Scheduler:
         if self._ending and not self.saved.is_set():  # Once: the process may end while the next step is under way
             background = [r for r in self._requests if r.sequence is not None and r.priority is Priority.BACKGROUND]
             tokens = max((self._cancelled, *(request.tokens for request in background)), key=len)
-            self._slots.save_unfinished(tokens)
-            if self._streams is not None:
-                self._streams.save_unfinished(tokens)
+            for pool in self._pools:
+                pool.save_unfinished(tokens)
         self.saved.set()
 
     def _admit(self, priority: Priority) -> None:
@@ -173,21 +173,21 @@ class Scheduler:
                 continue
             if running >= self._model.parallel:
                 return
-            home = self._home(request)
-            while not home.admit(request):
-                less_urgent = [other for other in home.running if other.priority > priority]
+            pool = self._pool_of(request)
+            while not pool.admit(request):
+                less_urgent = [other for other in pool.running if other.priority > priority]
                 if not less_urgent:
                     return
-                home.release(less_urgent[-1])  # It waits again, and continues where it was.
+                pool.release(less_urgent[-1])  # It waits again, and resumes later.
             running += 1
 
     def _fill_batch(self, priority: Priority) -> tuple[list[Request], list[BatchToken]]:
         chosen: list[Request] = []
         batch: list[BatchToken] = []
-        home = self._home(next(r for r in self._requests if r.priority is priority and r.sequence is not None))
-        room = home.context.batch_tokens
-        running = [request for request in home.running if request.priority is priority]
-        decoding = [request for request in running if home.pending(request) == 1]
+        pool = self._pool_of(next(r for r in self._requests if r.priority is priority and r.sequence is not None))
+        room = pool.context.batch_tokens
+        running = [request for request in pool.running if request.priority is priority]
+        decoding = [request for request in running if pool.pending(request) == 1]
         prompts = [request for request in running if request not in decoding]
         if decoding and prompts and not self._model.on_gpu:
             self._decodes = self._owed_s >= 0
@@ -195,11 +195,11 @@ class Scheduler:
         else:
             self._decodes, self._owed_s = None, 0.0
             running = decoding + prompts
-        if isinstance(home, Streams):
-            running = home.side_by_side(decoding) if running[0] in decoding else running[:1]
+        if isinstance(pool, Streams):
+            running = pool.compact(decoding) if running[0] in decoding else running[:1]
         for request in running:
             assert request.sequence is not None
-            start = home.evaluated(request)
+            start = pool.evaluated(request)
             tokens = request.tokens[start : start + room]
             if not tokens:
                 break
@@ -213,22 +213,22 @@ class Scheduler:
         requests = {request.sequence: request for request in chosen}
         counts = Counter(requests[item.sequence] for item in tokens)
         first = chosen[0]
-        home = self._home(first)
-        evaluated = home.evaluated(first)
+        pool = self._pool_of(first)
+        evaluated = pool.evaluated(first)
         phase = Phase.PREFILL if evaluated < len(first.prompt) else Phase.DECODE
         rate = len(tokens) / elapsed if elapsed > 0 else 0.0
         self._rates[phase] = rate = _SMOOTHING * self._rates.get(phase, rate) + (1 - _SMOOTHING) * rate
         fraction = evaluated / len(first.prompt) if phase is Phase.PREFILL else None
         self._status.busy(phase, first.priority, rate, fraction)
         for request, count in counts.items():
-            if home.evaluated(request) - count < len(request.prompt):
+            if pool.evaluated(request) - count < len(request.prompt):
                 request.prefilled += count
         for index, item in enumerate(tokens):
             request = requests[item.sequence]
             if item.wants_logits:
                 self._sample(request, index)
         for request in chosen:
-            if request.sampler is None and not home.pending(request):
+            if request.sampler is None and not pool.pending(request):
                 pinned = request.pin and self._slots.pin(request)
                 if self._slots.unsaved(request):
                     self._slots.save(request.prompt, self._slots.state(request.prompt))
@@ -237,7 +237,7 @@ class Scheduler:
     def _sample(self, request: Request, output: int) -> None:
         assert request.sampler is not None
         try:
-            token = request.sampler.sample(self._home(request).context, output)
+            token = request.sampler.sample(self._pool_of(request).context, output)
         except ValueError as error:
             self._finish(request, messages.Failed(str(error), request.id))
             return
@@ -271,9 +271,9 @@ class Scheduler:
             stable = request.prompt[: request.stable]
             self._unsaved = stable, self._slots.state(stable)  # copied now: it may be evicted before it is written
             self.saved.clear()
-        self._home(request).release(request)
+        self._pool_of(request).release(request)
         self._cancelled = []
-        if request.sampler is not None:
+        if isinstance(request.sampler, FreeSampler):
             request.sampler.close()
         self._requests.remove(request)
         self._send(reply)

@@ -1,12 +1,11 @@
-"""Assigns requests to sequences of the KV cache, and evicts what is least needed.
+"""Assigns requests to sequences of the KV cache, and evicts the least recently used ones.
 
-All requests share one context and one prefix tree, so a beginning evaluated for one is reused by all. What a request
-leaves behind stays until its cells are needed; the least recently used is offloaded first (`offload.py`), on a CPU as
-soon as something else runs. Models without rollback continue a whole state or start from nothing, and are not
-offloaded.
+All requests share one context and one prefix tree, so a prefix evaluated for one is reused by all. The contents
+of a finished request stay cached until their cells are needed; then they are offloaded (`offload.py`). On a CPU, idle
+sequences are offloaded as soon as another request runs. Models without rollback continue a whole state or start from
+nothing, and are not offloaded.
 """
 
-import itertools
 from collections import deque
 
 from gistread.engine.llama.worker.context import BatchToken, Context, DecodeError, Outcome
@@ -14,53 +13,37 @@ from gistread.engine.llama.worker.offload import NOTHING, EvictionRank, Offload,
 from gistread.engine.llama.worker.prefix_tree import PrefixTree
 from gistread.engine.llama.worker.prompt_cache_files import LEAST_TOKENS, PromptCacheFiles
 from gistread.engine.llama.worker.requests import Request
+from gistread.engine.llama.worker.sequence_pool import SequencePool
 from gistread.engine.protocol import Priority
 
-_BACKGROUND_SEQUENCES = 4  # Sequences kept after background requests: the next ones begin like the last
-_IDLE_CELLS = 1024  # Idle cells that may stay in the cache of a CPU; the next request usually shares what was used last
+_BACKGROUND_SEQUENCES = 4  # Sequences kept after background requests, whose prefixes the next ones share
+_IDLE_CELLS = 1024  # Idle cells that may stay in the cache on a CPU: the next request usually shares the latest prefix
 _LEAST_OFFLOADED = 64
-# Fewer tokens than these, beyond what is shared or offloaded, are dropped: a question, or a task with its gist.
+# Sequences with fewer unshared tokens are dropped: a question, or a task with its gist.
 _LEAST_OFFLOADED_BACKGROUND = 256
 
 
-class Slots:
-    """The sequences of one context. Used by the main loop only."""
+class Slots(SequencePool):
+    """The sequences of a unified context; the last one is used to save, offload and restore states."""
 
     def __init__(self, context: Context, cache_files: PromptCacheFiles | None, *, on_gpu: bool = False) -> None:
-        self.context = context
+        super().__init__(context, context.sequences - 1)
+        self._spare = context.sequences - 1
         self._offload = Offload() if context.weights.can_restart_anywhere else None
         self._offloads_idle = self._offload is not None and not on_gpu
         # The state of a sliding window or a recurrent model is valid at its end only.
         self._cache_files = cache_files if context.weights.can_restart_anywhere else None
         self._tree = PrefixTree()
-        self._running: dict[int, Request] = {}  # Keyed by sequence
-        self._spare = context.sequences - 1  # Reserved for saving, offloading and restoring states
-        # Logical time at which a request last released each sequence.
-        self._used_at = dict.fromkeys(range(self._spare), 0)
-        self._clock = itertools.count(1)
         self._background: deque[int] = deque()  # Sequences released by background requests, the latest last
-
-    @property
-    def running(self) -> list[Request]:
-        """In order of admission."""
-        return list(self._running.values())
 
     @property
     def cells(self) -> int:
         return self._tree.cells
 
-    def evaluated(self, request: Request) -> int:
-        return 0 if request.sequence is None else self._tree.length(request.sequence)
-
-    def pending(self, request: Request) -> int:
-        """Tokens to evaluate before the next can be sampled: 1 while decoding."""
-        return request.length - self.evaluated(request)
-
     def admit(self, request: Request) -> bool:
-        """Give a waiting request a sequence and the cells it may need. Returns False if there is no room now."""
         self._restore_from_file(request)
         tokens = request.tokens
-        idle = sorted(self._idle(), key=lambda sequence: self._used_at[sequence])
+        idle = sorted(self._idle(), key=self._used_at.__getitem__)
         if not idle:
             return False
         source, length = self._find_cached(tokens[:-1])  # the last token is always evaluated, for its logits
@@ -88,18 +71,13 @@ class Slots:
         return True
 
     def release(self, request: Request) -> None:
-        """Free the sequence; its contents stay cached."""
-        if request.sequence is not None:
-            del self._running[request.sequence]
-            self._used_at[request.sequence] = next(self._clock)
-            if request.priority is Priority.BACKGROUND and request.sampler is not None:
-                self._background.append(request.sequence)
-            request.sequence = None
-            while len(self._background) > _BACKGROUND_SEQUENCES:
-                self._cut(self._background.popleft(), 0)
+        if request.sequence is not None and request.priority is Priority.BACKGROUND and request.sampler is not None:
+            self._background.append(request.sequence)
+        super().release(request)
+        while len(self._background) > _BACKGROUND_SEQUENCES:
+            self._cut(self._background.popleft(), 0)
 
     def evaluate(self, tokens: list[BatchToken]) -> Outcome:
-        """Evaluate a batch and record it in the tree; unless done, sequences are cut back. Raises DecodeError."""
         outcome = self.context.evaluate(tokens)
         sequences = {item.sequence for item in tokens}
         for sequence in sequences:
@@ -140,14 +118,13 @@ class Slots:
             self._cache_files.save(stable, state)
 
     def save_unfinished(self, tokens: list[int]) -> None:
-        """Write the evaluated part of a background request to disk, for the process that makes it again."""
         if self._cache_files is None:
             return
         if evaluated := self._cache_files.unfinished_part(tokens[: self._tree.find(tokens)[1]]):
             self._cache_files.unfinished.save(evaluated, self.state(evaluated))
 
     def pin(self, request: Request) -> bool:
-        """Pin what was evaluated for a request, in memory outside the cache. Returns False if there is no room."""
+        """Pin the prompt of a request, in memory outside the cache. Returns False if there is no room."""
         assert request.sequence is not None
         return self._offload_sequence(request.sequence, EvictionRank.PINNED)
 
@@ -171,7 +148,7 @@ class Slots:
             return
         if not request.stable:
             files.remove(stable)
-        target = min(idle, key=lambda sequence: self._used_at[sequence])
+        target = min(idle, key=self._used_at.__getitem__)
         self._evict(target)
         if target in self._background:
             self._background.remove(target)
@@ -182,18 +159,18 @@ class Slots:
     def _find_cached(self, tokens: list[int]) -> tuple[int | None, int]:
         if self.context.weights.can_roll_back:
             source, length = self._tree.find(tokens)
-            if source is None or length == self._tree.length(source) or self.context.holds_window(source, length):
+            if source is None or length == self._tree.length(source) or self.context.can_cut_at(source, length):
                 return source, length
         source, length = self._tree.find_whole(tokens)
-        # The state of a running sequence moves on: only an idle one can be continued or copied.
+        # The state of a running sequence changes: only an idle one can be continued or copied.
         return (source, length) if source is not None and source not in self._running else (None, 0)
 
-    def _idle(self) -> list[int]:
-        return [sequence for sequence in self._used_at if sequence not in self._running]
+    def _length(self, sequence: int) -> int:
+        return self._tree.length(sequence)
 
     def _make_room(self, cells: int, keep: int) -> bool:
         reserved = sum(self.pending(request) + request.tokens_left for request in self._running.values())
-        for sequence in sorted(self._idle(), key=lambda s: self._used_at[s]):
+        for sequence in sorted(self._idle(), key=self._used_at.__getitem__):
             if self._tree.cells + reserved + cells <= self.context.cells:
                 return True
             if sequence != keep:

@@ -1,11 +1,11 @@
-"""Streams: sequences with cells of their own, for short requests in the background, on a processor.
+"""Streams: sequences with cells of their own, for short background requests on a CPU.
 
-In a unified KV cache attention visits the cells of all sequences, so pages read together slow each other down. Streams
-(llama.cpp's `kv_unified = false`) visit only their own. Streams cannot share cells: a common prefix is copied, which
-takes as long as decoding a token. llama.cpp evaluates streams in one batch only if they lie side by side.
+In a unified KV cache attention visits the cells of all sequences, so pages read together slow each other down. With
+streams (llama.cpp's `kv_unified = false`) it visits only those of one sequence. Streams cannot share cells: a common
+prefix is copied, which takes as long as decoding a token. llama.cpp evaluates streams in one batch only if they are
+adjacent.
 """
 
-import itertools
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,60 +15,45 @@ from gistread.engine.llama.worker.prefix_tree import common_prefix
 from gistread.engine.llama.worker.prompt_cache_files import PromptCacheFiles
 from gistread.engine.llama.worker.requests import Request
 from gistread.engine.llama.worker.sampling import FreeSampler
+from gistread.engine.llama.worker.sequence_pool import SequencePool
 
-_LEAST_REUSED = 16  # Tokens; fewer are evaluated as fast as a stream is copied
-_LEAST_MOVED = 64  # Fewer tokens may be the same by chance
-_PROMPT_STREAMS = 2  # The last streams, for choices: gists continue their prompts
-_LEAST_IDLE = _PROMPT_STREAMS + 1  # With fewer, a gist would overwrite a prompt that another gist continues
+_LEAST_REUSED = 16  # Tokens; copying a stream for fewer saves no time
+_LEAST_MOVED = 64  # Tokens; fewer may be equal by chance
+_PROMPT_STREAMS = 2  # Streams for choices, the last ones; gists copy their prompts
+_LEAST_IDLE = _PROMPT_STREAMS + 1  # With fewer, a gist would overwrite a prompt that another gist needs
 _TOKEN_BYTES = array("i").itemsize
 
 
 @dataclass(frozen=True, slots=True)
 class _ReusablePrefix:
-    """Beginning of a request that a stream holds, after `dropped` of its tokens from `start` on are removed."""
+    """Prefix of a request found in a stream, once `dropped` tokens of the stream at `start` are removed."""
 
     length: int
     start: int = 0
     dropped: int = 0
 
 
-class Streams:
-    """The sequences of a context that is not unified. Used by the main loop only."""
+class Streams(SequencePool):
+    """The sequences of a context that is not unified."""
 
     def __init__(self, context: Context, cache_files: PromptCacheFiles | None) -> None:
-        self.context = context
+        super().__init__(context, context.sequences)
         # The state of a stream cannot be restored into a unified cache, or one with other streams.
         self._cache_files = cache_files and replace(
             cache_files, identity=f"{cache_files.identity} {context.sequences} streams"
         )
-        self._held: list[list[int]] = [[] for _ in range(context.sequences)]  # Tokens by stream
-        self._running: dict[int, Request] = {}  # By stream
-        self._used_at = [0] * context.sequences  # Logical time of the last release
-        self._clock = itertools.count(1)
-
-    @property
-    def running(self) -> list[Request]:
-        """In order of admission."""
-        return list(self._running.values())
+        self._tokens: list[list[int]] = [[] for _ in range(context.sequences)]  # Tokens by stream
 
     def has_room_for(self, request: Request) -> bool:
         return len(request.prompt) + request.max_tokens <= self.context.cells // self.context.sequences
 
-    def evaluated(self, request: Request) -> int:
-        return 0 if request.sequence is None else len(self._held[request.sequence])
-
-    def pending(self, request: Request) -> int:
-        """Tokens to evaluate before the next can be sampled: 1 while decoding."""
-        return request.length - self.evaluated(request)
-
     def admit(self, request: Request) -> bool:
-        """Give a waiting request a stream. Returns False if too few are idle."""
-        idle = [stream for stream in range(self.context.sequences) if stream not in self._running]
+        idle = self._idle()
         if len(idle) <= _LEAST_IDLE:
             return False
         tokens = request.tokens[:-1]  # The last token is always evaluated, for its logits
         found, source = max(
-            ((self._find(held, tokens, request), stream) for stream, held in enumerate(self._held)),
+            ((self._find(held, tokens, request), stream) for stream, held in enumerate(self._tokens)),
             key=lambda one: one[0].length,
         )
         decodes = isinstance(request.sampler, FreeSampler)
@@ -76,29 +61,22 @@ class Streams:
             target = self._free(idle, decodes=decodes)
             self._cut(target, 0)
             self._restore(target, request)
-        elif source in idle and not decodes and found.length == len(self._held[source]):  # It was interrupted
-            target = source
-        else:  # Another request may still continue the source
+        elif source in idle and not decodes and found.length == len(self._tokens[source]):
+            target = source  # An interrupted request resumes
+        else:  # Another request may still need the source
             target = self._free([stream for stream in idle if stream != source], decodes=decodes)
             self._copy(source, target)
             self._cut(target, found.length + found.dropped)
             if found.dropped:
-                self.context.close_up(target, found.start, found.dropped)
-                del self._held[target][found.start : found.start + found.dropped]
+                self.context.remove(target, found.start, found.dropped)
+                del self._tokens[target][found.start : found.start + found.dropped]
         request.sequence = target
-        request.reused = max(request.reused, min(len(self._held[target]), len(request.prompt)))
+        request.reused = max(request.reused, min(len(self._tokens[target]), len(request.prompt)))
         self._running[target] = request
         return True
 
-    def release(self, request: Request) -> None:
-        """Free the stream; its contents stay."""
-        if request.sequence is not None:
-            del self._running[request.sequence]
-            self._used_at[request.sequence] = next(self._clock)
-            request.sequence = None
-
-    def side_by_side(self, requests: Sequence[Request]) -> list[Request]:
-        """Move texts that decode together into the idle streams between them. Returns all requests in stream order."""
+    def compact(self, requests: Sequence[Request]) -> list[Request]:
+        """Move texts that decode together into adjacent streams. Returns all requests in the order of their streams."""
         texts = {r.sequence: r for r in requests if r.sequence is not None and isinstance(r.sampler, FreeSampler)}
         while texts and (between := [s for s in range(min(texts), max(texts)) if s not in self._running]):
             target, last = between[0], max(texts)
@@ -110,24 +88,25 @@ class Streams:
         return sorted(requests, key=lambda request: request.sequence or 0)
 
     def evaluate(self, tokens: list[BatchToken]) -> Outcome:
-        """Evaluate a batch; unless done, its streams are cut back. Raises DecodeError."""
         outcome = self.context.evaluate(tokens)
         if outcome is Outcome.DONE:
             for item in tokens:
-                self._held[item.sequence].append(item.token)
+                self._tokens[item.sequence].append(item.token)
         else:
             for stream in {item.sequence for item in tokens}:
-                self.context.cut(stream, len(self._held[stream]))
+                self.context.cut(stream, len(self._tokens[stream]))
         return outcome
 
     def save_unfinished(self, tokens: list[int]) -> None:
-        """Write the evaluated part of a request to disk, for the process that makes it again."""
         if self._cache_files is None:
             return
-        length, source = max((common_prefix(held, tokens), stream) for stream, held in enumerate(self._held))
+        length, source = max((common_prefix(held, tokens), stream) for stream, held in enumerate(self._tokens))
         if evaluated := self._cache_files.unfinished_part(tokens[:length]):
             self._cut(source, len(evaluated))
             self._cache_files.unfinished.save(evaluated, self.context.state(source))
+
+    def _length(self, sequence: int) -> int:
+        return len(self._tokens[sequence])
 
     def _restore(self, stream: int, request: Request) -> None:
         if request.cache_file_tried or self._cache_files is None:
@@ -138,10 +117,10 @@ class Streams:
             state = files.load(tokens)
             files.remove(tokens)
             if state is not None and self.context.restore(stream, state):
-                self._held[stream] = tokens
+                self._tokens[stream] = tokens
 
     def _free(self, idle: list[int], *, decodes: bool) -> int:
-        """The first idle stream, or the last ones in turn."""
+        """The first idle stream to decode in; otherwise one of the last, in turn."""
         return idle[0] if decodes else min(idle[-_PROMPT_STREAMS:], key=self._used_at.__getitem__)
 
     @staticmethod
@@ -159,9 +138,9 @@ class Streams:
     def _copy(self, source: int, target: int) -> None:
         self._cut(target, 0)
         self.context.copy(source, target)
-        self._held[target] = list(self._held[source])
+        self._tokens[target] = list(self._tokens[source])
 
     def _cut(self, stream: int, length: int) -> None:
-        if len(self._held[stream]) > length:
+        if len(self._tokens[stream]) > length:
             self.context.cut(stream, length)
-            del self._held[stream][length:]
+            del self._tokens[stream][length:]

@@ -13,7 +13,7 @@ from gistread.engine.llama.fit import Gpu
 
 _DISCRETE, _INTEGRATED = 1, 2  # ggml's device types for graphics cards; 0 is a processor, 3 a library such as BLAS
 _ERROR_LEVEL = 4
-# How a context begins, and what it decides if that is `auto`.
+# Log lines about flash attention: the setting of a context, and the decision for `auto`.
 _FLASH_ATTENTION = re.compile(
     r"(?:flash_attn +=|Flash Attention(?: was auto, set to| not supported, set to)?) (enabled|disabled)"
 )
@@ -34,7 +34,7 @@ def kernels() -> list[str]:
 
 
 def gpus() -> tuple[Gpu, ...]:
-    """Graphics cards that llama.cpp uses: integrated ones only without a discrete one. Empty if it cannot be asked."""
+    """Graphics cards that llama.cpp uses: integrated ones only without a discrete one. Empty if unknown."""
     try:
         device_at = _ggml("backend_dev_get", ctypes.c_void_p, ctypes.c_size_t)
         type_of = _ggml("backend_dev_type", ctypes.c_int, ctypes.c_void_p)
@@ -72,7 +72,7 @@ def _ggml(name: str, result: Any, *arguments: Any) -> Any:
 
 
 class LlamaLog:
-    """Forwards llama.cpp's log to stderr, which is a log file, and keeps what is needed later."""
+    """Forwards llama.cpp's log to stderr, which is a log file, and extracts errors and the use of flash attention."""
 
     def __init__(self) -> None:
         self.errors: list[str] = []

@@ -1,4 +1,4 @@
-"""Renders conversations with a model's chat template, or a plain one; without reasoning, which would take too long."""
+"""Renders conversations with a model's chat template, or a plain one. Reasoning is turned off: it takes too long."""
 
 import faulthandler
 import operator
@@ -46,13 +46,13 @@ class _Generation(Extension):
 
 # A template comes with a model file, and may loop or grow without end.
 _MOST_CPU_S = 0.5
-_MOST_S = 5.0  # Then the process ends: one call of C code can take any time and cannot be interrupted
+_MOST_S = 5.0  # Then the process ends: a call into C code cannot be interrupted
 _MOST_BYTES = 512 * 2**20
 _MOST_CHARACTERS = 200_000  # Beyond the messages
 _LARGEST = 10**6  # Factor, power or length of a product
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {"*": operator.mul, "**": operator.pow}
-_TRACED = ("<template>", filters.__file__)  # Line by line; other code call by call
-_rendering = threading.Lock()  # The limits are those of the process
+_TRACED = ("<template>", filters.__file__)  # Traced by line; other code by call
+_rendering = threading.Lock()  # The limits apply to the whole process
 
 
 class _Environment(ImmutableSandboxedEnvironment):
@@ -68,7 +68,7 @@ class _Environment(ImmutableSandboxedEnvironment):
 
 
 class _TooLongError(BaseException):
-    """No `Exception`, since Jinja catches those while it compiles."""
+    """Not an `Exception`, which Jinja would catch while compiling."""
 
 
 @contextmanager

@@ -70,7 +70,7 @@ class Weights:
         if self._between is None:
             return list(self._tokenize(text, special))
         tokens: list[int] = []
-        # Prompts mostly differ at the end: the rest is cached.
+        # Prompts mostly differ at the end, so their other paragraphs are cached.
         for part in self._between.split(text):
             tokens += (self._tokenize_cached if len(part) < _LONGEST_CACHED else self._tokenize)(part, special)
         return tokens
