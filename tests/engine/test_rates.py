@@ -49,7 +49,7 @@ async def test_rates_are_measured_once_and_stored(tiny: Path, start: StartEngine
 async def test_a_loaded_model_is_measured_when_nothing_has_been_asked_for_a_while(
     tiny: Path, start: StartEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gistread.engine.llama.supervisor._LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr("gistread.engine.llama.supervisor._POLL_S", 0.01)
     engine = await start(tiny, cache=tmp_path, fast_weights="never")
     await next(task for task in asyncio.all_tasks() if task.get_name() == "measure-rates")
     assert engine.info.rates is not None
