@@ -95,6 +95,7 @@ class BudgetTooSmallError(UsageError):
             f"The budget is {budget_tokens} tokens; the smallest piece of the book to show has {needed_tokens}.",
             "Allow more tokens, or choose smaller pages (--max-words).",
         )
+        self.needed_tokens = needed_tokens
 
 
 class FetchError(GistreadError):
