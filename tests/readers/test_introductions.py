@@ -12,6 +12,7 @@ TEXT = (
     "Mr Verrall was tall and grave, with a purse that never opened. He called on his sister, Natália, at once.",
     "Mrs Oake, a widow with two sons, kept the inn. The dog was called Biscuit.",
     "Mr Penn, the Clerk, wrote it down for the vicar. Mr Penn was wiping his pen, and the rain came in.",
+    "“Do you remember how Justine came?” Of four children Justine was the third. “And where is old Walton now?”",
 )
 
 
@@ -49,6 +50,8 @@ def test_a_question_asks_to_explain_a_name_or_something_else(question: str, name
         ("Biscuit", ["The dog was called"]),
         ("Mr Arthur Penn", ["Mr Penn, the Clerk"]),
         ("the Clerk of the Board", ["Mr Penn, the Clerk"]),
+        ("Justine", ["Of four children"]),
+        ("Walton", ["“And where is old Walton now?”"]),
         ("Ferrand", []),
     ],
 )

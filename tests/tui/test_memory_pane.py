@@ -231,3 +231,17 @@ async def test_pages_read_ahead_are_shown_and_lead_to_the_book(tmp_path: Path) -
             await until(pilot, lambda: screen.session.activity.reading is ReadingState.DONE)
         await until(pilot, lambda: not screen.memory_pane.view.ahead)
         assert screen.memory_pane.memory.page_at(ahead.start).start == ahead.start
+
+
+async def test_the_pane_follows_the_place_among_pages_read_ahead(tmp_path: Path) -> None:
+    engine = SteppedEngine(says=gists)
+    engine.stop_after = 4
+    book = long_book(40)
+    UserData(paths_in(tmp_path).books).set_position(book.sha256, book.chapters[7].start)
+    app = app_on(book, tmp_path, engine)
+    async with app.run_test(size=(120, 14)) as pilot:
+        screen = await opened(pilot)
+        await engine.stopped.wait()
+        await until(pilot, lambda: len(screen.memory_pane.view.ahead) > 3)
+        screen.memory_pane.set_here(screen.memory_pane.view.ahead[3].page.start, scroll=True)
+        await until(pilot, lambda: screen.memory_pane.scroll_offset.y > 0)

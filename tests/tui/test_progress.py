@@ -5,6 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from textual.app import App, ComposeResult
 
 from gistread.book.builder import BookBuilder
 from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
@@ -12,6 +13,7 @@ from gistread.config import Config
 from gistread.reading_speed import ReadingSpeedFile, SpeedSample
 from gistread.tui.layout import Pane
 from gistread.tui.progress import Meter, chapter_words, fitting, page_at, page_count, page_start, place_words
+from gistread.tui.widgets.lines import HeaderLine
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import app_on, filled, lines, opened, paths_in, text_of, until
 
@@ -207,3 +209,17 @@ async def test_browsing_the_memory_measures_nothing(tmp_path: Path) -> None:
             screen.book_pane.scroll_to_offset(offset)
             await pilot.pause()
         assert screen.controllers.context.progress.meter.samples == []
+
+
+async def test_a_narrow_header_moves_its_tabs_for_the_page_and_the_share() -> None:
+    class Header(App[None]):
+        def compose(self) -> ComposeResult:
+            yield HeaderLine()
+
+    app = Header()
+    async with app.run_test(size=(80, 24)) as pilot:
+        tabs = (("Book", True, ""), ("Memory", False, ""), ("Answers", False, ""))
+        app.query_one(HeaderLine).show_place("War and Peace", "Book One", ("print p. 1,200 of 2,261", "53%"), tabs)
+        await pilot.pause()
+        assert lines(app)[0].rstrip().endswith("print p. 1,200 of 2,261 · 53%")
+        assert "Memory" in lines(app)[0]

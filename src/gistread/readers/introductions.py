@@ -23,6 +23,7 @@ from gistread.user_data import UserData
 _ASKS_WHO = re.compile(
     r"\W*(?:(?:and|but|so) )?(?:who|what)(?:\s+(?:is|was|are|were)|['’]s)\s+(?P<name>[^?!,;:]+?)\W*", re.IGNORECASE
 )
+_QUESTION = re.compile(r"\?\W*$")
 _SMALL = frozenset("a an the of to de la le du von van der and".split())  # noqa: SIM905
 _MOST_SENTENCES = 2
 _MOST_NAMES, _LEAST_MENTIONS = 40, 3  # Of `names_to_learn`
@@ -104,9 +105,17 @@ def names_to_learn(book: Book, user_data: UserData) -> list[tuple[Entity, Passag
 
 
 def _first(pattern: str, text: str, start: int, book: Book) -> Passage | None:
-    """The first sentence of prose with the pattern."""
-    places = (sentence_at(match.start("name"), book) for match in re.compile(pattern).finditer(text, start))
-    return next((place for place in places if _is_prose(text[place[0] : place[1]])), None)
+    """The first statement with the pattern, in prose; if there is none, the first question."""
+    question: Passage | None = None
+    for match in re.compile(pattern).finditer(text, start):
+        place = sentence_at(match.start("name"), book)
+        sentence = text[place[0] : place[1]]
+        if not _is_prose(sentence):
+            continue
+        if not _QUESTION.search(sentence):
+            return place
+        question = question or place
+    return question
 
 
 def _is_prose(sentence: str) -> bool:

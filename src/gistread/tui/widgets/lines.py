@@ -17,6 +17,7 @@ from gistread.tui.text import clean
 
 _ACTION = "gistread-action"  # not `@click`, which Textual draws as a link
 _GAP = 2  # minimum columns between the parts of the header
+_LEAST_NAME = 20  # Cells of the title that make room for progress
 
 # Commands that take a number, shown while one is pending.
 _COUNTED = (
@@ -114,10 +115,11 @@ class HeaderLine(Clickable):
         middle = Content.styled(f"   {fitted(chapter, room // 3)}   " if chapter else "", "$gr-muted")
         if panes:
             middle = Content.assemble(*(_clickable(_tab(name, active), action) for name, active, action in panes))
-        before = max(0, (room - middle.cell_length) // 2)
-        side = max(0, before - _GAP)
-        right = Content.styled(fitting(progress, side), "$gr-muted")
-        left_room = side if middle.plain else room - right.cell_length - _GAP
+        beside = max(0, room - middle.cell_length)
+        most = max(beside // 2, beside - _LEAST_NAME) if panes else beside // 2
+        right = Content.styled(fitting(progress, most - _GAP), "$gr-muted")
+        before = max(0, min(beside // 2, beside - right.cell_length - _GAP))  # In the middle, if both sides have room
+        left_room = max(0, before - _GAP) if middle.plain else room - right.cell_length - _GAP
         name = Content.styled(fitted(chapter if panes and chapter else title, left_room - 2), "bold")
         menu = _clickable(Content.styled("≡ ", "$gr-accent"), "app.command_palette")
         left = Content.assemble(menu, _clickable(name, actions[0] if panes else ""))

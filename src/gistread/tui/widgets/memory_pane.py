@@ -168,8 +168,11 @@ class MemoryPane(LongText):
         if page is None or self.view.unread_at is not None:
             was = self._ahead_at(self.view.unread_at)
             self.view.unread_at = offset if page is None else None
-            if not self.view.ahead or self._ahead_at(self.view.unread_at) != was:
+            ahead = self._ahead_at(self.view.unread_at)
+            if not self.view.ahead or ahead != was:
                 self._redraw_rest()
+            if scroll and ahead not in (-1, was):
+                self.scroll_to_key(("ahead", self.view.ahead[ahead].page.start))
         if self.view.here == before:
             return
         self._redraw(before)

@@ -12,7 +12,7 @@ import orjson
 from gistread.engine.llama.fit import Gpu
 
 _DISCRETE, _INTEGRATED = 1, 2  # ggml's device types for graphics cards; 0 is a processor, 3 a library such as BLAS
-_ERROR_LEVEL = 4
+_DEBUG_LEVEL, _ERROR_LEVEL = 1, 4
 # Log lines about flash attention: the setting of a context, and the decision for `auto`.
 _FLASH_ATTENTION = re.compile(
     r"(?:flash_attn +=|Flash Attention(?: was auto, set to| not supported, set to)?) (enabled|disabled)"
@@ -82,6 +82,8 @@ class LlamaLog:
         _CALLBACKS.append(callback)
 
     def _on_line(self, level: int, text: bytes, _data: object) -> None:
+        if level == _DEBUG_LEVEL:  # Dozens of lines for each batch
+            return
         line = text.decode("utf-8", "replace")
         os.write(2, text)
         if level == _ERROR_LEVEL and line.strip():
