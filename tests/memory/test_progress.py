@@ -23,6 +23,12 @@ def test_the_progress_is_that_of_the_furthest_memory_up_to_its_first_gap(tmp_pat
     assert found["b" * 64].pages == 0
 
 
+def test_pages_after_a_gap_count_as_read(tmp_path: Path) -> None:
+    write(tmp_path / "a.memory", "a" * 64, "small", (0, 100), (500, 900), (850, 1000))
+    (found,) = all_memories(tmp_path)
+    assert (found.read_until, found.pages, found.characters) == (100, 3, 600)
+
+
 def test_damaged_and_foreign_files_are_ignored(tmp_path: Path) -> None:
     (tmp_path / "c.memory").write_bytes(b"\x00 nothing \n")
     (tmp_path / "d.memory").mkdir()

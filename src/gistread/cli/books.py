@@ -138,7 +138,7 @@ def _lines(entry: LibraryEntry, read: BookProgress | None, now_s: float, unopene
 def _read_by(entry: LibraryEntry, read: BookProgress | None) -> str:
     if read is None or not entry.length or not read.pages:
         return ""
-    share = read.read_until / entry.length
+    share = read.characters / entry.length
     focus = "" if read.focus == DEFAULT_FOCUS else f" {read.focus.description}"
     return f"{read.model_name} has read {'all of it' if share >= 1 else format_percent(share)}{focus}"
 

@@ -98,12 +98,16 @@ def furthest_reader(entry: LibraryEntry, furthest: Mapping[str, BookProgress]) -
         read_until, pages = volume.start + memory.read_until, pages + 1 + memory.pages
         if read_until < volume.end:
             break
-    return replace(first, sha256=entry.sha256, read_until=read_until, pages=pages) if first else None
+    return (
+        replace(first, sha256=entry.sha256, read_until=read_until, pages=pages, characters=read_until)
+        if first
+        else None
+    )
 
 
 def describe_memory(header: MemoryHeader, book: Book, now_s: float) -> tuple[str, str]:
     """A memory's model, preset, progress, pages and date."""
-    share = "" if header.complete else f", {format_percent(header.read_until / max(1, len(book.text)))} of the book"
+    share = "" if header.complete else f", {format_percent(header.characters / max(1, len(book.text)))} of the book"
     facts = (
         f"{counted(header.pages, 'page')}{share}",
         f"{header.size.min_words} to {header.size.max_words} words a page",

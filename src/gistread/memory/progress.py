@@ -18,6 +18,7 @@ class BookProgress:
     model_name: str
     read_until: int  # Offset of the first gap
     pages: int  # Pages after a gap included
+    characters: int  # Characters of these pages
     focus: GistFocus = DEFAULT_FOCUS
     title: str = ""
     size_bytes: int = 0
@@ -32,6 +33,15 @@ def furthest_memories(memories: Iterable[BookProgress]) -> dict[str, BookProgres
     return {memory.sha256: memory for memory in ranked if memory.sha256}
 
 
+def count_characters(spans: Iterable[tuple[int, int]]) -> int:
+    """Characters in these spans of a book, each counted once."""
+    count = at = 0
+    for start, end in sorted(spans):
+        count += max(0, end - max(start, at))
+        at = max(at, end)
+    return count
+
+
 def all_memories(directory: Path) -> Iterator[BookProgress]:
     """Every memory on disk; `sha256` and `title` are empty if its header cannot be read. Raises StorageError."""
     for file in journal.list_files(directory, f"*{_SUFFIX}"):
@@ -40,7 +50,7 @@ def all_memories(directory: Path) -> Iterator[BookProgress]:
             records, whole_bytes = journal.read_records(file)
             is_damaged = whole_bytes < status.st_size and journal.is_damaged(file)
         except StorageError as error:
-            yield BookProgress("", "", 0, 0, problem=error.message)
+            yield BookProgress("", "", 0, 0, 0, problem=error.message)
             continue
         except OSError:  # gone
             continue
@@ -48,11 +58,12 @@ def all_memories(directory: Path) -> Iterator[BookProgress]:
         match records[:1]:
             case [{"book": str(sha256), "model": str(model)}]:
                 ends = {record.get("start"): record.get("end") for record in records[1:]}
+                spans = [(a, b) for a, b in ends.items() if isinstance(a, int) and isinstance(b, int)]
                 at = 0
                 while isinstance(end := ends.get(at), int) and end > at:
                     at = end
                 with contextlib.suppress(ValueError):
                     focus, title = focus_from_record(records[0]), str(records[0].get("title", ""))
-                    yield BookProgress(sha256, model, at, len(ends), focus, title, *facts)
+                    yield BookProgress(sha256, model, at, len(ends), count_characters(spans), focus, title, *facts)
             case _ if is_damaged:
-                yield BookProgress("", "", 0, len(records), DEFAULT_FOCUS, "", *facts)
+                yield BookProgress("", "", 0, len(records), 0, DEFAULT_FOCUS, "", *facts)

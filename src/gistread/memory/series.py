@@ -67,6 +67,7 @@ def _header(book: Book, parts: Sequence[MemoryHeader | None]) -> MemoryHeader:
         max(known, key=lambda part: part.read_until),
         path=known[0].path,
         pages=pages,
+        characters=read_until,
         read_until=read_until,
         complete=read_until >= len(book.text),
         modified_s=max(part.modified_s for part in known),

@@ -28,6 +28,7 @@ from gistread.memory.model import (
     ReadingMethod,
     ReadingMode,
 )
+from gistread.memory.progress import count_characters
 from gistread.memory.sharing import SharedMemory
 from gistread.memory.writer import MemoryHeader, MemoryWriter, chain, entries_of, not_saved_notice, page_record
 from gistread.units import counted
@@ -322,6 +323,7 @@ def _read_header(path: Path, book: Book) -> MemoryHeader | None:
             size=PageSize(int(header["min_words"]), int(header["max_words"])),
             prompts=str(header["prompts"]),
             pages=len(entries),
+            characters=count_characters((entry.page.start, entry.page.end) for entry in entries.values()),
             read_until=read_until,
             complete=read_until >= len(book.text),
             modified_s=path.stat().st_mtime,

@@ -22,6 +22,7 @@ class MemoryHeader:
     size: PageSize
     prompts: str  # Version of the prompts that made it
     pages: int  # Pages after a gap included
+    characters: int  # Characters of these pages
     read_until: int  # Offset in the book where the first missing page begins
     complete: bool
     modified_s: float  # When it was last opened or written, in seconds since the epoch

@@ -135,7 +135,7 @@ def last_read(entry: LibraryEntry, now_s: float) -> Cell:
 def _model(entry: LibraryEntry, read: BookProgress | None) -> str:
     if read is None or not read.pages or not entry.length:
         return ""
-    share = read.read_until / entry.length
+    share = read.characters / entry.length
     return "all" if share >= 1 else format_percent(share)
 
 
