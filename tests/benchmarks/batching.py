@@ -9,7 +9,7 @@ import time
 from collections.abc import AsyncIterator, Sequence
 
 from gistread.engine.llama.client import LlamaEngine
-from gistread.engine.protocol import Priority, Prompt, Sampling, TextDelta
+from gistread.engine.protocol import Prompt, Sampling, TextDelta
 from tests.benchmarks import texts
 from tests.benchmarks.figures import Finding, Skipped, Spread, Table, Target
 from tests.benchmarks.setting import Setting, engine_over
@@ -56,6 +56,6 @@ async def _arrivals(prompt: Prompt, max_tokens: int, engine: LlamaEngine) -> lis
     """When each piece of the answer came. A token is a piece, but for characters that take several tokens."""
     return [
         time.perf_counter()
-        async for event in engine.stream(prompt, Sampling(max_tokens=max_tokens), Priority.BACKGROUND)
+        async for event in engine.stream(prompt, Sampling(max_tokens=max_tokens))
         if isinstance(event, TextDelta)
     ]
