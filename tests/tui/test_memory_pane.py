@@ -15,6 +15,7 @@ from gistread.engine.protocol import (
     TextDelta,
 )
 from gistread.session.events import ReadingState
+from gistread.tui.app import GistreadApp
 from gistread.tui.layout import Pane
 from gistread.user_data import UserData
 from tests.tui.books import long_book, small_book
@@ -210,12 +211,17 @@ async def test_an_engine_failure_is_one_line_and_a_key_resumes(tmp_path: Path) -
         await until(pilot, lambda: "memory is complete" in text_of(app))
 
 
-async def test_pages_read_ahead_are_shown_and_lead_to_the_book(tmp_path: Path) -> None:
+def begun_in_the_middle(tmp_path: Path) -> tuple[GistreadApp, SteppedEngine]:
+    """A long book opened at chapter 8. The engine stops after four gists."""
     engine = SteppedEngine(says=gists)
     engine.stop_after = 4
     book = long_book(40)
     UserData(paths_in(tmp_path).books).set_position(book.sha256, book.chapters[7].start)
-    app = app_on(book, tmp_path, engine)
+    return app_on(book, tmp_path, engine), engine
+
+
+async def test_pages_read_ahead_are_shown_and_lead_to_the_book(tmp_path: Path) -> None:
+    app, engine = begun_in_the_middle(tmp_path)
     async with app.run_test(size=WIDE) as pilot:
         screen = await opened(pilot)
         await engine.stopped.wait()
@@ -234,11 +240,7 @@ async def test_pages_read_ahead_are_shown_and_lead_to_the_book(tmp_path: Path) -
 
 
 async def test_the_pane_follows_the_place_among_pages_read_ahead(tmp_path: Path) -> None:
-    engine = SteppedEngine(says=gists)
-    engine.stop_after = 4
-    book = long_book(40)
-    UserData(paths_in(tmp_path).books).set_position(book.sha256, book.chapters[7].start)
-    app = app_on(book, tmp_path, engine)
+    app, engine = begun_in_the_middle(tmp_path)
     async with app.run_test(size=(120, 14)) as pilot:
         screen = await opened(pilot)
         await engine.stopped.wait()

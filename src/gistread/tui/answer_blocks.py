@@ -69,7 +69,7 @@ class Exchange:
     follows: bool = False  # Whether it continues the question before it
     models: str = ""  # The answering model and the model of the memory, if they differ
     bounded: bool = False  # Whether only the text up to the reading place may be used
-    too_little: str = ""  # A note that there is hardly any text before the bound, and what to do
+    too_little: str = ""  # Note if there is hardly any text before the bound, with what to do
     choice: str = ""  # Which method was chosen automatically, and why
     scope: str = ""  # The part of the book covered, in words; empty for all
     making: tuple[str, int, int] | None = None  # Artifact being built for the reader: (name, done, total)

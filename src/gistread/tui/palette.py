@@ -55,7 +55,7 @@ class Entry(NamedTuple):
 
 
 class HasCommands(Protocol):
-    """The app, as far as the palette uses it."""
+    """The part of the app that the palette uses."""
 
     recent_commands: RecentCommands
 

@@ -21,10 +21,8 @@ _LEAST_VOCABULARY = 32_000  # Assumed if the header does not say
 
 DEFAULT_CONTEXT_TOKENS = 8192  # Default window: as in the papers, and small enough for most machines
 LEAST_WINDOW = 2048  # Smallest window chosen automatically: a page, its gists and an answer must fit
-_EXTRA_WINDOWS = (
-    1  # Additional windows in the KV cache without streams, if memory allows: for a question during reading
-)
-MOST_STREAMS = 8  # More are no faster: three hold prompts, and four sequences decode at nearly the best rate
+_EXTRA_WINDOWS = 1  # Without streams: additional windows if memory allows, for a question during reading
+MOST_STREAMS = 8  # Three stay free for prompts, five run; five to eleven streams read a book equally fast
 _LEAST_STREAMS = 5
 _STREAMS_BYTES = 2**30  # Limit for streams beyond the least number
 _EXTRA_WINDOWS_ON_GPU = 3  # On a GPU dozens of requests run at once

@@ -45,6 +45,7 @@ class MemoryPane(LongText):
         self._rest: list[Block] = []
         self._parts: Sequence[Node] = ()  # nodes shown when zoomed out
         self._lead: list[Block] = []
+        self._ahead_here: int | None = None  # Start of the page read ahead at the place of the person
         self._begun_rows: tuple[Hashable, int] = None, 0  # (key, width) of the page under way, and its most rows so far
 
     def show_memory(self, memory: GistMemory | None) -> None:
@@ -171,8 +172,10 @@ class MemoryPane(LongText):
             ahead = self._ahead_at(self.view.unread_at)
             if not self.view.ahead or ahead != was:
                 self._redraw_rest()
-            if scroll and ahead not in (-1, was):
-                self.scroll_to_key(("ahead", self.view.ahead[ahead].page.start))
+            here = self.view.ahead[ahead].page.start if ahead >= 0 else None
+            if scroll and here not in (None, self._ahead_here):
+                self.scroll_to_key(("ahead", here))
+            self._ahead_here = here
         if self.view.here == before:
             return
         self._redraw(before)
