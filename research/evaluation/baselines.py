@@ -1,0 +1,139 @@
+"""Baselines that every other reader is compared with.
+
+`gists`: the gist memory alone. `bm25` and `dense`: the pages nearest to the question by words or by meaning, as in
+ReadAgent's tables (section 4). `dos`: passages by relevance up to the budget, in the order of the book (DOS RAG,
+arXiv 2506.03989). `full`: as much of the book as fits. `closed-book`: no text, to measure what the model already knows.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+
+from gistread.engine.protocol import Engine, Message, Trust
+from gistread.errors import UsageError
+from gistread.memory.model import GistMemory
+from gistread.memory.passages import split_into_passages
+from gistread.prompts import load
+from gistread.readers.answering import AnswerContext, answer_from, compression_rate
+from gistread.readers.book_text import BookText, opening_event, overlaps, rank_passages, share_of
+from gistread.readers.choices import without_options
+from gistread.readers.events import LookedUp, OpenedBy, ReaderEvent, Shown, Started, Stopped, StopReason
+from gistread.readers.lookups import answer, begin, start_search
+from gistread.readers.protocol import ReaderOptions
+from gistread.readers.steering import Steering
+from research import prompts
+from research.evaluation.embedding import Embedder
+
+DOS_TOKENS = 4096  # Default budget of `dos`: more takes a laptop minutes
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationOptions(ReaderOptions):
+    embedder: Embedder | None = None  # For `dense`
+
+
+async def bm25(
+    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
+) -> AsyncGenerator[ReaderEvent, None]:
+    """The `max_pages` pages nearest to the question, in full. See `registry.Reader`."""
+    pages = {(entry.page.start, entry.page.end): entry.page.number for entry in memory.entries}
+    order = [pages[place] for place in await rank_passages(question, list(pages), memory.book)]
+    text = BookText("bm25", question, memory, engine, options)
+    async for event in _pages_in_full(text, order, memory, steering, options):
+        yield event
+
+
+async def dense(
+    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
+) -> AsyncGenerator[ReaderEvent, None]:
+    """The `max_pages` pages nearest in meaning, in full, by their nearest passage. See `registry.Reader`."""
+    embedder = options.embedder if isinstance(options, EvaluationOptions) else None
+    if embedder is None:
+        raise UsageError("The reader dense needs an embedding model.", "Give one with --embedding-model FILE.")
+    scores = await asyncio.to_thread(embedder.page_scores, question, memory)
+    text = BookText("dense", question, memory, engine, options)
+    order = sorted(scores, key=lambda number: -scores[number])
+    async for event in _pages_in_full(text, order, memory, steering, options):
+        yield event
+
+
+async def _pages_in_full(
+    text: BookText,
+    order: Sequence[int],
+    memory: GistMemory,
+    steering: Steering,
+    options: ReaderOptions,
+) -> AsyncGenerator[ReaderEvent, None]:
+    """Answer from the first `max_pages` of `order`."""
+    places = {entry.page.number: (entry.page.start, entry.page.end) for entry in memory.entries}
+    nearest = [places[number] for number in order]
+    async for said in text.select(nearest, steering, options.budget_tokens, most=options.max_pages):
+        yield said
+    shown = text.shown
+    opened = [number for number in order[: options.max_pages] if overlaps(shown, places[number])]
+    yield text.started(shown)
+    for step, number in enumerate(opened, start=1):
+        yield LookedUp(number, step, "")
+        yield opening_event(number, places[number], shown, OpenedBy.AGENT)
+    yield Stopped(StopReason.LIMIT if len(opened) == options.max_pages else StopReason.NOTHING_LEFT)
+    async for event in text.answer(
+        shown, tuple(opened), {number for number in opened if share_of(places[number], shown) == 1.0}
+    ):
+        yield event
+
+
+async def dos(
+    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
+) -> AsyncGenerator[ReaderEvent, None]:
+    """Passages nearest to the question, up to the budget, in the order of the book. See `registry.Reader`."""
+    text = BookText("dos", question, memory, engine, options)
+    passages = split_into_passages(memory.book)
+    # Passages without a shared word come last, so that readers are compared at equal budgets.
+    order = dict.fromkeys([*await rank_passages(question, passages, memory.book), *passages])
+    async for said in text.select([*order], steering, options.budget_tokens or DOS_TOKENS):
+        yield said
+    shown = text.shown
+    yield text.started(shown)
+    yield Stopped(StopReason.NOTHING_LEFT if text.share(shown) == 1.0 else StopReason.WINDOW)
+    async for event in text.answer(shown):
+        yield event
+
+
+async def full(
+    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
+) -> AsyncGenerator[ReaderEvent, None]:
+    """The whole book, or as much of its start as fits. See `registry.Reader`."""
+    text = BookText("full", question, memory, engine, options)
+    shown = await text.fit(split_into_passages(memory.book), options.budget_tokens)
+    yield text.started(shown)
+    yield Stopped(StopReason.NOTHING_LEFT if text.share(shown) == 1.0 else StopReason.WINDOW)
+    async for event in text.answer(shown):
+        yield event
+
+
+async def closed_book(
+    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
+) -> AsyncGenerator[ReaderEvent, None]:
+    """Answer without text, from what the model already knows. See `registry.Reader`."""
+    yield Started("closed-book", len(memory.entries), memory.estimated_pages, memory.complete, share_shown=0.0)
+    yield Stopped(StopReason.NOTHING_LEFT)
+    yield Shown(())
+    by_letter = bool(options.choices) and options.trust is not Trust.FAILED
+    task = load("task_choice", options.wording) if by_letter else prompts.load("task_answer_closed")
+    asked = question if by_letter or not options.choices else without_options(question)
+    prompt = (Message("user", prompts.load("answer_closed").fill(question=asked, task=task.text)),)
+    context = AnswerContext("", compression_rate(0, memory.book))
+    async for event in answer_from(context, prompt, question, engine, options):
+        yield event
+
+
+async def gists(
+    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
+) -> AsyncGenerator[ReaderEvent, None]:
+    """Answer from the gists, with the person's pinned pages in full ("gist memory only"). See `registry.Reader`."""
+    search = await start_search(question, memory, engine, steering, options, max_pages=0)
+    async for event in begin("gists", search, steering):
+        yield event
+    yield Stopped(StopReason.NOTHING_LEFT)
+    async for answered in answer(search):
+        yield answered

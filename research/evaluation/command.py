@@ -1,0 +1,249 @@
+"""Runs `python -m research.evaluation TASK`, with progress on standard error."""
+
+import argparse
+import asyncio
+import shlex
+from contextlib import AsyncExitStack, aclosing, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gistread import prompts
+from gistread.cli.interrupt import InterruptError, run_until_interrupted
+from gistread.cli.loading import open_engine
+from gistread.cli.model_check import check_results
+from gistread.cli.opening import load_settings
+from gistread.cli.output import say
+from gistread.cli.progress import ProgressLine, reading_line
+from gistread.config import Config
+from gistread.engine.model_source import ModelSource, find_chosen, find_source
+from gistread.engine.protocol import Engine, EngineInfo, Priority, Trust
+from gistread.errors import UsageError
+from gistread.memory.check_results import CheckResult
+from gistread.memory.focus import parse_task
+from gistread.memory.model import DEFAULT_READING_MODE, PageSize, ReadingMode
+from gistread.memory.model_check import TooSlowError, check_model
+from gistread.memory.sizes import PAGE_SIZES
+from gistread.memory.store import MemoryStore
+from gistread.paths import default_paths
+from gistread.presets import find_preset
+from gistread.units import counted, progress_bar
+from research.evaluation import memory_figures, running
+from research.evaluation.baselines import EvaluationOptions
+from research.evaluation.embedding import Embedder
+from research.evaluation.judge import rate_all
+from research.evaluation.metrics import rouge
+from research.evaluation.outcomes import FILE_NAME, OutcomeFile, read_outcomes
+from research.evaluation.readers import METHODS
+from research.evaluation.running import sample
+from research.evaluation.settings import RunSettings, data_hash, save_or_compare
+from research.evaluation.tasks.registry import TASKS, Task, TaskOptions
+
+_CLOSED_BOOK = "closed-book"
+_MEMORIES = "memories"
+
+
+@dataclass(frozen=True, slots=True)
+class _Models:
+    reading: ModelSource
+    asking: ModelSource  # Often the same
+    judge: ModelSource | None
+
+
+def run_task(arguments: argparse.Namespace) -> Path:
+    """Run a task, or resume its run. Returns the run folder. Raises GistreadError."""
+    config = load_settings(arguments)
+    task = TASKS[arguments.task]
+    if arguments.data is None or not arguments.data.exists():
+        problem = "needs a data file" if arguments.data is None else f"cannot find {arguments.data}"
+        raise UsageError(f"{task.name} {problem}.", f"Get it from {task.source} and give it with --data FILE.")
+    if any(name.startswith("rouge") for name in task.metrics):
+        rouge("a", "a")  # If its library is missing, raises before the first answer.
+    reading = find_chosen(arguments.model, config)
+    readers: tuple[str, ...] = arguments.readers
+    embedder = Embedder(arguments.embedding_model) if arguments.embedding_model else None
+    if embedder is None and readers == tuple(METHODS):
+        say("Note: dense is left out: it needs --embedding-model.")
+        readers = tuple(name for name in METHODS if name != "dense")
+    elif embedder is None and "dense" in readers:
+        raise UsageError("The reader dense needs an embedding model.", "Give one with --embedding-model FILE.")
+    models = _Models(
+        reading,
+        find_source(config.asking_model) if config.asking_model else reading,
+        find_source(arguments.judge) if arguments.judge else None,
+    )
+    if not arguments.no_closed_book and _CLOSED_BOOK not in readers:
+        readers = (*readers, _CLOSED_BOOK)
+    folder: Path = arguments.out or Path(f"eval-{task.name}")
+    run_until_interrupted(_run(arguments, config, task, readers, models, embedder, folder))
+    return folder
+
+
+async def _run(
+    arguments: argparse.Namespace,
+    config: Config,
+    task: Task,
+    readers: tuple[str, ...],
+    models: _Models,
+    embedder: Embedder | None,
+    folder: Path,
+) -> None:
+    with ProgressLine() as line:
+        line.show(f"reading {arguments.data}")
+        plan = await asyncio.to_thread(_plan, arguments, config, task, readers, embedder)
+        try:
+            async with AsyncExitStack() as stack:
+                engine = asking = await stack.enter_async_context(open_engine(models.reading, config, line))
+                if models.asking != models.reading:
+                    asking = await stack.enter_async_context(open_engine(models.asking, config, line))
+                if result := await _checked(asking, models.asking, line):
+                    told = replace(plan.options, trust=result.trust, abstains_reliably=result.abstains_reliably)
+                    plan = replace(plan, options=told)
+                embedding = embedder.fingerprint if embedder else ""
+                data = await asyncio.to_thread(_data, arguments)
+                other = asking.info if asking is not engine else None
+                save_or_compare(folder, _settings(arguments, plan, engine.info, other, data, embedding))
+                store = MemoryStore(arguments.memories or folder / _MEMORIES)
+                with OutcomeFile(folder / FILE_NAME) as outcomes:
+                    await _follow(plan, engine, asking, store, outcomes, line)
+                if models.judge in (models.reading, models.asking):
+                    await _rate(folder, engine if models.judge == models.reading else asking, line)
+            if models.judge not in (None, models.reading, models.asking):
+                async with open_engine(models.judge, config, line) as judge:
+                    await _rate(folder, judge, line)
+        except asyncio.CancelledError:
+            raise InterruptError(
+                f"Stopped; every answer so far is kept in {folder}.",
+                "Run the same command again to resume. "
+                f"`python -m research.evaluation report {shlex.quote(str(folder))}` shows the figures so far.",
+            ) from None
+
+
+def _plan(
+    arguments: argparse.Namespace, config: Config, task: Task, readers: tuple[str, ...], embedder: Embedder | None
+) -> running.Plan:
+    options = TaskOptions(arguments.seed, arguments.split)
+    documents = sample(task.load(arguments.data, options), arguments.limit, arguments.seed, arguments.documents)
+    if not documents:
+        raise UsageError(
+            f"No questions in {arguments.data}.", "`python -m research.evaluation list` describes the format."
+        )
+    return running.Plan(
+        task=task,
+        documents=documents,
+        readers=readers,
+        options=EvaluationOptions(max_pages=config.max_pages, budget_tokens=arguments.budget_tokens, embedder=embedder),
+        config=running.RunConfig(
+            ReadingMode(config.reading or DEFAULT_READING_MODE),
+            size=_page_size(arguments.page_size),
+            preset=find_preset(arguments.preset, default_paths().presets) if arguments.preset else None,
+            task=parse_task(arguments.gist_task) if arguments.gist_task else "",
+        ),
+        timeout_s=arguments.timeout,
+        retry=arguments.retry,
+        at_once=arguments.at_once,
+    )
+
+
+def _page_size(text: str) -> PageSize | None:
+    """The value of `--page-size`: a named size, a maximum, or a range in words. Raises UsageError."""
+    if not text:
+        return None
+    if text in PAGE_SIZES:
+        return PAGE_SIZES[text]
+    words = [int(part) if part.isdecimal() else 0 for part in text.split("-")]
+    match words:
+        case [most] if most >= 2:  # ReadAgent, table 6: the fewest in proportion.
+            return PageSize(max(1, most * PAGE_SIZES["quality"].min_words // PAGE_SIZES["quality"].max_words), most)
+        case [fewest, most] if 1 <= fewest <= most >= 2:
+            return PageSize(fewest, most)
+    raise UsageError(
+        f"Invalid page size: {text}", f"Use {', '.join(PAGE_SIZES)}, a maximum such as 600, or a range such as 280-600."
+    )
+
+
+def _data(arguments: argparse.Namespace) -> str:
+    return "+".join(filter(None, (data_hash(arguments.data), arguments.split)))
+
+
+def _settings(
+    arguments: argparse.Namespace,
+    plan: running.Plan,
+    info: EngineInfo,
+    asking: EngineInfo | None,
+    data: str,
+    embedding: str,
+) -> RunSettings:
+    """`asking`: the answering model, if it differs from the reading model."""
+    size = plan.config.size
+    return RunSettings(
+        task=plan.task.name,
+        data=data,
+        model=info.name,
+        fingerprint=info.fingerprint,
+        context_tokens=info.context_tokens,
+        asking_model=asking.name if asking else "",
+        asking_fingerprint=asking.fingerprint if asking else "",
+        asking_context_tokens=asking.context_tokens if asking else 0,
+        embedding=embedding,
+        seed=arguments.seed,
+        limit=arguments.limit,
+        documents=arguments.documents,
+        budget_tokens=arguments.budget_tokens,
+        max_pages=plan.options.max_pages,
+        weighs=plan.options.trust is not Trust.FAILED,
+        knows_absence=plan.options.abstains_reliably,
+        reading=plan.config.mode.value,
+        page_size=f"{size.min_words}-{size.max_words}" if size else "",
+        preset=plan.config.preset.name if plan.config.preset else "",
+        gist_task=plan.config.task,
+        prompts=prompts.version(*prompts.names()),
+    )
+
+
+async def _rate(folder: Path, judge: Engine, line: ProgressLine) -> None:
+    answers = list(read_outcomes(folder / FILE_NAME).values())
+    async with aclosing(rate_all(folder, answers, judge)) as rating:
+        async for done, total in rating:
+            line.show(f"{progress_bar(done / max(1, total))}  {judge.info.name} has rated {done} of {total} answers")
+
+
+async def _follow(
+    plan: running.Plan, engine: Engine, asking: Engine, store: MemoryStore, outcomes: OutcomeFile, line: ProgressLine
+) -> None:
+    """Run the plan with its progress on the line; failed questions and notices become messages."""
+    questions = sum(len(document.questions) for document in plan.documents)
+    done = plan.questions - sum(len(todo.questions) for todo in plan.todo(outcomes.known))
+    line.say(
+        f"{plan.task.name}: {counted(questions, 'question')} about {counted(len(plan.documents), 'text')}, "
+        f"answered by {', '.join(plan.readers)}"
+        + (f"; {done} of {plan.questions} answers exist already." if done else ".")
+    )
+    async with aclosing(running.run(plan, engine, store, outcomes, asking)) as events:
+        async for event in events:
+            bar = f"{progress_bar(done / max(1, plan.questions))}  {done} of {plan.questions}"
+            match event:
+                case running.MemoryProgress(document=document, memory=memory, notice=notice):
+                    if memory.complete:
+                        memory_figures.save(outcomes.path.parent, memory_figures.figures_of(document, memory))
+                    if notice:
+                        line.say(f"Note: {notice}")
+                    line.show(f"{document.id} · {reading_line(memory, engine.state, None)}")
+                case running.ArtifactBuilt(reader=reader, artifact=artifact, done=built, total=total):
+                    line.show(f"{bar} · {reader}: {artifact}, {built} of {total}")
+                case running.QuestionStarted(reader=reader, question=question):
+                    line.show(f"{bar} · {reader} · {question.text}")
+                case running.QuestionMeasured(asked=asked):
+                    done += 1
+                    if not asked.outcome.ended:
+                        line.say(f"{asked.outcome.reader}, {asked.outcome.question}: failed. {asked.outcome.error}")
+    line.clear()
+
+
+async def _checked(engine: Engine, model: ModelSource, line: ProgressLine) -> CheckResult | None:
+    """The result of a loaded model's check, run if needed; None on a server or if too slow. Raises EngineError."""
+    results = check_results()
+    if engine.info.placement is not None and results.get(engine.info.fingerprint) is None:
+        line.show(f"checking {engine.info.name} …")
+        with suppress(TooSlowError):
+            results.save(engine.info.fingerprint, model.path, await check_model(engine, Priority.INTERACTIVE))
+    return results.get(engine.info.fingerprint)

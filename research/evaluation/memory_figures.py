@@ -1,0 +1,88 @@
+"""Figures of each memory of a run: pages, compression and cost, kept in `texts.jsonl` when memories are deleted."""
+
+from collections.abc import Collection
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+import orjson
+
+from gistread.engine.protocol import NO_USAGE
+from gistread.errors import StorageError
+from gistread.memory.model import GistMemory, GistSource
+from gistread.store.files import replace_file
+from gistread.units import counted
+from research.evaluation.model import Document
+
+FILE_NAME = "texts.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class TextFigures:
+    document: str
+    words: int
+    pages: int
+    gist_words: int
+    extractive_gists: int  # Gists whose attempts the guard rejected
+    prefilled: int
+    generated: int
+    seconds: float  # Engine time
+
+
+def figures_of(document: Document, memory: GistMemory) -> TextFigures:
+    usage = sum((entry.usage for entry in memory.entries), NO_USAGE)
+    return TextFigures(
+        document=document.id,
+        words=sum(entry.page.words for entry in memory.entries),
+        pages=len(memory.entries),
+        gist_words=memory.gist_words,
+        extractive_gists=sum(entry.gist.source is GistSource.EXTRACTIVE for entry in memory.entries),
+        prefilled=usage.prefilled,
+        generated=usage.generated,
+        seconds=round(usage.seconds, 3),
+    )
+
+
+def save(folder: Path, figures: TextFigures) -> None:
+    """Add a line, unless it is there. Raises StorageError."""
+    known = read(folder)
+    if figures in known:
+        return
+    lines = [orjson.dumps(asdict(one), option=orjson.OPT_APPEND_NEWLINE) for one in (*known, figures)]
+    try:
+        replace_file(folder / FILE_NAME, b"".join(lines), mode=0o644)
+    except OSError as error:
+        hint = "Free some space, then run the command again to resume."
+        raise StorageError(f"{folder / FILE_NAME}: {error.strerror or error}.", hint) from error
+
+
+def read(folder: Path) -> list[TextFigures]:
+    """The latest figures of each document; invalid lines are skipped. Raises StorageError."""
+    path = folder / FILE_NAME
+    found: dict[str, TextFigures] = {}
+    try:
+        lines = path.read_bytes().splitlines() if path.exists() else []
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror or error}.") from error
+    for line in lines:
+        try:
+            values = orjson.loads(line)
+            figures = TextFigures(**{one.name: values[one.name] for one in fields(TextFigures)})
+        except (orjson.JSONDecodeError, KeyError, TypeError):
+            continue
+        found[figures.document] = figures
+    return list(found.values())
+
+
+def summary(texts: Collection[TextFigures]) -> str:
+    """All of them in one line; empty if there are none."""
+    pages, words = sum(one.pages for one in texts), sum(one.words for one in texts)
+    if not pages or not words:
+        return ""
+    rate = 100 * (1 - sum(one.gist_words for one in texts) / words)
+    extractive = sum(one.extractive_gists for one in texts) / pages
+    return (
+        f"Memories: {counted(len(texts), 'text')} of {words / len(texts):,.0f} words on average, {pages} pages of "
+        f"{words / pages:.0f}; compression rate {rate:.1f}; {extractive:.0%} of the gists extractive; "
+        f"{sum(one.prefilled for one in texts) / words:.2f} tokens prefilled per word, "
+        f"{sum(one.seconds for one in texts):,.0f} s."
+    )

@@ -1,0 +1,112 @@
+"""Data of an evaluation: documents with questions whose answers are known, and the outcome of a question."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from gistread.book.model import Book
+from gistread.engine.protocol import NO_USAGE, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about a document. Without `references` and `choices` no answer can be matched."""
+
+    id: str  # Stable between runs and unique in the document
+    text: str
+    references: tuple[str, ...] = ()  # Right answers, given by people
+    choices: tuple[str, ...] = ()  # The options of a multiple-choice question, in the order shown
+    gold_choice: int | None = None  # Index of the right option
+    # Where `Document.book.text` has the answer, if the task says so: start and end, in order.
+    gold_places: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    id: str  # Stable between runs and unique in the task
+    book: Book
+    questions: tuple[Question, ...]
+    preset: str = "fiction"  # Name of the gisting preset that suits it
+
+
+class Rating(IntEnum):
+    """A judge's rating of an answer against the references."""
+
+    NONE = 0
+    PARTIAL = 1
+    EXACT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The outcome of a question put to a reader, with everything needed to check it by hand."""
+
+    task: str
+    document: str
+    question: str  # Its id
+    reader: str
+    text: str  # The question as asked
+    answer: str = ""  # Empty if it failed
+    # False: the reader found no answer. A quotation instead of an answer counts as found.
+    found: bool = False
+    choice: int | None = None  # Index of the chosen option
+    lookups: tuple[int, ...] = ()  # Pages the reader asked for, in order
+    seen: tuple[tuple[int, int], ...] = ()  # The book's text in the prompt of the answer: start and end, in order
+    citations: tuple[tuple[int, int], ...] = ()
+    quotes_hold: bool | None = None  # Whether every quote shown is in the book word for word; None without quotes
+    # Whether a statement was marked as not supported, or a quotation replaced the answer; None if not checked.
+    unsupported: bool | None = None
+    context_tokens: int = 0  # Tokens of book and gists in the prompt of the answer
+    compression_rate: float = 0.0
+    usage: Usage = NO_USAGE
+    seconds: float = 0.0
+    ended: bool = True
+    error: str = ""  # Why it failed, in one line
+    events: tuple[str, ...] = ()  # The steps, as the command line shows them
+    scores: tuple[tuple[str, float], ...] = ()  # Applicable metrics with their values
+
+
+Place = tuple[int, int]
+BETWEEN_PARAGRAPHS = 2  # Characters between two paragraphs of a book (`book/model.py`)
+
+
+def pages_with(gold: Iterable[Place], pages: Sequence[Place]) -> frozenset[int]:
+    """Numbers (from 1) of the pages that share at least one character with one of the places."""
+    starts = [start for start, _ in pages]
+    found: set[int] = set()
+    for start, end in gold:
+        first = max(0, bisect_right(starts, start) - 1)
+        for index in range(first, len(pages)):
+            if pages[index][0] >= end:
+                break
+            if pages[index][1] > start:
+                found.add(index + 1)
+    return frozenset(found)
+
+
+def covered_share(gold: Iterable[Place], seen: Iterable[Place]) -> float:
+    """Share of the characters of `gold` inside `seen`, from 0 to 1; 0 if `gold` is empty."""
+    wanted, shown = merge_places(gold), merge_places(seen)
+    length = sum(end - start for start, end in wanted)
+    shared = 0
+    index = 0
+    for start, end in wanted:
+        while index < len(shown) and shown[index][1] <= start:
+            index += 1
+        at = index
+        while at < len(shown) and shown[at][0] < end:
+            shared += min(end, shown[at][1]) - max(start, shown[at][0])
+            at += 1
+    return shared / length if length else 0.0
+
+
+def merge_places(places: Iterable[Place], gap: int = 0) -> tuple[Place, ...]:
+    """Sort places and merge those at most `gap` apart, without empty ones."""
+    merged: list[Place] = []
+    for start, end in sorted(place for place in places if place[0] < place[1]):
+        if merged and start <= merged[-1][1] + gap:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return tuple(merged)

@@ -1,0 +1,103 @@
+"""The settings of a run, in `run.json`: a run can only be resumed with the same settings."""
+
+import hashlib
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from gistread import __version__
+from gistread.errors import StorageError, UsageError
+from gistread.store.files import replace_file
+
+FILE_NAME = "run.json"
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """Everything that affects what a run measures, in JSON types."""
+
+    task: str
+    data: str  # SHA-256 of the task's file or folder
+    model: str
+    fingerprint: str  # Hash of the model's weights
+    context_tokens: int
+    asking_model: str = ""  # The model that answers, if another; empty or 0 otherwise, also in the next two
+    asking_fingerprint: str = ""
+    asking_context_tokens: int = 0
+    embedding: str = ""  # Fingerprint of the embedding model; empty without one
+    seed: int = 0
+    limit: int = 0  # Questions; 0: all
+    documents: int = 0  # 0: all
+    budget_tokens: int = 0  # See `ReaderOptions`
+    max_pages: int = 5
+    weighs: bool = True  # `ReaderOptions.trust`: not failed
+    knows_absence: bool = False  # See `ReaderOptions`
+    reading: str = "single-pass"
+    page_size: str = ""  # Bounds in words, as `280-600`; empty: by the length of each text
+    preset: str = ""  # Empty: by the kind of each text
+    gist_task: str = ""  # See `RunConfig.task`
+    prompts: str = ""  # Hash of all prompts
+    version: str = __version__
+
+
+def save_or_compare(folder: Path, settings: RunSettings) -> None:
+    """Write the settings of a new run or compare those of an existing one. Raises UsageError, StorageError."""
+    path = folder / FILE_NAME
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if path.exists():
+            _refuse_others(folder, read_settings(folder), settings)
+            return
+        document = orjson.dumps(asdict(settings), option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+        replace_file(path, document, mode=0o644)
+    except OSError as error:
+        raise StorageError(f"{error.filename or path}: {error.strerror or error}.", "Choose another --out.") from error
+
+
+def read_settings(folder: Path) -> RunSettings:
+    """The settings of the run in this folder. Raises UsageError without a run, StorageError if unreadable."""
+    path = folder / FILE_NAME
+    try:
+        found: dict[str, Any] = orjson.loads(path.read_bytes())
+        return RunSettings(**{one.name: found[one.name] for one in fields(RunSettings) if one.name in found})
+    except FileNotFoundError:
+        raise UsageError(
+            f"{folder} has no run: {FILE_NAME} is missing.", "`python -m research.evaluation TASK --out DIR` makes one."
+        ) from None
+    except OSError as error:
+        raise StorageError(f"{path}: {error.strerror or error}.") from error
+    except (orjson.JSONDecodeError, KeyError, TypeError):
+        raise StorageError(f"{path} was not written by this version.", "Choose another --out.") from None
+
+
+def _refuse_others(folder: Path, found: RunSettings, wanted: RunSettings) -> None:
+    names = [one.name for one in fields(RunSettings)]
+    differing = [name for name in names if getattr(found, name) != getattr(wanted, name)]
+    if not differing:
+        return
+    said = ", ".join(f"{name} ({getattr(found, name)!r} there, {getattr(wanted, name)!r} here)" for name in differing)
+    raise UsageError(
+        f"{folder} holds a run with other settings: {said}.",
+        "Choose another --out, or resume with the settings of that run.",
+    )
+
+
+def data_hash(path: Path) -> str:
+    """SHA-256 of a file, or of all names and files in a folder. Raises UsageError if unreadable."""
+    digest = hashlib.sha256()
+    files = [path] if not path.is_dir() else sorted(file for file in path.rglob("*") if file.is_file())
+    try:
+        for file in files:
+            if path.is_dir():
+                digest.update(f"{file.relative_to(path).as_posix()}\0{file.stat().st_size}\0".encode())
+            with file.open("rb") as opened:
+                while piece := opened.read(1 << 20):
+                    digest.update(piece)
+    except OSError as error:
+        raise UsageError(
+            f"{error.filename or path}: {error.strerror or error}.",
+            "`python -m research.evaluation list` says where to get the file.",
+        ) from error
+    return digest.hexdigest()

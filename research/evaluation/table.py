@@ -1,0 +1,200 @@
+"""The outcomes of a run as a table of readers and metrics, with intervals and paired differences from a baseline.
+
+Questions about one document are not independent, so documents are resampled: the percentile bootstrap over clusters
+(Efron and Tibshirani, 1993, chapters 13 and 8).
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from research.evaluation.metrics import COSTS, METRICS
+from research.evaluation.outcomes import AnsweredQuestion
+
+Key = tuple[str, str]  # Document and question
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean over questions, and its confidence interval for the population of documents."""
+
+    mean: float
+    low: float | None  # None, like `high`, for a single question
+    high: float | None
+    questions: int
+    documents: int
+
+    @property
+    def excludes_zero(self) -> bool:
+        return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
+
+
+def estimate(values: Mapping[Key, float], *, seed: int = 0, draws: int = 2000, level: float = 0.95) -> Estimate | None:
+    """The mean and its interval, by drawing documents, or the questions of a single one. None without values."""
+    if not values:
+        return None
+    of_document: dict[str, list[float]] = defaultdict(list)
+    for (document, _), value in sorted(values.items()):  # independent of the order in which a run was resumed
+        of_document[document].append(value)
+    clusters = list(of_document.values())
+    documents = len(clusters)
+    if documents == 1:
+        clusters = [[value] for value in clusters[0]]
+    mean = math.fsum(values.values()) / len(values)
+    if len(clusters) == 1:
+        return Estimate(mean, None, None, len(values), documents)
+    import numpy as np  # slow to import
+
+    sums = np.array([sum(cluster) for cluster in clusters])
+    counts = np.array([len(cluster) for cluster in clusters])
+    random = np.random.default_rng(seed)
+    drawn = random.integers(0, len(clusters), (draws, len(clusters)))
+    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
+    tail = 50 * (1 - level)
+    low, high = np.percentile(means, (tail, 100 - tail))
+    return Estimate(mean, float(low), float(high), len(values), documents)
+
+
+def difference(one: Mapping[Key, float], other: Mapping[Key, float], *, seed: int = 0) -> Estimate | None:
+    """The mean of `one` − `other` over their common questions, and its interval; as `estimate`."""
+    shared = {key: value - other[key] for key, value in one.items() if key in other}
+    return estimate(shared, seed=seed)
+
+
+BETTER, WORSE, UNSURE = "▲", "▼", ""  # Marks of differences; unsure: the interval contains zero
+FEWEST = 10  # With fewer questions, a bootstrap interval is too narrow to be trusted
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    name: str  # Reader, and the run if there are several
+    questions: int
+    documents: int
+    figures: Mapping[str, Estimate]  # By metric, if it applies to any question
+    against_baseline: Mapping[str, Estimate]  # Differences from the baseline, by metric
+    baseline: str  # Name of the row it is compared with, or empty
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    rows: tuple[Row, ...]
+    metrics: tuple[str, ...]  # Metrics of answers that any row has, most informative first
+    costs: tuple[str, ...]
+
+
+def tabulate(
+    asked: Mapping[str, Sequence[AnsweredQuestion]],
+    metrics: Sequence[str],
+    baselines: Mapping[str, str],
+    *,
+    seed: int = 0,
+) -> Table:
+    """The table of these outcomes by row. `baselines` names the row that each is compared with."""
+    values = {name: _values(each) for name, each in asked.items()}
+    wanted = [name for name in dict.fromkeys((*metrics, *COSTS)) if any(name in own for own in values.values())]
+    rows = []
+    for name, each in asked.items():
+        own, base = values[name], values.get(baselines.get(name, ""), {})
+        rows.append(
+            Row(
+                name,
+                len(each),
+                len({one.outcome.document for one in each}),
+                _known({metric: estimate(own[metric], seed=seed) for metric in wanted if metric in own}),
+                _known({m: difference(own[m], base[m], seed=seed) for m in wanted if m in own and m in base}),
+                baselines.get(name, "") if base else "",
+            )
+        )
+    costs = tuple(name for name in wanted if name in COSTS)
+    return Table(tuple(rows), tuple(name for name in wanted if name not in COSTS), costs)
+
+
+def _values(asked: Iterable[AnsweredQuestion]) -> dict[str, dict[Key, float]]:
+    values: dict[str, dict[Key, float]] = {}
+    for one in asked:
+        for name, value in one.outcome.scores:
+            values.setdefault(name, {})[one.outcome.document, one.outcome.question] = value
+    return values
+
+
+def _known(estimates: Mapping[str, Estimate | None]) -> dict[str, Estimate]:
+    return {name: one for name, one in estimates.items() if one is not None}
+
+
+def to_json(table: Table) -> dict[str, Any]:
+    names = (*table.metrics, *table.costs)
+    return {"metrics": {name: METRICS[name].facts for name in names}, "rows": [asdict(row) for row in table.rows]}
+
+
+Cells = list[list[str]]  # Rows of equal length; the first holds the column heads
+
+
+def figures(table: Table, names: Sequence[str]) -> Cells:
+    rows = [
+        [row.name, str(row.questions), *(_cell(row.figures.get(name), name) for name in names)] for row in table.rows
+    ]
+    return [["reader", "n", *map(_head, names)], *rows]
+
+
+def differences(table: Table) -> Cells:
+    """The differences of each row from its baseline; only heads if there are none."""
+    names = table.metrics
+    held = [row for row in table.rows if row.against_baseline]
+    baselines = {row.baseline for row in held}
+    one = baselines.pop() if len(baselines) == 1 else ""
+    first = [f"− {one}"] if one else ["reader", "against"]
+    rows = [
+        [row.name, row.baseline][: len(first)] + [_difference(row.against_baseline.get(name), name) for name in names]
+        for row in held
+    ]
+    return [[*first, *map(_head, names)], *rows]
+
+
+def _head(name: str) -> str:
+    return f"{name} %" if METRICS[name].unit == "%" else name
+
+
+def _cell(one: Estimate | None, name: str) -> str:
+    if one is None:
+        return "–"
+    places = _places(name, one.mean)
+    mean = f"{one.mean:.{places}f}"
+    if name in COSTS and name != "ended":
+        return mean
+    return mean if one.low is None or one.high is None else f"{mean} [{one.low:.{places}f}, {one.high:.{places}f}]"
+
+
+def _difference(one: Estimate | None, name: str) -> str:
+    if one is None:
+        return "–"
+    places = _places(name, one.mean)
+    mean = f"{one.mean:+.{places}f}".replace("-", "−")
+    if one.low is None or one.high is None:
+        return mean
+    interval = f"[{one.low:+.{places}f}, {one.high:+.{places}f}]".replace("-", "−")
+    return f"{mean} {interval} {_verdict(one, name)}".rstrip()
+
+
+def _verdict(one: Estimate, name: str) -> str:
+    if not one.excludes_zero or one.questions < FEWEST:
+        return UNSURE
+    return BETTER if (one.mean > 0) == (METRICS[name].more_is_better is not False) else WORSE
+
+
+def _places(name: str, value: float) -> int:
+    if METRICS[name].unit == "tokens" or not math.isfinite(value):
+        return 0
+    return 1 if METRICS[name].unit == "%" or abs(value) < 100 else 0
+
+
+def markdown(cells: Cells) -> str:
+    """A Markdown table with aligned columns, numbers from the second on."""
+    rows = [[cell.replace("|", "\\|") for cell in row] for row in cells]
+    widths = [max(3, *(len(row[index]) for row in rows)) for index in range(len(rows[0]))]
+    rule = ["-" * widths[0], *("-" * (width - 1) + ":" for width in widths[1:])]
+    padded = [
+        [row[0].ljust(widths[0]), *(row[index].rjust(widths[index]) for index in range(1, len(row)))] for row in rows
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (padded[0], rule, *padded[1:]))

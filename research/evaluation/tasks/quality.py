@@ -1,0 +1,101 @@
+"""QuALITY: stories and articles of some 5,000 words; questions of four options, or two (Pang et al., 2022)."""
+
+import random
+import re
+import textwrap
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from gistread.book.formats.text import read_text
+from gistread.book.model import Book
+from research.evaluation.model import Document, Question
+from research.evaluation.tasks.records import Record, distinct, json_records
+from research.evaluation.tasks.registry import TaskOptions
+
+_MARKUP = re.compile(r"\s*<(?:!doctype|html|head|body|div|p)\b", re.IGNORECASE)
+_TITLE_CHARACTERS = 60
+_FOUR = 4
+_TWO = 2
+
+_Asked = tuple[str, tuple[str, ...], int]  # A question, its options, the index of the right one
+
+
+def load_quality(path: Path, options: TaskOptions) -> Iterator[Document]:
+    """One document for each article, with four options a question. See `Task.load`."""
+
+    def asked(record: Record, key: str) -> _Asked:
+        question, choices, gold = _asked(record)
+        if (given := len(record.items("options"))) != _FOUR:
+            raise record.wrong(f"{given} options instead of four; use the task quality-2 for two")
+        return question, choices, gold
+
+    return _documents(path, asked)
+
+
+def load_quality_2(path: Path, options: TaskOptions) -> Iterator[Document]:
+    """One document for each article, with two options a question. See `Task.load`."""
+
+    def asked(record: Record, key: str) -> _Asked:
+        question, choices, gold = _asked(record)
+        if len(choices) == _TWO:
+            return question, choices, gold
+        chance = random.Random(f"{options.seed} {key}")
+        pair = [choices[gold], chance.choice([one for one in choices if one != choices[gold]])]
+        chance.shuffle(pair)
+        return question, tuple(pair), pair.index(choices[gold])
+
+    return _documents(path, asked)
+
+
+def _documents(path: Path, asked: Callable[[Record, str], _Asked]) -> Iterator[Document]:
+    articles: dict[str, list[Record]] = defaultdict(list)
+    for record in json_records(path):
+        articles[record.label("article_id", "doc_id")].append(record)
+    for article, records in articles.items():
+        ids = []
+        questions = []
+        for record in records:
+            for number, question in enumerate(record.records("questions"), 1):
+                names = [name for name in ("question_unique_id", "question_id_std") if name in question]
+                ids.append(question.label(*names) if names else str(number))
+                questions.append(asked(question, f"{article} {ids[-1]}"))
+        yield Document(
+            article,
+            _book(records[0]),
+            tuple(
+                Question(id_, text, choices=choices, gold_choice=gold)
+                for id_, (text, choices, gold) in zip(distinct(ids), questions, strict=True)
+            ),
+        )
+
+
+def _book(record: Record) -> Book:
+    text = record.text("article")
+    if not text.strip():
+        raise record.wrong("`article` has no text")
+    if _MARKUP.match(text):
+        raise record.wrong("`article` is HTML; use the file with `htmlstripped` in its name")
+    book = read_text(text.encode("utf-8", "replace"), record.where)
+    author = record.text_or_empty("author").strip()
+    return replace(book, title=_title(record, book), authors=(author,) if author else ())
+
+
+def _title(record: Record, book: Book) -> str:
+    title = record.text_or_empty("title").strip() or record.text_or_empty("first_line").strip()
+    return textwrap.shorten(title or book.title, _TITLE_CHARACTERS, placeholder=" …")
+
+
+def _asked(record: Record) -> _Asked:
+    choices = tuple(" ".join(option.split()) for option in record.texts("options"))
+    if "gold_label" not in record:
+        raise record.wrong("`gold_label` is missing: the test set has no answers; use the dev set")
+    gold = record.number("gold_label")
+    if not 1 <= gold <= len(choices):
+        raise record.wrong(f"`gold_label` is {gold}, of {len(choices)} options")
+    right = choices[gold - 1]
+    if len(set(choices)) < _TWO or not all(choices):
+        raise record.wrong("`options` are empty or all equal")
+    distinct_choices = tuple(dict.fromkeys(choices))
+    return record.text("question").strip(), distinct_choices, distinct_choices.index(right)

@@ -1,0 +1,60 @@
+"""Every task by name (tasks.toml). Imports no book before it is used: the command line names all tasks."""
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from research.evaluation.model import Document
+
+
+@dataclass(frozen=True, slots=True)
+class TaskOptions:
+    """Options of all tasks; each task uses some of them."""
+
+    seed: int = 0  # Seed of all random choices
+    split: str = ""  # For a folder with several splits: `train`, `valid` …; empty for the task's default
+
+
+DEFAULT_TASK_OPTIONS = TaskOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A benchmark whose file the user provides, and what is measured on it."""
+
+    name: str  # As on the command line
+    summary: str  # One line
+    source: str  # Where a user gets the file
+    licence: str  # Licence of the data, by SPDX name if it has one
+    file_format: str  # The expected file, in one or two lines
+    metrics: tuple[str, ...]  # Names of its metrics (`metrics.py`), most informative first
+    # Yields the documents of a file by `TaskOptions`, always in the same order. Raises GistreadError.
+    load: Callable[..., "Iterator[Document]"]
+
+
+def _loader(path: str) -> Callable[..., "Iterator[Document]"]:
+    module, function = path.split(".")
+
+    def load(path: Path, options: TaskOptions = DEFAULT_TASK_OPTIONS) -> "Iterator[Document]":
+        from research.evaluation.tasks.records import unique_namer  # imports the book formats
+
+        named = unique_namer()
+        for document in getattr(import_module(f"research.evaluation.tasks.{module}"), function)(path, options):
+            yield replace(document, id=named(document.id))
+
+    return load
+
+
+_TABLES = tomllib.loads(Path(__file__).with_name("tasks.toml").read_text("utf-8"))
+# Every task by the name that `python -m research.evaluation` takes.
+TASKS: Mapping[str, Task] = MappingProxyType(
+    {
+        name: Task(name, **table | {"metrics": tuple(table["metrics"]), "load": _loader(table["load"])})
+        for name, table in _TABLES.items()
+    }
+)

@@ -1,0 +1,134 @@
+"""Examples over what the program itself finds for a question: passages of a text, with marks where some is left out."""
+
+import random
+import re
+from collections.abc import Iterable
+from functools import cache
+
+from gistread.memory.passages import Passage, join, render, split_into_passages
+from gistread.search.ranked import Relevance
+from gistread.words import count_words
+from research.evaluation.model import Document
+from research.evaluation.model import Question as Asked
+from research.training.packing import Example
+from research.training.tales import MOST_BRANCHES, NOT_SAID, Question, fill, sentence, tidy_question
+
+NEAREST = 6
+"""Passages that a question is asked over one by one."""
+
+WORDS = (150, 220, 300, 440)
+"""Words of passages: about 200 to 600 tokens."""
+
+
+class Retrieved:
+    """Passages found for one question about a text, with every question about the text that they answer.
+
+    A text is drawn as often as it has questions.
+    """
+
+    def __init__(self, documents: Iterable[Document], seed: int) -> None:
+        self._documents = list(documents)
+        self._questions = [sum(bool(one.gold_places) for one in document.questions) for document in self._documents]
+        self._seed = seed
+        self._relevance = cache(self._indexed)
+
+    def examples(self, number: int) -> list[Example]:
+        """The examples of one search."""
+        chance = random.Random(f"{self._seed} retrieved {number}")
+        made: list[Example] = []
+        while not made:
+            (at,) = chance.choices(range(len(self._documents)), self._questions)
+            document = self._documents[at]
+            shown = self._found(at, self._answered(at, chance).text, chance.choice(WORDS))
+            text = render(shown, document.book)
+            covered = [(one, _covered(one.gold_places, shown)) for one in document.questions if one.gold_places]
+            asked = [(_question(one), True) for one, share in covered if share > 0.98]
+            asked = chance.sample(asked, min(len(asked), MOST_BRANCHES))
+            missing = [one for one, share in covered if share == 0 and not _tells(one, text)]
+            unanswerable = [one for one in document.questions if not one.references]
+            if unanswerable and chance.random() < 0.15:
+                asked.append((_question(chance.choice(unanswerable)), False))
+            if asked and missing and chance.random() < 0.2:
+                others = missing if chance.random() < 0.3 else chance.choice(self._documents).questions
+                asked.append((_question(chance.choice(others)), False))
+            for one, found in asked:
+                task = "task_answer_always" if found and chance.random() < 0.15 else "task_answer"
+                prompt = fill("answer_passages", task, text=text, question=one.text)
+                made.append(Example(prompt, one.answer if found else NOT_SAID))
+        chance.shuffle(made)
+        return made
+
+    def _answered(self, at: int, chance: random.Random) -> Asked:
+        return chance.choice([one for one in self._documents[at].questions if one.gold_places])
+
+    def _indexed(self, at: int) -> tuple[list[Passage], Relevance]:
+        book = self._documents[at].book
+        passages = split_into_passages(book, 0)
+        return passages, Relevance([book.text[start:end] for start, end in passages], book.language)
+
+    def _found(self, at: int, question: str, most_words: int) -> list[Passage]:
+        book = self._documents[at].book
+        passages, relevance = self._relevance(at)
+        chosen: list[Passage] = []
+        words = 0
+        for start, end in (passages[index] for index in relevance.scores(question).order):
+            words += count_words(book.text[start:end])
+            if chosen and words > most_words:
+                break
+            chosen.append((start, end))
+        return join(chosen, book)
+
+
+class NearestAlone(Retrieved):
+    """One of the passages nearest to a question: the answer in it, and whether it helps.
+
+    The other nearest passages share words with the question and do not answer it.
+    """
+
+    def examples(self, number: int) -> list[Example]:
+        """The examples of one passage."""
+        chance = random.Random(f"{self._seed} alone {number}")
+        while True:
+            (at,) = chance.choices(range(len(self._documents)), self._questions)
+            document, asked = self._documents[at], self._answered(at, chance)
+            passages, relevance = self._relevance(at)
+            nearest = [passages[index] for index in relevance.scores(asked.text).order[:NEAREST]]
+            gold = [one for one in nearest if _covered(asked.gold_places, [one]) > 0.98]
+            misses = [
+                one
+                for one in nearest
+                if _covered(asked.gold_places, [one]) == 0 and not _tells(asked, document.book.text[one[0] : one[1]])
+            ]
+            found = bool(gold) and chance.random() < 0.6
+            if gold or misses:
+                break
+        start, end = chance.choice(gold if found or not misses else misses)
+        found = (start, end) in gold
+        text = document.book.text[start:end].strip()
+        others = [
+            one for one in document.questions if one != asked and _covered(one.gold_places, [(start, end)]) > 0.98
+        ]
+        made = []
+        for one, told in [(asked, found), *((one, True) for one in others[:MOST_BRANCHES])]:
+            question = _question(one)
+            reply = question.answer if told else NOT_SAID
+            made.append(Example(fill("answer_passages", "task_answer", text=text, question=question.text), reply))
+            mention = "yes" if told else "no"
+            made.append(Example(fill("member_mention", text=text, question=question.text), mention))
+        return made
+
+
+def _question(asked: Asked) -> Question:
+    return Question(tidy_question(asked.text), tuple(map(sentence, asked.references)), frozenset())
+
+
+def _tells(asked: Asked, text: str) -> bool:
+    """Whether a text has every longer word of an answer, so that it may tell it in another place."""
+    words = set(re.findall(r"\w{4,}", text.lower()))
+    return any(set(re.findall(r"\w{4,}", answer.lower())) <= words for answer in asked.references)
+
+
+def _covered(places: tuple[Passage, ...], shown: list[Passage]) -> float:
+    """Share of these places that is shown."""
+    length = max(1, sum(end - start for start, end in places))
+    return sum(max(0, min(end, until) - max(start, since)) for start, end in places for since, until in shown) / length

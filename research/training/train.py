@@ -1,0 +1,217 @@
+"""Train the adapter: python -m research.training.train RUN_FOLDER. Started again, it resumes from the checkpoint.
+
+The rate is constant after a short warm-up, so a run can be ended at any checkpoint: `--decay STEPS` lowers the rate to
+nothing over so many more steps and ends there. Each worker process trains on packs of its own with one thread: on a
+busy machine two threads of one process would wait for each other at every operation.
+"""
+
+import argparse
+import json
+import random
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import torch
+import torch.multiprocessing as mp
+import torch.nn.functional as F  # noqa: N812
+
+from research.training.data import Source, sources
+from research.training.model import Adapter, LoraShape, Starter, fast_dtype, reuse_memory
+from research.training.packing import Example, Packer, starter_path
+
+BLOCK = 8
+"""Steps whose packs are drawn together, so that the packs of a step have about the same length."""
+
+
+class Stream:
+    """The packs of each step, from sources mixed by weight. The same seed and mix give the same stream."""
+
+    def __init__(self, found: dict[str, Source], mix: dict[str, float], seed: int, drawn: dict[str, int]) -> None:
+        self._sources, self._mix, self._seed = found, mix, seed
+        self.drawn = dict(drawn)
+        """Packs taken from each source before the current block."""
+
+    def block(self, number: int, packs: int) -> list[list[list[Example]]]:
+        """The examples of `BLOCK` steps of so many packs."""
+        chance = random.Random(f"{self._seed} block {number}")
+        made = []
+        for name in chance.choices(list(self._mix), list(self._mix.values()), k=BLOCK * packs):
+            at = self.drawn.get(name, 0)
+            self.drawn[name] = at + 1
+            made.append(self._sources[name].examples(at))
+        made.sort(key=cost)
+        steps = [made[at : at + packs] for at in range(0, len(made), packs)]
+        chance.shuffle(steps)
+        return steps
+
+
+def cost(examples: list[Example]) -> int:
+    """About how long a pack takes to train on, in characters."""
+    return max(len(one.prompt) for one in examples) + 300 * len(examples)
+
+
+def work(model: Starter, adapter: Adapter, gradients: torch.Tensor, tasks: mp.Queue, done: mp.Queue) -> None:
+    """Compute the gradient of one pack after the other. Runs in a process of its own."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    torch.set_num_threads(1)
+    reuse_memory()
+    packer = Packer()
+    parameters = list(adapter.parameters())
+    for slot, examples in iter(tasks.get, None):
+        pack = packer.pack(examples)
+        losses = F.cross_entropy(model.forward(pack, adapter), pack.targets, reduction="none") * pack.weights
+        found = torch.autograd.grad(losses.sum(), parameters)
+        gradients[slot] = torch.cat([gradient.flatten() for gradient in found])
+        done.put((slot, float(losses.sum().detach()), float(pack.weights.sum()), pack.examples, len(pack.tokens)))
+
+
+def rate_at(step: int, warmup: int, decay_from: int | None, decay: int) -> float:
+    """The share of the full rate at a step: warm-up, constant, and a linear decay once it has begun."""
+    share = min(1.0, (step + 1) / warmup)
+    return share if decay_from is None else share * max(0.0, 1 - (step - decay_from + 1) / (decay + 1))
+
+
+class Run:
+    """A training run and its folder: adapter, optimiser and counts, all kept in `checkpoint.pt`."""
+
+    def __init__(self, arguments: argparse.Namespace) -> None:
+        self.folder: Path = arguments.folder
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.arguments = arguments
+        self.model = Starter(starter_path(), fast_dtype())
+        shape = LoraShape(arguments.first_layer, arguments.rank, arguments.alpha)
+        self.adapter = Adapter(shape, self.model.sizes, self.model.layers, arguments.seed)
+        if arguments.from_adapter:
+            self.adapter.load(arguments.from_adapter)
+        self.adapter.share_memory()
+        self.optimiser = torch.optim.AdamW(
+            [
+                {"params": list(self.adapter.a.parameters()), "rate": arguments.rate},
+                {"params": list(self.adapter.b.parameters()), "rate": arguments.rate * arguments.b_factor},
+            ],
+            betas=(0.9, 0.98),
+            weight_decay=0.0,
+        )
+        self.step, self.seen, self.drawn, self.history = 0, 0, {}, []
+        self.decay_from: int | None = None
+        if (path := self.folder / "checkpoint.pt").exists():
+            self._restore(torch.load(path, weights_only=True))
+        if arguments.decay and self.decay_from is None:
+            self.decay_from = self.step
+
+    def _restore(self, state: dict) -> None:
+        with torch.no_grad():
+            for parameter, kept in zip(self.adapter.parameters(), state["adapter"], strict=True):
+                parameter.copy_(kept)
+        rates = [group["rate"] for group in self.optimiser.param_groups]
+        self.optimiser.load_state_dict(state["optimiser"])
+        for group, rate in zip(self.optimiser.param_groups, rates, strict=True):
+            group["rate"] = rate
+        self.step, self.seen, self.drawn = state["step"], state["seen"], state["drawn"]
+        self.decay_from = state["decay_from"]
+
+    def save(self, name: str = "checkpoint.pt") -> None:
+        """Write the state as it is now; of an interrupted write nothing is seen."""
+        state = {
+            "adapter": [parameter.detach() for parameter in self.adapter.parameters()],
+            "optimiser": self.optimiser.state_dict(),
+            "shape": [self.adapter.shape.first_layer, self.adapter.shape.rank, self.adapter.shape.alpha],
+            "step": self.step,
+            "seen": self.seen,
+            "drawn": self.drawn,
+            "decay_from": self.decay_from,
+        }
+        torch.save(state, self.folder / "new.pt")
+        (self.folder / "new.pt").replace(self.folder / name)
+
+    def train(self) -> None:
+        """Train until the run's end, or until it is told to stop (SIGTERM, Ctrl-C): the step is finished and kept."""
+        arguments, stopping = self.arguments, []
+        for signum in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(signum, lambda *_: stopping.append(True))
+        size = sum(parameter.numel() for parameter in self.adapter.parameters())
+        gradients = torch.zeros(arguments.packs, size).share_memory_()
+        context = mp.get_context("fork")
+        tasks, done = context.Queue(), context.Queue()
+        workers = [
+            context.Process(target=work, args=(self.model, self.adapter, gradients, tasks, done), daemon=True)
+            for _ in range(arguments.workers)
+        ]
+        for worker in workers:
+            worker.start()
+        last = self.decay_from + arguments.decay if self.decay_from is not None else arguments.steps
+        for steps in self._blocks():
+            for examples in steps:
+                if stopping or self.step >= last:
+                    self.save()
+                    return
+                self._step(examples, gradients, tasks, done)
+            self.drawn = self._stream.drawn
+            self.save()
+            if self.step % arguments.keep_every == 0:
+                self.save(f"step_{self.step}.pt")
+
+    def _blocks(self) -> Iterator[list[list[list[Example]]]]:
+        """The steps that are left, block by block; of a block that was interrupted its rest."""
+        mix = json.loads(self.arguments.mix)
+        self._stream = Stream(sources(self.arguments.seed, mix), mix, self.arguments.seed, self.drawn)
+        while True:
+            number, done = divmod(self.step, BLOCK)
+            yield self._stream.block(number, self.arguments.packs)[done:]
+
+    def _step(self, examples: list[list[Example]], gradients: torch.Tensor, tasks: mp.Queue, done: mp.Queue) -> None:
+        began = time.monotonic()
+        for slot, one in enumerate(examples):
+            tasks.put((slot, one))
+        results = [done.get() for _ in examples]
+        weight = sum(result[2] for result in results)
+        gradient = gradients[: len(examples)].sum(0) / weight
+        norm = float(gradient.norm())
+        gradient *= min(1.0, 1.0 / (norm + 1e-6))
+        at = 0
+        for parameter in self.adapter.parameters():
+            parameter.grad = gradient[at : at + parameter.numel()].view_as(parameter)
+            at += parameter.numel()
+        share = rate_at(self.step, self.arguments.warmup, self.decay_from, self.arguments.decay)
+        for group in self.optimiser.param_groups:
+            group["lr"] = group["rate"] * share
+        self.optimiser.step()
+        self.step += 1
+        self.seen += sum(result[3] for result in results)
+        loss, seconds = sum(result[1] for result in results) / weight, time.monotonic() - began
+        tokens = sum(result[4] for result in results)
+        self.history.append(loss)
+        mean = sum(self.history[-20:]) / len(self.history[-20:])
+        with (self.folder / "log.txt").open("a") as log:
+            log.write(
+                f"{time.strftime('%H:%M:%S')} step {self.step} seen {self.seen} loss {loss:.3f} mean {mean:.3f} "
+                f"norm {norm:.2f} rate {share:.2f} {tokens / seconds:.0f} tokens/s\n"
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--steps", type=int, default=2000)
+    parser.add_argument("--decay", type=int, default=0, help="lower the rate to nothing over so many steps, and end")
+    parser.add_argument("--mix", default='{"tales": 1}', help="weight of each source, as JSON")
+    parser.add_argument("--from-adapter", type=Path, help="begin with the matrices of this GGUF adapter")
+    parser.add_argument("--rate", type=float, default=5e-4)
+    parser.add_argument("--b-factor", type=float, default=2.0, help="rate of the B matrices over that of the A ones")
+    parser.add_argument("--warmup", type=int, default=20)
+    parser.add_argument("--packs", type=int, default=2, help="packs a step")
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--first-layer", type=int, default=0)
+    parser.add_argument("--rank", type=int, default=16)
+    parser.add_argument("--alpha", type=float, default=32.0)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--keep-every", type=int, default=80, help="steps after which a checkpoint is kept for good")
+    torch.set_num_threads(1)
+    Run(parser.parse_args()).train()
+
+
+if __name__ == "__main__":
+    main()

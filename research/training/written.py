@@ -1,0 +1,176 @@
+"""Examples from written pages: gists, places to pause, look-ups, answers."""
+
+import asyncio
+import random
+from collections.abc import Sequence
+
+from gistread.book.builder import BookBuilder
+from gistread.engine.protocol import NO_USAGE, Choice, Priority, Prompt
+from gistread.memory.extractive import extract
+from gistread.memory.focus import GistFocus
+from gistread.memory.gisting import wanted_words
+from gistread.memory.model import PageSize
+from gistread.memory.single_pass import SinglePass
+from gistread.presets import FICTION
+from gistread.prompts import TRAINED
+from gistread.words import count_words
+from research.training.packing import Example
+from research.training.pages import WrittenPage
+from research.training.tales import NOT_SAID, fill, sentence
+
+SIZE = PageSize(200, 560)
+"""Of pages in single-pass prompts: most written pages end where such a page may."""
+AIM = {"aim": "", "keep": FICTION.keep}
+AGAIN = {"aim": "", "ask": FICTION.ask}
+
+
+class Written:
+    """Packs over written pages; subclasses say what is asked."""
+
+    length = 1
+    """Pages of a pack."""
+
+    def __init__(self, pages: list[list[WrittenPage]], seed: int) -> None:
+        self._seed = seed
+        self.pages = pages
+        self.runs = [run for pages in self.pages for run in self._cut(pages)]
+        random.Random(seed).shuffle(self.runs)
+
+    def _cut(self, pages: list[WrittenPage]) -> list[list[WrittenPage]]:
+        return [pages[at : at + self.length] for at in range(0, len(pages), self.length)]
+
+    def examples(self, number: int) -> list[Example]:
+        """The examples of one run of pages."""
+        chance = random.Random(f"{self._seed} {type(self).__name__} {number}")
+        return self.ask(self.runs[number % len(self.runs)], chance)
+
+    def ask(self, run: Sequence[WrittenPage], chance: random.Random) -> list[Example]:
+        raise NotImplementedError
+
+    def foreign(self, run: Sequence[WrittenPage], chance: random.Random) -> str:
+        """A question about another source."""
+        while True:
+            page = chance.choice(chance.choice(self.pages))
+            if page.questions and page.source != run[0].source:
+                return chance.choice(page.questions).text
+
+
+class Gists(Written):
+    """Pages to shorten one by one, as careful reading does."""
+
+    def ask(self, run: Sequence[WrittenPage], chance: random.Random) -> list[Example]:
+        (page,) = run
+        words = wanted_words(count_words(page.text))
+        if chance.random() < 0.15:
+            return [Example(fill("gist_again", passage=page.text, words=words, **AGAIN), fitted(page.gist, words))]
+        return [Example(fill("gist", passage=page.text, words=words, **AIM), fitted(page.gist, words))]
+
+
+def fitted(gist: str, words: int) -> str:
+    """The sentences that say most of a gist, at least as many words as were asked for and little more."""
+    shorter = extract(gist, round(1.6 * words))
+    return shorter if count_words(shorter) >= words else gist
+
+
+class SinglePassGists(Written):
+    """Pages in one growing text, as single-pass reading shows them: where to pause, and each page's gist."""
+
+    length = 3
+
+    def ask(self, run: Sequence[WrittenPage], chance: random.Random) -> list[Example]:
+        return asyncio.run(self._read(run))
+
+    @staticmethod
+    async def _read(run: Sequence[WrittenPage]) -> list[Example]:
+        builder = BookBuilder()
+        for page in run:
+            for paragraph in page.text.split("\n\n"):
+                builder.add(paragraph)
+        book = builder.build(title=run[0].source, source_format="txt")
+        reader = _Recorder([page.text[-30:] for page in run])
+        single_pass = SinglePass(book, 0, SIZE, reader, focus=GistFocus(wording=TRAINED))
+        made: list[Example] = []
+        start = 0
+        for page in run:
+            found, attempts, _ = await single_pass.next_page(start)
+            if book.text[found.start : found.end].strip() != page.text.strip():
+                break
+            if len(reader.labels) > 1:
+                made.append(Example(reader.asked, reader.chosen))
+            made.append(Example(attempts[0].prompt[0].content, fitted(page.gist, wanted_words(found.words))))
+            start = found.end
+        return made or Gists.ask(None, run[:1], random.Random(start))  # type: ignore[arg-type]
+
+
+class _Recorder:
+    """Stands for an engine: keeps what it is asked, and pauses where a page of the source ends."""
+
+    class info:  # noqa: N801
+        context_tokens = 8192
+        placement = None
+
+    def __init__(self, ends: Sequence[str]) -> None:
+        self._ends = tuple(ends)
+        self.asked, self.chosen, self.labels = "", "", ()
+
+    async def count(self, text: str) -> int:
+        return round(1.35 * count_words(text))
+
+    async def measure(self, prompt: Prompt) -> int:
+        self.labels = ()
+        return await self.count(prompt[0].content) + 40
+
+    async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority) -> Choice:
+        self.asked, self.labels = prompt[0].content, tuple(options)
+        for index, label in enumerate(options):
+            before, found, _ = self.asked.rpartition(f"\n\n{label}\n\n")
+            if found and before.endswith(self._ends):
+                self.chosen = label
+                return Choice(index, None, NO_USAGE)
+        return Choice(0, None, NO_USAGE)
+
+
+class Memories(Written):
+    """A memory of neighbouring pages, one of them perhaps open: which page to look up, why, and the answer."""
+
+    length = 8
+
+    def ask(self, run: Sequence[WrittenPage], chance: random.Random) -> list[Example]:
+        first = chance.choice((1, 1, 1, chance.randint(2, 60)))
+        asked = [at for at, page in enumerate(run) if page.questions]
+        opened = chance.choice(asked) if asked and chance.random() < 0.6 else None
+        memory = "\n\n".join(
+            f"(Page {first + at}, in full)\n{page.text}" if at == opened else f"(Page {first + at})\n{page.gist}"
+            for at, page in enumerate(run)
+        )
+        values = {"memory": memory, "opened": "none" if opened is None else str(first + opened)}
+        made: list[Example] = []
+        for at in asked:
+            one = chance.choice(run[at].questions)
+            if at == opened:
+                made.append(Example(fill("lookup", question=one.text, **values), "STOP"))
+                made.append(Example(fill("answer", "task_answer", question=one.text, **values), sentence(one.answer)))
+            else:
+                because = f", because {one.reason.rstrip('.')}." if one.reason else ""
+                reply = f"Page {first + at}{because}"
+                made.append(Example(fill("lookup", question=one.text, **values), reply))
+        made.append(Example(fill("answer", "task_answer", question=self.foreign(run, chance), **values), NOT_SAID))
+        return made
+
+
+class Answers(Written):
+    """Questions over the text of a few pages."""
+
+    length = 2
+
+    def ask(self, run: Sequence[WrittenPage], chance: random.Random) -> list[Example]:
+        text = "\n\n".join(page.text for page in run)
+        made = [
+            Example(fill("answer_passages", "task_answer", text=text, question=one.text), sentence(one.answer))
+            for page in run
+            for one in page.questions
+        ]
+        if not made or chance.random() < 0.3:
+            question = self.foreign(run, chance)
+            made.append(Example(fill("answer_passages", "task_answer", text=text, question=question), NOT_SAID))
+        return made

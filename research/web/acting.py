@@ -1,0 +1,174 @@
+"""Chooses the next action of a task on a web page, always a legal one (ReadAgent, appendix D.1)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Sampling, Usage
+from gistread.errors import EngineError, PromptTooLongError
+from gistread.memory.gisting import gist_page, gist_tokens, is_short, make_attempt, samplings, wanted_words
+from gistread.search.ranked import Ranker
+from gistread.words import count_words
+from research import prompts
+from research.web.model import Action, Element, Operation, Snippet, WebPage
+
+MAX_SNIPPETS = 5  # Most look-ups (Table 9: one, or one to five)
+
+_MAX_SHOWN = 60  # Most snippets shown: a laptop needs many minutes for more gists
+_STOP = "STOP"
+_STEP_TOKENS = 112  # Room for the answer
+_TYPED_TOKENS = 48
+# The text to type, and perhaps its closing quotation mark.
+_ONE_LINE = r'root ::= [^\x00-\x20"\x7f] [^\x00-\x1f"\x7f]* "\""?'
+_MAX_STEPS = 20  # Earlier steps that the model sees
+
+
+async def act(
+    page: WebPage,
+    task: str,
+    done: Sequence[str],
+    engine: Engine,
+    tell: Callable[[str], None],
+    max_snippets: int = MAX_SNIPPETS,
+) -> Action:
+    """Choose the next step; `tell` gets each step on the way as a line. Raises PromptTooLongError, EngineError."""
+    near = _nearest(page, task)
+    long = [number for number in near if not is_short(page.snippet(number).text)]
+    gists: dict[int, str] = {}
+    usage = NO_USAGE
+    for number in long:
+        tell(f"gists of the page: {len(gists)} of {len(long)}")
+        gists[number], cost = await _gist(page.snippet(number), engine)
+        usage += cost
+    chooser = _StepChooser(page, task, "; ".join(done[-_MAX_STEPS:]) or "nothing", gists, engine)
+    shown = await chooser.fitting(near)
+    opened: list[int] = []
+    while len(opened) < max_snippets or not chooser.elements(shown, opened):
+        wanted, cost = await chooser.next_snippet(shown, opened)
+        usage += cost
+        if wanted is None:
+            break
+        opened.append(wanted)
+        tell(f"{len(opened)}. part {wanted} of {len(page.snippets)}")
+    element, operation, value, cost = await chooser.step(shown, opened)
+    rate = chooser.compression_rate(shown, opened)
+    return Action(element, operation, value, tuple(opened), tuple(shown), rate, usage + cost)
+
+
+def _nearest(page: WebPage, task: str) -> list[int]:
+    """Numbers of the snippets, the nearest to the task first, after one with an element."""
+    ranked = Ranker([snippet.text for snippet in page.snippets]).top(task, _MAX_SHOWN)
+    order = [position + 1 for position in dict.fromkeys([*ranked, *range(len(page.snippets))])]
+    first = next(number for number in order if page.snippet(number).elements)
+    return list(dict.fromkeys([first, *order]))[:_MAX_SHOWN]
+
+
+async def _gist(snippet: Snippet, engine: Engine) -> tuple[str, Usage]:
+    words = wanted_words(snippet.words)
+    room = gist_tokens(snippet.words, await engine.count(snippet.text), words)
+    templates = [prompts.load("act_gist"), prompts.load("act_gist_again")]
+    attempts = tuple(
+        make_attempt(template, template.fill(passage=snippet.text, words=words), sampling)
+        for template, sampling in zip(templates, samplings(room), strict=True)
+    )
+    made = await gist_page(snippet.text, engine, attempts, Priority.INTERACTIVE)
+    return made.gist.text, made.usage
+
+
+@dataclass(frozen=True, slots=True)
+class _StepChooser:
+    page: WebPage
+    task: str
+    done: str
+    gists: dict[int, str]  # By snippet number; short snippets have none and are shown in full
+    engine: Engine
+
+    def elements(self, shown: Sequence[int], opened: Sequence[int]) -> list[Element]:
+        """The elements of the snippets shown in full."""
+        whole = (self.page.snippet(number) for number in shown if number in opened or number not in self.gists)
+        return [self.page.element(index) for snippet in whole for index in snippet.elements]
+
+    def compression_rate(self, shown: Sequence[int], opened: Sequence[int]) -> float:
+        words = sum(
+            count_words(self.gists[number])
+            if number in self.gists and number not in opened
+            else self.page.snippet(number).words
+            for number in shown
+        )
+        return 100.0 * (1.0 - words / max(1, self.page.words))
+
+    async def fitting(self, near: Sequence[int]) -> list[int]:
+        """As many of the nearest snippets as fit, in the order of the page. Raises PromptTooLongError."""
+        largest = max((self.page.snippet(number).text for number in near), key=len)
+        for reserve in (await self.engine.count(largest), 0):
+            low, high = 0, len(near)
+            while low < high:
+                middle = (low + high + 1) // 2
+                fits = await self._fits(sorted(near[:middle]), (), reserve)
+                low, high = (middle, high) if fits else (low, middle - 1)
+            if low:
+                return sorted(near[:low])
+        raise PromptTooLongError(await self._measure(near[:1], ()), 0, self.engine.info.context_tokens)
+
+    async def next_snippet(self, shown: Sequence[int], opened: Sequence[int]) -> tuple[int | None, Usage]:
+        """The next snippet to open, or None. Raises PromptTooLongError when no snippet with an element fits."""
+        closed = [number for number in shown if number in self.gists and number not in opened]
+        can_act = bool(self.elements(shown, opened))
+        if not can_act:
+            closed = [number for number in closed if self.page.snippet(number).elements]
+        offered = [number for number in closed if await self._fits(shown, [*opened, number])]
+        if not offered and not can_act:
+            tokens = await self._measure(shown, [*opened, *closed[:1]])
+            raise PromptTooLongError(tokens, 0, self.engine.info.context_tokens)
+        prompt = self._prompt("act_lookup", shown, ())
+        # If no element is visible, the model must open a snippet.
+        options = [*(f"Part {number}" for number in offered), *((_STOP,) if can_act else ())]
+        chosen, usage = await self._choose(prompt, "".join(f"Part {number}, " for number in opened), options)
+        return (offered[chosen] if chosen < len(offered) else None), usage
+
+    async def step(self, shown: Sequence[int], opened: Sequence[int]) -> tuple[Element, Operation, str, Usage]:
+        """Choose element, operation and value, each as a continuation of the same answer."""
+        prompt = self._prompt("act_step", shown, opened)
+        elements = self.elements(shown, opened)
+        number, usage = await self._choose(prompt, "", [f"Element {one.index}" for one in elements])
+        element = elements[number]
+        answer = f"Element {element.index}, "
+        which, cost = await self._choose(prompt, answer, [str(one) for one in element.operations])
+        operation = element.operations[which]
+        value, usage = "", usage + cost
+        if operation is Operation.SELECT:
+            option, cost = await self._choose(prompt, f"{answer}{operation}: ", element.options)
+            value, usage = element.options[option], usage + cost
+        elif operation is Operation.TYPE:
+            sampling = Sampling(max_tokens=_TYPED_TOKENS, stop=('"', "\n"), grammar=_ONE_LINE)
+            begun = Message("assistant", f'{answer}{operation}: "')
+            written = await self.engine.complete((*prompt, begun), sampling)
+            value, usage = " ".join(written.text.split()), usage + written.usage
+            if not value:
+                raise EngineError("The model typed nothing.", "Say in the task what to type.")
+        return element, operation, value, usage
+
+    async def _choose(self, prompt: Prompt, answer: str, options: Sequence[str]) -> tuple[int, Usage]:
+        if len(options) == 1:
+            return 0, NO_USAGE
+        if answer:
+            prompt = (*prompt, Message("assistant", answer))
+        choice = await self.engine.choose(prompt, options)
+        return choice.index, choice.usage
+
+    async def _fits(self, shown: Sequence[int], opened: Sequence[int], reserve: int = 0) -> bool:
+        return await self._measure(shown, opened) + reserve <= self.engine.info.context_tokens
+
+    async def _measure(self, shown: Sequence[int], opened: Sequence[int]) -> int:
+        """Tokens of the longest prompt over these snippets and its answer."""
+        both = [self._prompt(name, shown, opened) for name in ("act_lookup", "act_step")]
+        return max([await self.engine.measure(prompt) for prompt in both]) + _STEP_TOKENS
+
+    def _prompt(self, name: str, shown: Sequence[int], opened: Sequence[int]) -> Prompt:
+        parts = []
+        for number in shown:
+            if number in opened or number not in self.gists:
+                parts.append(f"(Part {number}, in full)\n{self.page.snippet(number).text}")
+            else:
+                parts.append(f"(Part {number})\n{self.gists[number]}")
+        text = prompts.load(name).fill(memory="\n\n".join(parts), task=self.task, done=self.done)
+        return (Message("user", text),)

@@ -1,0 +1,170 @@
+"""The visible parts of a saved page and its interactive elements, by name and XPath."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from lxml import etree
+
+from gistread.book.formats.elements.markup import local_name
+from research.web.model import Element, Operation
+
+_INVISIBLE = frozenset(
+    "audio base canvas embed head iframe link meta noscript object script source style svg template track video".split()  # noqa: SIM905
+)
+_HIDDEN_STYLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE)
+_DEEPEST = 200  # Deeper nesting comes from unclosed elements or attacks and is ignored
+
+_CLICK, _TYPE, _SELECT = (Operation.CLICK,), (Operation.TYPE, Operation.CLICK), (Operation.SELECT,)
+_INPUTS = {"checkbox": "checkbox", "radio": "radio button", "file": "file chooser"} | dict.fromkeys(
+    ("submit", "button", "reset", "image"), "button"
+)
+_ROLES = {
+    **{"button": "button", "link": "link", "checkbox": "checkbox", "radio": "radio button", "switch": "switch"},
+    **{"tab": "tab", "option": "option", "menuitem": "menu item", "treeitem": "item"},
+}
+_TYPED_ROLES = {"textbox": "text field", "searchbox": "search field", "combobox": "text field"}
+_ATTRIBUTES = ("id", "name", "type", "href", "value")
+_LONGEST = 120
+_MAX_OPTIONS = 60  # Most options of a list; a list of countries has two hundred
+
+
+@dataclass(frozen=True, slots=True)
+class FoundElement:
+    element: Element
+    leaf: bool  # Contains no other interactive element, so its text is its name
+
+
+def find_elements(root: etree._Element) -> dict[etree._Element, FoundElement]:
+    labels = {node.get("for"): node for node in root.iter("label") if node.get("for")}
+    tree = root.getroottree()
+    found: dict[etree._Element, FoundElement] = {}
+    for node, depth in _walk(root, 0):
+        kind = _kind(node)
+        if kind is None or _is_disabled(node):
+            continue
+        role, operations = kind
+        leaf = not any(_kind(inside) for child in children(node, depth) for inside, _ in _walk(child, depth + 1))
+        element = Element(
+            index=len(found) + 1,
+            tag=local_name(node),
+            role=role,
+            name=_shorten(next((name for name in _names(node, labels, leaf) if name.strip()), "")),
+            attributes=tuple(
+                (key, _shorten(value))
+                for key in _ATTRIBUTES
+                # Text typed into a saved page is private.
+                if (value := node.get(key)) and not (key == "value" and Operation.TYPE in operations)
+            ),
+            xpath=tree.getpath(node),
+            operations=operations,
+            options=_options(node),
+        )
+        found[node] = FoundElement(element, leaf)
+    return found
+
+
+def children(element: etree._Element, depth: int) -> Iterator[etree._Element]:
+    """The visible children of an element at this depth."""
+    if depth >= _DEEPEST:
+        return
+    closed = local_name(element) == "details" and element.get("open") is None
+    for child in element:
+        if _is_visible(child) and not (closed and local_name(child) != "summary"):
+            yield child
+
+
+def _is_visible(element: etree._Element) -> bool:
+    name = local_name(element)
+    if not name or name in _INVISIBLE or element.get("hidden") is not None:
+        return False
+    if _attribute(element, "aria-hidden") == "true":
+        return False
+    if name == "input" and _attribute(element, "type") == "hidden":
+        return False
+    if name == "dialog" and element.get("open") is None:
+        return False
+    return not _HIDDEN_STYLE.search(element.get("style") or "")
+
+
+def _attribute(element: etree._Element, name: str) -> str:
+    return (element.get(name) or "").strip().lower()
+
+
+def _walk(node: etree._Element, depth: int) -> Iterator[tuple[etree._Element, int]]:
+    yield node, depth
+    for child in children(node, depth):
+        yield from _walk(child, depth + 1)
+
+
+def _visible_text(element: etree._Element, without: etree._Element | None = None) -> str:
+    """The visible text of an element in one line, with the alternative text of images."""
+    parts: list[str] = []
+
+    def collect(node: etree._Element, depth: int) -> None:
+        parts.extend((node.get("alt") or "" if local_name(node) == "img" else "", node.text or ""))
+        seen = set(children(node, depth))
+        for child in node:
+            if child in seen and child is not without:
+                collect(child, depth + 1)
+            parts.append(child.tail or "")
+
+    collect(element, 0)
+    return " ".join(" ".join(parts).split())
+
+
+def _kind(node: etree._Element) -> tuple[str, tuple[Operation, ...]] | None:
+    tag, role = local_name(node), _attribute(node, "role")
+    if tag == "input":
+        kind = _attribute(node, "type") or "text"
+        return (_INPUTS[kind], _CLICK) if kind in _INPUTS else (f"{kind} field", _TYPE)
+    if tag == "textarea" or (node.get("contenteditable") or "false").lower() in ("true", "plaintext-only"):
+        return "text field", _TYPE
+    if tag == "select":
+        return ("list", _SELECT) if _options(node) else None
+    if role in _TYPED_ROLES:
+        return _TYPED_ROLES[role], _TYPE
+    if tag in ("a", "area") and node.get("href") is not None:
+        return _ROLES.get(role, "link"), _CLICK
+    if role in _ROLES:
+        return _ROLES[role], _CLICK
+    clickable = node.get("onclick") is not None or _attribute(node, "tabindex").isdecimal()
+    return ("button", _CLICK) if tag in ("button", "summary") or clickable else None
+
+
+def _is_disabled(node: etree._Element) -> bool:
+    if node.get("disabled") is not None or _attribute(node, "aria-disabled") == "true":
+        return True
+    return any(above.get("disabled") is not None for above in node.iterancestors("fieldset"))
+
+
+def _options(node: etree._Element) -> tuple[str, ...]:
+    if local_name(node) != "select":
+        return ()
+    names = (
+        _shorten(one.get("label") or _visible_text(one))
+        for one in node.iter("option")
+        if one.get("disabled") is None and one.get("hidden") is None
+    )
+    return tuple(dict.fromkeys(name for name in names if name))[:_MAX_OPTIONS]
+
+
+def _shorten(text: str) -> str:
+    text = " ".join(text.split()).replace('"', "'")
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1].rstrip() + "…"
+
+
+def _names(node: etree._Element, labels: dict[str | None, etree._Element], leaf: bool) -> Iterator[str]:
+    """Names of an element, the best first, roughly as browsers compute accessible names."""
+    yield node.get("aria-label") or ""
+    if local_name(node) in ("input", "textarea", "select"):
+        if (label := labels.get(node.get("id"))) is not None:
+            yield _visible_text(label)
+        if (around := next(node.iterancestors("label"), None)) is not None:
+            yield _visible_text(around, without=node)
+        if (kind := _attribute(node, "type")) in ("submit", "button", "reset"):
+            yield node.get("value") or kind
+    elif leaf:
+        yield _visible_text(node)
+    for key in ("alt", "title", "placeholder", "name", "href"):
+        yield node.get(key) or ""
