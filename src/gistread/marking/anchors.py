@@ -1,6 +1,5 @@
 """Finds quoted text in another version: exactly, by letters alone, or as the most similar run of words."""
 
-import re
 import unicodedata
 from bisect import bisect_right
 from collections import Counter
@@ -10,10 +9,7 @@ from functools import cached_property
 from itertools import accumulate, takewhile
 
 from gistread.marking.model import TextQuote
-
-# Scripts without spaces are compared by character.
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_WORD = re.compile(f"[{_UNSPACED}]|(?:(?![{_UNSPACED}])\\w)+")
+from gistread.words import PART
 
 _DISTINCTIVE_LETTERS = 24  # A quotation with this many letters hardly recurs by chance
 _MIN_MATCH = 0.5  # Minimum share of matching words, in the quotation or around it
@@ -36,7 +32,7 @@ def find_quote(place: TextQuote, text: SearchableText, length: int) -> tuple[int
     """The range of the quotation in `text`, or None. `length`: size of the text it came from, to settle ties."""
     near = round(place.start * len(text.raw) / length) if length else place.start
     found = _occurrence(text.raw, place.exact, place.prefix, place.suffix, near) if place.exact else None
-    return found or _by_letters(place, text, near) or _by_likeness(place, text, near)
+    return found or _by_letters(place, text, near) or _by_similarity(place, text, near)
 
 
 def _by_letters(place: TextQuote, text: SearchableText, near: int) -> tuple[int, int] | None:
@@ -77,7 +73,7 @@ def _agreement(one: str, other: str) -> int:
 
 
 def _edge(text: str) -> int:
-    found = _WORD.search(text)
+    found = PART.search(text)
     return found.start() if found else len(text)
 
 
@@ -85,7 +81,7 @@ def _is_mark(character: str) -> bool:
     return not character.isalnum() and not character.isspace()
 
 
-def _by_likeness(place: TextQuote, text: SearchableText, near: int) -> tuple[int, int] | None:
+def _by_similarity(place: TextQuote, text: SearchableText, near: int) -> tuple[int, int] | None:
     exact = _normal_words(place.exact)
     if len(exact) <= _LONG_WORDS:
         return _most_similar(_normal_words(place.prefix), exact, _normal_words(place.suffix), text, near)
@@ -127,7 +123,7 @@ def _most_similar(
     end = inside[-1][1] + (last - inside[-1][0]) if inside else after[0][1]
     start = max(start, before[-1][1] + 1 if before else 0)
     end = min(end, after[0][1] if after else len(words.normal))
-    if not start < end <= start + 2 * len(exact) + _SLACK_WORDS:
+    if not start < end <= start + 2 * len(exact) + _SEED_WORDS:
         return None
     return words.starts[start], words.ends[end - 1]
 
@@ -171,7 +167,7 @@ class _Words:
 
     @classmethod
     def of(cls, raw: str) -> "_Words":
-        matches = list(_WORD.finditer(raw))
+        matches = list(PART.finditer(raw))
         starts, ends = [match.start() for match in matches], [match.end() for match in matches]
         normal = [_normal(match[0]) for match in matches]
         return cls(normal, starts, ends, list(accumulate(map(len, normal), initial=0)), "".join(normal))
@@ -188,7 +184,7 @@ class _Words:
 
 
 def _normal_words(text: str) -> list[str]:
-    return [_normal(word) for word in _WORD.findall(text)]
+    return [_normal(word) for word in PART.findall(text)]
 
 
 def _normal(word: str) -> str:

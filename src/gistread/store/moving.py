@@ -2,14 +2,29 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
-from gistread.book.model import Book
 from gistread.marking.anchors import SearchableText, find_quote
 from gistread.marking.model import Mark, TextQuote, quote_at
-from gistread.marking.store import MarkStore
-from gistread.user_data import OpenedBook, SavedCitation, UserData
+from gistread.store.evidence import Citation
+from gistread.store.marks import MarkStore
+from gistread.store.model import OpenedBook
+from gistread.store.user_data import UserData
 
 _SAME_WORK = 0.5  # Share of the quotes that must be found before a text of the same title counts as the same work
+
+
+class BookText(Protocol):
+    """What is needed of a `Book`."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def authors(self) -> tuple[str, ...]: ...
+    @property
+    def sha256(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +36,7 @@ class MigratedData:
 
 
 def migrate_user_data(
-    book: Book, user_data: UserData, marks: MarkStore, *, file: str, path: Path | None
+    book: BookText, user_data: UserData, marks: MarkStore, *, file: str, path: Path | None
 ) -> MigratedData | None:
     """Copy the data of an earlier version, before storing this one; None if there is none. Raises StorageError."""
     for old in earlier_versions(user_data, book, file=file, path=path):
@@ -30,20 +45,20 @@ def migrate_user_data(
     return None
 
 
-def earlier_versions(user_data: UserData, book: Book, *, file: str, path: Path | None) -> list[OpenedBook]:
+def earlier_versions(user_data: UserData, book: BookText, *, file: str, path: Path | None) -> list[OpenedBook]:
     """Other texts of probably the same book: by file, then path, then title and authors."""
     absolute = path.absolute() if path else None
     name = (_plain(book.title), sorted(map(_plain, book.authors)))
 
-    def likeness(other: OpenedBook) -> int:
+    def similarity(other: OpenedBook) -> int:
         if file and other.file == file:
             return 3
         if absolute and other.path == absolute:
             return 2
         return int(bool(book.authors) and (_plain(other.title), sorted(map(_plain, other.authors))) == name)
 
-    others = [other for other in user_data.all_texts() if other.sha256 != book.sha256 and likeness(other)]
-    return sorted(others, key=likeness, reverse=True)
+    others = [other for other in user_data.all_texts() if other.sha256 != book.sha256 and similarity(other)]
+    return sorted(others, key=similarity, reverse=True)
 
 
 def _plain(name: str) -> str:
@@ -51,7 +66,7 @@ def _plain(name: str) -> str:
 
 
 def _migrate_from(
-    book: Book, old: OpenedBook, user_data: UserData, store: MarkStore, *, certain: bool
+    book: BookText, old: OpenedBook, user_data: UserData, store: MarkStore, *, certain: bool
 ) -> MigratedData | None:
     """None if the texts are not of one work, or nothing is stored. Raises StorageError."""
     text = SearchableText(book.text)
@@ -87,7 +102,7 @@ def _migrate_mark(mark: Mark, text: SearchableText, length: int) -> Mark:
     return replace(mark, place=quote_at(text.raw, *found), lost=False)
 
 
-def _migrate_citation(citation: SavedCitation, text: SearchableText, length: int) -> SavedCitation:
+def _migrate_citation(citation: Citation, text: SearchableText, length: int) -> Citation:
     found = find_quote(TextQuote(citation.start, citation.end, citation.quote, "", ""), text, length)
     if found is None:
         near = _proportional(citation.start, text, length)

@@ -1,8 +1,10 @@
-"""Writes files that only this user may read, and replaces files atomically."""
+"""Writes files: private ones, atomic replacements, and documents that the user asked for."""
 
-import contextlib
 import os
+import re
 from pathlib import Path
+
+from gistread.errors import GistreadError, StorageError
 
 _NAME_LENGTH = 40  # Characters of the file's own name in that of the temporary file
 
@@ -17,17 +19,6 @@ def make_folder(folder: Path) -> None:
 def private_opener(path: str, flags: int) -> int:
     """An `opener` for files that only this user may read."""
     return os.open(path, flags, 0o600)
-
-
-def make_private(folder: Path) -> None:
-    """Remove the access of other users to a folder, if it exists, and to all in it. Skips what it cannot change."""
-    with contextlib.suppress(OSError):
-        if not folder.stat().st_mode & 0o077:
-            return
-        for path in (*folder.rglob("*"), folder):
-            with contextlib.suppress(OSError):  # of another owner, or gone since
-                if not path.is_symlink() or path is folder:
-                    path.chmod(path.stat().st_mode & 0o700)
 
 
 def replace_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
@@ -46,3 +37,32 @@ def replace_file(path: Path, data: bytes, *, mode: int = 0o600) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+class ExistsError(GistreadError):
+    """A file of that name exists."""
+
+
+def safe_file_name(title: str) -> str:
+    """A file name for a book or author, valid on every system."""
+    plain = re.sub(r"[^\w\s'’,()&-]", " ", title)
+    return " ".join(plain.split())[:80].strip() or "book"
+
+
+def write_document(path: Path, content: str | bytes, *, replace: bool = False) -> None:
+    """Write a file atomically. Raises StorageError, and ExistsError unless `replace`."""
+    if path.is_dir():
+        raise StorageError(f"{path} is a directory.", "Choose a file in it.")
+    if path.exists() and not replace:
+        raise ExistsError(f"{path} already exists.", "Choose another name, or replace it explicitly.")
+    try:
+        data = content.encode() if isinstance(content, str) else content
+        replace_file(path, data, mode=0o666 & ~_umask())
+    except OSError as error:
+        raise StorageError(f"{path} cannot be written: {error.strerror or error}.", "Choose another file.") from error
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask

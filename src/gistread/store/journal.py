@@ -13,13 +13,12 @@ from collections.abc import Iterable, Iterator
 from io import FileIO
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import quote, unquote_to_bytes
 
 import orjson
 
 from gistread import system
-from gistread.atomic_write import make_folder, private_opener, replace_file
 from gistread.errors import StorageError
+from gistread.store.files import make_folder, private_opener, replace_file
 
 Record = dict[str, Any]
 
@@ -44,22 +43,6 @@ def decode_line(line: bytes) -> Record | None:
     except orjson.JSONDecodeError:
         return None
     return record if isinstance(record, dict) else None
-
-
-def encode_path(path: Path) -> str:
-    """A path as text, percent-encoded, since file names may hold bytes that are not text."""
-    return quote(os.fsencode(path))
-
-
-def decode_path(text: str) -> Path:
-    return Path(os.fsdecode(unquote_to_bytes(text)))
-
-
-def check_version(records: Iterable[Record], kind: str, version: int, path: Path, advice: str) -> None:
-    """Raises StorageError if a record of `kind`, a header, has another version."""
-    if any(record.get("kind") == kind and record.get("version") != version for record in records):
-        message = f"{path.name} was written by a later version of gistread and is left unchanged."
-        raise StorageError(message, f"Update gistread to {advice}.")
 
 
 def read_records(path: Path) -> tuple[list[Record], int]:

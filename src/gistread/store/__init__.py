@@ -1,0 +1,1 @@
+"""The user's data, and the files that hold it."""

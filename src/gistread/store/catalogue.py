@@ -1,0 +1,74 @@
+"""The library: known book files, added folders, and books that the user took out of the list."""
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gistread.paths import Paths
+from gistread.store.database import Database
+from gistread.store.model import BookFile
+from gistread.store.rows import decode_path, encode_path, file_of, put_file
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogueContents:
+    files: Mapping[str, BookFile] = field(default_factory=dict)  # By the file's digest
+    folders: tuple[Path, ...] = ()  # In the order of adding
+    removed: Mapping[str, float] = field(default_factory=dict)  # Ids of removed books, with the time of removal
+    tags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # By the book's ids, in the order of adding
+
+    @property
+    def paths(self) -> dict[Path, BookFile]:
+        return {file.path: file for file in sorted(self.files.values(), key=lambda file: file.at)}
+
+
+class Catalogue:
+    """Its methods raise StorageError."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._database = Database(paths)
+
+    def read(self) -> CatalogueContents:
+        with self._database.reading() as connection:
+            files = [file_of(row) for row in connection.execute("SELECT * FROM files ORDER BY id")]
+            folders = [decode_path(row["path"]) for row in connection.execute("SELECT * FROM folders ORDER BY id")]
+            removed = {row["book"]: row["removed_at"] for row in connection.execute("SELECT * FROM removed")}
+            tags: dict[str, tuple[str, ...]] = {}
+            for row in connection.execute("SELECT * FROM tags ORDER BY id"):
+                tags[row["book"]] = (*tags.get(row["book"], ()), row["tag"])
+        return CatalogueContents({file.digest: file for file in files if file}, tuple(folders), removed, tags)
+
+    def add(self, files: Iterable[BookFile]) -> None:
+        """Add files, or what is new about them."""
+        files = list(files)
+        if files:
+            with self._database.writing() as connection:
+                for file in files:
+                    put_file(connection, file)
+
+    def add_folder(self, folder: Path) -> None:
+        with self._database.writing() as connection:
+            connection.execute("INSERT OR IGNORE INTO folders (path) VALUES (?)", (encode_path(folder),))
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Take a book with these ids out of the list."""
+        with self._database.writing() as connection:
+            rows = [(one, time.time()) for one in ids]
+            connection.executemany("INSERT OR REPLACE INTO removed (book, removed_at) VALUES (?, ?)", rows)
+
+    def tag(self, ids: Iterable[str], tag: str, *, remove: bool = False) -> None:
+        """Give the book with these ids a tag, or take it away."""
+        statement = (
+            "DELETE FROM tags WHERE book = ? AND tag = ?"
+            if remove
+            else "INSERT OR IGNORE INTO tags (book, tag) VALUES (?, ?)"
+        )
+        with self._database.writing() as connection:
+            connection.executemany(statement, [(one, tag) for one in ids])
+
+    def restore(self, *ids: str) -> None:
+        """Restore a book if it was taken out under one of these ids."""
+        if not self.read().removed.keys().isdisjoint(ids):
+            with self._database.writing() as connection:
+                connection.executemany("DELETE FROM removed WHERE book = ?", [(one,) for one in ids])

@@ -1,0 +1,302 @@
+"""The SQLite file of the user's data: its schema, transactions, and recovery from damage.
+
+Each use opens a connection of its own. So nothing has to be closed, any thread may call, and with a write-ahead log a
+reader never waits for a writer's disk.
+"""
+
+import contextlib
+import errno
+import os
+import shutil
+import sqlite3
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from gistread.errors import StorageError
+from gistread.paths import Paths
+from gistread.store.files import make_folder
+from gistread.store.importing import has_old_data, import_old_data, import_unread
+from gistread.store.journal import locked
+from gistread.store.rows import Connection, Row
+
+VERSION = 1  # Of the schema; kept in SQLite's `user_version`
+_WAIT_S = 5.0  # Seconds to wait for another process's transaction, which takes milliseconds
+_REPAIR_WAIT_S = 60.0
+_PAGE_BYTES, _AT_PAGES = 4096, 28  # SQLite's page, and where the first gives their number
+_MOST_PROBED = 20_000  # Rows looked up one by one between two damaged pages
+
+_TAGS = """CREATE TABLE IF NOT EXISTS tags (
+    id INTEGER PRIMARY KEY, book TEXT NOT NULL, tag TEXT NOT NULL, UNIQUE (book, tag))"""
+# Every table has an integer `id`, by which the rows around a damaged page are found. `sha256` is that of a book's text.
+_SCHEMA = (
+    """CREATE TABLE texts (
+        id INTEGER PRIMARY KEY, sha256 TEXT NOT NULL UNIQUE, title TEXT NOT NULL DEFAULT '',
+        authors TEXT NOT NULL DEFAULT '[]', path TEXT NOT NULL DEFAULT '', file TEXT NOT NULL DEFAULT '',
+        length INTEGER NOT NULL DEFAULT 0, opened_at REAL NOT NULL DEFAULT 0,
+        position INTEGER NOT NULL DEFAULT 0, place TEXT NOT NULL DEFAULT '{}', zoom TEXT NOT NULL DEFAULT '',
+        bound TEXT NOT NULL DEFAULT '{}', along TEXT NOT NULL DEFAULT '{}')""",
+    """CREATE TABLE days (
+        id INTEGER PRIMARY KEY, sha256 TEXT NOT NULL REFERENCES texts (sha256), day TEXT NOT NULL,
+        words REAL NOT NULL, seconds REAL NOT NULL, UNIQUE (sha256, day))""",
+    """CREATE TABLE questions (
+        id INTEGER PRIMARY KEY, sha256 TEXT NOT NULL REFERENCES texts (sha256), asked_at REAL NOT NULL,
+        question TEXT NOT NULL, thread REAL NOT NULL, answer TEXT NOT NULL, details TEXT NOT NULL,
+        UNIQUE (sha256, asked_at, question))""",
+    """CREATE TABLE threads (
+        id INTEGER PRIMARY KEY, sha256 TEXT NOT NULL REFERENCES texts (sha256), thread REAL NOT NULL,
+        name TEXT NOT NULL, UNIQUE (sha256, thread))""",
+    """CREATE TABLE names (
+        id INTEGER PRIMARY KEY, sha256 TEXT NOT NULL REFERENCES texts (sha256), made_at REAL NOT NULL,
+        correction TEXT NOT NULL, undone INTEGER NOT NULL DEFAULT 0, UNIQUE (sha256, made_at))""",
+    """CREATE TABLE marks (
+        id INTEGER PRIMARY KEY, sha256 TEXT NOT NULL REFERENCES texts (sha256), mark TEXT NOT NULL,
+        changed_at REAL NOT NULL, details TEXT, UNIQUE (sha256, mark))""",  # No details: removed
+    """CREATE TABLE files (
+        id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, sha256 TEXT NOT NULL, recorded_at REAL NOT NULL,
+        path TEXT NOT NULL, details TEXT NOT NULL)""",
+    "CREATE TABLE folders (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE)",
+    "CREATE TABLE removed (id INTEGER PRIMARY KEY, book TEXT NOT NULL UNIQUE, removed_at REAL NOT NULL)",
+    _TAGS,
+    """CREATE TABLE reading_speed (
+        id INTEGER PRIMARY KEY, language TEXT NOT NULL, words REAL NOT NULL, seconds REAL NOT NULL)""",
+    """CREATE TABLE model_pace (
+        id INTEGER PRIMARY KEY, model TEXT NOT NULL, work TEXT NOT NULL, words REAL NOT NULL, seconds REAL NOT NULL,
+        UNIQUE (model, work))""",
+    """CREATE TABLE checks (
+        id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL, library TEXT NOT NULL, path TEXT NOT NULL,
+        size INTEGER NOT NULL, modified_ns INTEGER NOT NULL, verdict TEXT NOT NULL, UNIQUE (fingerprint, library))""",
+    "CREATE TABLE unread (id INTEGER PRIMARY KEY, file TEXT NOT NULL UNIQUE)",  # Files of 0.2 to import later
+)
+_OF_TEXTS = ("days", "questions", "threads", "names", "marks")
+
+_READ_ERRORS = (sqlite3.DatabaseError, UnicodeDecodeError)  # Messages about a damaged schema may not be UTF-8
+
+_preparing = threading.Lock()
+_checked: set[tuple[int, int]] = set()  # (device, inode) of files this process found whole
+_notices: dict[Path, str] = {}
+
+
+class Database:
+    """The file, which may not exist yet. Its blocks raise StorageError."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._paths = paths
+        self.file = paths.store
+
+    @property
+    def notice(self) -> str:
+        """That the file was damaged and repaired, or data of 0.2 cannot be read; empty otherwise."""
+        return _notices.get(self.file, "")
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A consistent view. A file is created only to import data of 0.2."""
+        with self._storage_errors(), contextlib.closing(self._open_to_read()) as connection:
+            connection.execute("BEGIN")
+            yield connection
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """One transaction: after the block all of it is on the disk, after an error in the block none of it."""
+        with self._storage_errors(), contextlib.closing(self._open()) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            yield connection
+            connection.execute("COMMIT")
+
+    def _open_to_read(self) -> Connection:
+        if not self.file.exists() and not has_old_data(self._paths):
+            return _in_memory()
+        try:
+            return self._open()
+        except (sqlite3.OperationalError, OSError):
+            if not self.file.exists():  # a read-only folder with data of 0.2
+                return _in_memory(self._paths)
+            if os.access(self.file.parent, os.W_OK):
+                raise
+            # SQLite cannot make the files of its log beside a read-only file; without a log nothing is missed.
+            has_log = self.file.with_name(self.file.name + "-wal").exists()
+            connection = _connect(f"{self.file.absolute().as_uri()}?mode=ro{'' if has_log else '&immutable=1'}")
+            self._check_version(connection)
+            return connection
+
+    def _open(self) -> Connection:
+        with _preparing:
+            if not self.file.exists():
+                make_folder(self.file.parent)
+                with contextlib.suppress(FileExistsError):
+                    self.file.touch(mode=0o600, exist_ok=False)
+            try:
+                return self._prepared()
+            except _READ_ERRORS as error:
+                if not _is_damage(error):
+                    raise
+                self._repair()
+                return self._prepared()
+
+    def _prepared(self) -> Connection:
+        """A connection to a whole file of this version. Raises sqlite3.Error and StorageError."""
+        connection = _connect(self.file.absolute().as_uri())
+        try:
+            status = self.file.stat()
+            version = self._check_version(connection)
+            if version == VERSION and (status.st_dev, status.st_ino) in _checked:
+                return connection
+            if version == 0:
+                connection.execute("PRAGMA journal_mode = WAL")  # stays off where the file system lacks shared memory
+                self._notify(_create(connection, self._paths))
+            else:
+                if (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+                    raise sqlite3.DatabaseError(f"malformed: {found}")
+                connection.execute(_TAGS)
+                self._notify(import_unread(connection, self._paths))
+            _checked.add((status.st_dev, status.st_ino))
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _notify(self, notice: str) -> None:
+        if notice:
+            _notices[self.file] = notice
+
+    def _check_version(self, connection: Connection) -> int:
+        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        if version > VERSION:
+            message = f"{self.file} was written by a later version of gistread and is left unchanged."
+            raise StorageError(message, "Update gistread to see your library, places, marks and questions.")
+        return version
+
+    def _repair(self) -> None:
+        """Set the damaged file aside, and put a new one with its readable rows in its place."""
+        damaged, new = (self.file.with_name(self.file.name + suffix) for suffix in (".damaged", ".new"))
+        with locked(self.file.with_name(self.file.name + ".lock"), wait_s=_REPAIR_WAIT_S):
+            with contextlib.suppress(*_READ_ERRORS):
+                self._prepared().close()  # another process has repaired it meanwhile
+                return
+            for left in (new, *_log_files(new)):
+                left.unlink(missing_ok=True)
+            new.touch(mode=0o600)
+            saved = _salvage(self.file, new, self._paths)
+            for file, copy in zip((self.file, *_log_files(self.file)), (damaged, *_log_files(damaged)), strict=True):
+                if file.exists():
+                    shutil.copy(file, copy)
+            for log in _log_files(self.file):  # SQLite would apply it to the new file
+                log.unlink(missing_ok=True)
+            new.replace(self.file)
+        _notices[self.file] = (
+            f"{self.file} was damaged: {saved} of its entries were saved, and it is kept as {damaged.name}."
+        )
+
+    @contextlib.contextmanager
+    def _storage_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, UnicodeDecodeError, OSError) as error:
+            status = self.file.stat() if self.file.exists() else None
+            if status is not None and isinstance(error, _READ_ERRORS) and _is_damage(error):
+                _checked.discard((status.st_dev, status.st_ino))
+                raise StorageError(f"{self.file} is damaged.", "Try again: the rest of it is then saved.") from error
+            name = getattr(error, "sqlite_errorname", "")
+            if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+                raise StorageError(f"Another gistread is writing {self.file.name}.", "Try again.") from error
+            if name == "SQLITE_FULL":
+                message = f"{self.file}: the disk is full. What was saved before is kept."
+                raise StorageError(message, "Free some space, then try again.") from error
+            reason = error.strerror if isinstance(error, OSError) else str(error)
+            if name.startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")) and not os.access(self.file, os.R_OK | os.W_OK):
+                reason = os.strerror(errno.EACCES)
+            raise StorageError(f"{self.file}: {reason}.", "`gistread paths` lists the folders in use.") from error
+
+
+def _connect(uri: str) -> Connection:
+    connection = sqlite3.connect(uri, uri=True, timeout=_WAIT_S, isolation_level=None)
+    connection.row_factory = sqlite3.Row
+    connection.text_factory = lambda data: data.decode(errors="replace")  # a damaged byte costs that character alone
+    connection.execute("PRAGMA foreign_keys = ON")
+    connection.execute("PRAGMA synchronous = FULL")  # NORMAL loses the last transactions in a power cut
+    return connection
+
+
+def _in_memory(paths: Paths | None = None) -> Connection:
+    """An empty database, or one with the data of 0.2."""
+    connection = _connect("file::memory:")
+    _create(connection, paths)
+    return connection
+
+
+def _create(connection: Connection, paths: Paths | None) -> str:
+    """Create the tables and import the data of 0.2, all or nothing. Returns a notice of what cannot be read."""
+    notice = ""
+    connection.execute("BEGIN IMMEDIATE")
+    if connection.execute("PRAGMA user_version").fetchone()[0] == 0:  # no other process was faster
+        for statement in _SCHEMA:
+            connection.execute(statement)
+        if paths is not None:
+            notice = import_old_data(connection, paths)
+        connection.execute(f"PRAGMA user_version = {VERSION}")
+    connection.execute("COMMIT")
+    return notice
+
+
+def _is_damage(error: sqlite3.DatabaseError | UnicodeDecodeError) -> bool:
+    if isinstance(error, UnicodeDecodeError):
+        return True
+    name = getattr(error, "sqlite_errorname", "")
+    return name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")) or str(error).startswith("malformed")
+
+
+def _log_files(file: Path) -> tuple[Path, Path]:
+    return file.with_name(file.name + "-wal"), file.with_name(file.name + "-shm")
+
+
+def _salvage(damaged: Path, file: Path, paths: Paths) -> int:
+    """Write the readable rows of a damaged file, and of 0.2 for missing ones, to a new one. Returns their number."""
+    with contextlib.closing(_connect(file.absolute().as_uri())) as new:
+        new.execute("PRAGMA foreign_keys = OFF")
+        for statement in _SCHEMA:
+            new.execute(statement)
+        new.execute("BEGIN IMMEDIATE")
+        saved = _copy_rows(damaged, new)
+        if not saved:  # Page 1 says where the tables begin, which is where they begin in a new file.
+            patched = file.with_name(file.name + ".patched")
+            page, rest = file.read_bytes()[:_PAGE_BYTES], damaged.read_bytes()[_PAGE_BYTES:]
+            pages = (len(rest) // _PAGE_BYTES + 1).to_bytes(4)
+            patched.write_bytes(page[:_AT_PAGES] + pages + page[_AT_PAGES + 4 :] + rest)
+            saved = _copy_rows(patched, new)
+            patched.unlink()
+        import_old_data(new, paths)
+        for table in _OF_TEXTS:
+            new.execute(f"INSERT OR IGNORE INTO texts (sha256) SELECT sha256 FROM {table}")
+        new.execute(f"PRAGMA user_version = {VERSION}")
+        new.execute("COMMIT")
+    return saved
+
+
+def _copy_rows(damaged: Path, new: Connection) -> int:
+    saved = 0
+    with contextlib.closing(sqlite3.connect(damaged)) as old:
+        old.row_factory, old.text_factory = new.row_factory, new.text_factory
+        for table in [row["name"] for row in new.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]:
+            for row in _readable_rows(old, table):
+                columns, places = ", ".join(row.keys()), ", ".join("?" * len(row))
+                with contextlib.suppress(sqlite3.IntegrityError):
+                    insert = f"INSERT OR IGNORE INTO {table} ({columns}) VALUES ({places})"
+                    saved += new.execute(insert, tuple(row)).rowcount
+    return saved
+
+
+def _readable_rows(old: Connection, table: str) -> Iterator[Row]:
+    """The rows from both ends up to the damage, and those between that can be looked up by their ids."""
+    ends = [0, 0]
+    for end, order in enumerate(("ASC", "DESC")):
+        try:
+            for row in old.execute(f"SELECT * FROM {table} ORDER BY id {order}"):
+                ends[end] = row["id"]
+                yield row
+            return
+        except _READ_ERRORS:
+            continue
+    for identifier in range(ends[0] + 1, min(ends[1], ends[0] + _MOST_PROBED)):
+        with contextlib.suppress(*_READ_ERRORS):
+            yield from old.execute(f"SELECT * FROM {table} WHERE id = ?", (identifier,))

@@ -1,0 +1,123 @@
+"""Data classes of what is stored about books and questions."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from gistread.store.evidence import AnswerMark, Citation
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeText:
+    sha256: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class BookFile:
+    path: Path
+    digest: str  # SHA-256 of its bytes, in hexadecimal
+    size: int  # In bytes
+    modified_ns: int
+    title: str
+    authors: tuple[str, ...] = ()
+    format: str = ""  # As `Book.source_format`
+    language: str = ""
+    sha256: str = ""  # Hash of the book's text; empty until first opened
+    words: int = 0  # 0 until first opened; likewise `length`
+    length: int = 0  # Characters in the text
+    volumes: tuple[VolumeText, ...] = ()  # The volumes of a series; empty until first opened
+    at: float = 0.0  # When this was recorded, in seconds since the epoch
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedBook:
+    sha256: str
+    title: str
+    authors: tuple[str, ...]
+    path: Path | None  # Last known path; None for standard input
+    position: int  # Offset into the book's text
+    length: int  # Characters in the book's text
+    opened_at: float  # Seconds since the epoch
+    file: str = ""  # SHA-256 of the file's bytes; empty if unknown
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingPlace:
+    """The user's position in a book, and the parts they have read."""
+
+    offset: int = 0
+    read: tuple[tuple[int, int], ...] = ()  # (start, end) of each part that was read, sorted
+    behind: tuple[int, ...] = ()  # Positions before the last jumps, to go back to
+
+    @property
+    def furthest(self) -> int:
+        """End of the last part that was read, the position included."""
+        return max([self.offset, *(end for _, end in self.read)])
+
+
+@dataclass(frozen=True, slots=True)
+class BoundChoice:
+    """Where the user lets answers stop: at an offset, nowhere (`whole`), or by default where they have read to."""
+
+    whole: bool = False
+    at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReadAlongChoice:
+    """Which model was chosen for a book, and whether it reads along."""
+
+    model: str  # Path, name or address; empty for none
+    along: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingDay:
+    """What was read of a book on one day, by the calendar of this machine."""
+
+    day: str  # ISO 8601, such as 2026-11-22
+    words: float
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class SavedQuestion:
+    question: str
+    answer: str  # Empty if it was interrupted
+    found: bool  # False if the book does not say
+    citations: tuple[Citation, ...] = ()
+    lookups: tuple[int, ...] = ()  # Page numbers the agent asked for, in that order
+    reader: str = ""
+    model: str = ""  # The model that answered
+    memory: str = ""  # The model that had read the book; empty if none or unknown
+    asked_at: float = 0.0  # Seconds since the epoch
+    marks: tuple[AnswerMark, ...] = ()  # Doubts about the answer
+    scope: str = ""  # The part of the book that was searched, in words; empty for all of it
+    upto: int | None = None  # The spoiler bound of the answer; None for the whole book
+    thread: float = 0.0  # When the first question of its thread was asked; 0 for that question itself
+    pinned: tuple[int, ...] = ()  # Pages pinned or looked up, to open again after an interruption
+    passage: tuple[int, int] | None = None  # (start, end) of the selected text it is about
+
+
+@dataclass(frozen=True, slots=True)
+class SavedThread:
+    """A question and its follow-ups."""
+
+    id: float  # When its first question was asked
+    questions: tuple[SavedQuestion, ...]
+    name: str  # As given, or the first question
+
+
+NameVerb = Literal["merge", "hide"]
+
+
+@dataclass(frozen=True, slots=True)
+class NameCorrection:
+    """A correction of the names of one person or place."""
+
+    verb: NameVerb
+    forms: tuple[str, ...]  # Its names in the book, the corrected one first
+    other: str = ""  # For `merge` a name of the same person
+    made_at: float = 0.0  # Seconds since the epoch

@@ -1,0 +1,105 @@
+"""How fast the user reads each language, and how fast each model works, as learned from measurements."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import accumulate
+
+from gistread.errors import StorageError
+from gistread.paths import Paths
+from gistread.store.database import Database
+
+DEFAULT_WPM = 230.0  # Silent reading of English prose (Brysbaert 2019: 238 to 260)
+SLOWEST, FASTEST = 60.0, 800.0  # Words per minute. Slower is a pause, faster is skimming.
+_LAST = 40  # Number of recent samples that count
+_ENOUGH_WORDS = 1500  # Minimum for an estimate
+_DECAY = 0.8  # About the last five additions count
+
+
+@dataclass(frozen=True, slots=True)
+class SpeedSample:
+    words: float
+    seconds: float
+
+    @property
+    def words_per_minute(self) -> float:
+        return 60 * self.words / self.seconds if self.seconds > 0 else float("inf")
+
+    @property
+    def is_credible(self) -> bool:
+        return SLOWEST <= self.words_per_minute <= FASTEST
+
+
+def estimate_speed(samples: list[SpeedSample]) -> float:
+    """Words per minute: the median of recent samples, weighted by words; `DEFAULT_WPM` if there are too few."""
+    last = sorted((one for one in samples[-_LAST:] if one.is_credible), key=lambda one: one.words_per_minute)
+    total = sum(one.words for one in last)
+    if total < _ENOUGH_WORDS:
+        return DEFAULT_WPM
+    passed = accumulate(one.words for one in last)
+    return next(one.words_per_minute for one, words in zip(last, passed, strict=True) if 2 * words >= total)
+
+
+class ReadingSpeed:
+    """Samples of the user's reading, by language."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._database = Database(paths)
+
+    def samples(self, language: str) -> list[SpeedSample]:
+        """In chronological order. Raises StorageError."""
+        with self._database.reading() as connection:
+            query = "SELECT words, seconds FROM reading_speed WHERE language = ? ORDER BY id"
+            return [SpeedSample(*row) for row in connection.execute(query, (_primary(language),))]
+
+    def words_per_minute(self, language: str) -> float:
+        """The user's speed; `DEFAULT_WPM` if it cannot be read."""
+        try:
+            return estimate_speed(self.samples(language))
+        except StorageError:
+            return DEFAULT_WPM
+
+    def add(self, language: str, samples: Iterable[SpeedSample]) -> None:
+        """Add samples; older ones than the last few of the language are dropped. Raises StorageError."""
+        rows = [(_primary(language), one.words, one.seconds) for one in samples]
+        last = "SELECT id FROM reading_speed WHERE language = ? ORDER BY id DESC LIMIT ?"
+        with self._database.writing() as connection:
+            connection.executemany("INSERT INTO reading_speed (language, words, seconds) VALUES (?, ?, ?)", rows)
+            old = f"DELETE FROM reading_speed WHERE language = ? AND id NOT IN ({last})"
+            connection.execute(old, (_primary(language), _primary(language), _LAST))
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedPace:
+    """Words of books that a model worked through, and the seconds it took; late work weighs more."""
+
+    words: float
+    seconds: float
+
+
+class ModelPaces:
+    """How fast each model does each kind of work on this machine. `work` is a name, such as a reading mode."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._database = Database(paths)
+
+    def pace(self, model: str, work: str) -> LearnedPace | None:
+        """None before anything was measured. Raises StorageError."""
+        with self._database.reading() as connection:
+            query = "SELECT words, seconds FROM model_pace WHERE model = ? AND work = ?"
+            row = connection.execute(query, (model, work)).fetchone()
+            return LearnedPace(*row) if row else None
+
+    def add(self, model: str, work: str, words: float, seconds: float) -> None:
+        """Add measured work; each addition weighs what came before by `_DECAY`. Raises StorageError."""
+        with self._database.writing() as connection:
+            connection.execute(
+                "INSERT INTO model_pace (model, work, words, seconds) VALUES (?, ?, ?, ?) ON CONFLICT (model, work)"
+                f" DO UPDATE SET words = {_DECAY} * words + excluded.words,"
+                f" seconds = {_DECAY} * seconds + excluded.seconds",
+                (model, work, words, seconds),
+            )
+
+
+def _primary(language: str) -> str:
+    """`en` of `en-GB`."""
+    return language.partition("-")[0].lower()

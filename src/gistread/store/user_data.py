@@ -1,0 +1,258 @@
+"""What the user did with each book: where they are, when they read, what they asked, which names they corrected."""
+
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, replace
+from datetime import date
+from pathlib import Path
+
+from gistread.errors import StorageError
+from gistread.marking.model import TextQuote
+from gistread.paths import Paths
+from gistread.store.database import Database
+from gistread.store.model import (
+    BoundChoice,
+    NameCorrection,
+    OpenedBook,
+    ReadAlongChoice,
+    ReadingDay,
+    ReadingPlace,
+    SavedQuestion,
+    SavedThread,
+)
+from gistread.store.rows import (
+    Row,
+    add_text,
+    book_of,
+    correction_of,
+    encode_path,
+    from_json,
+    place_of,
+    put_correction,
+    put_question,
+    question_of,
+    to_json,
+)
+
+
+class UserData:
+    """By the SHA-256 of a book's text. Its methods raise StorageError."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._database = Database(paths)
+        self.problem = ""  # Why the last listing may miss books; empty if it does not
+
+    @property
+    def notice(self) -> str:
+        """That the stored data were damaged and repaired, or some of 0.2 cannot be read; empty otherwise."""
+        return self._database.notice
+
+    def record_opening(
+        self, sha256: str, *, title: str, authors: Sequence[str], length: int, path: Path | None, file: str = ""
+    ) -> None:
+        """Record that a book of `length` characters was opened; `file` is the SHA-256 of its bytes."""
+        encoded = encode_path(path.absolute()) if path else ""
+        self._set(
+            sha256,
+            title=title,
+            authors=to_json(list(authors)),
+            path=encoded,
+            length=length,
+            file=file,
+            opened_at=time.time(),
+        )
+
+    def position(self, sha256: str) -> int:
+        return self.reading_place(sha256).offset
+
+    def reading_place(self, sha256: str) -> ReadingPlace:
+        """The last position and the parts read."""
+        row = self._text(sha256)
+        return place_of(row) if row else ReadingPlace()
+
+    def set_position(
+        self,
+        sha256: str,
+        offset: int,
+        words: TextQuote | None = None,
+        *,
+        read: Iterable[tuple[int, int]] = (),
+        behind: Iterable[int] = (),
+    ) -> None:
+        """Record a `ReadingPlace`; `words` quotes the text there, to find it in another version."""
+        place = {"words": asdict(words) if words else None, "read": list(read), "behind": list(behind)}
+        encoded = to_json({name: value for name, value in place.items() if value})
+        row = self._text(sha256)
+        if (offset, encoded) != ((row["position"], row["place"]) if row else (0, "{}")):
+            self._set(sha256, position=offset, place=encoded)
+
+    def position_quote(self, sha256: str) -> TextQuote | None:
+        """The quote at the last position; None if unknown."""
+        row = self._text(sha256)
+        with suppress(KeyError, TypeError):
+            return TextQuote(**from_json(row["place"])["words"]) if row else None
+        return None
+
+    def zoom(self, sha256: str) -> str:
+        """The last zoom level of the memory; empty if never chosen."""
+        row = self._text(sha256)
+        return row["zoom"] if row else ""
+
+    def set_zoom(self, sha256: str, level: str) -> None:
+        self._set(sha256, zoom=level)
+
+    def bound_choice(self, sha256: str) -> BoundChoice | None:
+        """Where answers about a book stop; None if never chosen."""
+        row = self._text(sha256)
+        return _bound_of(row) if row else None
+
+    def bounds(self) -> dict[str, tuple[int, BoundChoice | None]]:
+        """How far each text was read, and where its answers stop; None if never chosen."""
+        with self._database.reading() as connection:
+            rows = connection.execute("SELECT * FROM texts").fetchall()
+        return {row["sha256"]: (place_of(row).furthest, _bound_of(row)) for row in rows}
+
+    def choose_bound(self, sha256: str, choice: BoundChoice) -> None:
+        self._set(sha256, bound=to_json({"whole": choice.whole, "at": choice.at}))
+
+    def reading_along(self, sha256: str) -> ReadAlongChoice | None:
+        """The last choice for this book; None if never chosen."""
+        row = self._text(sha256)
+        last = from_json(row["along"]) if row else {}
+        return ReadAlongChoice(str(last.get("model", "")), bool(last.get("along"))) if last else None
+
+    def set_reading_along(self, sha256: str, model: str, along: bool) -> None:
+        self._set(sha256, along=to_json({"model": model, "along": along}))
+
+    def reading_days(self) -> dict[str, list[ReadingDay]]:
+        """The days on which each book was read, in order, by the SHA-256 of its text."""
+        days: dict[str, list[ReadingDay]] = {}
+        with self._database.reading() as connection:
+            for row in connection.execute("SELECT * FROM days ORDER BY day"):
+                days.setdefault(row["sha256"], []).append(ReadingDay(row["day"], row["words"], row["seconds"]))
+        return days
+
+    def add_reading(self, sha256: str, words: float, seconds: float) -> None:
+        """Add to today's reading."""
+        with self._database.writing() as connection:
+            add_text(connection, sha256)
+            connection.execute(
+                "INSERT INTO days (sha256, day, words, seconds) VALUES (?, ?, ?, ?) ON CONFLICT (sha256, day)"
+                " DO UPDATE SET words = words + excluded.words, seconds = seconds + excluded.seconds",
+                (sha256, f"{date.today():%Y-%m-%d}", words, seconds),
+            )
+
+    def opened_at(self, sha256: str) -> float:
+        """When the book was opened last, in seconds since the epoch; 0 if never."""
+        row = self._text(sha256)
+        return row["opened_at"] if row else 0.0
+
+    def add_question(self, sha256: str, question: SavedQuestion) -> None:
+        """Record a question, or its answer: the time and words of a question identify it."""
+        with self._database.writing() as connection:
+            add_text(connection, sha256)
+            put_question(connection, sha256, replace(question, asked_at=question.asked_at or time.time()))
+
+    def add_questions(self, sha256: str, questions: Iterable[SavedQuestion]) -> int:
+        """Record the questions that are not stored yet; returns their number."""
+        with self._database.writing() as connection:
+            add_text(connection, sha256)
+            before = connection.total_changes
+            for one in questions:
+                put_question(connection, sha256, one, answer_again=False)
+            return connection.total_changes - before
+
+    def questions(self, sha256: str) -> list[SavedQuestion]:
+        """In the order of asking."""
+        with self._database.reading() as connection:
+            found = connection.execute("SELECT * FROM questions WHERE sha256 = ? ORDER BY id", (sha256,))
+            return [question for question in map(question_of, found) if question is not None]
+
+    def threads(self, sha256: str) -> list[SavedThread]:
+        """The questions by thread; the thread continued last comes last."""
+        threads: dict[float, list[SavedQuestion]] = {}
+        for one in self.questions(sha256):
+            key = one.thread or one.asked_at
+            threads[key] = [*threads.pop(key, []), one]
+        with self._database.reading() as connection:
+            named = connection.execute("SELECT thread, name FROM threads WHERE sha256 = ?", (sha256,))
+            names = {row["thread"]: row["name"] for row in named}
+        return [SavedThread(key, tuple(found), names.get(key) or found[0].question) for key, found in threads.items()]
+
+    def rename_thread(self, sha256: str, thread: float, name: str) -> None:
+        """Name a thread; an empty name restores its first question."""
+        with self._database.writing() as connection:
+            add_text(connection, sha256)
+            connection.execute(
+                "INSERT OR REPLACE INTO threads (sha256, thread, name) VALUES (?, ?, ?)",
+                (sha256, thread, " ".join(name.split())),
+            )
+
+    def delete_thread(self, sha256: str, thread: float) -> None:
+        with self._database.writing() as connection:
+            connection.execute("PRAGMA secure_delete = ON")
+            for table in ("questions", "threads"):
+                connection.execute(f"DELETE FROM {table} WHERE sha256 = ? AND thread = ?", (sha256, thread))
+
+    def name_corrections(self, sha256: str) -> tuple[NameCorrection, ...]:
+        """The corrections in the order made, without undone ones."""
+        with self._database.reading() as connection:
+            found = connection.execute("SELECT * FROM names WHERE sha256 = ? AND NOT undone ORDER BY id", (sha256,))
+            return tuple(one for one in map(correction_of, found) if one is not None)
+
+    def correct_name(self, sha256: str, one: NameCorrection) -> None:
+        self.add_name_corrections(sha256, [one])
+
+    def add_name_corrections(self, sha256: str, corrections: Iterable[NameCorrection]) -> None:
+        """Record new corrections; skips those recorded before, even if undone."""
+        with self._database.writing() as connection:
+            add_text(connection, sha256)
+            for one in corrections:
+                put_correction(connection, sha256, one)
+
+    def undo_name_correction(self, sha256: str) -> NameCorrection | None:
+        """Take the last correction back and return it; None if there is none."""
+        last = next(iter(self.name_corrections(sha256)[::-1]), None)
+        if last is not None:
+            with self._database.writing() as connection:
+                values = (sha256, last.made_at)
+                connection.execute("UPDATE names SET undone = 1 WHERE sha256 = ? AND made_at = ?", values)
+        return last
+
+    def recent(self) -> list[OpenedBook]:
+        """Opened books, the last opened first; for each file only the latest text."""
+        seen: set[str] = set()
+        books = []
+        for book in self.all_texts():
+            if not book.file or book.file not in seen:
+                books.append(book)
+            seen.add(book.file)
+        return books
+
+    def all_texts(self) -> list[OpenedBook]:
+        """As `recent`, with every text of each file; none if they cannot be read, which `problem` then says."""
+        try:
+            with self._database.reading() as connection:
+                rows = connection.execute("SELECT * FROM texts WHERE opened_at > 0 ORDER BY opened_at DESC").fetchall()
+        except StorageError as error:
+            self.problem = str(error)
+            return []
+        self.problem = self.notice
+        return list(map(book_of, rows))
+
+    def _text(self, sha256: str) -> Row | None:
+        with self._database.reading() as connection:
+            row: Row | None = connection.execute("SELECT * FROM texts WHERE sha256 = ?", (sha256,)).fetchone()
+            return row
+
+    def _set(self, sha256: str, **columns: object) -> None:
+        with self._database.writing() as connection:
+            add_text(connection, sha256)
+            assignments = ", ".join(f"{name} = ?" for name in columns)
+            connection.execute(f"UPDATE texts SET {assignments} WHERE sha256 = ?", (*columns.values(), sha256))
+
+
+def _bound_of(row: Row) -> BoundChoice | None:
+    chosen = from_json(row["bound"])
+    return BoundChoice(bool(chosen.get("whole")), chosen.get("at")) if "whole" in chosen else None

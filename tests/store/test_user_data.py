@@ -1,0 +1,87 @@
+"""Positions, questions and what else is stored of a book."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gistread.store.evidence import AnswerMark, AnswerMarkKind, Citation
+from gistread.store.model import SavedQuestion
+from gistread.store.user_data import UserData
+from tests.folders import paths_in
+
+BOOK = "a" * 64
+OTHER = "b" * 64
+QUESTION = SavedQuestion(
+    question="Who is at the door?",
+    answer="Nobody.\nOnly snow.",
+    found=True,
+    citations=(Citation(3, 1200, 1215, "nobody was there"),),
+    lookups=(3, 7),
+    reader="readagent-s",
+    marks=(AnswerMark(0, 7, AnswerMarkKind.NAME, "not in the text"),),
+    model="SmolLM2",
+    asked_at=1_700_000_000.5,
+)
+
+
+@pytest.fixture
+def user_data(tmp_path: Path) -> UserData:
+    return UserData(paths_in(tmp_path))
+
+
+def put(
+    user_data: UserData, sha256: str = BOOK, title: str = "The Door", path: Path | None = Path("/books/door.txt")
+) -> None:
+    user_data.record_opening(sha256, title=title, authors=("A. Author", "雪"), length=5000, path=path)
+
+
+def test_a_book_never_opened_is_at_its_beginning_and_nothing_is_created(user_data: UserData, tmp_path: Path) -> None:
+    assert user_data.position(BOOK) == 0
+    assert user_data.questions(BOOK) == []
+    assert user_data.recent() == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_keeps_questions_in_their_order(user_data: UserData) -> None:
+    put(user_data)
+    user_data.add_question(BOOK, QUESTION)
+    user_data.add_question(BOOK, SavedQuestion("And then?", "", found=False))
+    first, second = user_data.questions(BOOK)
+    assert first == QUESTION
+    assert (second.question, second.found, second.citations) == ("And then?", False, ())
+    assert second.asked_at > 1_700_000_000
+
+
+def test_recent_books_come_last_opened_first(user_data: UserData) -> None:
+    put(user_data, BOOK, "The Door")
+    put(user_data, OTHER, "The Window", path=None)
+    put(user_data, BOOK, "The Door, again", path=Path("relative.txt"))
+    user_data.set_position(BOOK, 42)
+    door, window = user_data.recent()
+    assert (door.sha256, door.title, door.authors) == (BOOK, "The Door, again", ("A. Author", "雪"))
+    assert (door.path, door.position, door.length) == (Path.cwd() / "relative.txt", 42, 5000)
+    assert (window.title, window.path, window.position) == ("The Window", None, 0)
+    assert door.opened_at > window.opened_at
+
+
+def test_questions_are_kept_in_threads_that_can_be_named_and_deleted(user_data: UserData, tmp_path: Path) -> None:
+    put(user_data)
+    first, other = QUESTION, replace(QUESTION, question="Where?", asked_at=QUESTION.asked_at + 1)
+    second = replace(
+        QUESTION, question="And why?", asked_at=QUESTION.asked_at + 2, thread=first.asked_at, upto=77, passage=(3, 9)
+    )
+    after_the_clock_was_set_back = replace(second, question="Truly?", asked_at=QUESTION.asked_at - 86_400)
+    for one in (first, other, second, after_the_clock_was_set_back):
+        user_data.add_question(BOOK, one)
+    threads = user_data.threads(BOOK)
+    assert [one.questions for one in threads] == [(other,), (first, second, after_the_clock_was_set_back)]
+    assert [one.name for one in threads] == ["Where?", first.question]
+    user_data.rename_thread(BOOK, threads[0].id, " The  place ")
+    user_data.rename_thread(BOOK, threads[1].id, "The door")
+    assert [one.name for one in user_data.threads(BOOK)] == ["The place", "The door"]
+    user_data.delete_thread(BOOK, threads[1].id)
+    assert [one.name for one in user_data.threads(BOOK)] == ["The place"]
+    assert user_data.questions(BOOK) == [other]
+    assert not any(b"And why?" in file.read_bytes() for file in paths_in(tmp_path).data.iterdir())
+    assert [one.title for one in user_data.recent()] == ["The Door"]
