@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from gistread.engine import model_search, models
+from gistread.engine.llama.fast_copy import make_copy
 from gistread.engine.llama.gguf import read_adapted_header, read_header
-from gistread.engine.llama.requantized_copy import make_copy
 from gistread.engine.model_source import find_source, fingerprint_of
 from gistread.engine.protocol import Message
 from gistread.errors import EngineError
+from gistread.prompts import TRAINED
 from tests.engine.conftest import StartEngine
 from tests.tiny_gguf import random_matrix, write_gguf, write_tiny_adapter
 
@@ -34,7 +35,7 @@ async def test_merged_and_applied_at_load_are_the_same(
     tiny: Path, adapter: Path, start: StartEngine, tmp_path: Path
 ) -> None:
     header = read_adapted_header(tiny, adapter)
-    copy = await make_copy(header, tmp_path / "copies", log=None, progress=lambda share: None)
+    copy = await make_copy(header, tmp_path / "copies", None)
     assert copy is not None
     assert [path.name for path in copy.parent.iterdir()] == [copy.name]
     bare = await preferences(start, tiny)
@@ -42,6 +43,13 @@ async def test_merged_and_applied_at_load_are_the_same(
     merged = await preferences(start, copy)
     assert merged == pytest.approx(applied, abs=0.05)
     assert bare != pytest.approx(applied, abs=0.3)
+
+
+async def test_an_adapted_model_gets_the_prompts_that_it_was_trained_on(
+    tiny: Path, adapter: Path, start: StartEngine
+) -> None:
+    assert (await start(tiny, adapter=adapter)).info.wording == TRAINED
+    assert (await start(tiny)).info.wording == ""
 
 
 def test_an_adapted_model_is_another_model(tiny: Path, adapter: Path) -> None:
@@ -52,15 +60,6 @@ def test_an_adapted_model_is_another_model(tiny: Path, adapter: Path) -> None:
     assert (source.path, source.adapter) == (tiny, adapter)
     assert fingerprint_of(source) == adapted.fingerprint
     assert fingerprint_of(find_source(str(tiny))) == bare.fingerprint
-
-
-def test_an_adapter_of_another_architecture_is_refused(tiny: Path, tmp_path: Path) -> None:
-    other = write_tiny_adapter(tmp_path / "other.gguf", "qwen2")
-    for wrong in (other, tiny):
-        with pytest.raises(EngineError, match="not a LoRA adapter for tiny"):
-            read_adapted_header(tiny, wrong)
-    with pytest.raises(EngineError, match="No such adapter"):
-        find_source(f"{tiny}+{tmp_path / 'none.gguf'}")
 
 
 async def test_an_adapter_that_does_not_fit_is_refused_at_load(tiny: Path, start: StartEngine, tmp_path: Path) -> None:

@@ -6,17 +6,13 @@ import pytest
 
 from gistread.engine.llama.fit import (
     DEFAULT_OPTIONS,
-    LEAST_WINDOW,
     FreeMemory,
-    Gpu,
     Layout,
     LoadOptions,
     ModelSizes,
     fits,
-    free_memory,
     layouts,
     reduction_notice,
-    required_bytes,
 )
 
 GIB = 2**30
@@ -79,26 +75,6 @@ def test_short_gpu_memory_reduces_layers_before_the_cache() -> None:
     assert layers[-1] == 1
 
 
-def test_as_many_layers_as_fit_are_offloaded_to_the_gpu() -> None:
-    room = with_card(4)
-    layout = best(room=room)
-    assert layout
-    assert room.gpu_bytes
-    assert required_bytes(EIGHT_B, layout)[0] <= room.gpu_bytes
-    assert required_bytes(EIGHT_B, replace(layout, gpu_layers=layout.gpu_layers + 1))[0] > room.gpu_bytes
-
-
-def test_layouts_need_less_and_less_memory_and_end_on_the_cpu() -> None:
-    room = with_card(4)
-    tried = [one for one in layouts(EIGHT_B, 131_072, DEFAULT_OPTIONS, room) if fits(EIGHT_B, one, room)]
-    on_card = [one.gpu_layers for one in tried]
-    assert on_card == sorted(on_card, reverse=True)
-    assert on_card[0] > on_card[1] > on_card[2] > 0 == on_card[-1]
-    assert tried[-1] == Layout(LEAST_WINDOW, LEAST_WINDOW, "q8_0", 0)
-    beside = [required_bytes(EIGHT_B, one)[1] for one in tried if not one.gpu_layers]
-    assert beside == sorted(beside, reverse=True)
-
-
 @pytest.mark.parametrize("room", [PLENTY, with_card(24), with_card(3)])
 def test_options_set_by_the_user_are_not_reduced(room: FreeMemory) -> None:
     options = LoadOptions(context_tokens=16_384, kv_cache="q4_0")
@@ -107,39 +83,6 @@ def test_options_set_by_the_user_are_not_reduced(room: FreeMemory) -> None:
     assert {one.kv_type for one in every} == {"q4_0"}
     assert {one.gpu_layers for one in layouts(EIGHT_B, 131_072, LoadOptions(gpu_layers=7), with_card(24))} == {7}
     assert {one.gpu_layers for one in layouts(EIGHT_B, 131_072, LoadOptions(gpu_layers=0), with_card(24))} == {0}
-
-
-def test_too_many_gpu_layers_mean_all_and_override_the_estimate() -> None:
-    assert best(LoadOptions(gpu_layers=999), with_card(24)).gpu_layers == 33  # type: ignore[union-attr]
-    assert best(LoadOptions(gpu_layers=999), with_card(1)).gpu_layers == 33  # type: ignore[union-attr]
-
-
-def test_the_cache_is_not_quantized_without_flash_attention() -> None:
-    assert {one.kv_type for one in layouts(EIGHT_B, 131_072, LoadOptions(flash_attention="off"), PLENTY)} == {"f16"}
-
-
-def test_a_model_without_a_known_cache_is_loaded_with_the_whole_window() -> None:
-    assert best(sizes=replace(EIGHT_B, cell=0), room=FreeMemory(6 * GIB)) == Layout(8192, 16_384, "f16", 0)
-
-
-def test_shared_memory_is_not_counted_twice() -> None:
-    apple = free_memory(8 * GIB, (Gpu("Apple M2", 10 * GIB, 10 * GIB, shares_memory=True),))
-    assert best(room=apple).gpu_layers == 33  # type: ignore[union-attr]
-    assert best(room=free_memory(4 * GIB, (Gpu("Apple M2", 10 * GIB, 10 * GIB, shares_memory=True),))) is None
-
-
-def test_some_gpu_memory_is_kept_in_reserve() -> None:
-    cards = (Gpu("a", 8 * GIB, 8 * GIB), Gpu("b", 2 * GIB, 8 * GIB))
-    room = free_memory(GIB, cards)
-    assert room.gpu_bytes
-    assert 8 * GIB < room.gpu_bytes < 10 * GIB
-    assert free_memory(GIB, ()).gpu_bytes is None
-
-
-def test_a_gpu_of_unknown_free_memory_is_tried() -> None:
-    layout = best(room=free_memory(16 * GIB, (Gpu("?", 0, 0),)))
-    assert layout
-    assert layout.gpu_layers == 33
 
 
 def test_reductions_are_reported_in_one_line() -> None:

@@ -13,7 +13,7 @@ from gistread.engine.llama.fit import LoadOptions
 from gistread.engine.llama.messages import Cancelled, Delta, Done, Event, Load, Status
 from gistread.engine.llama.worker.context import BatchToken, Outcome
 from gistread.engine.llama.worker.loading import load
-from gistread.engine.llama.worker.requests import Request, TextStream
+from gistread.engine.llama.worker.requests import ScheduledRequest, TextStream
 from gistread.engine.llama.worker.sampling import FreeSampler
 from gistread.engine.llama.worker.scheduler import Scheduler
 from gistread.engine.protocol import Priority, Sampling
@@ -40,7 +40,7 @@ class History:
         number = self.answered + self.cancelled + len(self.asked) + 1
         sampler, stream = FreeSampler(self._model.weights, SAMPLING), TextStream()
         prompt = list(question.tokens)
-        self._scheduler.submit(Request(number, priority, prompt, ANSWER_TOKENS, sampler, stream))
+        self._scheduler.submit(ScheduledRequest(number, priority, prompt, ANSWER_TOKENS, sampler, stream))
         self.asked[number] = question, priority
 
     def step(self) -> None:

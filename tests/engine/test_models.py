@@ -12,9 +12,8 @@ import pytest
 from gistread.engine import models
 from gistread.engine.catalogue import read_catalogue
 from gistread.engine.model_files import ModelFile
-from gistread.engine.model_kinds import ModelKind
 from gistread.engine.model_search import starter_adapter, starter_path
-from gistread.engine.models import default_model, find_models, resolve_adapted, resolve_model
+from gistread.engine.models import default_spec, find_models, resolve_adapted, resolve_model
 from gistread.errors import EngineError, ExitStatus
 from gistread.paths import default_paths
 
@@ -80,53 +79,13 @@ def only() -> ModelFile:
     return model
 
 
-def test_without_folders_no_model_is_found() -> None:
-    assert find_models() == []
-
-
-@pytest.mark.parametrize(
-    "place",
-    [
-        "models/tiny.gguf",
-        ".cache/llama.cpp/tiny.gguf",
-        ".cache/huggingface/hub/models--org--tiny-GGUF/snapshots/0a1b/tiny.gguf",
-        ".lmstudio/models/org/tiny-GGUF/tiny.gguf",
-        ".cache/lm-studio/models/org/tiny-GGUF/tiny.GGUF",
-        ".local/share/nomic.ai/GPT4All/tiny.gguf",
-        ".local/share/gistread/models/tiny.gguf",
-    ],
-)
-def test_models_of_other_programs_are_found(home: Path, place: str) -> None:
-    path = gguf(home / place)
+def test_a_model_is_described_from_its_header(home: Path) -> None:
+    path = gguf(home / "models" / "tiny.gguf")
     model = only()
     assert (model.path, model.name, model.size_bytes) == (path, "tiny", path.stat().st_size)
     assert (model.quantization, model.architecture, model.licence) == ("F32", "llama", "mit")
     assert (model.context_length, model.parameters) == (2048, 64)
-    assert (model.usable, model.kind, model.has_template) == (True, ModelKind.TEXT, True)
-
-
-@pytest.mark.parametrize(
-    ("variable", "value", "place"),
-    [
-        ("LLAMA_CACHE", "elsewhere", "elsewhere/tiny.gguf"),
-        ("HF_HUB_CACHE", "hub", "hub/models--a--b/snapshots/c/tiny.gguf"),
-        ("HF_HOME", "hf", "hf/hub/models--a--b/snapshots/c/tiny.gguf"),
-        ("XDG_CACHE_HOME", "cache", "cache/llama.cpp/tiny.gguf"),
-        ("XDG_DATA_HOME", "data", "data/gistread/models/tiny.gguf"),
-    ],
-)
-def test_follows_the_variables_of_those_programs(
-    home: Path, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, place: str
-) -> None:
-    gguf(home / place)
-    assert names() == []
-    monkeypatch.setenv(variable, str(home / value))
-    assert names() == ["tiny"]
-
-
-def test_extra_folders_are_searched(home: Path) -> None:
-    path = gguf(home / "mine" / "own.gguf")
-    assert [model.path for model in find_models([home / "mine", home / "none"])] == [path]
+    assert (model.usable, model.has_template) == (True, True)
 
 
 @pytest.mark.parametrize("variable", ["", "OLLAMA_MODELS"])
@@ -152,68 +111,11 @@ def test_finds_what_ollama_keeps_by_the_names_that_ollama_uses(
     assert resolve_model("tiny:1b").parent == folder / "blobs"
 
 
-def test_links_to_one_file_are_one_model(home: Path) -> None:
-    blob = gguf(home / ".cache/huggingface/hub/models--a--b/blobs/0123")
-    for snapshot in ("one", "two"):
-        link = home / f".cache/huggingface/hub/models--a--b/snapshots/{snapshot}/tiny.gguf"
-        link.parent.mkdir(parents=True)
-        link.symlink_to(blob)
-    (home / "models").mkdir()
-    (home / "models" / "tiny.gguf").symlink_to(blob)
-    assert only().path == home / "models" / "tiny.gguf"
-    assert only().size_bytes == blob.stat().st_size
-    assert only().aliases == ()
-
-
-def test_every_alias_of_a_file_resolves_to_it(home: Path) -> None:
-    folder = home / ".ollama" / "models"
-    blob = gguf(folder / "blobs" / "sha256-0a1b")
-    layers = [{"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:0a1b"}]
-    for tag in ("3b", "latest"):
-        manifest = folder / "manifests" / "registry.ollama.ai" / "library" / "tiny" / tag
-        manifest.parent.mkdir(parents=True, exist_ok=True)
-        manifest.write_text(json.dumps({"layers": layers}))
-    (home / "models").mkdir()
-    (home / "models" / "mine.gguf").symlink_to(blob)
-    assert (only().name, only().aliases) == ("mine", ("tiny:3b", "tiny:latest"))
-    path = home / "models" / "mine.gguf"
-    assert [resolve_model(name) for name in ("mine", "tiny:3b", "tiny:latest", "tiny")] == [path] * 4
-
-
-def test_a_name_without_a_tag_is_the_latest_as_ollama_has_it(home: Path) -> None:
-    folder = home / ".ollama" / "models"
-    for tag, digest in (("1b", "0a"), ("latest", "0b")):
-        gguf(folder / "blobs" / f"sha256-{digest}")
-        manifest = folder / "manifests" / "registry.ollama.ai" / "library" / "tiny" / tag
-        manifest.parent.mkdir(parents=True, exist_ok=True)
-        layers = [{"mediaType": "application/vnd.ollama.image.model", "digest": f"sha256:{digest}"}]
-        manifest.write_text(json.dumps({"layers": layers}))
-    assert resolve_model("tiny").name == "sha256-0b"
-
-
-def test_dangling_and_circular_links_are_ignored(home: Path) -> None:
-    folder = home / "models"
-    folder.mkdir()
-    (folder / "gone.gguf").symlink_to(folder / "nothing")
-    (folder / "circle.gguf").symlink_to(folder / "circle.gguf")
-    (folder / "again").symlink_to(folder)
-    gguf(folder / "tiny.gguf")
-    assert names() == ["tiny"]
-
-
 def test_a_model_in_several_files_is_one_model(home: Path) -> None:
     parts = [gguf(home / "models" / f"big-Q4-0000{number}-of-00003.gguf") for number in (1, 2, 3)]
     model = only()
     assert (model.name, model.path, model.parameters, model.usable) == ("big-Q4", parts[0], 3 * 64, True)
     assert model.size_bytes == sum(part.stat().st_size for part in parts)
-
-
-def test_any_of_its_files_means_a_model_in_several(home: Path) -> None:
-    first, second = (gguf(home / "models" / f"big-0000{number}-of-00002.gguf") for number in (1, 2))
-    assert [resolve_model(name) for name in ("big", second.stem, second.name, str(second))] == [first] * 4
-    second.unlink()
-    with pytest.raises(EngineError, match="part 2 of 2 is missing"):
-        resolve_model(str(first))
 
 
 @pytest.mark.parametrize("missing", [1, 2, 3])
@@ -236,7 +138,7 @@ def test_models_that_write_no_text_are_listed_with_the_reason(home: Path) -> Non
         ("eyes", "it is the image projector of another model"),
         ("mmproj-tiny-F16", "it is the image projector of another model"),
         ("vectors", "it makes embeddings, not text"),
-        ("voice", "it has no vocabulary"),
+        ("voice", "it contains no language model"),
     ]
 
 
@@ -249,17 +151,9 @@ def test_broken_files_are_shown_with_their_problem(home: Path) -> None:
     problems = {model.name: model.problem for model in find_models() if not model.usable}
     assert list(problems) == ["cut", "empty", "header", "other"]
     assert problems["cut"] == "it is cut off: 10 bytes are missing"
-    assert "empty" in problems["empty"]
+    assert problems["empty"] == "it is not a GGUF model"
     assert "damaged or cut off" in problems["header"]
     assert "not a GGUF" in problems["other"]
-
-
-def test_a_path_is_taken_as_it_is(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = gguf(home / "somewhere" / "tiny.gguf")
-    monkeypatch.chdir(path.parent)
-    assert resolve_model(str(path)) == path
-    assert resolve_model("~/somewhere/tiny.gguf") == path
-    assert resolve_model("tiny.gguf").resolve() == path
 
 
 def test_a_name_may_be_shortened_as_long_as_it_means_one_model(home: Path) -> None:
@@ -273,19 +167,10 @@ def test_a_name_may_be_shortened_as_long_as_it_means_one_model(home: Path) -> No
     assert resolve_model("QWEN3-4B-Q4_K_M.gguf") == large
     assert resolve_model("llama") == exact, "the whole name goes before a part of one"
     assert resolve_model("llama-") == llama, "what cannot be used is not meant"
-    with pytest.raises(EngineError, match="Use it with --embedding-model"):
+    with pytest.raises(EngineError, match="makes embeddings, not text"):
         resolve_model("embedder")
     with pytest.raises(EngineError, match=r"'qwen' is ambiguous: Qwen3-0.6B-Q8_0, Qwen3-4B-Q4_K_M\."):
         resolve_model("qwen")
-
-
-def test_two_files_of_one_name_are_told_apart_by_their_paths(home: Path) -> None:
-    first, second = gguf(home / "models" / "a" / "tiny.gguf"), gguf(home / "models" / "b" / "tiny.gguf")
-    with pytest.raises(EngineError) as caught:
-        resolve_model("tiny")
-    assert str(first) in caught.value.message
-    assert str(second) in caught.value.message
-    assert resolve_model(str(second)) == second
 
 
 @pytest.mark.parametrize(
@@ -310,24 +195,17 @@ def test_an_unknown_name_is_an_error_that_lists_the_models(home: Path, spec: str
     assert caught.value.exit_status is ExitStatus.ENGINE
 
 
-def test_a_folder_is_no_model_unless_a_model_has_its_name(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (home / "work" / "tiny").mkdir(parents=True)
-    monkeypatch.chdir(home / "work")
-    with pytest.raises(EngineError, match="tiny is a folder"):
-        resolve_model("tiny")
-    path = gguf(home / "models" / "tiny.gguf")
-    assert resolve_model("tiny") == path
-
-
-def test_the_only_model_is_the_default_and_several_are_an_error(home: Path) -> None:
+def test_the_starter_is_the_default_else_the_only_model(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(EngineError, match="models get starter"):
-        default_model()
+        default_spec()
     path = gguf(home / "models" / "tiny.gguf")
     gguf(home / "models" / "vectors.gguf", "bert")
-    assert default_model() == path
+    assert default_spec() == str(path)
     gguf(home / "models" / "other.gguf")
     with pytest.raises(EngineError, match=r"several models: other, tiny\."):
-        default_model()
+        default_spec()
+    monkeypatch.setattr(models, "starter_path", lambda: path)
+    assert default_spec() == "starter"
 
 
 def test_the_starter_is_found_without_importing_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -345,6 +223,6 @@ def test_a_downloaded_starter_is_the_starter_with_its_adapter(monkeypatch: pytes
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setattr("gistread.engine.model_search._STARTER_PACKAGE", "no_such_package")
     assert starter_path() is None
-    catalogue = read_catalogue(Path("/nowhere"))
+    catalogue = read_catalogue()
     path = gguf(default_paths().models / catalogue.starter.file)
     assert resolve_adapted("starter") == (path, starter_adapter())

@@ -1,13 +1,12 @@
 """The legal tokens of a choice are those that a grammar of its options would allow."""
 
-import random
 from pathlib import Path
 
-import llama_cpp as llama
 import numpy as np
 import pytest
 
 from gistread.engine.llama.worker import sampling
+from gistread.engine.llama.worker.chat_template import ChatTemplate
 from gistread.engine.llama.worker.sampling import OptionSampler
 from gistread.engine.llama.worker.weights import Weights
 from tests.benchmarks.lowlevel import load
@@ -27,36 +26,7 @@ OPTIONS = (
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory: pytest.TempPathFactory) -> Weights:
     path = write_vocabulary(tmp_path_factory.mktemp("vocabulary") / "v.gguf", "gpt-2", trained(3))
-    return Weights(load(path, vocabulary_only=True), "")
-
-
-def by_grammar(weights: Weights, options: list[str], text: bytes) -> list[int]:
-    """The tokens that llama.cpp's grammar allows after this text."""
-    literals = (option.replace("\\", "\\\\").replace('"', '\\"') for option in options)
-    grammar = llama.llama_sampler_init_grammar(
-        weights.vocab, ("root ::= " + " | ".join(f'"{one}"' for one in literals)).encode(), b"root"
-    )
-    for byte in text:
-        llama.llama_sampler_accept(grammar, next(t for t in weights.spelled[bytes((byte,))]))
-    data = np.zeros(weights.vocabulary, dtype=sampling._TOKEN_DATA)
-    data["id"] = np.arange(weights.vocabulary)
-    candidates = sampling._array(data)
-    llama.llama_sampler_apply(grammar, candidates)
-    llama.llama_sampler_free(grammar)
-    return [int(token) for token in data["id"][np.isfinite(data["logit"])]]
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: options[0])
-def test_the_legal_tokens_are_those_that_a_grammar_allows(weights: Weights, options: list[str]) -> None:
-    source = random.Random(1)
-    beginnings = [
-        b"",
-        *(option.encode()[: source.randrange(1, 9)] for option in source.sample(options, 4 % len(options) + 1)),
-    ]
-    for text in beginnings:
-        sampler = OptionSampler(weights, options)
-        sampler._text = text
-        assert list(sampler._legal()) == by_grammar(weights, options, text)
+    return Weights(load(path, vocabulary_only=True), ChatTemplate(""))
 
 
 @pytest.mark.parametrize("options", OPTIONS[:4], ids=lambda options: options[0])
@@ -86,6 +56,6 @@ def test_a_model_without_the_letters_of_an_option_says_so(tmp_path: Path) -> Non
         ),
         {},
     )
-    few = Weights(load(path, vocabulary_only=True), "")
+    few = Weights(load(path, vocabulary_only=True), ChatTemplate(""))
     with pytest.raises(ValueError, match="no tokens that spell"):
         OptionSampler(few, ["xyz", "uvw"]).sample(None, 0)  # type: ignore[arg-type]

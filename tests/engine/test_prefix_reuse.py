@@ -14,7 +14,6 @@ import pytest
 import pytest_asyncio
 
 from gistread.engine.llama.client import LlamaEngine
-from gistread.engine.llama.fit import LoadOptions
 from gistread.engine.protocol import Message, Priority, Sampling, Usage
 from tests.engine.conftest import StartEngine, TinyModel, on_models, starting
 from tests.engine.fresh_model import ANSWER_TOKENS, CLEAR, FreshModel, Question, passage
@@ -104,15 +103,6 @@ async def test_extended_prompts_reuse_what_they_extend(model: TinyModel, start: 
         text = f"{question.prompt[0].content} "
 
 
-@on_attention
-async def test_prompts_reuse_their_longest_common_prefix(model: TinyModel, start: StartEngine) -> None:
-    dice, engine, expected = random.Random(4), await start(model.path), Expected(model)
-    beginnings = [passage(dice, 60) + " ", passage(dice, 25) + " "]
-    for number in range(10):
-        question = model.fresh.clear_question(dice, begin=beginnings[number % 2])
-        expected.check(question, await ask(engine, question))
-
-
 async def test_continued_answers_reuse_the_whole_state(model: TinyModel, start: StartEngine) -> None:
     dice, engine, expected = random.Random(5), await start(model.path), Expected(model)
     for _ in range(3):
@@ -124,23 +114,6 @@ async def test_continued_answers_reuse_the_whole_state(model: TinyModel, start: 
         expected.check(first, await ask(engine, first))
 
 
-@on_attention_and_hybrid
-async def test_states_can_be_continued_in_several_ways(model: TinyModel, engine: LlamaEngine) -> None:
-    """The second way finds a copy of the state, or the state moved on, never the first way's words."""
-    dice = random.Random(6)
-    first, second = continued(model.fresh, dice, passage(dice, 40))
-    await ask(engine, first)
-    ways = [second]
-    while len(ways) < 4:
-        answer = f"{first.answer}{passage(dice, 4)}"
-        way = model.fresh.question((*first.prompt, Message("assistant", answer)))
-        if way.lead > CLEAR:
-            ways.append(way)
-    for way in (*ways, *ways):
-        await ask(engine, way)
-    await asyncio.gather(*(ask(engine, way) for way in ways))
-
-
 @on_attention
 async def test_concurrent_requests_share_a_prefix(model: TinyModel, engine: LlamaEngine) -> None:
     dice = random.Random(7)
@@ -148,14 +121,6 @@ async def test_concurrent_requests_share_a_prefix(model: TinyModel, engine: Llam
     questions = [model.fresh.clear_question(dice, begin=common) for _ in range(6)]
     await asyncio.gather(*(ask(engine, question) for question in questions))
     await asyncio.gather(*(ask(engine, question) for question in reversed(questions)))
-
-
-@on_attention
-async def test_more_requests_than_sequences_are_answered(model: TinyModel, engine: LlamaEngine) -> None:
-    dice = random.Random(8)
-    beginnings = [passage(dice, 20) + " " for _ in range(4)]
-    questions = [model.fresh.clear_question(dice, begin=dice.choice(beginnings)) for _ in range(40)]
-    await asyncio.gather(*(ask(engine, question, Priority(n % 2)) for n, question in enumerate(questions)))
 
 
 @on_attention
@@ -209,36 +174,3 @@ async def test_choices_equal_those_of_a_fresh_context(model: TinyModel, engine: 
         choice, _ = await asyncio.gather(engine.choose(question.prompt, list(LETTERS)), ask(engine, question))
         assert choice.index == index
         assert (await engine.choose(question.prompt, list(LETTERS), Priority.BACKGROUND)).index == index
-
-
-@on_attention
-async def test_the_likeliest_option_is_that_of_a_fresh_context(model: TinyModel, start: StartEngine) -> None:
-    dice, engine = random.Random(5), await start(model.path)
-    chosen = set()
-    while len(chosen) < 3:
-        prompt, without = ((Message("user", passage(dice, words)),) for words in (40, 5))
-        options = [passage(dice, length) for length in (2, 3, 2)]
-        means = [
-            model.fresh.likelihood(prompt, option.encode()) - model.fresh.likelihood(without, option.encode()) / 2
-            for option in options
-        ]
-        *_, second, first = sorted(means)
-        if first - second < CLEAR / 5:
-            continue
-        choice = await engine.choose_likeliest(prompt, options, without)
-        assert choice.index == means.index(first)
-        assert choice.usage.generated == 2 * sum(map(len, options))
-        if model.can_roll_back:
-            assert choice.usage.reused >= 2 * choice.usage.prefilled - 12, "the options share the prompts"
-        chosen.add(choice.index)
-
-
-@on_attention
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 2))])
-async def test_constant_eviction_changes_no_answer(model: TinyModel, start: StartEngine, seed: int) -> None:
-    dice, engine = random.Random(13 + seed), await start(model.path, options=LoadOptions(context_tokens=512))
-    beginnings = [passage(dice, 60) + " " for _ in range(5)]
-    questions = [model.fresh.clear_question(dice, dice.choice(beginnings)) for _ in range(12)]
-    for _ in range(8):
-        some = dice.choices(questions, k=dice.randint(1, 4))
-        await asyncio.gather(*(ask(engine, question, dice.choice(list(Priority))) for question in some))

@@ -17,7 +17,6 @@ import pytest
 import pytest_asyncio
 
 from gistread.engine.llama.client import LlamaEngine
-from gistread.engine.llama.fit import LoadOptions
 from gistread.engine.llama.messages import Load, Loaded
 from gistread.engine.llama.worker_process import WorkerProcess
 from gistread.engine.protocol import EngineState, Message, Phase, Sampling
@@ -85,21 +84,6 @@ def limit(monkeypatch: pytest.MonkeyPatch) -> Any:
     return set_limit
 
 
-@pytest.mark.slow
-async def test_extra_windows_are_given_up_first_without_a_notice(
-    deep: Path, whole: int, limit: Any, start: StartEngine
-) -> None:
-    limit(whole - 80)
-    info = (await start(deep)).info
-    assert info.placement
-    assert (info.context_tokens, info.placement.cells, info.placement.kv_type, info.placement.notice) == (
-        8192,
-        8192,
-        "f16",
-        "",
-    )
-
-
 async def test_the_cache_is_quantized_next_with_a_notice(
     deep: Path, whole: int, limit: Any, start: StartEngine
 ) -> None:
@@ -107,19 +91,9 @@ async def test_the_cache_is_quantized_next_with_a_notice(
     engine = await start(deep)
     assert engine.info.placement
     assert (engine.info.context_tokens, engine.info.placement.kv_type) == (8192, "q8_0")
-    assert engine.info.placement.flash_attention  # which a quantized cache needs
     assert engine.info.placement.notice == "Memory is short: the model has a KV cache of q8_0."
     said = await engine.complete((Message("user", "abc"),), Sampling(max_tokens=2))
     assert said.usage.generated == 2
-
-
-@pytest.mark.slow
-async def test_the_window_is_halved_last(deep: Path, whole: int, limit: Any, start: StartEngine) -> None:
-    limit(whole - 2 * WINDOW_MIB + 70)
-    info = (await start(deep)).info
-    assert info.placement
-    assert info.context_tokens in (2048, 4096)
-    assert f"a window of {info.context_tokens:,} tokens in place of 8,192" in info.placement.notice
 
 
 @pytest.mark.slow
@@ -129,13 +103,6 @@ async def test_too_little_memory_for_any_layout_is_an_error(
     limit(whole - 2 * WINDOW_MIB - 60)
     with pytest.raises(EngineError, match=r"memory"):
         await start(deep)
-
-
-@pytest.mark.slow
-async def test_a_configured_window_is_not_reduced(deep: Path, whole: int, limit: Any, start: StartEngine) -> None:
-    limit(whole - 2 * WINDOW_MIB + 70)
-    with pytest.raises(EngineError, match="memory"):
-        await start(deep, options=LoadOptions(context_tokens=8192))
 
 
 @pytest.mark.slow

@@ -31,20 +31,3 @@ def test_nothing_is_shown_past_a_stop_string_even_when_it_comes_in_pieces() -> N
     shown, stream = fed([b"One.\n", b"\n", b"Two."], "\n\n")
     assert shown == "One."
     assert stream.stopped
-
-
-def test_the_beginning_of_a_stop_string_is_passed_on_at_the_end() -> None:
-    assert fed([b"One.\n"], "\n\n")[0] == "One.\n"
-
-
-def test_reasoning_is_dropped() -> None:
-    assert fed([b"<thi", b"nk>well, let me", b" see</th", b"ink>\n\nYes", b"."])[0] == "Yes."
-
-
-def test_unfinished_reasoning_is_no_answer() -> None:
-    assert fed([b"<think>well, let me see"])[0] == ""
-
-
-def test_the_beginning_of_a_reasoning_tag_is_passed_on_at_the_end() -> None:
-    assert fed([b"<thin", b" ice>"])[0] == "<thin ice>"
-    assert fed([b"<thi"])[0] == "<thi"

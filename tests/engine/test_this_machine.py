@@ -16,23 +16,6 @@ def machine(monkeypatch: pytest.MonkeyPatch, maker: str, *gpus: Gpu) -> None:
     monkeypatch.setattr(recommendation, "ask_library", lambda: Library("0.3.36", (), ("CPU", "CUDA"), gpus))
 
 
-def test_without_a_gpu_the_library_is_not_queried(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine(monkeypatch, "")
-    monkeypatch.setattr(recommendation, "ask_library", lambda: pytest.fail("asked"))
-    assert recommendation.free_for_models() == 8 * GB
-
-
-def test_layers_are_shared_out_among_memory_and_cards(monkeypatch: pytest.MonkeyPatch) -> None:
-    machine(monkeypatch, "NVIDIA", Gpu("a card", 24 * GB, 24 * GB))
-    assert 28 * GB < recommendation.free_for_models() < 32 * GB
-
-
-@pytest.mark.parametrize("maker", ["Apple", "AMD"])
-def test_memory_that_a_card_shares_counts_once(monkeypatch: pytest.MonkeyPatch, maker: str) -> None:
-    machine(monkeypatch, maker, Gpu("a card", 8 * GB, 16 * GB, shares_memory=True))
-    assert recommendation.free_for_models() == 8 * GB
-
-
 def test_a_gpu_that_llama_cpp_cannot_use_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     machine(monkeypatch, "NVIDIA")
     assert recommendation.free_for_models() == 8 * GB

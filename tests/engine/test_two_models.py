@@ -23,12 +23,6 @@ def test_a_model_fits_if_memory_is_free(home: Path, monkeypatch: pytest.MonkeyPa
     assert not fits_in_memory(model, config)
 
 
-@pytest.mark.parametrize("elsewhere", ["http://127.0.0.1:8080/v1#one", "nothing"])
-def test_anything_but_a_local_file_needs_no_memory(home: Path, monkeypatch: pytest.MonkeyPatch, elsewhere: str) -> None:
-    monkeypatch.setattr(model_source, "available_bytes", lambda: 0)
-    assert fits_in_memory(elsewhere, Config())
-
-
 def test_two_names_of_one_model_are_the_same_model(home: Path) -> None:
     one = gguf(home / "models" / "one.gguf")
     gguf(home / "models" / "two.gguf", weights=128)

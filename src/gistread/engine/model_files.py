@@ -5,21 +5,21 @@ from enum import IntEnum
 from pathlib import Path
 
 from gistread.engine.llama.fit import (
-    DEFAULT_CONTEXT_TOKENS,
-    LEAST_WINDOW,
+    MemoryFit,
     ModelSizes,
     batch_tokens_of,
-    cells_that_fit,
-    needed_bytes,
+    memory_fit,
     sizes_of,
 )
 from gistread.engine.llama.gguf import BrokenModelError, GgufHeader, read_header
 from gistread.engine.llama.kv_layout import MemoryKind
 from gistread.engine.llama.library import supports_architecture
 from gistread.engine.llama.machine import file_bytes
-from gistread.engine.model_kinds import WRITING, ModelKind, kind_of
 from gistread.engine.model_search import FoundModel, own_adapter
 from gistread.errors import EngineError
+
+_ENCODERS = frozenset({"bert", "modern-bert", "nomic-bert", "nomic-bert-moe", "jina-bert-v2", "t5encoder"})
+_LEAST_CONTEXT = 256  # Tokens: a page and its gist have to fit
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +32,7 @@ class ModelFile:
     context_length: int | None = None  # In tokens; None if unknown
     parameters: int | None = None
     licence: str = ""
-    usable: bool = False  # Whether it writes text and can be used with `--model`
-    problem: str = ""  # Why it is not usable, for the person
-    kind: ModelKind = ModelKind.TEXT
+    problem: str = ""  # Why it cannot be used with `--model`, for the user
     has_template: bool = True  # False for base models
     memory: MemoryKind | None = None  # None if unknown
     parts: int = 1  # Number of files
@@ -44,8 +42,8 @@ class ModelFile:
     adapter: Path | None = None  # Its default LoRA adapter
 
     @property
-    def embeds(self) -> bool:
-        return self.kind is ModelKind.EMBEDDINGS
+    def usable(self) -> bool:
+        return not self.problem
 
 
 class Availability(IntEnum):
@@ -53,32 +51,15 @@ class Availability(IntEnum):
 
     READY = 0
     TOO_LARGE = 1
-    EMBEDDINGS = 2
-    UNUSABLE = 3
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryFit:
-    context_tokens: int  # Largest window that fits, at most the model's context length; 0: not even the weights fit
-    needed_bytes: int  # With the default window
-    free_bytes: int
-    enough: bool  # Whether that window is large enough to be useful
+    UNUSABLE = 2
 
 
 def memory_fit_of(model: ModelFile, free_bytes: int) -> MemoryFit | None:
     """Estimate the fit; None if the header does not tell."""
-    if model.sizes is None:
-        return None
-    trained = model.context_length or DEFAULT_CONTEXT_TOKENS
-    needed = needed_bytes(model.sizes, min(DEFAULT_CONTEXT_TOKENS, trained))
-    cells = cells_that_fit(model.sizes, free_bytes)
-    context = trained if cells is None else min(cells, trained)
-    return MemoryFit(context, needed, free_bytes, enough=context >= min(LEAST_WINDOW, trained))
+    return memory_fit(model.sizes, model.context_length or 0, free_bytes) if model.sizes else None
 
 
 def availability_of(model: ModelFile, fit: MemoryFit | None) -> Availability:
-    if model.embeds:
-        return Availability.EMBEDDINGS
     if not model.usable:
         return Availability.UNUSABLE
     return Availability.READY if fit is None or fit.enough else Availability.TOO_LARGE
@@ -95,9 +76,8 @@ def describe(found: FoundModel) -> ModelFile:
         headers = [read_header(part, fingerprint=False) for part in found.parts]
     except EngineError as error:
         reason = error.reason if isinstance(error, BrokenModelError) else error.message.rstrip(".")
-        return replace(plain, problem=reason, kind=ModelKind.BROKEN, has_template=False)
+        return replace(plain, problem=reason, has_template=False)
     first = headers[0]
-    kind, problem = _kind(headers, found.name)
     parameters = sum(header.parameters for header in headers)
     return replace(
         plain,
@@ -106,9 +86,7 @@ def describe(found: FoundModel) -> ModelFile:
         context_length=first.context_length or None,
         parameters=parameters or None,
         licence=first.licence,
-        usable=kind in WRITING,
-        problem=problem,
-        kind=kind,
+        problem=_problem(headers),
         has_template=bool(first.chat_template),
         memory=first.memory.kind if first.layers else None,
         sizes=sizes_of(first, batch_tokens_of(parameters, on_gpu=False), weights=size_bytes),
@@ -116,16 +94,29 @@ def describe(found: FoundModel) -> ModelFile:
     )
 
 
-def _kind(headers: list[GgufHeader], name: str) -> tuple[ModelKind, str]:
+def check_writes_text(header: GgufHeader) -> None:
+    """Raises EngineError unless the file is a complete model, or a part of one, that writes text."""
+    if problem := _problem([header], is_whole=False):
+        raise EngineError(f"{header.path.name} cannot be used: {problem}.", "Choose another (`gistread models list`).")
+
+
+def _problem(headers: list[GgufHeader], *, is_whole: bool = True) -> str:
+    """Why these files are no model that writes text; empty if they are one."""
     first, count = headers[0], len(headers)
-    if count == 1 and first.split_count > 1:
-        number = f"part {first.split_number} of {first.split_count}"
-        return ModelKind.PART, f"it is {number} of a model, but not named like one"
-    if any(header.split_count not in (1, count) for header in headers):
-        return ModelKind.BROKEN, f"it has {count} files, but according to them {first.split_count}"
-    kind, problem = kind_of(first, name)
-    if missing := sum(header.missing_bytes for header in headers):
-        return ModelKind.BROKEN, f"it is cut off: {missing:,} bytes are missing"
-    if not problem and not supports_architecture(first.architecture):
-        return ModelKind.OTHER, f"the installed llama.cpp does not know its architecture, {first.architecture}"
-    return kind, problem
+    if first.contains == "adapter":
+        return "it is a LoRA adapter for another model"
+    if first.contains == "mmproj" or first.architecture == "clip" or first.name.casefold().startswith("mmproj"):
+        return "it is the image projector of another model"
+    if first.pooling or first.architecture in _ENCODERS:
+        return "it makes embeddings, not text"
+    if not first.vocabulary or not first.parameters:
+        return "it contains no language model"
+    if is_whole and any(header.split_count not in (1, count) for header in headers):
+        return f"it has {count} of {first.split_count} files"
+    if (is_whole or first.split_count == 1) and (missing := sum(header.missing_bytes for header in headers)):
+        return f"it is cut off: {missing:,} bytes are missing"
+    if 0 < first.context_length < _LEAST_CONTEXT:
+        return f"it was trained for {first.context_length} tokens, too few to read a page"
+    if not supports_architecture(first.architecture):
+        return f"the installed llama.cpp does not know its architecture, {first.architecture}"
+    return ""

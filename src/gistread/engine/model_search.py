@@ -1,12 +1,11 @@
-"""Finds model files in the user's folders and in the documented folders of common programs."""
+"""Finds model files in the user's folders, the Hugging Face cache, and the folders of Ollama and LM Studio."""
 
 import contextlib
 import importlib.util
 import json
 import os
 import re
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,31 +21,20 @@ _SKIPPED = re.compile(r"blobs|manifests|\.git|\.locks|\.trash|(datasets|spaces)-
 _PART = re.compile(r"-(\d{5})-of-(\d{5})$")  # llama.cpp's naming of split models
 _MOST_PARTS = 1000
 _DIGEST = re.compile(r"sha256[:-][0-9a-f]+")
-_MODEL_PATH = re.compile(r"^model_path:\s*[\"']?(.+?)[\"']?\s*$", re.MULTILINE)
-_GENERIC_NAMES = {"model": "", "mmproj": "mmproj-"}  # File names that Jan gives every model; the folder has the name
-
-_UNITS = (Path("/etc/systemd/system"), Path("/usr/lib/systemd/system"), Path("/lib/systemd/system"))
-_OLLAMA_VARIABLE = re.compile(r"OLLAMA_MODELS=([^\"'\n]+)")
-_OLLAMA_SYSTEM = (
-    Path("/usr/share/ollama/.ollama/models"),  # the service created by Ollama's install script
-    Path("/var/lib/ollama/.ollama/models"),
-    Path("/var/lib/ollama/models"),  # NixOS, Fedora
-    Path("/var/lib/ollama"),  # Arch
-    Path("/var/snap/ollama/common/models"),
-)
+_OLLAMA_SERVICE = Path("/usr/share/ollama/.ollama/models")  # Of the service that Ollama's install script creates
 
 
 class FoundModel(NamedTuple):
     name: str  # The file's name without suffix and part number, or Ollama's name
     parts: tuple[Path, ...]  # All files in order; some may be missing
-    place: str = ""  # The program whose folder it is in: `Ollama`, `LM Studio` …; empty for the person's own
+    place: str = ""  # The program whose folder it is in: `Ollama`, `LM Studio` …; empty for the user's own
     aliases: tuple[str, ...] = ()  # Other names of the same file
 
 
-def found_models(extra: Sequence[Path] = ()) -> list[FoundModel]:
-    """Models in `extra` and the known folders. Links to the same file count once."""
+def found_models() -> list[FoundModel]:
+    """Models in the known folders. Links to the same file count once."""
     models: dict[object, FoundModel] = {}
-    for model in _every(extra):
+    for model in _every():
         for part in model.parts:
             # Symbolic links (Hugging Face cache) and hard links (models shared between programs).
             try:
@@ -70,7 +58,7 @@ def starter_path() -> Path | None:
 
 
 def starter_adapter() -> Path | None:
-    """The LoRA adapter for the starter that comes with gistread (`training/`)."""
+    """The LoRA adapter for the starter that comes with gistread (`research/training/`)."""
     path = Path(__file__).with_name("starter") / "gistread.gguf"
     return path if path.is_file() else None
 
@@ -80,12 +68,10 @@ def own_adapter(path: Path) -> Path | None:
     return starter_adapter() if path == starter_path() else None
 
 
-def _every(extra: Sequence[Path]) -> Iterator[FoundModel]:
-    for owner, folder in [*(("", folder) for folder in extra), *model_folders()]:
+def _every() -> Iterator[FoundModel]:
+    for owner, folder in model_folders():
         for path in _files_under(folder):
             yield _named_by_file(path)._replace(place=owner)
-    for folder in jan_folders():
-        yield from _described_by_jan(folder)
     for folder in ollama_folders():
         yield from _ollama_models(folder)
     starter = starter_path()
@@ -107,8 +93,6 @@ def parts_of(path: Path) -> tuple[Path, ...]:
 
 def _named_by_file(path: Path) -> FoundModel:
     stem = path.name[: -len(SUFFIX)]
-    if stem.casefold() in _GENERIC_NAMES:
-        return FoundModel(_GENERIC_NAMES[stem.casefold()] + path.parent.name, (path,))
     split = _PART.search(stem)
     if split is None or not 0 < int(split[2]) <= _MOST_PARTS:
         return FoundModel(stem, (path,))
@@ -124,16 +108,6 @@ def _files_under(folder: Path) -> Iterator[Path]:
         if len(Path(where).parts) - top >= _DEPTH:
             folders.clear()
         yield from (Path(where, file) for file in sorted(files) if file.lower().endswith(SUFFIX))
-
-
-def _described_by_jan(folder: Path) -> Iterator[FoundModel]:
-    for description in sorted((folder / "llamacpp" / "models").glob("**/model.yml")):
-        try:
-            said = _MODEL_PATH.search(description.read_bytes()[:100_000].decode("utf-8", "replace"))
-        except OSError:
-            continue
-        if said is not None:
-            yield FoundModel(description.parent.name, (folder / said[1],), "Jan")
 
 
 def _ollama_models(folder: Path) -> Iterator[FoundModel]:
@@ -156,91 +130,27 @@ def _ollama_models(folder: Path) -> Iterator[FoundModel]:
 
 
 def model_folders() -> list[tuple[str, Path]]:
-    """Programs and their folders to search for GGUF files, the person's own first (empty name). Most do not exist."""
-    places = [("", folder) for folder in _own_folders()]
+    """Programs and their folders to search for GGUF files, the user's own first (empty name). Most do not exist."""
+    places: list[tuple[str, Path]] = []
+    with contextlib.suppress(GistreadError):  # Said elsewhere
+        own = load_config(default_paths().config_file).model_folders
+        places += [("", folder) for folder in _absolute(*own)]
     home = _home()
     if home is None:
         return places
     cache = _from_environment("XDG_CACHE_HOME") or home / ".cache"
-    data = _from_environment("XDG_DATA_HOME") or home / ".local" / "share"
     places += [("", default_paths().models), ("", home / "models")]
-    places += [("llama.cpp", folder) for folder in _llama_cpp(home, cache)]
-    places += [("Hugging Face", folder) for folder in _hugging_face(cache)]
-    places += [("LM Studio", folder) for folder in _lm_studio(home)]
-    places += [("Jan", folder / "llamacpp" / "models") for folder in jan_folders()]
-    places += [("Jan", folder / "models") for folder in jan_folders()]
-    places += [("GPT4All", folder) for folder in _gpt4all(home, cache, data)]
-    return places
-
-
-def _own_folders() -> list[Path]:
-    try:
-        folders = load_config(default_paths().config_file).model_folders
-    except GistreadError:
-        return []
-    return _absolute(*folders)
+    # As in huggingface_hub's constants.
+    hub = _from_environment("HF_HUB_CACHE") or (_from_environment("HF_HOME") or cache / "huggingface") / "hub"
+    places.append(("Hugging Face", hub))
+    return [*places, *(("LM Studio", home / folder / "models") for folder in (".lmstudio", ".cache/lm-studio"))]
 
 
 def ollama_folders() -> list[Path]:
-    """Folders of Ollama's manifests and blobs: from the environment, in the home folder, of system services."""
+    """Folders of Ollama's manifests and blobs: from the environment, in the home folder, of its service."""
     home = _home()
     named = _from_environment("OLLAMA_MODELS")
-    folders = [named, home / ".ollama" / "models" if home else None, *_of_services(), *_OLLAMA_SYSTEM]
-    return list(filter(None, folders))
-
-
-def jan_folders() -> list[Path]:
-    """Jan's data folders: its default on each system, and the one in its settings."""
-    home = _home()
-    if home is None:
-        return []
-    if sys.platform == "darwin":
-        places = [home / "Library" / "Application Support" / "Jan"]
-    else:
-        config = _from_environment("XDG_CONFIG_HOME") or home / ".config"
-        data = _from_environment("XDG_DATA_HOME") or home / ".local" / "share"
-        places = [data / "Jan", config / "Jan"]
-    named = _absolute(*(_json_text(place / "settings.json", "data_folder") for place in places))
-    return [*named, *(place / "data" for place in places), home / "jan"]
-
-
-def _llama_cpp(home: Path, cache: Path) -> Iterator[Path]:
-    """As fs_get_cache_directory() of its common.cpp. Newer versions use the Hugging Face layout or cache."""
-    if named := _from_environment("LLAMA_CACHE"):
-        yield named
-    if sys.platform == "darwin":
-        yield home / "Library" / "Caches" / "llama.cpp"
-    yield cache / "llama.cpp"
-
-
-def _hugging_face(cache: Path) -> Iterator[Path]:
-    """As in huggingface_hub's constants; the first that is set."""
-    hub = _from_environment("HF_HUB_CACHE") or _from_environment("HUGGINGFACE_HUB_CACHE")
-    yield hub or (_from_environment("HF_HOME") or cache / "huggingface") / "hub"
-
-
-def _lm_studio(home: Path) -> Iterator[Path]:
-    """Its home is named by a pointer file; `downloadsFolder` in its settings overrides the models folder."""
-    pointed = _text(home / ".lmstudio-home-pointer").partition("\n")[0].strip()
-    for place in (*_absolute(pointed), home / ".lmstudio", home / ".cache" / "lm-studio"):
-        yield from _absolute(_json_text(place / "settings.json", "downloadsFolder"))
-        yield place / "models"
-
-
-def _gpt4all(home: Path, cache: Path, data: Path) -> Iterator[Path]:
-    config = _from_environment("XDG_CONFIG_HOME") or home / ".config"
-    lines = (line.partition("=") for line in _text(config / "nomic.ai" / "GPT4All.ini").splitlines())
-    yield from _absolute(*(value.strip().strip('"') for name, _, value in lines if name.strip() == "modelPath"))
-    if sys.platform == "darwin":
-        yield home / "Library" / "Application Support" / "nomic.ai" / "GPT4All"
-    yield data / "nomic.ai" / "GPT4All"
-    yield cache / "gpt4all"
-
-
-def _of_services() -> Iterator[Path]:
-    for units in _UNITS:
-        for unit in (units / "ollama.service", *sorted((units / "ollama.service.d").glob("*.conf"))):
-            yield from _absolute(*(found[1].strip() for found in _OLLAMA_VARIABLE.finditer(_text(unit))))
+    return list(filter(None, [named, home / ".ollama" / "models" if home else None, _OLLAMA_SERVICE]))
 
 
 def _home() -> Path | None:
@@ -263,18 +173,3 @@ def _absolute(*folders: str) -> list[Path]:
             if path.is_absolute() and "\0" not in folder:
                 found.append(path)
     return found
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_bytes()[:1_000_000].decode("utf-8-sig", "replace")
-    except (OSError, ValueError):
-        return ""
-
-
-def _json_text(path: Path, key: str) -> str:
-    try:
-        value = json.loads(_text(path))[key]
-    except (ValueError, LookupError, TypeError, RecursionError):
-        return ""
-    return value if isinstance(value, str) else ""

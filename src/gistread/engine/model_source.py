@@ -1,6 +1,7 @@
 """Turns a model specification (name, path or server address) into an engine. Engine modules are imported on demand."""
 
 import contextlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +14,7 @@ from gistread.engine.model_search import found_models, own_adapter, starter_path
 from gistread.engine.models import STARTER, resolve_adapted
 from gistread.engine.remote.address import ServerAddress, is_address, parse_address
 from gistread.errors import EngineError
-from gistread.paths import Paths
+from gistread.paths import Paths, default_paths
 
 if TYPE_CHECKING:
     from gistread.engine.protocol import Engine
@@ -35,6 +36,26 @@ def find_source(spec: str) -> ModelSource:
     path, adapter = resolve_adapted(spec)
     is_starter = adapter is not None and adapter == own_adapter(path)
     return ModelSource(STARTER if is_starter else path.stem, path, adapter=adapter)
+
+
+def find_chosen(named: str | None, config: Config) -> ModelSource:
+    """The model named, else that of the settings, else the one used while none is chosen. Raises EngineError."""
+    if named:
+        return find_source(named)
+    with naming_setting("model", config.model):
+        return find_source(config.model)
+
+
+@contextlib.contextmanager
+def naming_setting(key: str, value: str) -> Iterator[None]:
+    """Let an EngineError name the setting that a model comes from, if it has a value."""
+    try:
+        yield
+    except EngineError as error:
+        if not value:
+            raise
+        message = f"{key} in {default_paths().config_file}: {error.message}"
+        raise EngineError(message, error.hint) from None
 
 
 def settings_name(spec: str) -> str:
@@ -84,15 +105,17 @@ def header_of(source: ModelSource) -> GgufHeader:
     return read_adapted_header(source.path, source.adapter)
 
 
-def new_engine(source: ModelSource, config: Config, paths: Paths, *, measure: bool = False) -> "Engine":
-    """Create an engine for a model, not started. `measure`: as for `LlamaEngine`."""
+def new_engine(source: ModelSource, config: Config, paths: Paths) -> "Engine":
+    """Create an engine for a model, not started."""
     if source.server is not None:
         from gistread.engine.remote.client import RemoteEngine
+        from gistread.engine.remote.connection import RetryPolicy
 
         return RemoteEngine(
             source.server,
             context_tokens=config.context_tokens,
             connections=config.connections,
+            retry_policy=RetryPolicy(answer_s=config.server_timeout_s),
             local_fingerprints=_fingerprints_here,
         )
     assert source.path is not None
@@ -107,14 +130,10 @@ def new_engine(source: ModelSource, config: Config, paths: Paths, *, measure: bo
             context_tokens=config.context_tokens,
             gpu_layers=config.gpu_layers,
             kv_cache=config.kv_cache,
-            flash_attention=config.flash_attention,
-            batch_tokens=config.batch_tokens,
             threads=config.threads,
         ),
         log=paths.worker_log,
         cache=paths.cache,
-        fast_weights=config.fast_weights,
-        measure=measure,
     )
 
 

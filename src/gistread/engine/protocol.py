@@ -1,4 +1,4 @@
-"""The interface of engines: `Engine` answers prompts, `Embedder` turns texts into vectors.
+"""The interface of engines: `Engine` answers prompts.
 
 Cancelling the task that awaits a request stops it in the engine. Prompts put long, stable text first and the task last
 (design D4): an engine caches prefixes and evaluates only what is new.
@@ -8,13 +8,9 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import Literal, Protocol
 
-from gistread.errors import EngineError
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+from gistread.errors import EngineError, NoChoiceError
 
 Role = Literal["system", "user", "assistant"]
 
@@ -23,10 +19,10 @@ Role = Literal["system", "user", "assistant"]
 class Message:
     role: Role
     content: str
-    stable: int = 0
+    cacheable_prefix: int = 0
     """Only in the last message: characters at its beginning that other prompts share, such as a memory before
     several questions. An engine may keep their KV state."""
-    may_move: bool = False
+    allow_kv_shift: bool = False
     """Whether text may keep the KV state from an earlier prompt that had it at a later position. The state is close
     to that of a new evaluation, and saves time."""
 
@@ -85,7 +81,7 @@ class TextDelta:
 
 
 @dataclass(frozen=True, slots=True)
-class Restarted:
+class StreamRestarted:
     """The request starts over: discard the text streamed so far."""
 
     reason: str
@@ -101,7 +97,7 @@ class Completion:
     usage: Usage
 
 
-StreamEvent = TextDelta | Restarted | Completion
+StreamEvent = TextDelta | StreamRestarted | Completion
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,11 +109,23 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Speed of a model on this machine, from a short measurement."""
+    """Speed of a model on this machine, in tokens a second, as its latest requests showed."""
 
-    prefill: float  # Tokens a second, for a prompt of a few hundred tokens
-    # Pairs of sequences decoded together and their total tokens a second, ascending.
-    decode: tuple[tuple[int, float], ...]
+    prefill: float
+    decode: float  # Of all sequences decoded together
+
+
+SINGLE_PASS_PREFILLED = 1.2  # Prompt tokens evaluated per token of a book in single-pass mode (design D4)
+CAREFUL_PREFILLED = 1.6  # The same in careful mode, where a page shares its beginning with the passage it was found in
+DECODED = 0.2  # Tokens decoded per token of a book: gists and pause points
+
+
+class Trust(StrEnum):
+    """Whether a model answers by what it reads (`memory/model_check.py`). Unknown is treated as passed."""
+
+    PASSED = "passed"
+    FAILED = "failed"  # Its answers may be replaced by quotations.
+    UNKNOWN = "unknown"
 
 
 STREAM_TOKENS = 2304  # Most tokens of a request in a stream, prompt and answer: 1,000 words and their gist
@@ -131,7 +139,6 @@ class Placement:
     kv_type: str  # Data type of the KV cache: `f16`, `q8_0` or `q4_0`
     batch_tokens: int  # Most tokens in one batch
     threads: int
-    flash_attention: bool
     notice: str = ""  # What was reduced for lack of memory, for the person
     streams: int = 0  # Further KV caches of `STREAM_TOKENS`, each for one background request
 
@@ -147,21 +154,20 @@ class EngineInfo:
     context_tokens: int  # Window of prompt and answer together
     device: str  # For people: `CPU, 2 threads`, `NVIDIA H100 (33 of 33 layers)`
     parallel: int = 1  # Useful number of concurrent requests. May change: read `Engine.info` each time.
-    rates: Rates | None = None  # None: not measured
+    rates: Rates | None = None  # None: not known yet
     # Fingerprints of the same weights on another engine: a server only reports a model's name.
     aliases: tuple[str, ...] = ()
     is_remote: bool = False  # Whether a server does the work; concurrent requests then do not compete for this machine
     weights: str = ""  # Quantization in use, for people: `Q4_K_M`, `Q8_0 copy of Q4_1`; empty if unknown
     placement: Placement | None = None  # None for a model on a server
     has_template: bool = True  # False for a base model, which gets prompts as plain text
-    pinnable_tokens: int = 0  # Approximate capacity of `Engine.pin` in tokens; 0 if unsupported or unknown
+    wording: str = ""  # The wording of the prompts that it was trained on (`prompts/`); empty: the usual one
 
 
 class Phase(StrEnum):
     STOPPED = "stopped"
     LOADING = "loading"
     IDLE = "idle"
-    SUSPENDED = "suspended"  # Its process was stopped by a signal
     PREFILL = "prefill"
     DECODE = "decode"
     FAILED = "failed"
@@ -176,7 +182,7 @@ class EngineState:
     tokens_per_s: float | None = None  # Rate of the current phase, prefill or decode
     priority: Priority | None = None  # Priority of the running request
     notice: str = ""  # One line for the person, such as why it failed
-    is_fault: bool = False  # Whether the notice says that the process was lost or stopped
+    is_fault: bool = False  # Whether the notice is about a lost or stopped process, or a server that fails
 
 
 class Engine(Protocol):
@@ -193,7 +199,7 @@ class Engine(Protocol):
         """Call `callback` on every change of state, in the event loop. Returns a function that unsubscribes it."""
 
     async def start(self) -> EngineInfo:
-        """Load the model. Idempotent. Raises EngineError. Cancelling stops the load unless others await it too."""
+        """Load the model. Idempotent. Raises EngineError. `close` stops the load."""
 
     async def close(self) -> None:
         """Release everything. Idempotent."""
@@ -207,12 +213,6 @@ class Engine(Protocol):
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
         """Evaluate the stable beginning of a prompt ahead of the requests that share it."""
 
-    async def pin(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
-        """As `prepare`, but keep the state in memory; None without room. Interactive requests may evict it."""
-
-    async def pinned(self, prompts: Sequence[Prompt]) -> list[bool]:
-        """Whether the stable beginning of each prompt is still evaluated, in order."""
-
     def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> AsyncGenerator[StreamEvent, None]:
@@ -224,7 +224,7 @@ class Engine(Protocol):
         """The final `Completion` of `stream`."""
 
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
-        """Constrain the model to one of these distinct options (D3). EngineError if a server's answer names none."""
+        """Constrain the model to one of these distinct options (D3). NoChoiceError if a server's reply names none."""
 
     async def choose_likeliest(
         self, prompt: Prompt, options: Sequence[str], without: Prompt, priority: Priority = Priority.INTERACTIVE
@@ -237,58 +237,14 @@ class Engine(Protocol):
         """
 
 
-class TextKind(StrEnum):
-    """Role of a text in a search; many embedding models are trained with a prefix for each."""
-
-    QUERY = "query"
-    DOCUMENT = "document"
-
-
-@dataclass(frozen=True, slots=True)
-class EmbedderInfo:
-    """Description of a loaded embedding model."""
-
-    name: str
-    fingerprint: str  # Vectors with the same fingerprint are comparable
-    dimension: int  # Numbers in a vector
-    max_tokens: int  # Longer texts are truncated
-    device: str
-
-
-@dataclass(frozen=True, slots=True)
-class Embedded:
-    vectors: "npt.NDArray[np.float32]"  # Shape (texts, dimension), rows of length 1: a dot product is the cosine
-    truncated: int  # Number of texts longer than `max_tokens`, of which only the beginning was embedded
-    usage: Usage
-
-
-class Embedder(Protocol):
-    """A model that turns texts into vectors. Cheap to create; `start` loads it."""
-
-    @property
-    def info(self) -> EmbedderInfo:
-        """Raises EngineError before `start` has finished."""
-
-    @property
-    def state(self) -> EngineState: ...
-
-    def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
-        """As `Engine.watch`."""
-
-    async def start(self) -> EmbedderInfo:
-        """Load the model. Idempotent. Raises EngineError. Cancelling stops the load unless others await it too."""
-
-    async def close(self) -> None:
-        """Release everything. Idempotent."""
-
-    @property
-    def tokens_per_s(self) -> float | None:
-        """Rate of the last `embed`; None before the first."""
-
-    async def embed(
-        self, texts: Sequence[str], kind: TextKind = TextKind.DOCUMENT, priority: Priority = Priority.INTERACTIVE
-    ) -> Embedded:
-        """Embed texts, loading the model first if needed. Raises EngineError."""
+async def choose_or(
+    engine: Engine, prompt: Prompt, options: Sequence[str], default: int, priority: Priority = Priority.INTERACTIVE
+) -> Choice:
+    """As `Engine.choose`, but the option `default` if the model names none."""
+    try:
+        return await engine.choose(prompt, options, priority)
+    except NoChoiceError:
+        return Choice(default, None, NO_USAGE)
 
 
 async def final_completion(events: AsyncGenerator[StreamEvent, None]) -> Completion:

@@ -1,8 +1,24 @@
 """Filters for streamed text: stop strings and reasoning."""
 
+import re
 from collections.abc import Sequence
 
-_OPEN, _CLOSE = "<think>", "</think>"
+# How model families mark their thoughts: Qwen and DeepSeek, EXAONE, Seed, Mistral, Kimi, Gemma, gpt-oss (harmony).
+_OPENING = (
+    *("<think>", "<thinking>", "<thought>", "<reasoning>", "<seed:think>", "[THINK]", "◁think▷"),
+    *("<|channel>thought", "<|channel|>analysis", "<|channel|>commentary"),
+)
+_CLOSING = (
+    *("</think>", "</thinking>", "</thought>", "</reasoning>", "</seed:think>", "[/THINK]", "◁/think▷"),
+    *("<channel|>", "<|channel|>final<|message|>", "assistantfinal"),
+)
+_TAG = re.compile("|".join(map(re.escape, (*_CLOSING, *_OPENING))))
+_AFTER_ANSWER = re.compile(r"<\|(?:return|end|start)\|>.*", re.DOTALL)
+# How thoughts begin that a chat template opened, so that the text has no tag.
+_THOUGHT_BEGINS = re.compile(
+    r"\W*(?:first,|(?:okay|ok|hmm+|alright|wait|let me|let's|we (?:need|have) to|i need to|the user|so,? (?:the|i))\b)",
+    re.IGNORECASE,
+)
 
 
 class StopStringFilter:
@@ -51,49 +67,54 @@ class StopStringFilter:
 
 
 class ReasoningFilter:
-    """Drops what a model writes between `<think>` and `</think>`."""
+    """Drops the thoughts of a reasoning model, whichever tags its family uses."""
 
-    def __init__(self) -> None:
-        self._withheld = ""  # May be the beginning of a tag
-        self.thinking = False  # Whether the text ended inside a thought so far
-        self._after_thought = False  # Whether only white space followed the last thought
+    def __init__(self, *, begun: bool = False) -> None:
+        """`begun`: the model is known to begin inside a thought; text is withheld until it closes."""
+        self._withheld = ""  # May be the beginning of a tag, or belong to a thought
+        self.begins_withheld = begun  # Whether all text is withheld, because it may be a thought
+        self._trims = False  # Whether only white space followed the last thought
+        self.thinking = False  # Whether the text so far ended inside a thought
+        self.reasoned = False  # Whether there was a thought
+        self.began_unseen = begun  # Whether a thought was closed that no tag had opened
 
     def feed(self, text: str) -> tuple[str, bool]:
-        """Return text to pass on, and whether all before was reasoning: the template may write the opening tag."""
+        """Return text to pass on, and whether all before was a thought: the template may write the opening tag."""
         self._withheld += text
-        passed: list[str] = []
-        void = False
-        while True:
-            tag = _CLOSE if self.thinking else _OPEN
-            found = self._withheld.find(tag)
-            closed = -1 if self.thinking else self._withheld.find(_CLOSE)
-            if closed >= 0 and (found < 0 or closed < found):
-                passed, void, self._after_thought = [], True, True
-                self._withheld = self._withheld[closed + len(_CLOSE) :]
-                continue
-            if found < 0:
-                break
-            if not self.thinking:
-                passed.append(self._strip_start(self._withheld[:found]))
-            self._withheld = self._withheld[found + len(tag) :]
-            self.thinking = not self.thinking
-            self._after_thought = self._after_thought or not self.thinking
-        keep = max(_overlap(self._withheld, _OPEN), _overlap(self._withheld, _CLOSE))
+        passed, void = "", False
+        while tag := _TAG.search(self._withheld):
+            if not self.thinking and not self.begins_withheld:
+                passed += self._answer(self._withheld[: tag.start()])
+            if tag[0] in _CLOSING:
+                if not self.thinking:
+                    passed, void, self.began_unseen = "", True, True
+                self.thinking, self._trims = False, True
+            else:
+                self.thinking = True
+            self.reasoned, self.begins_withheld = True, False
+            self._withheld = self._withheld[tag.end() :]
+        if self.begins_withheld:
+            return passed, void
+        keep = max(_overlap(self._withheld, tag) for tag in (*_CLOSING, *_OPENING, "<|return|>", "<|end|>"))
         now, self._withheld = self._withheld[: len(self._withheld) - keep], self._withheld[len(self._withheld) - keep :]
-        if not self.thinking:
-            passed.append(self._strip_start(now))
-        return "".join(passed), void
+        return passed if self.thinking else passed + self._answer(now), void
 
     def finish(self) -> str:
         """End the text and return its withheld end."""
         withheld, self._withheld = self._withheld, ""
-        return "" if self.thinking else self._strip_start(withheld)
+        return "" if self.thinking else self._answer(withheld)
 
-    def _strip_start(self, text: str) -> str:
-        if self._after_thought:
+    def _answer(self, text: str) -> str:
+        text = _AFTER_ANSWER.sub("", text)
+        if self._trims:
             text = text.lstrip()
-            self._after_thought = not text
+            self._trims = not text
         return text
+
+
+def seems_thought(text: str) -> bool:
+    """Whether a text that was cut off begins like a thought without a tag."""
+    return bool(_THOUGHT_BEGINS.match(text))
 
 
 def _overlap(text: str, tag: str) -> int:

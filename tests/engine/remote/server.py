@@ -29,6 +29,13 @@ class Status:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Event:
+    """An event to end the answer with."""
+
+    event: Json
+
+
 @dataclass
 class Asked:
     """A recorded request."""
@@ -61,8 +68,8 @@ class Kind:
     key: str = ""
     """The key that it wants."""
     says_usage: bool = True
-    likely: bool = False
-    """Whether it tells the probabilities of tokens: of each character of its answer."""
+    thoughts: int = 0
+    """So many of its first words it reports apart, as reasoning."""
     streams: bool = True
     lists: bool = True
     """Whether it can tell its models."""
@@ -83,9 +90,9 @@ class Server:
         self.says = says
         self.seconds = seconds
         self.asked: list[Asked] = []
-        self.failures: list[Failure | Status] = []
+        self.failures: list[Failure | Status | Event] = []
         """For the next requests, one each; then all is well."""
-        self.failing: Failure | Status | None = None
+        self.failing: Failure | Status | Event | None = None
         """For all requests from now on."""
         self.running = 0
         self.most_running = 0
@@ -218,11 +225,11 @@ class Server:
             crowded.cancel()
             await asyncio.gather(closed, crowded, return_exceptions=True)
 
-    async def _stream(self, asked: Asked, failure: Failure | None, writer: asyncio.StreamWriter) -> bool:
+    async def _stream(self, asked: Asked, failure: Failure | Event | None, writer: asyncio.StreamWriter) -> bool:
         await asyncio.sleep(self.seconds)
         text = constrained(self.kind, asked.body) if constrained(self.kind, asked.body) else self.says(asked)
         prompt = tokens_in(asked.text)
-        pieces = list(text) if self.kind.likely else re.findall(r"\s*\S+|\s+$", text)
+        pieces = re.findall(r"\s*\S+|\s+$", text)
         limit = asked.body.get("max_tokens") or asked.body.get("max_completion_tokens") or 10**9
         finish = "length" if len(pieces) > limit else "stop"
         pieces = pieces[:limit]
@@ -234,13 +241,14 @@ class Server:
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")
         _event(writer, {"choices": [{"delta": {"role": "assistant", "content": None}, "finish_reason": None}]})
         for number, piece in enumerate(pieces):
-            choice: dict[str, Any] = {"delta": {"content": piece}, "finish_reason": None}
-            if self.kind.likely and asked.body.get("logprobs"):
-                others = [{"token": token, "logprob": -0.5} for token in "123"]
-                choice["logprobs"] = {"content": [{"token": piece, "logprob": -0.5, "top_logprobs": others}]}
+            name = "reasoning_content" if number < self.kind.thoughts else "content"
+            choice: dict[str, Any] = {"delta": {name: piece}, "finish_reason": None}
             _event(writer, {"choices": [choice]})
             await writer.drain()
             if failure and number >= len(pieces) // 2:
+                if isinstance(failure, Event):
+                    _event(writer, failure.event)
+                    return False
                 if failure == "cut":
                     return False
                 if failure == "stall":
@@ -268,20 +276,9 @@ def constrained(kind: Kind, body: Json) -> str:
 
     It takes the last of the options, since a model that is only asked mostly takes the first.
     """
-    for name in kind.obeys:
-        match name, body.get(name):
-            case _, None:
-                continue
-            case "response_format", {"json_schema": {"schema": {"properties": properties}}}:
-                return json.dumps({key: one["enum"][-1] for key, one in properties.items()})
-            case "grammar", str(grammar):
-                return str(json.loads(grammar.rpartition("|")[2].strip()))
-            case "structured_outputs", {"choice": [*options]}:
-                return str(options[-1])
-            case "guided_choice", [*options]:
-                return str(options[-1])
-            case "regex", str(regex):
-                return re.sub(r"\\(.)", r"\1", regex[1:-1].rpartition("|")[2])
+    match body.get("response_format"):
+        case {"json_schema": {"schema": {"properties": properties}}} if kind.obeys:
+            return json.dumps({key: one["enum"][-1] for key, one in properties.items()})
     return ""
 
 

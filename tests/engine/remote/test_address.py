@@ -2,8 +2,7 @@
 
 import pytest
 
-from gistread.engine.model_search import starter_path
-from gistread.engine.model_source import find_source, same_model, settings_name
+from gistread.engine.model_source import find_source, settings_name
 from gistread.engine.remote.address import is_address, named_fingerprint, parse_address, short_name
 from gistread.errors import EngineError
 
@@ -40,25 +39,6 @@ def test_an_address_with_a_secret_is_refused_without_repeating_it(spec: str) -> 
         with pytest.raises(EngineError) as error:
             use(spec)
         assert "s3cret" not in str(error.value)
-
-
-@pytest.mark.parametrize("spec", ["model.gguf", "/a/http://b.gguf", "starter", "", "ftp://h/v1", "hf:owner/repo"])
-def test_model_names_are_not_addresses(spec: str) -> None:
-    assert not is_address(spec)
-
-
-@pytest.mark.parametrize(
-    ("origin", "loopback"),
-    [("http://localhost", True), ("http://127.0.0.1:1", True), ("http://[::1]", True), ("http://192.168.0.2", False)],
-)
-def test_loopback_addresses_are_recognised(origin: str, loopback: bool) -> None:
-    assert parse_address(origin).is_loopback is loopback
-
-
-def test_an_address_is_stored_in_its_shortest_form() -> None:
-    assert settings_name("HTTP://Localhost:8080/v1/#m") == "http://localhost:8080/v1#m"
-    assert settings_name("starter") == settings_name(str(starter_path())) == "starter"
-    assert same_model("http://localhost/v1#m", "http://LOCALHOST:80/v1#m")
 
 
 def test_a_model_has_one_name_and_one_fingerprint_on_every_server() -> None:

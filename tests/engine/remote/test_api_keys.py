@@ -2,6 +2,7 @@
 
 import sys
 from types import ModuleType
+from urllib.parse import quote
 
 import pytest
 
@@ -13,12 +14,6 @@ from tests.engine.remote.server import Kind, Server, Status
 
 KEY = "s3cret-key"
 GPU = parse_address("https://gpu-1.example.org:8000/v1")
-
-
-def test_a_key_is_named_after_its_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GISTREAD_API_KEY_GPU_1_EXAMPLE_ORG", f" {KEY}\n")
-    assert find_key(GPU) == KEY
-    assert find_key(parse_address("https://gpu-2.example.org/v1")) == ""
 
 
 def test_a_key_without_a_host_never_leaves_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -36,16 +31,6 @@ def test_the_keyring_is_asked_for_the_origin(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "keyring", ring)
     assert find_key(GPU) == KEY
     assert find_key(parse_address("https://elsewhere.example.org")) == ""
-
-
-def test_a_broken_keyring_holds_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(service: str, user: str) -> str:
-        raise RuntimeError("locked")
-
-    ring = ModuleType("keyring")
-    ring.get_password = broken  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "keyring", ring)
-    assert find_key(GPU) == ""
 
 
 async def test_a_key_is_sent_and_never_shown(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,3 +55,21 @@ async def test_a_rejected_key_is_reported(
             await connect(server.url).start()
     assert "GISTREAD_API_KEY_127_0_0_1" in error.value.hint
     assert "wrong" not in str(error.value)
+
+
+async def test_no_message_has_the_key_or_control_characters(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = "s3cret/key+"
+    monkeypatch.setenv("GISTREAD_API_KEY", key)
+    models = f"a-{key}", f"b-{quote(key, safe='')}", "c-\x1b[2J"
+    async with Server(Kind(key=key, models=models)) as server:
+        with pytest.raises(EngineError, match="has several models") as error:
+            await connect(server.url).start()
+    assert not any(part in str(error.value) for part in ("s3cret", "\x1b"))
+
+
+async def test_a_key_that_cannot_be_sent_is_refused(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GISTREAD_API_KEY", "clé-secrète")
+    async with Server(Kind()) as server:
+        with pytest.raises(EngineError, match="characters that no key has") as error:
+            await connect(server.url).start()
+    assert "secr" not in str(error.value)

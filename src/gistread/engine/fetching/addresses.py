@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from gistread.errors import UsageError
 
@@ -11,7 +11,6 @@ _NAME = r"[A-Za-z0-9][\w.-]*"
 # A repository without `hf:`. A name that ends in .gguf is taken for a local file.
 _BARE = re.compile(rf"{_NAME}/{_NAME}(?<!\.gguf)(@[^:]*)?(:.*)?", re.IGNORECASE)
 _PAGES = ("resolve", "blob", "raw", "tree")
-_FILE_PARAMETER = "show_file_info"  # Query parameter of a page that shows a file of a repository
 _REPOSITORY = re.compile(f"{_NAME}/{_NAME}")
 _REVISION = re.compile(r"\w[\w.-]*(/\w[\w.-]*)*")
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
@@ -75,11 +74,9 @@ def file_url(endpoint: str, repository: str, revision: str, file: str) -> str:
 
 
 def _hub_address(words: str) -> HubAddress:
-    """`words`: `owner/repository@revision:file`, or the path and query of a page."""
-    words, _, query = words.partition("?")
-    where, _, file = words.partition(":")
+    """`words`: `owner/repository@revision:file`, or the path of a page."""
+    where, _, file = words.partition("?")[0].partition(":")
     repository, at, revision = where.strip(" /").partition("@")
-    file = file or next((value for key, value in parse_qsl(query) if key == _FILE_PARAMETER), "")
     match repository.split("/"):
         case [owner, name, page, shown, *path] if page in _PAGES:
             repository, at, revision = f"{owner}/{name}", "@", shown

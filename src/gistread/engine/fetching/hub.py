@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from gistread.engine.fetching.addresses import HubAddress, file_url, local_name
 from gistread.engine.fetching.download import RemoteFile
-from gistread.engine.fetching.network import Network, ask, refusal_error
+from gistread.engine.fetching.network import Network, open_response, refusal_error
 from gistread.engine.model_search import whole_name
 from gistread.errors import FetchError, UsageError
 from gistread.units import format_list
@@ -34,18 +34,15 @@ async def read_repository(client: "httpx2.AsyncClient", network: Network, addres
     """Ask the hub for a repository. Raises FetchError, httpx2.TransportError."""
     revision = quote(address.revision, safe="")
     url = f"{network.endpoint}/api/models/{address.repository}/revision/{revision}?blobs=true"
-    async with ask(client, network, url, {"Accept": "application/json"}) as answer:
-        response = answer.response
+    async with open_response(client, network, url, {"Accept": "application/json"}) as response:
         if response.status_code != 200:
-            raise refusal_error(
-                response.status_code, response.headers, network, address.repository, address.repository, answer.host
-            )
+            raise refusal_error(response, network, address.repository, address.repository)
         body = bytearray()
         async for data in response.aiter_bytes():
             body += data
             if len(body) > _MOST_BYTES:
                 raise FetchError(f"{address.repository} is too large a repository.", "Use the file's address.")
-    return _repository(body, network, address, answer.host)
+    return _repository(body, network, address, response.url.host)
 
 
 def select_model(repository: Repository, wanted: str) -> tuple[RemoteFile, ...]:
@@ -59,9 +56,12 @@ def select_model(repository: Repository, wanted: str) -> tuple[RemoteFile, ...]:
         split = _COUNT.search(paths[0])
         if split is None or len(paths) == int(split[1]):
             models[paths[0]] = tuple(repository.files[path] for path in paths)
-    exact = [files for path, files in models.items() if wanted and wanted.casefold() in _names(path)]
-    named = [files for files in models.values() if wanted and _has_quantization(files[0], wanted)]
-    found = exact or named or ([] if wanted else list(models.values()))
+    name = whole_name(wanted).casefold()
+    # With or without its folder; a quantization as a whole word: `Q4_K` is not `Q4_K_M`.
+    exact = [files for path, files in models.items() if f"/{whole_name(path)}".casefold().endswith(f"/{name}")]
+    word = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(wanted)}(?![A-Za-z0-9_])", re.IGNORECASE)
+    named = [files for files in models.values() if word.search(whole_name(files[0].name))]
+    found = (exact or named) if wanted else list(models.values())
     if len(found) == 1:
         return found[0]
     shown = format_list([files[0].name for files in found or models.values()], _NAMED)
@@ -70,18 +70,6 @@ def select_model(repository: Repository, wanted: str) -> tuple[RemoteFile, ...]:
     if not found:
         raise FetchError(f"{repository.name} has no {wanted}.", f"It has: {shown}.")
     raise FetchError(f"{repository.name} has several models.", f"Name one: hf:{repository.name}:FILE, of {shown}.")
-
-
-def _names(path: str) -> set[str]:
-    path = path.casefold()
-    every = {path, path.removesuffix(_SUFFIX), whole_name(path), f"{whole_name(path)}{_SUFFIX}"}
-    return every | {name.rpartition("/")[2] for name in every}
-
-
-def _has_quantization(first: RemoteFile, wanted: str) -> bool:
-    """Whether the name contains this as a whole word: `Q4_K` is not `Q4_K_M`."""
-    pattern = rf"(?<![A-Za-z0-9_]){re.escape(wanted)}(?![A-Za-z0-9_])"
-    return bool(re.search(pattern, whole_name(first.name), re.IGNORECASE))
 
 
 def _repository(body: bytearray, network: Network, address: HubAddress, host: str) -> Repository:

@@ -1,15 +1,13 @@
-"""Sends HTTP requests and follows redirects: the token goes to the hub only, and https never leads to http."""
+"""Sends HTTP requests: the token goes to the hub only, and https never leads to http."""
 
 import contextlib
-import functools
 import os
 import re
 import ssl
-import urllib.request
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 from gistread import __version__
 from gistread.engine.http import retry_after_s, system_error
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
     import httpx2
 
 _HUB = "https://huggingface.co"
-_REDIRECTS = (301, 302, 303, 307, 308)
 _MOST_REDIRECTS = 10
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -57,171 +54,101 @@ def network_of(environment: Mapping[str, str] = os.environ) -> Network:
     return Network(endpoint, token)
 
 
-@dataclass(frozen=True, slots=True)
-class HubMetadata:
-    """Size and checksum of a file from the hub's own headers, before any redirect."""
-
-    sha256: str = ""
-    size_bytes: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """The response after redirects, with its body unread."""
-
-    response: "httpx2.Response"
-    metadata: HubMetadata
-
-    @property
-    def host(self) -> str:
-        return self.response.url.host
-
-
 def new_client(network: Network) -> "httpx2.AsyncClient":
-    """Create a client that follows no redirects, for `ask`."""
+    """Create a client for `open_response`. Raises FetchError."""
     import httpx2  # slow to import
 
-    timeout = httpx2.Timeout(network.stall_s)
-    headers = {"User-Agent": f"gistread/{__version__}", "Accept-Encoding": "identity"}
     try:
-        return httpx2.AsyncClient(timeout=timeout, headers=headers, verify=_certificates())
+        return httpx2.AsyncClient(
+            timeout=network.stall_s,
+            headers={"User-Agent": f"gistread/{__version__}", "Accept-Encoding": "identity"},
+            follow_redirects=True,
+            max_redirects=_MOST_REDIRECTS,
+            event_hooks={"response": [_refuse_decryption]},
+        )
     except ImportError:
         raise FetchError("A SOCKS proxy needs another package.", "python3 -m pip install socksio") from None
     except ValueError as error:  # an invalid proxy address in the environment
         raise FetchError(f"The proxy cannot be used: {error}", "See HTTPS_PROXY and ALL_PROXY.") from None
     except OSError as error:
-        raise FetchError(
-            f"The trusted certificates cannot be read: {error.strerror or error}.", "See SSL_CERT_FILE."
-        ) from None
+        problem = f"The trusted certificates cannot be read: {error.strerror or error}."
+        raise FetchError(problem, "See SSL_CERT_FILE.") from None
 
 
-@functools.cache
-def _certificates() -> ssl.SSLContext:
-    import httpx2
-
-    return httpx2.create_ssl_context()
+async def _refuse_decryption(response: "httpx2.Response") -> None:
+    if response.has_redirect_location and response.url.scheme == "https":
+        target = response.url.join(response.headers["Location"])
+        if target.scheme == "http":
+            problem = f"{response.url.host} redirects to {target.host} without encryption."
+            raise FetchError(problem, "Nothing was fetched.")
 
 
 @contextlib.asynccontextmanager
-async def ask(
+async def open_response(
     client: "httpx2.AsyncClient", network: Network, url: str, headers: Mapping[str, str], method: str = "GET"
-) -> AsyncIterator[Answer]:
-    """Send a request, follow redirects, and yield the response. Raises FetchError, httpx2.TransportError."""
+) -> AsyncIterator["httpx2.Response"]:
+    """Send a request and yield the response after redirects, unread. Raises FetchError, httpx2.TransportError."""
     import httpx2
 
-    metadata, visited = HubMetadata(), {url}
-    while True:
-        allowed = dict(headers)
-        if network.token and network.is_hub(url):
-            allowed["Authorization"] = f"Bearer {network.token}"
-        try:
-            response = await client.send(client.build_request(method, url, headers=allowed), stream=True)
-        except httpx2.InvalidURL:
+    host = urlsplit(url).hostname
+    # The client leaves it out of redirects to other hosts.
+    token = {"Authorization": f"Bearer {network.token}"} if network.token and network.is_hub(url) else {}
+    try:
+        async with client.stream(method, url, headers={**headers, **token}) as response:
+            yield response
+    except httpx2.InvalidURL:
+        raise FetchError(f"{host or 'The server'} has or leads to an invalid address.", "Try again later.") from None
+    except httpx2.TooManyRedirects:
+        raise FetchError(f"{host} redirects in a circle.", "Try again later.") from None
+    except httpx2.TransportError as error:
+        if isinstance(cause := system_error(error), ssl.SSLCertVerificationError):
             raise FetchError(
-                f"{urlsplit(url).hostname or 'The server'} is not a valid address.", "Nothing was fetched."
+                f"The certificate of {host} is not trusted: {cause.verify_message}.",
+                "Nothing was fetched. Behind a company proxy, set SSL_CERT_FILE to its certificates.",
             ) from None
-        except httpx2.TransportError as error:
-            if isinstance(cause := system_error(error), ssl.SSLCertVerificationError):
-                raise FetchError(
-                    f"The certificate of {urlsplit(url).hostname} is not trusted: {cause.verify_message}.",
-                    "Nothing was fetched. Behind a company proxy, set SSL_CERT_FILE to its certificates.",
-                ) from None
-            raise
-        try:
-            if network.is_hub(url):
-                metadata = _metadata(response.headers, metadata)
-            if response.status_code not in _REDIRECTS:
-                yield Answer(response, metadata)
-                return
-            url = _redirect_target(url, response.headers.get("Location", ""))
-        finally:
-            await response.aclose()
-        if url in visited or len(visited) > _MOST_REDIRECTS:
-            raise FetchError(f"{urlsplit(url).hostname} redirects in a circle.", "Try again later.")
-        visited.add(url)
+        raise
 
 
-def _redirect_target(url: str, location: str) -> str:
-    here = urlsplit(url)
-    with contextlib.suppress(ValueError):
-        target = urljoin(url, location)
-        there = urlsplit(target)
-        if (here.scheme, there.scheme) == ("https", "http"):
-            raise FetchError(
-                f"{here.hostname} redirects to {there.hostname} without encryption.", "Nothing was fetched."
-            )
-        if location and there.hostname and there.scheme in ("https", "http"):
-            return target
-    raise FetchError(f"{here.hostname} redirects to an invalid address.", "Try again later.")
+def stated_by_hub(response: "httpx2.Response", network: Network) -> tuple[str, int | None]:
+    """SHA-256 and size of the file, from the hub's own headers; empty and None if not given."""
+    for one in (response, *response.history):
+        etag = one.headers.get("X-Linked-Etag", "").removeprefix("W/").strip('"').lower()
+        if _SHA256.fullmatch(etag) and network.is_hub(str(one.url)):
+            size = one.headers.get("X-Linked-Size", "")
+            return etag, int(size) if size.isdecimal() else None
+    return "", None
 
 
-def _metadata(headers: Mapping[str, str], before: HubMetadata) -> HubMetadata:
-    sha256 = headers.get("X-Linked-Etag", "").removeprefix("W/").strip('"').lower()
-    size = headers.get("X-Linked-Size", "")
-    return HubMetadata(
-        sha256 if _SHA256.fullmatch(sha256) else before.sha256, int(size) if size.isdecimal() else before.size_bytes
-    )
-
-
-def refusal_error(
-    status: int, headers: Mapping[str, str], network: Network, repository: str, name: str, host: str
-) -> FetchError:
-    code = headers.get("X-Error-Code", "")
-    if repository and code in ("RepoNotFound", "EntryNotFound", "RevisionNotFound"):
-        what = {"RepoNotFound": f"no repository {repository}", "EntryNotFound": f"no file {name} in {repository}"}
-        missing = what.get(code, f"no such revision of {repository}")
-        hint = "A private one needs HF_TOKEN." if code == "RepoNotFound" and not network.token else "Check the name."
-        return FetchError(f"{host} has {missing}.", hint)
+def refusal_error(response: "httpx2.Response", network: Network, repository: str, name: str) -> FetchError:
+    """Say why a server did not send the file `name`, or `repository` on the hub."""
+    status, headers, host = response.status_code, response.headers, response.url.host
+    missing = {
+        "RepoNotFound": f"repository {repository}",
+        "EntryNotFound": f"file {name} in {repository}",
+        "RevisionNotFound": f"such revision of {repository}",
+    }.get(headers.get("X-Error-Code", ""))
+    if repository and missing:
+        hint = "Check the name." if network.token else "Check the name; a private one needs HF_TOKEN."
+        return FetchError(f"{host} has no {missing}.", hint)
     if status in (401, 403) and repository:
         page = f"{network.endpoint}/{repository}"
-        if network.token:
-            return FetchError(
-                f"HF_TOKEN has no access to {repository}.",
-                f"Accept its terms at {page}, and check that the token has read access.",
-            )
-        return FetchError(
-            f"Access to {repository} requires accepting its terms.",
-            f"Accept them at {page}, set HF_TOKEN to your token, and try again.",
-        )
+        hint = f"Accept them at {page}, set HF_TOKEN to a token with access, and try again."
+        return FetchError(f"Access to {repository} requires accepting its terms.", hint)
     if status in (401, 403):
         return FetchError(f"{host} denies access to {name} ({status}).", "It may require a password or a browser.")
     if status in (404, 410):
         return FetchError(f"{host} has no {name}.", "Check the name; files on the hub are sometimes renamed.")
     if status == 429:
-        wait = retry_after_s(headers)
-        when = f"in {wait:.0f} s" if wait else "in some minutes"
+        when = f"in {wait:.0f} s" if (wait := retry_after_s(headers)) else "in some minutes"
         return FetchError(f"{host} limits requests from this address (429).", f"Try again {when}.")
     return FetchError(f"{host} returned {status} for {name}.", "Try again later, or use another address.")
-
-
-@contextlib.contextmanager
-def unreachable(network: Network) -> Iterator[None]:
-    import httpx2
-
-    try:
-        yield
-    except httpx2.TransportError as error:
-        raise FetchError(
-            f"No response: {describe(error, network)}.", "Check the network, HTTPS_PROXY and HF_ENDPOINT."
-        ) from None
 
 
 def describe(error: "httpx2.TransportError", network: Network) -> str:
     import httpx2
 
-    match error:
-        case httpx2.ConnectTimeout() | httpx2.ReadTimeout():
-            return f"no data for {network.stall_s:.0f} s"
-        case httpx2.ProxyError():
-            return f"the proxy refused ({error})"
-        case httpx2.ConnectError():
-            proxy = " through the proxy" if _has_proxy(error.request.url.scheme, error.request.url.host) else ""
-            return f"cannot connect to {error.request.url.host}{proxy}"
-        case httpx2.UnsupportedProtocol():
-            return "unsupported kind of address"
+    if isinstance(error, httpx2.TimeoutException):
+        return f"no data for {network.stall_s:.0f} s"
+    if isinstance(error, httpx2.ConnectError | httpx2.ProxyError):
+        return f"cannot connect to {error.request.url.host}, or to the proxy if one is set"
     return "the connection was lost"
-
-
-def _has_proxy(scheme: str, host: str) -> bool:
-    proxies = urllib.request.getproxies()
-    return bool(proxies.get(scheme) or proxies.get("all")) and not urllib.request.proxy_bypass(host)

@@ -1,4 +1,4 @@
-"""Incomplete downloads: `NAME.part`, its state in `NAME.part.json`, and a lock. Every byte is hashed once."""
+"""Incomplete downloads: `NAME.part`, the identity of its file in `NAME.part.json`, a lock. Bytes are hashed once."""
 
 import asyncio
 import contextlib
@@ -6,79 +6,51 @@ import errno
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
 from io import FileIO
 from pathlib import Path
 from typing import Self
 
 import orjson
 
-from gistread import journal
-from gistread.atomic_write import make_folder, private_opener, replace_file
 from gistread.engine.llama.machine import free_disk_bytes
 from gistread.engine.model_search import whole_name
 from gistread.errors import FetchError, StorageError
+from gistread.store import journal
+from gistread.store.files import make_folder, private_opener, replace_file
 from gistread.units import format_size
 
-_STATE_SUFFIX = ".part.json"
+_PART, _IDENTITY = ".part", ".part.json"
 _MAGIC = b"GGUF"
 _READ_BYTES = 1 << 20
 _LEAVE_FREE_BYTES = 64_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class FileIdentity:
-    """Identifies the remote file, so that a download only resumes from the same one."""
-
-    source: str = ""  # SHA-256 of the address, which may contain a secret
-    etag: str = ""
-    modified: str = ""  # Last-Modified, for servers without an ETag
-    size_bytes: int | None = None
-    sha256: str = ""  # Expected checksum of the whole file; empty if unknown
-
-    @property
-    def strong_etag(self) -> str:
-        """For If-Range (RFC 9110, 13.1.5)."""
-        return "" if self.etag.startswith("W/") else self.etag
-
-    @property
-    def known(self) -> bool:
-        """Whether a later response can be recognized as the same file."""
-        return bool(self.sha256 or self.etag or self.modified)
-
-
-@dataclass(frozen=True, slots=True)
-class ResumeInfo:
-    spec: str = ""  # Empty for an address that may contain a secret
-    size_bytes: int | None = None  # Size of all files of the model
-
-
 class PartialFile:
     """Owns the incomplete file, locked for one process. Use as a context manager."""
 
-    def __init__(self, folder: Path, name: str, resume: ResumeInfo | None = None) -> None:
-        self.path = folder / f"{name}.part"
-        self._state = folder / f"{name}{_STATE_SUFFIX}"
+    def __init__(self, folder: Path, name: str) -> None:
+        self.path = folder / f"{name}{_PART}"
+        self._identity_path = folder / f"{name}{_IDENTITY}"
         self._name = name
-        self._resume = resume or ResumeInfo()
-        self._file: FileIO | None = None
+        self._file: FileIO
         self._hash = hashlib.sha256()
         self.length = 0  # Bytes on disk and hashed
-        self.identity = FileIdentity()
+        self.identity = ""  # Of the remote file: a later response resumes only the same one; empty if unknown
 
     def __enter__(self) -> Self:
         """Raises FetchError if another process has it, StorageError."""
         with self._storing():
             make_folder(self.path.parent)
             self._file = self._open()
-        self.identity = self._read_identity()
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            kept = orjson.loads(self._identity_path.read_bytes())
+            self.identity = str(kept if isinstance(kept, str) else kept.get("sha256", ""))  # 0.2 wrote a record
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._file is not None:
-            if not os.fstat(self._file.fileno()).st_size:
-                self._unlink()
-            self._close_file()
+        if not self._file.closed and not os.fstat(self._file.fileno()).st_size:
+            self.discard()
+        self._file.close()
 
     @property
     def sha256(self) -> str:
@@ -86,10 +58,9 @@ class PartialFile:
 
     async def rehash(self, report: Callable[[int], None]) -> None:
         """Hash the bytes on disk, reporting their number; discard them unless they begin like GGUF."""
-        file = self._opened()
-        file.seek(0)
+        self._file.seek(0)
         self._hash, self.length = hashlib.sha256(), 0
-        while block := file.read(_READ_BYTES):
+        while block := self._file.read(_READ_BYTES):
             if self.length == 0 and block[: len(_MAGIC)] != _MAGIC[: len(block)]:
                 self.restart()
                 return
@@ -100,40 +71,29 @@ class PartialFile:
 
     def write(self, data: bytes) -> None:
         """Append bytes. Raises FetchError unless the file begins like GGUF, StorageError."""
-        if self.length < len(_MAGIC):
-            start = self._beginning() + data
-            if start[: len(_MAGIC)] != _MAGIC[: len(start)]:
-                self.restart()
-                raise FetchError(f"The address of {self._name} has no GGUF file.", "Nothing was kept.")
+        if self.length == 0 and data[: len(_MAGIC)] != _MAGIC[: len(data)]:
+            self.restart()
+            raise FetchError(f"The address of {self._name} has no GGUF file.", "Nothing was kept.")
         with self._storing():
-            journal.write_all(self._opened(), data)
+            journal.write_all(self._file, data)
         self._hash.update(data)
         self.length += len(data)
 
-    def restart(self) -> None:
+    def restart(self, identity: str = "") -> None:
+        """Discard all bytes; those written from now on are of this file."""
         with self._storing():
-            self._opened().truncate(0)
-            self._opened().seek(0)
-            self._state.unlink(missing_ok=True)
-        self._hash, self.length = hashlib.sha256(), 0
-        self.identity = FileIdentity()
-
-    def remember(self, identity: FileIdentity) -> None:
-        """Store the identity, before more bytes are written."""
-        if identity == self.identity:
-            return
-        with self._storing():
-            replace_file(self._state, orjson.dumps({**asdict(identity), "errand": asdict(self._resume)}))
-        self.identity = identity
-
-    def check_room(self, size_bytes: int) -> None:
-        """Raises StorageError if the disk has no space for the rest of a file of this size."""
-        check_room(self.path.parent, size_bytes - self.length, self._name)
+            self._file.truncate(0)
+            self._file.seek(0)
+            if identity:
+                replace_file(self._identity_path, orjson.dumps(identity))
+            else:
+                self._identity_path.unlink(missing_ok=True)
+        self._hash, self.length, self.identity = hashlib.sha256(), 0, identity
 
     def sync(self) -> None:
         """Flush to disk. Raises StorageError."""
         with self._storing():
-            os.fsync(self._opened().fileno())
+            os.fsync(self._file.fileno())
 
     def rename(self, target: Path) -> None:
         """Give the complete file its name. Raises StorageError, also if the name is taken."""
@@ -141,22 +101,14 @@ class PartialFile:
             raise StorageError(f"{target} exists already and is another file.", "Move it away first.")
         with self._storing():
             self.path.rename(target)
-            self._state.unlink(missing_ok=True)
-        self._close_file()
+            self._identity_path.unlink(missing_ok=True)
+        self._file.close()
 
     def discard(self) -> None:
-        self._unlink()
-        self._close_file()
-
-    def _unlink(self) -> None:
         with contextlib.suppress(OSError):
-            self._state.unlink(missing_ok=True)
+            self._identity_path.unlink(missing_ok=True)
             self.path.unlink(missing_ok=True)
-
-    def _close_file(self) -> None:
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        self._file.close()
 
     def _open(self) -> FileIO:
         while True:
@@ -170,26 +122,6 @@ class PartialFile:
                 if os.path.samestat(os.fstat(file.fileno()), self.path.stat()):
                     return file
             file.close()
-
-    def _opened(self) -> FileIO:
-        assert self._file is not None
-        return self._file
-
-    def _beginning(self) -> bytes:
-        file = self._opened()
-        file.seek(0)
-        return file.read(self.length) or b""
-
-    def _read_identity(self) -> FileIdentity:
-        try:
-            kept = orjson.loads(self._state.read_bytes())
-            kept.pop("errand", None)
-            identity = FileIdentity(**kept)
-        except (OSError, ValueError, TypeError, AttributeError):
-            return FileIdentity()
-        texts = (identity.source, identity.etag, identity.modified, identity.sha256)
-        sound = all(isinstance(text, str) for text in texts) and isinstance(identity.size_bytes, int | None)
-        return identity if sound else FileIdentity()
 
     @contextlib.contextmanager
     def _storing(self) -> Iterator[None]:
@@ -216,44 +148,9 @@ def check_room(folder: Path, needed_bytes: int, name: str) -> None:
         )
 
 
-def source_of(url: str) -> str:
-    return hashlib.sha256(url.encode()).hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
-class UnfinishedDownload:
-    spec: str  # Fetching it again resumes the download
-    name: str
-    done_bytes: int
-    size_bytes: int | None  # Total; None if unknown
-
-    @property
-    def share(self) -> float | None:
-        return min(1.0, self.done_bytes / self.size_bytes) if self.size_bytes else None
-
-
-def unfinished_downloads(folder: Path) -> list[UnfinishedDownload]:
-    """Unfinished downloads, by name, except from addresses that may contain a secret and so are not stored."""
-    found: dict[str, UnfinishedDownload] = {}
-    for state in sorted(folder.glob(f"*{_STATE_SUFFIX}")):
-        try:
-            resume = orjson.loads(state.read_bytes())["errand"]
-            spec, size = resume["spec"], resume["size_bytes"]
-            present = state.with_name(state.name.removesuffix(".json")).stat().st_size
-        except (OSError, ValueError, LookupError, TypeError):
-            continue
-        if not (isinstance(spec, str) and spec and present and isinstance(size, int | None)):
-            continue
-        if spec in found:
-            present += found[spec].done_bytes
-        name = whole_name(state.name.removesuffix(_STATE_SUFFIX))
-        found[spec] = UnfinishedDownload(spec, name, present, size)
-    return list(found.values())
-
-
 def discard_download(folder: Path, name: str) -> list[Path]:
     """Delete the partial files of a model, and return them. Raises FetchError while another process fetches it."""
-    names = [state.name.removesuffix(_STATE_SUFFIX) for state in folder.glob(f"*{_STATE_SUFFIX}")]
+    names = [path.name.removesuffix(_PART) for path in folder.glob(f"*{_PART}")]
     found = [PartialFile(folder, one) for one in names if whole_name(one) == whole_name(name)]
     for partial in found:
         with partial:

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import hashlib
-import re
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -12,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from gistread.engine.catalogue import Catalogue, CatalogueEntry
 from gistread.engine.fetching.addresses import HubAddress, LinkAddress, file_url, is_address, local_name, read_address
-from gistread.engine.fetching.download import ChecksumSource, DownloadedFile, RemoteFile, download
+from gistread.engine.fetching.download import ChecksumSource, RemoteFile, download
 from gistread.engine.fetching.hub import read_repository, select_model
-from gistread.engine.fetching.network import Network, ask, new_client, refusal_error, unreachable
-from gistread.engine.fetching.partial_file import PartialFile, ResumeInfo, check_room
+from gistread.engine.fetching.network import Network, describe, new_client, open_response, refusal_error
+from gistread.engine.fetching.partial_file import PartialFile, check_room
 from gistread.engine.fetching.progress import DownloadStep, Progress, Report
 from gistread.engine.model_search import whole_name
-from gistread.errors import StorageError, UsageError
+from gistread.errors import FetchError, StorageError, UsageError
 
 if TYPE_CHECKING:
     import httpx2
@@ -42,11 +41,6 @@ class Plan:
     def size_bytes(self) -> int | None:
         sizes = [file.size_bytes for file in self.files]
         return None if None in sizes else sum(size or 0 for size in sizes)
-
-    @property
-    def stored_spec(self) -> str:
-        """The spec to store for resuming; empty if the address may contain a secret."""
-        return self.spec if self.page or not re.search(r"[?@#]", self.spec) else ""
 
     @property
     def checksum_source(self) -> ChecksumSource:
@@ -91,11 +85,16 @@ async def make_plan(spec: str, catalogue: Catalogue, network: Network) -> Plan:
         near = " or ".join(catalogue.similar(spec))
         hint = f"Did you mean {near}?" if near else "`gistread models catalogue` lists all names."
         raise UsageError(f"The catalogue has no {spec!r}.", f"{hint} Or use hf:owner/repository, or an https address.")
-    async with new_client(network) as client:
-        with unreachable(network):
+    import httpx2
+
+    try:
+        async with new_client(network) as client:
             if isinstance(address, LinkAddress):
                 return await _plan_link(client, network, spec, address)
             repository = await read_repository(client, network, address)
+    except httpx2.TransportError as error:
+        hint = "Check the network, HTTPS_PROXY and HF_ENDPOINT."
+        raise FetchError(f"No response: {describe(error, network)}.", hint) from None
     files = select_model(repository, address.file)
     if entry is not None and entry.sha256 and len(files) == 1:
         files = (replace(files[0], sha256=entry.sha256, checksum_source="catalogue"),)
@@ -108,7 +107,7 @@ async def get(plan: Plan, folder: Path, network: Network, report: Callable[[Prog
     size_bytes = plan.size_bytes
     sums: list[str] = []
     checksum_sources: list[ChecksumSource] = []
-    fetched: list[DownloadedFile] = []
+    fetched: list[tuple[PartialFile, Path]] = []
     before = 0
     number = 0
 
@@ -125,17 +124,16 @@ async def get(plan: Plan, folder: Path, network: Network, report: Callable[[Prog
                 checksum_sources.append(file.checksum_source)
                 before += target.stat().st_size
                 continue
-            part = open_parts.enter_context(PartialFile(folder, file.name, ResumeInfo(plan.stored_spec, size_bytes)))
-            done = await download(file, part, network, file_report)
-            fetched.append(done)
-            sums.append(done.sha256)
-            checksum_sources.append(done.checksum_source)
+            part = open_parts.enter_context(PartialFile(folder, file.name))
+            checksum_sources.append(await download(file, part, network, file_report))
+            fetched.append((part, target))
+            sums.append(part.sha256)
             before += part.length
         # The first file last: it makes the model appear.
-        for done in reversed(fetched):
-            done.part.rename(folder / done.file.name)
-    checksum_source = min(checksum_sources, key=["", "hub", "catalogue"].index)
-    return FetchedModel(folder / plan.files[0].name, before, tuple(sums), checksum_source, was_here=not fetched)
+        for part, target in reversed(fetched):
+            part.rename(target)
+    source = min(checksum_sources, key=["", "hub", "catalogue"].index)
+    return FetchedModel(folder / plan.files[0].name, before, tuple(sums), source, was_here=not fetched)
 
 
 def present_bytes(plan: Plan, folder: Path) -> int:
@@ -155,14 +153,6 @@ def check_disk(plan: Plan, folder: Path) -> None:
         check_room(folder, plan.size_bytes - present_bytes(plan, folder), plan.name)
 
 
-def discard(plan: Plan, folder: Path) -> None:
-    """Remove partial files. Raises FetchError while another process fetches them."""
-    for file in plan.files:
-        if (folder / f"{file.name}.part").exists():
-            with PartialFile(folder, file.name) as part:
-                part.discard()
-
-
 def _plan(
     spec: str,
     files: tuple[RemoteFile, ...],
@@ -177,16 +167,12 @@ def _plan(
 
 
 async def _plan_link(client: "httpx2.AsyncClient", network: Network, spec: str, address: LinkAddress) -> Plan:
-    size: int | None = None
-    async with ask(client, network, address.url, {}, "HEAD") as answer:
-        status, host = answer.response.status_code, answer.response.url.host
-        if status in (401, 403, 404, 410):
-            raise refusal_error(status, answer.response.headers, network, "", address.file, host)
-        length = answer.response.headers.get("Content-Length", "")
-        if status == 200 and length.isdecimal() and int(length):
-            size = int(length)
-    file = RemoteFile(address.url, address.file, size)
-    return Plan(spec, whole_name(file.name), (file,), host, "")
+    async with open_response(client, network, address.url, {}, "HEAD") as response:
+        if response.status_code in (401, 403, 404, 410):
+            raise refusal_error(response, network, "", address.file)
+        length = response.headers.get("Content-Length", "") if response.status_code == 200 else ""
+    file = RemoteFile(address.url, address.file, int(length) or None if length.isdecimal() else None)
+    return Plan(spec, whole_name(file.name), (file,), response.url.host, "")
 
 
 async def _verify_existing(path: Path, file: RemoteFile, report: Report) -> str:

@@ -5,8 +5,8 @@ from pathlib import Path
 from gistread.engine.catalogue import CatalogueEntry
 from gistread.engine.fetching.plan import Plan, present_bytes
 from gistread.engine.fetching.progress import DownloadStep, Progress
-from gistread.engine.model_text import format_count
-from gistread.engine.recommendation import Machine, estimate_fit, needed_bytes
+from gistread.engine.model_text import format_count, memory_fit_text
+from gistread.engine.recommendation import Machine, estimate_fit
 from gistread.units import format_duration, format_size
 
 _CHECKSUM_SOURCES = {"catalogue": "the catalogue's", "hub": "what the hub says it is", "": ""}
@@ -14,7 +14,6 @@ _CHECKSUM_SOURCES = {"catalogue": "the catalogue's", "hub": "what the hub says i
 
 def entry_facts(entry: CatalogueEntry) -> list[str]:
     facts = [format_size(entry.size_bytes) if entry.size_bytes else "size unknown"]
-    facts.append("embedding model" if entry.kind == "embedding" else "")
     facts.append(entry.quantization)
     if entry.parameters:
         active = f", {format_count(entry.active_parameters)} of them a token" if entry.active_parameters else ""
@@ -24,15 +23,13 @@ def entry_facts(entry: CatalogueEntry) -> list[str]:
 
 
 def fit_text(entry: CatalogueEntry, machine: Machine) -> str:
-    room = estimate_fit(entry, machine)
-    if room is None:
+    if (found := estimate_fit(entry, machine)) is None:
         return ""
-    if room.place == "nowhere":
-        classes = f"; for machines of {entry.machine_gb} GB" if entry.machine_gb else ""
-        needed = format_size(needed_bytes(entry))
-        return f"too large for now: needs {needed}, {format_size(machine.free_bytes)} are free{classes}"
-    window = f", with {room.context_tokens:,} tokens of context" if room.context_tokens and entry.kind == "text" else ""
-    return f"fits{' the GPU' if room.place == 'gpu' else ''}{window}"
+    place, fit = found
+    text = memory_fit_text(fit, entry.context_tokens)
+    if place == "nowhere" and entry.machine_gb:
+        return f"{text}; for machines of {entry.machine_gb} GB"
+    return text.replace("fits", "fits the GPU", 1) if place == "gpu" else text
 
 
 def plan_lines(plan: Plan, folder: Path) -> list[str]:
@@ -63,14 +60,11 @@ def progress_text(progress: Progress, number: int, count: int) -> str:
         parts.append(progress.notice)
     else:
         if progress.bytes_per_s:
-            parts.append(_rate_words(progress.bytes_per_s))
+            megabytes = progress.bytes_per_s / 1e6
+            parts.append(f"{megabytes:.0f} MB/s" if megabytes >= 9.5 else f"{megabytes:.1f} MB/s")
         if progress.left_s is not None:
             parts.append(f"{format_duration(progress.left_s)} left")
     return " · ".join(parts)
-
-
-def _rate_words(bytes_per_s: float) -> str:
-    return f"{bytes_per_s / 1e6:.0f} MB/s" if bytes_per_s >= 9.5e6 else f"{bytes_per_s / 1e6:.1f} MB/s"
 
 
 def share_of(progress: Progress) -> float:

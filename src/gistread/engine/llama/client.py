@@ -2,21 +2,20 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gistread.config import FastWeights
 from gistread.engine.llama import messages
+from gistread.engine.llama.fast_copy import FAST, copy_path, find_copy, make_copy, needs_copy, reject_copy
 from gistread.engine.llama.fit import DEFAULT_OPTIONS, LoadOptions
 from gistread.engine.llama.gguf import GgufHeader, read_adapted_header
-from gistread.engine.llama.measurements import MeasuredSetup, Measurement, Measurements
-from gistread.engine.llama.requantized_copy import make_copy
-from gistread.engine.llama.supervisor import WorkerClient
-from gistread.engine.llama.token_counter import VerifiedCounter
-from gistread.engine.llama.weight_variants import LoadedVariant, WorkerActions, load_fastest
+from gistread.engine.llama.machine import gpu_maker
+from gistread.engine.llama.rates import store_rates, stored_rates
+from gistread.engine.llama.supervisor import SupervisedWorker
+from gistread.engine.llama.token_counter import TokenCounter, read_counter
 from gistread.engine.llama.worker_process import LostWhileLoadingError, open_log
-from gistread.engine.model_kinds import check_writes_text
+from gistread.engine.model_files import check_writes_text
 from gistread.engine.protocol import (
     GREEDY,
     NO_USAGE,
@@ -27,21 +26,24 @@ from gistread.engine.protocol import (
     Phase,
     Priority,
     Prompt,
-    Restarted,
+    Rates,
     Sampling,
     StreamEvent,
+    StreamRestarted,
     TextDelta,
     Usage,
     check_options,
     final_completion,
 )
 from gistread.engine.remote.address import named_fingerprint
-from gistread.paths import MEASUREMENTS, SNAPSHOTS
+from gistread.errors import EngineError
+from gistread.paths import MEASUREMENTS, SNAPSHOTS, WEIGHTS
+from gistread.prompts import TRAINED
 
-_MOST_MEASUREMENTS = 3  # A measurement counts only if nothing else uses the processor or the model
+_THINKING_TOKENS = 2048  # Room for a thought that was cut off
 
 
-class LlamaEngine(WorkerClient[EngineInfo]):
+class LlamaEngine:
     """An `Engine` (see `engine/protocol.py`) over one GGUF file."""
 
     def __init__(
@@ -54,15 +56,12 @@ class LlamaEngine(WorkerClient[EngineInfo]):
         log: Path | None = None,
         cache: Path | None = None,
         snapshots: Path | None = None,
-        fast_weights: FastWeights = "ask",
-        measure: bool = False,
     ) -> None:
         """`name`: for people, if not the file's. `adapter`: LoRA adapter. `log`: file for llama.cpp's messages.
-        `cache`: directory of measurements and requantized copies; None: nothing is measured or requantized.
-        `snapshots`: directory of prompt cache files; by default a folder in `cache`. `measure`: measure the model
-        while loading, not later when it is idle.
+        `cache`: directory of rates and fast copies; None: there are none.
+        `snapshots`: directory of prompt cache files; by default a folder in `cache`.
         """
-        super().__init__(self._load_model, log)
+        self._worker = SupervisedWorker(self._load_model, log)
         self._path = model_path
         self._name = name
         self._adapter = adapter
@@ -70,74 +69,88 @@ class LlamaEngine(WorkerClient[EngineInfo]):
         self._log_path = log
         self._cache = cache
         self._snapshots = snapshots or (cache / SNAPSHOTS if cache else None)
-        self._fast_weights = fast_weights
-        self._measure = measure
-        self._measuring: asyncio.Task[None] | None = None
-        self._counter = VerifiedCounter(model_path, self._tokenize)
+        self._is_copy = False  # Whether the loaded weights are a fast copy
+        self._setup = ""  # See `rates.py`
+        self._stored_rates: Rates | None = None
+        self._counter: asyncio.Task[TokenCounter | None] | None = None  # Being read, or read
 
     @property
-    def stats(self) -> messages.WorkerStats:
-        return self._worker.stats
+    def info(self) -> EngineInfo:
+        # Those of earlier runs stay, so that equal questions show equal text.
+        return replace(self._worker.info, rates=self._stored_rates or self._worker.rates)
+
+    @property
+    def state(self) -> EngineState:
+        return self._worker.state
+
+    @property
+    def worker_pid(self) -> int | None:
+        return self._worker.pid
+
+    def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
+        return self._worker.watch(callback)
+
+    async def start(self) -> EngineInfo:
+        await self._worker.start()
+        return self.info
 
     async def close(self) -> None:
-        if self._measuring is not None:
-            self._measuring.cancel()
-            await asyncio.gather(self._measuring, return_exceptions=True)
-        await self._counter.close()
-        await super().close()
+        await self._worker.close()
+        if self._cache is not None and self._worker.rates is not None:
+            store_rates(self._cache / MEASUREMENTS, self._setup, self._worker.rates)
 
     async def _load_model(self) -> EngineInfo:
         header = await asyncio.to_thread(read_adapted_header, self._path, self._adapter)
         check_writes_text(header)
-        chosen = await self._load_fastest(header)
+        loaded = await self._load_fastest(header)
+        weights = f"{FAST} copy of {header.quantization}" if self._is_copy else header.quantization
+        threads = loaded.placement.threads
+        self._setup = f"{header.fingerprint} {weights}, {loaded.device}, {threads} threads, {loaded.library}"
+        if self._cache is not None:
+            self._stored_rates = stored_rates(self._cache / MEASUREMENTS, self._setup)
         return EngineInfo(
             name=self._name or header.name,
             fingerprint=header.fingerprint,
             aliases=() if self._adapter else (named_fingerprint(self._path.name),),
-            context_tokens=chosen.loaded.context_tokens,
-            device=chosen.loaded.device,
-            parallel=chosen.measured.parallel,
-            rates=chosen.measured.rates,
-            weights=chosen.weights,
-            placement=chosen.loaded.placement,
-            pinnable_tokens=chosen.loaded.pinnable_tokens,
+            context_tokens=loaded.context_tokens,
+            device=loaded.device,
+            parallel=loaded.parallel,
+            weights=weights,
+            placement=loaded.placement,
             has_template=bool(header.chat_template),
+            wording=TRAINED if self._adapter else "",
         )
 
-    async def _load_fastest(self, header: GgufHeader) -> LoadedVariant:
-        if self._cache is None:
-            loaded = await self._load(self._path, header)
-            return LoadedVariant(loaded, Measurement(None, loaded.parallel), header.quantization)
-        actions = WorkerActions(lambda path: self._load(path, header), self._worker.measure_rates, self._make_copy)
-        chosen = await load_fastest(actions, header, self._cache, self._fast_weights, measure=self._measure)
-        self._worker.send(messages.Configure(chosen.measured.parallel))
-        if chosen.setup and self._measuring is None:
-            measuring = self._measure_when_idle(Measurements(self._cache / MEASUREMENTS), chosen.setup)
-            self._measuring = asyncio.create_task(measuring, name="measure-rates")
-        return chosen
-
-    async def _measure_when_idle(self, measurements: Measurements, setup: MeasuredSetup) -> None:
-        for _ in range(_MOST_MEASUREMENTS):
-            measured = await self._worker.measure_when_idle()
-            if measured is None:
-                measurements.store(setup, Measurement(None, 1))
-                return
-            if measured.rates is not None:
-                measurements.store(setup, measured)
-                self._worker.send(messages.Configure(measured.parallel))
-                self._worker.info = replace(self._worker.info, rates=measured.rates, parallel=measured.parallel)
-                return
+    async def _load_fastest(self, header: GgufHeader) -> messages.Loaded:
+        """Load the model or its fast copy."""
+        folder = self._cache / WEIGHTS if self._cache is not None and needs_copy(header) else None
+        copy = await asyncio.to_thread(find_copy, header, folder) if folder else None
+        if folder and not copy and not copy_path(header, folder).exists():
+            if gpu_maker():  # Only loading tells whether the card is used
+                loaded = await self._load(self._path, header)
+                if loaded.placement.gpu_layers:
+                    return loaded
+            await self._worker.end_worker()  # Its threads would slow down the conversion
+            self._worker.publish(EngineState(Phase.LOADING, notice="Making a faster copy of the model (once)"))
+            with open_log(self._log_path) as log:
+                copy = await make_copy(header, folder, log)
+        if folder and copy:
+            try:
+                return await self._load(copy, header)
+            except EngineError:
+                await asyncio.to_thread(reject_copy, header, folder)
+        return await self._load(self._path, header)
 
     async def _load(self, path: Path, header: GgufHeader) -> messages.Loaded:
-        """Load a file, trying smaller layouts if the process dies; a requantized copy only without reductions."""
-        original = path == self._path
+        """Load a file, trying smaller layouts if the process dies; a fast copy only without reductions."""
+        self._is_copy = path != self._path
         message = messages.Load(
             str(path),
             self._options,
             cache_directory=str(self._snapshots) if self._snapshots is not None else "",
-            cache_key=f"{header.fingerprint} {'itself' if original else 'a copy'}",
-            adapter=str(header.adapter or "") if original else "",  # merged into the copy
-            may_reduce=original,
+            cache_key=f"{header.fingerprint} {'a copy' if self._is_copy else 'itself'}",
+            adapter="" if self._is_copy else str(header.adapter or ""),  # merged into the copy
+            may_reduce=not self._is_copy,
         )
         while True:
             worker = await self._worker.new_worker()
@@ -148,42 +161,43 @@ class LlamaEngine(WorkerClient[EngineInfo]):
                     raise
                 message = replace(message, first_layout=error.next_layout)
 
-    async def _make_copy(self, header: GgufHeader, folder: Path) -> Path | None:
-        await self._worker.end_worker()
-        notice = "Making a faster copy of the model (once)"
-
-        def progress(share: float) -> None:
-            self._worker.publish(EngineState(Phase.LOADING, fraction=share, notice=notice))
-
-        progress(0.0)
-        with open_log(self._log_path) as log:
-            return await make_copy(header, folder, log=log, progress=progress)
-
     async def count(self, text: str) -> int:
-        """Count tokens, without the loaded model if its vocabulary is supported."""
-        tokens = await self._counter.count(text, loaded=self._worker.pid is not None)
-        if tokens is not None:
-            return tokens
-        return (await self._worker.answer(messages.CountText(text), messages.Counted)).tokens
-
-    async def _tokenize(self, texts: Sequence[str]) -> list[list[int]]:
-        return (await self._worker.answer(messages.Tokenize(tuple(texts)), messages.Tokenized)).tokens
+        """Count tokens; without the model if it is not loaded and its vocabulary is supported."""
+        if self._worker.pid is None:
+            if self._counter is None:
+                self._counter = asyncio.create_task(asyncio.to_thread(read_counter, self._path), name="token-counter")
+            counter = await asyncio.shield(self._counter)
+            if counter is not None and (tokens := await asyncio.to_thread(counter.count, text)) is not None:
+                return tokens
+        return (await self._worker.answer(messages.Count(text), messages.Counted)).tokens
 
     async def measure(self, prompt: Prompt) -> int:
-        return (await self._worker.answer(messages.CountPrompt(prompt), messages.Counted)).tokens
+        return (await self._worker.answer(messages.Count(prompt=prompt), messages.Counted)).tokens
 
     async def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> AsyncGenerator[StreamEvent]:
-        async with contextlib.aclosing(self._worker.ask(messages.Generate(prompt, sampling, priority))) as replies:
-            async for reply in replies:
-                match reply:
-                    case messages.Delta():
-                        yield TextDelta(reply.text, reply.usage)
-                    case Restarted():
-                        yield reply
-                    case messages.Done():
-                        yield Completion(reply.text, reply.finish, reply.usage)
+        room, spent = 0, NO_USAGE
+        while True:
+            longer = replace(sampling, max_tokens=sampling.max_tokens + room)
+            async with contextlib.aclosing(self._worker.ask(messages.Generate(prompt, longer, priority))) as replies:
+                async for reply in replies:
+                    match reply:
+                        case messages.Delta():
+                            yield TextDelta(reply.text, reply.usage)
+                        case StreamRestarted():
+                            yield reply
+                        case messages.Done():
+                            done = reply
+            spent += done.usage
+            may_be_cut = not (room or done.text or done.finish == "end")
+            # Without text, a thought took all the tokens: it is repeated once with more.
+            if may_be_cut:
+                left = self.info.context_tokens - await self.measure(prompt) - sampling.max_tokens
+                room = max(0, min(_THINKING_TOKENS, left))
+            if not (may_be_cut and room):
+                yield Completion(done.text, done.finish, spent)
+                return
 
     async def complete(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
@@ -209,10 +223,3 @@ class LlamaEngine(WorkerClient[EngineInfo]):
 
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
         return (await self._worker.answer(messages.Prepare(prompt, priority), messages.Prepared)).usage
-
-    async def pin(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
-        answer = await self._worker.answer(messages.Prepare(prompt, priority, pin=True), messages.Prepared)
-        return answer.usage if answer.pinned else None
-
-    async def pinned(self, prompts: Sequence[Prompt]) -> list[bool]:
-        return list((await self._worker.answer(messages.FindPinned(tuple(prompts)), messages.PinnedFound)).pinned)

@@ -8,7 +8,7 @@ cache to one window, then moves layers off the graphics card, then quantizes the
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from gistread.config import FlashAttention, KvCache
+from gistread.config import KvCache
 from gistread.engine.llama.gguf import GgufHeader
 from gistread.engine.llama.kv_layout import MemoryKind
 from gistread.engine.protocol import STREAM_TOKENS
@@ -73,12 +73,21 @@ def needed_bytes(sizes: ModelSizes, cells: int, kv_type: str = "f16") -> int:
     return sizes.weights + sizes.states + sizes.scratch + round(cells * cell_bytes(sizes, kv_type))
 
 
-def cells_that_fit(sizes: ModelSizes, free_bytes: int) -> int | None:
-    """Cells of an F16 KV cache that fit; None: any number; 0: not even the weights fit."""
+@dataclass(frozen=True, slots=True)
+class MemoryFit:
+    context_tokens: int  # Largest window that fits, at most the model's context length; 0: not even the weights fit
+    needed_bytes: int  # With the default window
+    free_bytes: int
+    enough: bool  # Whether that window is large enough to be useful
+
+
+def memory_fit(sizes: ModelSizes, trained_for: int, free_bytes: int) -> MemoryFit:
+    """How a model fits with an F16 KV cache. `trained_for`: its context length; 0 if unknown."""
+    trained = trained_for or DEFAULT_CONTEXT_TOKENS
     spare = free_bytes - needed_bytes(sizes, 0)
-    if spare < 0:
-        return 0
-    return int(spare / sizes.cell) if sizes.cell else None
+    context = 0 if spare < 0 else min(trained, int(spare / sizes.cell)) if sizes.cell else trained
+    needed = needed_bytes(sizes, min(DEFAULT_CONTEXT_TOKENS, trained))
+    return MemoryFit(context, needed, free_bytes, enough=context >= min(LEAST_WINDOW, trained))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +97,6 @@ class LoadOptions:
     context_tokens: int | None = None
     gpu_layers: int | None = None  # The output counts as a layer; larger numbers mean all
     kv_cache: KvCache = "auto"
-    flash_attention: FlashAttention = "auto"
-    batch_tokens: int | None = None
     threads: int | None = None
 
 
@@ -203,7 +210,7 @@ def _on_gpu(sizes: ModelSizes, whole: Layout, options: LoadOptions, room: FreeMe
 
 def _smaller_caches(whole: Layout, options: LoadOptions) -> Iterator[Layout]:
     window = whole.window
-    kv_types = ("f16", "q8_0") if options.kv_cache == "auto" and options.flash_attention != "off" else (whole.kv_type,)
+    kv_types = ("f16", "q8_0") if options.kv_cache == "auto" else (whole.kv_type,)
     while True:
         for kv_type in kv_types:
             yield replace(whole, window=window, cells=window, kv_type=kv_type)

@@ -4,28 +4,27 @@ import hashlib
 import os
 import re
 import struct
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
 from gistread.engine.llama import gguf_contents
-from gistread.engine.llama.gguf_contents import MAGIC, Contents, DamagedError, Tensor, UnknownVersionError, Value
-from gistread.engine.llama.gguf_types import FILE_TYPES
+from gistread.engine.llama.gguf_contents import (
+    FILE_TYPES,
+    MAGIC,
+    Contents,
+    DamagedError,
+    Tensor,
+    UnknownVersionError,
+    Value,
+)
 from gistread.engine.llama.kv_layout import Memory, memory_of
 from gistread.errors import EngineError
 
 _LIST_HINT = "`gistread models list` shows usable models."
 _T = TypeVar("_T")
 _SAMPLES, _SAMPLE_BYTES = 64, 4096
-_BEGINNING_BYTES = 64
-_WEB_PAGE = re.compile(rb"\s*<(!doctype|html|head)", re.IGNORECASE)
-_OTHER_FORMATS = {
-    b"version https://git-lfs": "a git-lfs pointer to a file that was not fetched",
-    b"PK\3\4": "a zip archive",
-    b"\x1f\x8b": "compressed with gzip",
-    **dict.fromkeys((b"lmgg", b"fmgg", b"tjgg", b"algg"), "in a format older than GGUF"),
-}
 _LONGEST_LICENCE = 80  # Characters: some headers contain the whole text
 # Not allowed in a path, which is stored in settings and sent to other processes.
 _BAD_PATH = re.compile("[\r\n\ud800-\udfff]")
@@ -57,7 +56,6 @@ class GgufHeader:
     vocabulary: int  # Number of tokens
     chat_template: str
     split_count: int  # Files of the model
-    split_number: int  # Number of this file, from 1
     missing_bytes: int  # How much shorter the file is than its tensors require
     fingerprint: str  # Hash of the header and samples of the weights; empty if not requested
     title: str  # `general.name`
@@ -70,7 +68,7 @@ def read_header(path: Path, *, fingerprint: bool = True) -> GgufHeader:
     """Read the header of a GGUF file, and samples of the weights for the fingerprint. Raises EngineError."""
 
     def read(file: BinaryIO, size: int) -> GgufHeader:
-        contents = gguf_contents.read_contents(file, size)
+        contents = gguf_contents.read_contents(file)
         digest = _fingerprint(file, contents.data_start, size) if fingerprint else ""
         return _header_from(path, size, contents, digest)
 
@@ -92,14 +90,15 @@ def read_adapted_header(path: Path, adapter: Path | None) -> GgufHeader:
 
 def read_values(path: Path, keys: Collection[str]) -> dict[str, Value]:
     """Read the values of these keys, arrays included; missing keys are left out. Raises as `read_header`."""
-    return _read_with(path, lambda file, size: gguf_contents.read_pairs(file, size, keys))
+    return _read_with(path, lambda file, size: gguf_contents.read_pairs(file, keys))
 
 
 def read_tensors(path: Path) -> tuple[int, dict[str, Tensor]]:
     """Where the tensors begin in the file, and each by name. Raises as `read_header`."""
 
     def read(file: BinaryIO, size: int) -> tuple[int, dict[str, Tensor]]:
-        return gguf_contents.read_contents(file, size).data_start, gguf_contents.read_tensors(file, size)
+        contents = gguf_contents.read_contents(file)
+        return contents.data_start, dict(contents.tensors)
 
     return _read_with(path, read)
 
@@ -110,12 +109,11 @@ def _read_with(path: Path, read: Callable[[BinaryIO, int], _T]) -> _T:
     try:
         # Reading a pipe or a device could block forever.
         if not path.is_file() and path.exists():
-            raise _not_gguf(path, "a directory" if path.is_dir() else "not a regular file")
+            raise BrokenModelError(path, "it is not a regular file", _LIST_HINT)
         with path.open("rb", buffering=0) as file:
             size = os.fstat(file.fileno()).st_size
-            start = file.read(_BEGINNING_BYTES)
-            if not start.startswith(MAGIC):
-                raise _not_gguf(path, _format_of(start))
+            if file.read(len(MAGIC)) != MAGIC:
+                raise BrokenModelError(path, "it is not a GGUF model", _LIST_HINT)
             file.seek(0)
             return read(file, size)
     except FileNotFoundError:
@@ -123,10 +121,6 @@ def _read_with(path: Path, read: Callable[[BinaryIO, int], _T]) -> _T:
     except DamagedError:
         raise BrokenModelError(path, "its header is damaged or cut off", "Fetch it again.") from None
     except UnknownVersionError as error:
-        if error.is_big_endian:
-            raise BrokenModelError(
-                path, "it is for big-endian machines", "Fetch the usual version of this model."
-            ) from None
         reason = f"it is GGUF version {error.version}, which is not supported"
         raise BrokenModelError(path, reason, "Fetch a newer conversion of this model (GGUF 3).") from None
     except (OSError, ValueError) as error:
@@ -134,31 +128,18 @@ def _read_with(path: Path, read: Callable[[BinaryIO, int], _T]) -> _T:
         raise BrokenModelError(path, f"it cannot be read ({said})", _LIST_HINT) from None
 
 
-def _format_of(start: bytes) -> str:
-    if not start:
-        return "empty"
-    if _WEB_PAGE.match(start):
-        return "a web page"
-    return next((what for bytes_, what in _OTHER_FORMATS.items() if start.startswith(bytes_)), "something else")
-
-
-def _not_gguf(path: Path, what: str) -> BrokenModelError:
-    return BrokenModelError(path, f"it is {what}, not a GGUF model", _LIST_HINT)
-
-
 def _header_from(path: Path, size: int, contents: Contents, fingerprint: str) -> GgufHeader:
-    arch = contents.text("general.architecture")
-    tensors = contents.tensors
-    most_used = _most(tensors.by_type)
+    arch, title = contents.text("general.architecture"), contents.text("general.name")
+    most_used = contents.most_used_type()
     pooling_key = f"{arch}.pooling_type"
     return GgufHeader(
         path=path,
         file_bytes=size,
-        name=_name(path, contents),
+        name=title or path.stem if path.stem.startswith("sha256-") else path.stem,  # Ollama names files by hash
         architecture=arch,
         quantization=FILE_TYPES.get(contents.number("general.file_type", -1) & ~_GUESSED_TYPE, most_used),
-        layer_type=_most(tensors.in_layers) or most_used,
-        parameters=tensors.weights,
+        layer_type=contents.most_used_type("blk.") or most_used,
+        parameters=sum(tensor.weights for tensor in contents.tensors.values()),
         licence=" ".join(contents.text("general.license").split())[:_LONGEST_LICENCE],
         context_length=contents.number(f"{arch}.context_length"),
         layers=contents.number(f"{arch}.block_count"),
@@ -166,22 +147,12 @@ def _header_from(path: Path, size: int, contents: Contents, fingerprint: str) ->
         vocabulary=contents.array_lengths.get("tokenizer.ggml.tokens", 0),
         chat_template=contents.text("tokenizer.chat_template").strip(),
         split_count=max(1, contents.number("split.count", 1)),
-        split_number=contents.number("split.no") + 1,
-        missing_bytes=max(0, contents.data_start + tensors.data_bytes - size),
+        missing_bytes=max(0, contents.data_start + contents.data_bytes - size),
         fingerprint=fingerprint,
-        title=contents.text("general.name"),
+        title=title,
         contains=contents.text("general.type"),
         pooling=contents.number(pooling_key) if pooling_key in contents.pairs else None,
     )
-
-
-def _most(weights: Mapping[str, int]) -> str:
-    return max(weights, key=weights.__getitem__, default="")
-
-
-def _name(path: Path, contents: Contents) -> str:
-    stem = path.stem
-    return contents.text("general.name") or stem if stem.startswith("sha256-") else stem
 
 
 def _fingerprint(file: BinaryIO, data_start: int, size: int) -> str:

@@ -1,18 +1,46 @@
-"""Parses the header of a GGUF file: metadata pairs, and totals over its list of tensors.
+"""Parses the header of a GGUF file: metadata pairs and the list of tensors.
 
-Counts and lengths are untrusted: all work is bounded, to about 70 MB and one second. Walking over the strings of a
-vocabulary would take most of the time. The parser searches for the next key instead, and walks only if the result is
-inconsistent.
+Counts and lengths are untrusted: all work is bounded, to about 100 MB and a second or two.
 """
 
 import math
+import re
 import struct
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import BinaryIO, NamedTuple
 
-from gistread.engine.llama.gguf_types import ARRAY, SCALARS, STRING, TENSOR_TYPES
+# Types of metadata values: number -> struct format.
+SCALARS = MappingProxyType({0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"})
+STRING, ARRAY = 8, 9
+
+# Types of tensors, as in ggml.h: number, name, values a block / bytes a block.
+_TENSOR_TYPES = """
+    0 F32 1/4, 1 F16 1/2, 2 Q4_0 32/18, 3 Q4_1 32/20, 6 Q5_0 32/22, 7 Q5_1 32/24, 8 Q8_0 32/34, 9 Q8_1 32/36
+    10 Q2_K 256/84, 11 Q3_K 256/110, 12 Q4_K 256/144, 13 Q5_K 256/176, 14 Q6_K 256/210, 15 Q8_K 256/292
+    16 IQ2_XXS 256/66, 17 IQ2_XS 256/74, 18 IQ3_XXS 256/98, 19 IQ1_S 256/50, 20 IQ4_NL 32/18, 21 IQ3_S 256/110
+    22 IQ2_S 256/82, 23 IQ4_XS 256/136, 24 I8 1/1, 25 I16 1/2, 26 I32 1/4, 27 I64 1/8, 28 F64 1/8, 29 IQ1_M 256/56
+    30 BF16 1/2, 34 TQ1_0 256/54, 35 TQ2_0 256/66, 39 MXFP4 32/17, 40 NVFP4 64/36, 41 Q1_0 128/18, 42 Q2_0 64/18
+"""
+TENSOR_TYPES = MappingProxyType(
+    {
+        int(number): (name, int(values), int(size))
+        for number, name, values, size in re.findall(r"(\d+) (\w+) (\d+)/(\d+)", _TENSOR_TYPES)
+    }
+)
+
+# `general.file_type`: usual names for mixes of tensor types.
+FILE_TYPES = MappingProxyType(
+    {
+        **dict(enumerate(("F32", "F16", "Q4_0", "Q4_1"))),
+        **dict(enumerate(("Q8_0", "Q5_0", "Q5_1", "Q2_K", "Q3_K_S", "Q3_K_M", "Q3_K_L", "Q4_K_S", "Q4_K_M"), 7)),
+        **dict(enumerate(("Q5_K_S", "Q5_K_M", "Q6_K", "IQ2_XXS", "IQ2_XS", "Q2_K_S", "IQ3_XS", "IQ3_XXS"), 16)),
+        **dict(enumerate(("IQ1_S", "IQ4_NL", "IQ3_S", "IQ3_M", "IQ2_S", "IQ2_M", "IQ4_XS", "IQ1_M", "BF16"), 24)),
+        **dict(enumerate(("TQ1_0", "TQ2_0", "MXFP4", "NVFP4", "Q1_0", "Q2_0"), 36)),
+    }
+)
 
 MAGIC = b"GGUF"
 VERSIONS = (2, 3)
@@ -25,27 +53,16 @@ _BLOCK_BYTES = 1 << 18
 _MOST_BYTES = 64 << 20  # Largest header; real ones have some megabytes
 _MOST_PAIRS = 4096
 _MOST_TENSORS = 65_536
+# Strings in all arrays, and numbers in a wanted one. The largest vocabularies have 250,000 tokens and twice as many
+# merges.
 _MOST_ELEMENTS = 2_000_000
-"""Strings in all arrays, and numbers in a wanted array. The largest vocabularies have 250,000 tokens and twice as many
-merges."""
 _LONGEST_KEY_BYTES = 1024
 _LONGEST_KEPT_BYTES = 1 << 20  # Longer texts are skipped; chat templates have some thousands
-_KEPT_NUMBERS = 1024  # Longer arrays are skipped; those with a number per layer are kept
-_NUMBER_BYTES = 40  # Memory Python needs for one
 _KEPT_BYTES = 8 << 20
-_LONGEST_TENSOR_BYTES = 1024  # A tensor's description: a name (64 bytes in ggml) and some numbers
+_KEPT_NUMBERS = 1024  # Longer arrays are skipped; those with a number per layer are kept
+_MOST_DIMENSIONS = 4
 
 _LENGTH = struct.Struct("<Q")
-_NUMBER = struct.Struct("<I")
-# By number of dimensions: sizes, type, offset.
-_SHAPES = tuple(struct.Struct(f"<{dimensions}QIQ") for dimensions in range(5))
-
-_SKIP_FROM = 2000  # Strings: shorter arrays are walked
-# Per string: where the search for the next key begins and ends. No vocabulary has shorter strings on average.
-_SKIP_BYTES = 11, 64
-# What follows a vocabulary: the upper six bytes of a key's length, and its beginning.
-_NEXT_KEY = b"\0\0\0\0\0\0tokenizer."
-_KEY_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789._-")
 
 Scalar = int | float | bool | str
 Array = list[bytes] | list[int | float | bool]  # Strings in arrays are bytes, since tokens need not be whole characters
@@ -60,23 +77,15 @@ class DamagedError(Exception):
 class UnknownVersionError(Exception):
     version: int
 
-    @property
-    def is_big_endian(self) -> bool:
-        return int.from_bytes(self.version.to_bytes(4, "little"), "big") in VERSIONS
-
 
 class Tensor(NamedTuple):
     shape: tuple[int, ...]  # Rows first
     kind: int  # A key of `TENSOR_TYPES`
     offset: int  # From the start of the first tensor, in bytes
 
-
-@dataclass(frozen=True, slots=True)
-class Tensors:
-    weights: int
-    by_type: Mapping[str, int]  # Number of weights by type name
-    in_layers: Mapping[str, int]  # The same for the layers only
-    data_bytes: int  # From the start of the first tensor to the end of the last
+    @property
+    def weights(self) -> int:
+        return math.prod(self.shape)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +93,7 @@ class Contents:
     pairs: Mapping[str, Scalar]
     arrays: Mapping[str, tuple[int, ...]]  # Short arrays of integers or booleans
     array_lengths: Mapping[str, int]  # The length of every array
-    tensors: Tensors
+    tensors: Mapping[str, Tensor]
     end: int  # Bytes of the header, without padding
 
     def text(self, key: str) -> str:
@@ -109,90 +118,58 @@ class Contents:
         alignment = self.number(_ALIGNMENT, DEFAULT_ALIGNMENT)
         return -(-self.end // alignment) * alignment
 
+    @property
+    def data_bytes(self) -> int:
+        """From the start of the first tensor to the end of the last."""
+        last = max(self.tensors.values(), key=lambda tensor: tensor.offset, default=Tensor((0,), 0, 0))
+        _, per_block, block_bytes = TENSOR_TYPES.get(last.kind, ("", 1, 0))
+        return last.offset + last.weights // per_block * block_bytes
 
-def read_contents(file: BinaryIO, size: int) -> Contents:
+    def most_used_type(self, prefix: str = "") -> str:
+        """The type of most weights in the tensors whose names begin so; empty if there are none."""
+        weights = Counter[int]()
+        for name, tensor in self.tensors.items():
+            weights[tensor.kind] += tensor.weights * name.startswith(prefix)
+        kind, most = weights.most_common(1)[0] if weights else (0, 0)
+        return TENSOR_TYPES.get(kind, (f"type {kind}", 1, 0))[0] if most else ""
+
+
+def read_contents(file: BinaryIO) -> Contents:
     """Read the header of a file with the GGUF magic. Raises DamagedError, UnknownVersionError, OSError."""
-    try:
-        contents = _Pass(_Window(file, size), skips=True).read()
-        if contents.data_start + contents.tensors.data_bytes <= size:
-            return contents
-    except DamagedError:
-        pass
-    return _Pass(_Window(file, size), skips=False).read()
+    reader = _Reader(file)
+    count = reader.read_pairs()
+    tensors = dict(reader.tensor() for _ in range(count))
+    # As llama.cpp does. With an alignment of gigabytes the whole file would count as header.
+    if reader.pairs.get(_ALIGNMENT, DEFAULT_ALIGNMENT) not in _ALIGNMENTS:
+        raise DamagedError
+    return Contents(reader.pairs, reader.arrays, reader.array_lengths, tensors, reader.at)
 
 
-def read_pairs(file: BinaryIO, size: int, keys: Collection[str]) -> dict[str, Value]:
+def read_pairs(file: BinaryIO, keys: Collection[str]) -> dict[str, Value]:
     """Read the values of these keys, arrays included; missing keys are left out. Raises as `read_contents`."""
-    found = _Pass(_Window(file, size), skips=False, wanted=keys).read_pairs()
+    reader = _Reader(file, keys)
+    reader.read_pairs()
+    found = {**reader.pairs, **reader.whole}
     return {key: found[key] for key in keys if key in found}
 
 
-def read_tensors(file: BinaryIO, size: int) -> dict[str, Tensor]:
-    """Every tensor by name. Raises as `read_contents`."""
-    return _Pass(_Window(file, size), skips=False).read_tensors()
+class _Reader:
+    """One pass over a header. `wanted`: arrays to keep whole."""
 
-
-class _Window:
-    def __init__(self, file: BinaryIO, size: int) -> None:
+    def __init__(self, file: BinaryIO, wanted: Collection[str] = ()) -> None:
         self._file = file
-        self.end = min(size, _MOST_BYTES)  # Offset at which reading stops
-        self.start = 0  # Offset of `data` in the file
-        self.data = b""
-
-    def show(self, at: int, length: int) -> int:
-        """Buffer `length` bytes at offset `at` and return where they begin in `data`. Raises DamagedError."""
-        offset = at - self.start
-        if offset >= 0 and offset + length <= len(self.data):
-            return offset
-        if at + length > self.end:
-            raise DamagedError
-        self._file.seek(at)
-        parts, wanted = [], max(length, min(_BLOCK_BYTES, self.end - at))
-        while wanted > 0 and (block := self._file.read(wanted)):
-            parts.append(block)
-            wanted -= len(block)
-        self.start, self.data = at, b"".join(parts)
-        if len(self.data) < length:
-            raise DamagedError
-        return 0
-
-
-class _Pass:
-    """One pass over a header. `skips`: search past large vocabularies. `wanted`: arrays to keep."""
-
-    def __init__(self, window: _Window, *, skips: bool, wanted: Collection[str] = ()) -> None:
-        self._window = window
-        self._skips = skips
         self._wanted = wanted
-        self._whole: dict[str, Array] = {}
-        self._at = len(MAGIC)
+        self._data = b""  # The file, as far as it was read
         self._strings = 0
         self._kept_bytes = 0
-        self._pairs: dict[str, Scalar] = {}
-        self._arrays: dict[str, tuple[int, ...]] = {}
-        self._array_lengths: dict[str, int] = {}
+        self.at = len(MAGIC)  # Offset of what is read next
+        self.pairs: dict[str, Scalar] = {}
+        self.arrays: dict[str, tuple[int, ...]] = {}
+        self.array_lengths: dict[str, int] = {}
+        self.whole: dict[str, Array] = {}
 
-    def read(self) -> Contents:
-        tensors = self._read_pairs()
-        # As llama.cpp does. With an alignment of gigabytes the whole file would count as header.
-        if self._pairs.get(_ALIGNMENT, DEFAULT_ALIGNMENT) not in _ALIGNMENTS:
-            raise DamagedError
-        found = self._tensors(tensors)
-        return Contents(self._pairs, self._arrays, self._array_lengths, found, self._at)
-
-    def read_pairs(self) -> dict[str, Value]:
-        self._read_pairs()
-        return {**self._pairs, **self._whole}
-
-    def read_tensors(self) -> dict[str, Tensor]:
-        found: dict[str, Tensor] = {}
-        for _ in range(self._read_pairs()):
-            name = self._take(self._number("Q"), _LONGEST_TENSOR_BYTES).decode("utf-8", "replace")
-            shape = self._unpack(f"{self._number('I')}Q")
-            found[name] = Tensor(shape[::-1], self._number("I"), self._number("Q"))
-        return found
-
-    def _read_pairs(self) -> int:
+    def read_pairs(self) -> int:
+        """Read all pairs and return the number of tensors."""
         version = self._number("I")
         if version not in VERSIONS:
             raise UnknownVersionError(version)
@@ -203,157 +180,103 @@ class _Pass:
             self._pair()
         return tensors
 
+    def tensor(self) -> tuple[str, Tensor]:
+        name = self._take(self._number("Q"), _LONGEST_KEY_BYTES).decode("utf-8", "replace")
+        dimensions = self._number("I")
+        if dimensions > _MOST_DIMENSIONS:
+            raise DamagedError
+        tensor = Tensor(self._unpack(f"{dimensions}Q")[::-1], self._number("I"), self._number("Q"))
+        if tensor.weights > LARGEST_NUMBER or tensor.offset > LARGEST_NUMBER:
+            raise DamagedError
+        return name, tensor
+
     def _pair(self) -> None:
         key = self._take(self._number("Q"), _LONGEST_KEY_BYTES).decode("utf-8", "replace")
         kind = self._number("I")
         if kind == ARRAY:
-            kind, length = self._number("I"), self._number("Q")
-            start = self._at
-            if kind == STRING:
-                self._skip_strings(length)
-            elif kind not in SCALARS or length > (_MOST_ELEMENTS if key in self._wanted else _MOST_BYTES):
-                raise DamagedError
-            elif length <= _KEPT_NUMBERS and SCALARS[kind] not in "fd":
-                self._keep(length * _NUMBER_BYTES)
-                self._arrays[key] = tuple(map(int, self._unpack(f"{length}{SCALARS[kind]}")))
-            else:
-                self._skip(length * struct.calcsize("<" + SCALARS[kind]))
-            self._array_lengths[key] = length
-            if key in self._wanted:
-                self._whole[key] = self._array_from(start, kind, length)
+            self._array(key, self._number("I"), self._number("Q"))
         elif kind == STRING:
-            self._text(key)
+            length = self._number("Q")
+            if length > _LONGEST_KEPT_BYTES:
+                self._skip(length)
+            else:
+                self._keep(length)
+                self.pairs[key] = self._take(length, length).decode("utf-8", "replace")
         elif kind in SCALARS:
-            self._pairs[key] = self._unpack(SCALARS[kind])[0]
+            self.pairs[key] = self._unpack(SCALARS[kind])[0]
         else:
             raise DamagedError
 
-    def _text(self, key: str) -> None:
-        length = self._number("Q")
-        if length > _LONGEST_KEPT_BYTES:
-            self._skip(length)
+    def _array(self, key: str, kind: int, length: int) -> None:
+        self.array_lengths[key] = length
+        is_wanted = key in self._wanted
+        if kind == STRING:
+            strings = self._walk_strings(length, keep=is_wanted)
+            if is_wanted:
+                self.whole[key] = strings
             return
-        self._keep(length)
-        self._pairs[key] = self._take(length, length).decode("utf-8", "replace")
+        if kind not in SCALARS or length > (_MOST_ELEMENTS if is_wanted else _MOST_BYTES):
+            raise DamagedError
+        if is_wanted or (length <= _KEPT_NUMBERS and SCALARS[kind] not in "fd"):
+            self._keep(length)
+            numbers: tuple[int | float | bool, ...] = self._unpack(f"{length}{SCALARS[kind]}")
+            if is_wanted:
+                self.whole[key] = list(numbers)
+            if length <= _KEPT_NUMBERS:
+                self.arrays[key] = tuple(map(int, numbers))
+        else:
+            self._skip(length * struct.calcsize("<" + SCALARS[kind]))
 
-    def _array_from(self, start: int, kind: int, length: int) -> Array:
-        at = self._window.show(start, self._at - start)
-        data = self._window.data
-        if kind != STRING:
-            return list(struct.unpack_from(f"<{length}{SCALARS[kind]}", data, at))
+    def _walk_strings(self, count: int, *, keep: bool) -> list[bytes]:
+        """Move past strings, hundreds of thousands in a vocabulary, and return them if they are kept."""
+        self._strings += count
+        if self._strings > _MOST_ELEMENTS:
+            raise DamagedError
         strings: list[bytes] = []
-        for _ in range(length):
-            end = at + 8 + _LENGTH.unpack_from(data, at)[0]
-            strings.append(data[at + 8 : end])
-            at = end
-        return strings
-
-    def _tensors(self, count: int) -> Tensors:
-        by_kind, in_layers = Counter[int](), Counter[int]()
-        last, last_weights, last_kind = 0, 0, 0
-        window, data, start = self._window, self._window.data, self._window.start
-        at, safe = self._at - start, -1
-        # Runs for hundreds of tensors in each of many files, so bytes are unpacked in place.
+        at, data = self.at, self._data
         for _ in range(count):
-            if at > safe:
-                at = window.show(start + at, max(0, min(_LONGEST_TENSOR_BYTES, window.end - start - at)))
-                data, start = window.data, window.start
-                safe = len(data) - _LONGEST_TENSOR_BYTES
-            try:
-                name_end = at + 8 + _LENGTH.unpack_from(data, at)[0]
-                form = _SHAPES[_NUMBER.unpack_from(data, name_end)[0]]
-                *shape, kind, offset = form.unpack_from(data, name_end + 4)
-            except (struct.error, OverflowError, IndexError):
-                raise DamagedError from None
-            weights = math.prod(shape)
-            if weights > LARGEST_NUMBER or offset > LARGEST_NUMBER:
-                raise DamagedError
-            by_kind[kind] += weights
-            if data.startswith(b"blk.", at + 8):
-                in_layers[kind] += weights
-            if offset >= last:
-                last, last_weights, last_kind = offset, weights, kind
-            at = name_end + 4 + form.size
-        self._at = start + at
-        _, per_block, block_bytes = _tensor_type(last_kind)
-        return Tensors(
-            weights=sum(by_kind.values()),
-            by_type={_tensor_type(kind)[0]: weights for kind, weights in by_kind.items()},
-            in_layers={_tensor_type(kind)[0]: weights for kind, weights in in_layers.items()},
-            data_bytes=last + last_weights // per_block * block_bytes,
-        )
+            if at + _LENGTH.size > len(data):
+                data = self._data_until(at + _LENGTH.size)
+            start = at + _LENGTH.size
+            at = start + _LENGTH.unpack_from(data, at)[0]
+            if keep:
+                data = self._data_until(at)
+                strings.append(data[start:at])
+        self.at = at
+        self._data_until(at)
+        return strings
 
     def _keep(self, size: int) -> None:
         self._kept_bytes += size
         if self._kept_bytes > _KEPT_BYTES:
             raise DamagedError
 
-    def _skip_strings(self, count: int) -> None:
-        self._strings += count
-        if self._strings > _MOST_ELEMENTS:
-            raise DamagedError
-        if not (self._skips and count >= _SKIP_FROM and self._skip_to_key(count)):
-            while count:
-                at = self._window.show(self._at, _LENGTH.size)
-                data, start = self._window.data, self._window.start
-                try:
-                    while count:
-                        at += 8 + _LENGTH.unpack_from(data, at)[0]
-                        count -= 1
-                except (struct.error, OverflowError):
-                    pass
-                self._at = start + at
-            if self._at > self._window.end:
-                raise DamagedError
-
-    def _skip_to_key(self, count: int) -> bool:
-        """Search for the next key and continue there. Returns False if none is near."""
-        window = self._window
-        at, most = (self._at + each * count for each in _SKIP_BYTES)
-        until = min(most, window.end) - len(_NEXT_KEY)
-        while at < until:
-            offset = window.show(at, len(_NEXT_KEY))
-            found = window.data.find(_NEXT_KEY, offset)
-            if found < 0:
-                at = window.start + len(window.data) - len(_NEXT_KEY) + 1
-                continue
-            key = window.start + found - 2  # the key's length has two lower bytes before
-            if self._is_pair(key):
-                self._at = key
-                return True
-            at = key + 3
-        return False
-
-    def _is_pair(self, at: int) -> bool:
-        length = _LENGTH.unpack_from(self._window.data, self._window.show(at, 8))[0]
-        if length > _LONGEST_KEY_BYTES:
-            return False
-        offset = self._window.show(at + 8, length + 4)
-        key = self._window.data[offset : offset + length]
-        kind = _NUMBER.unpack_from(self._window.data, offset + length)[0]
-        return _KEY_BYTES.issuperset(key) and bool(kind <= max(SCALARS))
-
     def _number(self, code: str) -> int:
         return self._unpack(code)[0]
 
     def _unpack(self, code: str) -> tuple[int, ...]:
-        length = struct.calcsize("<" + code)
-        offset = self._window.show(self._at, length)
-        self._at += length
-        return struct.unpack_from("<" + code, self._window.data, offset)
+        start = self._skip(struct.calcsize("<" + code))
+        return struct.unpack_from("<" + code, self._data, start)
 
     def _take(self, length: int, most: int) -> bytes:
         if length > most:
             raise DamagedError
-        offset = self._window.show(self._at, length)
-        self._at += length
-        return self._window.data[offset : offset + length]
+        start = self._skip(length)
+        return self._data[start : self.at]
 
-    def _skip(self, length: int) -> None:
-        self._at += length
-        if self._at > self._window.end:
+    def _skip(self, length: int) -> int:
+        """Read so many bytes and move past them. Returns where they begin."""
+        start, self.at = self.at, self.at + length
+        self._data_until(self.at)
+        return start
+
+    def _data_until(self, end: int) -> bytes:
+        if end > _MOST_BYTES:
             raise DamagedError
-
-
-def _tensor_type(kind: int) -> tuple[str, int, int]:
-    return TENSOR_TYPES.get(kind) or (f"type {kind}", 1, 0)
+        while len(self._data) < end:
+            # A growing block, so that bytes are copied a few times at most.
+            block = self._file.read(min(max(_BLOCK_BYTES, len(self._data)), _MOST_BYTES))
+            if not block:
+                raise DamagedError
+            self._data += block
+        return self._data

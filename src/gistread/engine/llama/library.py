@@ -3,13 +3,13 @@
 import importlib.util
 import re
 import subprocess
-import sys
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import orjson
 
+from gistread.child_process import run_python
 from gistread.engine.llama.fit import Gpu
 from gistread.engine.llama.machine import AMD, AMD_WITHOUT_ROCM, APPLE, INTEL, NVIDIA
 from gistread.errors import EngineError
@@ -87,9 +87,8 @@ def supports_architecture(architecture: str) -> bool:
 
 def ask_library() -> Library:
     """Describe the library, loading it in a separate process. Raises EngineError if it is missing or unusable."""
-    command = [sys.executable, "-m", _DESCRIBE]
     try:
-        process = subprocess.run(command, capture_output=True, check=False, timeout=_DESCRIBE_WITHIN_S)
+        process = run_python(_DESCRIBE, timeout_s=_DESCRIBE_WITHIN_S)
         found = orjson.loads(process.stdout) if process.returncode == 0 else None
     except (OSError, subprocess.TimeoutExpired, ValueError) as error:
         raise _unusable(str(error)) from None
@@ -144,11 +143,7 @@ def build_advice(library: Library, cpu_flags: frozenset[str], gpu_maker: str) ->
         options.append(_NATIVE_BUILD)
     if not options:
         return []
-    return [Advice(" ".join(what), f"Rebuild it, with {tools} installed: {rebuild_command(library, *options)}")]
-
-
-def rebuild_command(library: Library, *options: str) -> str:
-    """The command that rebuilds the same version with these CMake options."""
     compiler = 'HIPCXX="$(hipconfig -l)/clang" HIP_PATH="$(hipconfig -R)" ' if _HIP in options else ""
     pip = f"python3 -m pip install --force-reinstall --no-deps --no-cache-dir --no-binary {_PACKAGE}"
-    return f'{compiler}CMAKE_ARGS="{" ".join(options)}" {pip} {_PACKAGE}=={library.version}'
+    command = f'{compiler}CMAKE_ARGS="{" ".join(options)}" {pip} {_PACKAGE}=={library.version}'
+    return [Advice(" ".join(what), f"Rebuild it, with {tools} installed: {command}")]

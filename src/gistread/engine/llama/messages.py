@@ -9,9 +9,9 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import orjson
 
 from gistread.engine.llama.fit import LoadOptions
-from gistread.engine.protocol import Message, Phase, Placement, Priority, Rates, Sampling, Usage
+from gistread.engine.protocol import Message, Phase, Placement, Priority, Sampling, Usage
 
-# To the worker. The first message is `Load` or `LoadEmbedder`.
+# To the worker. The first message is `Load`.
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,26 +25,6 @@ class Load:
     adapter: str = ""  # Path of a LoRA adapter; empty: none
     first_layout: int = 0  # Skip the layouts before this one: they ended an earlier process
     may_reduce: bool = True  # Whether a smaller window or a coarser KV cache is acceptable when memory is short
-
-
-@dataclass(frozen=True, slots=True)
-class LoadEmbedder:
-    """Load an embedding model. Answered as `Load`."""
-
-    path: str
-    pooling: int
-
-
-@dataclass(frozen=True, slots=True)
-class MeasureRates:
-    """Measure the loaded model. Answered by `RatesMeasured`."""
-
-    least_share: float  # See `rates.measure_rates`
-
-
-@dataclass(frozen=True, slots=True)
-class Configure:
-    parallel: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,48 +68,15 @@ class Prepare:
 
     prompt: tuple[Message, ...]
     priority: Priority
-    pin: bool = False  # Keep it in memory instead of in a prompt cache file
     id: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class FindPinned:
-    """Answered by `PinnedFound`."""
+class Count:
+    """Count a text, or a prompt with its chat template. Answered by `Counted`."""
 
-    prompts: tuple[tuple[Message, ...], ...]
-    id: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class CountText:
-    """Answered by `Counted`."""
-
-    text: str
-    id: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class CountPrompt:
-    """Count a prompt with its chat template. Answered by `Counted`."""
-
-    prompt: tuple[Message, ...]
-    id: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Tokenize:
-    """Answered by `Tokenized`."""
-
-    texts: tuple[str, ...]
-    id: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Embed:
-    """Answered by `TextsEmbedded`."""
-
-    texts: tuple[str, ...]
-    priority: Priority
+    text: str = ""
+    prompt: tuple[Message, ...] = ()
     id: int = 0
 
 
@@ -154,34 +101,15 @@ class LoadAttempt:
 class Loaded:
     context_tokens: int
     device: str
-    on_gpu: bool
-    threads: int
     library: str
     parallel: int
-    dimension: int = 0
-    placement: Placement | None = None  # None for an embedding model
-    pinnable_tokens: int = 0  # See `EngineInfo`
+    placement: Placement
 
 
 @dataclass(frozen=True, slots=True)
 class LoadFailed:
     message: str
     hint: str
-
-
-@dataclass(frozen=True, slots=True)
-class RatesMeasured:
-    rates: Rates | None  # None: not measurable now, because other programs use the processor or memory is short
-    parallel: int
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerStats:
-    """Totals since the worker started, for benchmarks."""
-
-    busy_s: float = 0.0  # Time with work to do
-    decode_s: float = 0.0  # The part of it inside `llama_decode`
-    cells: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +120,6 @@ class Status:
     fraction: float | None = None
     tokens_per_s: float | None = None
     priority: Priority | None = None
-    stats: WorkerStats = WorkerStats()
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,33 +155,12 @@ class Scored:
 @dataclass(frozen=True, slots=True)
 class Prepared:
     usage: Usage
-    pinned: bool
-    id: int
-
-
-@dataclass(frozen=True, slots=True)
-class PinnedFound:
-    pinned: tuple[bool, ...]  # For each prompt, in order
     id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
     tokens: int
-    id: int
-
-
-@dataclass(frozen=True, slots=True)
-class Tokenized:
-    tokens: list[list[int]]  # For each text, in order
-    id: int
-
-
-@dataclass(frozen=True, slots=True)
-class TextsEmbedded:
-    vectors: str  # Base64 of little-endian 32-bit floats, one row a text
-    truncated: int  # Texts that were longer than the window
-    usage: Usage
     id: int
 
 
@@ -279,11 +185,11 @@ class Cancelled:
     id: int
 
 
-Request = Generate | Choose | Score | Prepare | FindPinned | CountText | CountPrompt | Tokenize | Embed
-Command = Load | LoadEmbedder | MeasureRates | Configure | Cancel
-Answer = Chosen | Scored | Prepared | PinnedFound | Counted | Tokenized | TextsEmbedded  # The only reply to a request
+Request = Generate | Choose | Score | Prepare | Count
+Command = Load | Cancel
+Answer = Chosen | Scored | Prepared | Counted  # The only reply to a request
 Reply = Delta | Done | Answer | TooLong | Failed | Cancelled
-Event = LoadProgress | LoadAttempt | Loaded | LoadFailed | RatesMeasured | Status | Reply
+Event = LoadProgress | LoadAttempt | Loaded | LoadFailed | Status | Reply
 
 _KINDS: dict[str, type[Any]] = {kind.__name__: kind for kind in get_args(Request | Command | Event)}
 
@@ -293,10 +199,17 @@ def encode(message: Request | Command | Event) -> bytes:
     return orjson.dumps({"kind": type(message).__name__, **content}) + b"\n"
 
 
+class NotAMessageError(ValueError):
+    """A line is no message; it may be cut off."""
+
+
 def decode(line: bytes) -> Any:
-    """Decode one line into its dataclass. Raises KeyError, TypeError or ValueError for anything else."""
-    content = orjson.loads(line)
-    return _build(_KINDS[content.pop("kind")], content)
+    """Decode one line into its dataclass. Raises NotAMessageError."""
+    try:
+        content = orjson.loads(line)
+        return _build(_KINDS[content.pop("kind")], content)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise NotAMessageError(f"a line of {len(line):,} bytes is no message") from None
 
 
 def _build(kind: Any, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Keeps a worker process with a loaded model alive: restarts a lost worker and sends its requests again, once."""
+"""Keeps a worker process with a loaded model: a lost one is started again for the requests that it had, or gets."""
 
 import asyncio
 import contextlib
@@ -6,42 +6,39 @@ import itertools
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from gistread.engine.llama import messages
-from gistread.engine.llama.measurements import Measurement
-from gistread.engine.llama.messages import Cancel, Delta, Done, WorkerStats
+from gistread.engine.llama.messages import Cancel, Delta, Done
 from gistread.engine.llama.worker_process import WorkerProcess
 from gistread.engine.observable import Observable
-from gistread.engine.protocol import EngineState, Phase, Restarted
+from gistread.engine.protocol import EngineInfo, EngineState, Phase, Rates, StreamRestarted
 from gistread.engine.single_flight import SingleFlight
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
 
 _MAX_ATTEMPTS = 2
-_POLL_S, _IDLE_POLLS = 1.0, 3  # The model counts as idle after this many polls without a request
 _SEE_LOG = "Choose another model, or see the log (`gistread paths`)."
 
-Info = TypeVar("Info")
 Answer = TypeVar("Answer", bound=messages.Answer)
 
 
 @dataclass(eq=False, slots=True)
 class _Pending:
     request: messages.Request
-    replies: asyncio.Queue[messages.Reply | Restarted | GistreadError] = field(default_factory=asyncio.Queue)
+    replies: asyncio.Queue[messages.Reply | StreamRestarted | GistreadError] = field(default_factory=asyncio.Queue)
     attempts: int = 0
 
 
-class SupervisedWorker(Observable, Generic[Info]):
+class SupervisedWorker(Observable):
     """A worker process, restarted when lost. `start` or the first request loads the model; await `close`."""
 
-    def __init__(self, load: Callable[[], Awaitable[Info]], log: Path | None) -> None:
+    def __init__(self, load: Callable[[], Awaitable[EngineInfo]], log: Path | None) -> None:
         """`load` gets a worker from `new_worker` and loads a model into it. `log`: file for llama.cpp's messages."""
         super().__init__()
         self._load = load
         self._log = log
-        self._info: Info | None = None
-        self.stats = WorkerStats()
+        self._info: EngineInfo | None = None
+        self._rates: dict[Phase, float] = {}  # Tokens a second
         self._worker: WorkerProcess | None = None
         self._lost = ""  # Why the last worker ended unexpectedly
         self._start = SingleFlight(self._start_worker, "engine-start")
@@ -49,22 +46,24 @@ class SupervisedWorker(Observable, Generic[Info]):
         self._ids = itertools.count(1)
 
     @property
-    def info(self) -> Info:
+    def info(self) -> EngineInfo:
         """Raises EngineError before the model is loaded."""
         if self._info is None:
             raise EngineError("The model is not loaded yet.")
         return self._info
 
-    @info.setter
-    def info(self, info: Info) -> None:
-        self._info = info
+    @property
+    def rates(self) -> Rates | None:
+        """How fast the latest requests were worked on; None if there were none."""
+        prefill, decode = self._rates.get(Phase.PREFILL), self._rates.get(Phase.DECODE)
+        return Rates(prefill, decode) if prefill and decode else None
 
     @property
     def pid(self) -> int | None:
         return self._worker.pid if self._worker else None
 
-    async def start(self) -> Info:
-        """Load the model. Idempotent. Raises EngineError. Cancelling every caller stops the load."""
+    async def start(self) -> EngineInfo:
+        """Load the model. Idempotent. Raises EngineError."""
         if self._info is not None and self._worker is not None and not self._start.under_way:
             return self._info
         return await self._start.wait()
@@ -81,28 +80,8 @@ class SupervisedWorker(Observable, Generic[Info]):
     async def new_worker(self) -> WorkerProcess:
         """Replace the worker by one without a model. Raises EngineError."""
         await self.end_worker()
-        self._worker = await WorkerProcess.start(self._log, self._on_event, self._on_lost, self._on_suspended)
+        self._worker = await WorkerProcess.start(self._log, self._on_event, self._on_lost)
         return self._worker
-
-    async def measure_rates(self) -> Measurement:
-        """As `WorkerProcess.measure_rates`, for the current worker."""
-        assert self._worker is not None
-        return await self._worker.measure_rates()
-
-    async def measure_when_idle(self) -> Measurement | None:
-        """Measure rates once the worker has been idle for a while; None if the worker dies."""
-        polls = 0
-        while polls < _IDLE_POLLS:
-            await asyncio.sleep(_POLL_S)
-            idle = self._state.phase is Phase.IDLE and not self._pending and not self._start.under_way
-            polls = polls + 1 if idle else 0
-        worker = self._worker
-        assert worker is not None
-        try:
-            return await worker.measure_rates()
-        except EngineError:
-            self._on_lost(worker, "while it was measured")
-            return None
 
     async def end_worker(self) -> None:
         """End the process, which frees its memory."""
@@ -110,11 +89,11 @@ class SupervisedWorker(Observable, Generic[Info]):
         if worker is not None:
             await worker.end()
 
-    async def _start_worker(self) -> Info:
+    async def _start_worker(self) -> EngineInfo:
         lost, self._lost = self._lost, ""
         notice = f"The model's process ended ({lost}) and is being restarted." if lost else ""
         for pending in self._pending.values():
-            pending.replies.put_nowait(Restarted(notice))
+            pending.replies.put_nowait(StreamRestarted(notice))
         self.publish(EngineState(Phase.LOADING, fraction=0.0, notice=notice, is_fault=bool(lost)))
         try:
             self._info = await self._load()
@@ -138,13 +117,14 @@ class SupervisedWorker(Observable, Generic[Info]):
         match event:
             case messages.Status():
                 if self._state.phase is not Phase.LOADING:  # The worker is idle before the load has finished here.
-                    self.stats = event.stats
+                    if event.tokens_per_s:
+                        self._rates[event.phase] = event.tokens_per_s
                     self.publish(EngineState(event.phase, event.fraction, event.tokens_per_s, event.priority))
             case messages.LoadProgress():
                 self.publish(replace(self._state, phase=Phase.LOADING, fraction=event.fraction))
             case messages.LoadAttempt():
                 self.publish(EngineState(Phase.LOADING, fraction=0.0, notice=event.notice or self._state.notice))
-            case messages.Loaded() | messages.LoadFailed() | messages.RatesMeasured():
+            case messages.Loaded() | messages.LoadFailed():
                 pass
             case reply:
                 if pending := self._pending.get(reply.id):
@@ -155,18 +135,14 @@ class SupervisedWorker(Observable, Generic[Info]):
             return
         self._worker = None
         self._lost = reason
-        twice = EngineError(f"The model's process ended twice on the same request ({reason}).", _SEE_LOG)
-        self._fail(twice, _MAX_ATTEMPTS)
-        self._start.begin()
-
-    def _on_suspended(self, is_suspended: bool) -> None:
-        notice = f"The model's process was stopped by a signal; kill -CONT {self.pid} continues it."
-        if self._state.phase is Phase.LOADING:
-            self.publish(replace(self._state, notice=notice if is_suspended else "", is_fault=is_suspended))
-        elif is_suspended:
-            self.publish(EngineState(Phase.SUSPENDED, notice=notice, is_fault=True))
+        self._fail(
+            EngineError(f"The model's process ended twice on the same request ({reason}).", _SEE_LOG), _MAX_ATTEMPTS
+        )
+        if self._pending:
+            self._start.begin()
         else:
-            self.publish(EngineState(Phase.IDLE))
+            notice = f"The model's process ended ({reason}). The next request starts it again."
+            self.publish(EngineState(Phase.STOPPED, notice=notice, is_fault=True))
 
     def _fail(self, error: GistreadError, attempts: int = 0) -> None:
         for pending in tuple(self._pending.values()):
@@ -174,7 +150,7 @@ class SupervisedWorker(Observable, Generic[Info]):
                 del self._pending[pending.request.id]
                 pending.replies.put_nowait(error)
 
-    async def ask(self, request: messages.Request) -> AsyncGenerator[Delta | Done | messages.Answer | Restarted]:
+    async def ask(self, request: messages.Request) -> AsyncGenerator[Delta | Done | messages.Answer | StreamRestarted]:
         """Send a request and yield its replies; its id is set here. Raises PromptTooLongError, EngineError."""
         await self.start()
         pending = _Pending(replace(request, id=next(self._ids)))
@@ -184,7 +160,7 @@ class SupervisedWorker(Observable, Generic[Info]):
         try:
             while not ended:
                 reply = await pending.replies.get()
-                ended = not isinstance(reply, Delta | Restarted)
+                ended = not isinstance(reply, Delta | StreamRestarted)
                 match reply:
                     case GistreadError():
                         raise reply
@@ -216,31 +192,3 @@ class SupervisedWorker(Observable, Generic[Info]):
     def _submit(self, pending: _Pending) -> None:
         pending.attempts += 1
         self.send(pending.request)
-
-
-class WorkerClient(Generic[Info]):
-    """The state and start of an engine or embedder, which are those of its worker."""
-
-    def __init__(self, load: Callable[[], Awaitable[Info]], log: Path | None) -> None:
-        self._worker = SupervisedWorker(load, log)
-
-    @property
-    def info(self) -> Info:
-        return self._worker.info
-
-    @property
-    def state(self) -> EngineState:
-        return self._worker.state
-
-    @property
-    def worker_pid(self) -> int | None:
-        return self._worker.pid
-
-    def watch(self, callback: Callable[[EngineState], None]) -> Callable[[], None]:
-        return self._worker.watch(callback)
-
-    async def start(self) -> Info:
-        return await self._worker.start()
-
-    async def close(self) -> None:
-        await self._worker.close()

@@ -1,27 +1,27 @@
-"""One worker process: starts it, exchanges messages with it, loads and measures a model in it, ends it."""
+"""One worker process: starts it, exchanges messages with it, loads a model in it, ends it."""
 
 import asyncio
 import contextlib
+import logging
 import os
 import signal
-import sys
+import socket
 from collections.abc import Callable, Iterator
 from io import FileIO
 from pathlib import Path
 
-import psutil
-
-from gistread.atomic_write import make_folder, private_opener
-from gistread.engine.llama import measurements, messages
+from gistread.child_process import python_command
+from gistread.engine.llama import messages
 from gistread.engine.llama.library import ask_library
-from gistread.engine.llama.measurements import Measurement
-from gistread.engine.llama.messages import Event, LoadAttempt, Loaded, RatesMeasured
+from gistread.engine.llama.messages import Event, LoadAttempt, Loaded
 from gistread.errors import EngineError
+from gistread.store.files import make_folder, private_opener
 from gistread.system import may_be_out_of_memory
+
+log = logging.getLogger("gistread.engine")
 
 _LINE_LIMIT_BYTES = 64 * 2**20
 _CLOSE_WITHIN_S = 2.0
-_OBSERVE_EVERY_S = 3.0
 _LOG_LIMIT_BYTES = 2**20
 _WORKER = "gistread.engine.llama.worker"
 SPIN_COUNT = "2000"
@@ -51,48 +51,50 @@ class WorkerProcess:
     def __init__(
         self,
         process: asyncio.subprocess.Process,
+        streams: tuple[asyncio.StreamReader, asyncio.StreamWriter],
         on_event: Callable[[Event], None],
         on_lost: Callable[["WorkerProcess", str], None],
-        on_suspended: Callable[[bool], None],
     ) -> None:
         self._process = process
+        self._incoming, self._outgoing = streams
         self._on_event = on_event
         self._on_lost = on_lost
-        self._answer: asyncio.Future[Loaded | RatesMeasured] | None = None
+        self._loaded: asyncio.Future[Loaded] | None = None  # While a model is being loaded
         self._attempt: LoadAttempt | None = None
         self._listener = asyncio.create_task(self._listen(), name="engine-listener")
-        self._observer = asyncio.create_task(self._observe(on_suspended), name="engine-observer")
 
     @classmethod
     async def start(
         cls,
-        log: Path | None,
+        log_path: Path | None,
         on_event: Callable[[Event], None],
         on_lost: Callable[["WorkerProcess", str], None],
-        on_suspended: Callable[[bool], None],
     ) -> "WorkerProcess":
         """Start a process. Raises EngineError.
 
-        `on_lost` gets the reason if the process ends while no answer is awaited. `on_suspended` gets True when a
-        signal stops the process, and False when it continues.
+        `on_lost` gets the reason if the process ends while no model is being loaded.
         """
-        with open_log(log) as file:
+        # A socket of their own: nothing that is printed, by llama.cpp or `sitecustomize`, mixes with the messages.
+        ours, theirs = socket.socketpair()
+        with theirs, open_log(log_path) as file:
             try:
                 process = await asyncio.create_subprocess_exec(
-                    sys.executable,
-                    "-m",
-                    _WORKER,
-                    stdin=asyncio.subprocess.PIPE,
-                    stdout=asyncio.subprocess.PIPE,
+                    *python_command(_WORKER, str(theirs.fileno())),
+                    stdin=asyncio.subprocess.DEVNULL,
+                    stdout=file if file is not None else asyncio.subprocess.DEVNULL,
                     stderr=file if file is not None else asyncio.subprocess.DEVNULL,
-                    limit=_LINE_LIMIT_BYTES,
+                    pass_fds=(theirs.fileno(),),
                     start_new_session=True,
                     # ggml would start a debugger to print a backtrace, which takes seconds.
                     env={"GOMP_SPINCOUNT": SPIN_COUNT, **os.environ, "GGML_NO_BACKTRACE": "1"},
                 )
-            except OSError as error:
-                raise EngineError(f"The model's process cannot be started: {error}.") from None
-        return cls(process, on_event, on_lost, on_suspended)
+            except BaseException as error:
+                ours.close()
+                if isinstance(error, OSError):
+                    raise EngineError(f"The model's process cannot be started: {error}.") from None
+                raise
+        streams = await asyncio.open_unix_connection(sock=ours, limit=_LINE_LIMIT_BYTES)
+        return cls(process, streams, on_event, on_lost)
 
     @property
     def pid(self) -> int | None:
@@ -100,72 +102,66 @@ class WorkerProcess:
         return self._process.pid if self._process.returncode is None else None
 
     def send(self, message: messages.Request | messages.Command) -> None:
-        if self._process.stdin is not None:
-            # A worker that has just ended is noticed by the listener.
-            with contextlib.suppress(ConnectionError, RuntimeError):
-                self._process.stdin.write(messages.encode(message))
+        # The listener notices a worker that has ended.
+        with contextlib.suppress(ConnectionError, RuntimeError):
+            self._outgoing.write(messages.encode(message))
 
-    async def load(self, message: messages.Load | messages.LoadEmbedder) -> Loaded:
+    async def load(self, message: messages.Load) -> Loaded:
         """Load a model; once in a worker's life. Raises EngineError; LostWhileLoadingError when the worker is lost."""
-        answer = await self._answer_to(message)
-        assert isinstance(answer, Loaded)
-        return answer
-
-    async def measure_rates(self) -> Measurement:
-        """Measure the model; no rates when disturbed or memory is short. Raises EngineError when the worker is lost."""
-        answer = await self._answer_to(messages.MeasureRates(measurements.UNDISTURBED_SHARE))
-        assert isinstance(answer, RatesMeasured)
-        return Measurement(answer.rates, answer.parallel)
+        if self._process.returncode is not None:
+            raise await self._lost_while_loading(self._process.returncode)
+        self._loaded = asyncio.get_running_loop().create_future()
+        try:
+            self.send(message)
+            return await self._loaded
+        finally:
+            self._loaded = None
 
     async def end(self) -> None:
-        """Close the pipe, which ends the worker; kill it if it does not end in time."""
+        """Close the connection, which ends the worker; kill it if it does not end in time."""
         self._listener.cancel()
-        self._observer.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._listener
+        self._outgoing.close()
         if self._process.returncode is not None:
             return
-        if self._process.stdin is not None:
-            self._process.stdin.close()
+        await self._wait()
+
+    async def _listen(self) -> None:
+        while True:
+            try:
+                if not (line := await self._incoming.readline()):
+                    break
+                event = messages.decode(line)
+            except ConnectionError:
+                break
+            except ValueError as error:  # No message, or longer than the limit
+                log.warning("From the worker: %s", error)
+                continue
+            loading = self._loaded if self._loaded is not None and not self._loaded.done() else None
+            match event:
+                case Loaded() if loading:
+                    loading.set_result(event)
+                case messages.LoadFailed() if loading:
+                    loading.set_exception(EngineError(event.message, event.hint))
+                case _:
+                    if isinstance(event, LoadAttempt):
+                        self._attempt = event
+                    self._on_event(event)
+        status = await self._wait()
+        if self._loaded is not None and not self._loaded.done():
+            self._loaded.set_exception(await self._lost_while_loading(status))
+        else:
+            self._on_lost(self, _reason(status))
+
+    async def _wait(self) -> int:
+        """Wait for the end of a process that has closed its connection, or kill it. Returns its exit status."""
         try:
-            await asyncio.wait_for(self._process.wait(), _CLOSE_WITHIN_S)
+            return await asyncio.wait_for(self._process.wait(), _CLOSE_WITHIN_S)
         except TimeoutError:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
-            await self._process.wait()
-
-    async def _answer_to(self, message: messages.Command) -> Loaded | RatesMeasured:
-        if self._process.returncode is not None:
-            raise await self._lost_while_loading(self._process.returncode)
-        self._answer = asyncio.get_running_loop().create_future()
-        try:
-            self.send(message)
-            return await self._answer
-        finally:
-            self._answer = None
-
-    async def _listen(self) -> None:
-        assert self._process.stdout is not None
-        with contextlib.suppress(ConnectionError):
-            async for line in self._process.stdout:
-                event = messages.decode(line)
-                awaited = self._answer if self._answer is not None and not self._answer.done() else None
-                match event:
-                    case Loaded() | RatesMeasured():
-                        if awaited:
-                            awaited.set_result(event)
-                    case messages.LoadFailed():
-                        if awaited:
-                            awaited.set_exception(EngineError(event.message, event.hint))
-                    case _:
-                        if isinstance(event, LoadAttempt):
-                            self._attempt = event
-                        self._on_event(event)
-        status = await self._process.wait()
-        if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(await self._lost_while_loading(status))
-        else:
-            self._on_lost(self, _reason(status))
+            return await self._process.wait()
 
     async def _lost_while_loading(self, status: int) -> EngineError:
         if status == 1 and self._attempt is None:  # An exception in Python: check whether llama.cpp can be loaded.
@@ -174,17 +170,6 @@ class WorkerProcess:
             except EngineError as error:
                 return error
         return LostWhileLoadingError(status, self._attempt)
-
-    async def _observe(self, on_suspended: Callable[[bool], None]) -> None:
-        was_suspended = False
-        with contextlib.suppress(psutil.Error):
-            process = psutil.Process(self._process.pid)
-            while True:
-                await asyncio.sleep(_OBSERVE_EVERY_S)
-                is_suspended = process.status() == psutil.STATUS_STOPPED
-                if is_suspended != was_suspended:
-                    on_suspended(is_suspended)
-                was_suspended = is_suspended
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@ import ipaddress
 import os
 import re
 from dataclasses import dataclass
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
 
 from gistread.errors import EngineError
 
@@ -75,13 +75,10 @@ def parse_address(spec: str) -> ServerAddress:
     path = parts.path.rstrip("/")
     for endpoint in _ENDPOINTS:
         path = path.removesuffix(endpoint)
-    return ServerAddress(_origin(parts, port), path, unquote(parts.fragment))
-
-
-def _origin(parts: SplitResult, port: int | None) -> str:
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-    usual = port is None or port == {"http": 80, "https": 443}[parts.scheme]
-    return f"{parts.scheme}://{host}" + ("" if usual else f":{port}")
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    is_usual = port is None or port == {"http": 80, "https": 443}[parts.scheme]
+    origin = f"{parts.scheme}://{host}" + ("" if is_usual else f":{port}")
+    return ServerAddress(origin, path, unquote(parts.fragment))
 
 
 VARIABLE = "GISTREAD_API_KEY"  # For servers on this machine; followed by a host's name, for that host

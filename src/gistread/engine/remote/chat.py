@@ -1,5 +1,7 @@
 """Requests to a server's chat endpoint. Optional fields that the server refuses are left out of later requests."""
 
+import math
+import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -11,47 +13,25 @@ from gistread.engine.remote.connection import DONE, Connection, Json
 from gistread.engine.remote.dialects import Dialect
 from gistread.engine.remote.failures import RequestRefusedError, ServerLostError
 
+# A high estimate that depends on the text alone, so that pages are the same on every server.
+_FIRST_MESSAGE_TOKENS = 48  # Assumed overhead of a chat template for one message, with its own system prompt
+_MESSAGE_TOKENS = 8  # Overhead of each further message
+_PIECE = re.compile(r"[A-Za-z]+|[0-9]|[^\sA-Za-z0-9\u0080-\U0010ffff]|[\u0080-\u02af]|[\u02b0-\U0010ffff]|\n+")
 _NEEDED = {"model", "messages"}
-_LLAMA_SAMPLING = {
-    "top_k": 0,
-    "top_p": 1.0,
-    "min_p": 0.0,
-    "repeat_last_n": 64,
-    "dry_base": 1.75,
-    "dry_allowed_length": 3,
-    "dry_penalty_last_n": 64,
-}
-"""Samples like the local engine, except that llama-server's penalties count prompt tokens too: a shorter range keeps
-the text in question from being penalized."""
 _RUNAWAY = 4  # Stop reading after this many times `max_tokens`, in case the server ignores the limit
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ChatRequest:
     prompt: Prompt
     sampling: Sampling
-    extra: Mapping[str, Any] = field(default_factory=dict)  # Additional fields of the body, such as constraints
-    logprobs: int = 0  # Alternatives to report for each token, if the server can
-
-    @property
-    def lacks_grammar(self) -> bool:
-        """Whether a grammar is wanted that the server does not support."""
-        return bool(self.sampling.grammar) and not self.extra
-
-
-@dataclass(frozen=True, slots=True)
-class TokenLogprobs:
-    """A token and its alternatives, with the logarithms of their probabilities."""
-
-    token: str
-    logprob: float
-    others: Mapping[str, float]
+    extra: Mapping[str, Any] = field(default_factory=dict)  # Additional fields of the body, such as a JSON schema
+    only_warms: bool = False  # Whether only the server's prefix cache matters, not the answer
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerPiece:
     text: str
-    logprobs: tuple[TokenLogprobs, ...] = ()
     reasoning: bool = False  # Whether the server reported separate reasoning text
 
 
@@ -73,13 +53,13 @@ class Chat:
     dialect: Dialect
     unsupported: set[str] = field(default_factory=set)
 
-    async def ask(self, request: Request) -> AsyncGenerator[AnswerPiece | AnswerEnd]:
-        """Stream an answer. Raises RequestRefusedError, ServerLostError."""
+    async def ask(self, request: ChatRequest, *, is_last: bool = False) -> AsyncGenerator[AnswerPiece | AnswerEnd]:
+        """Stream an answer. `is_last`: no other attempt follows. Raises RequestRefusedError, ServerLostError."""
         while True:
             body = self._body(request)
             started = False
             try:
-                async with aclosing(self._answer(body, request.sampling.max_tokens)) as answer:
+                async with aclosing(self._answer(body, request.sampling.max_tokens, is_last)) as answer:
                     async for event in answer:
                         started = True
                         yield event
@@ -91,17 +71,10 @@ class Chat:
                     raise
                 self.unsupported.add(refused)
 
-    async def prompt_tokens(self, prompt: Prompt) -> int:
-        """Tokens of a short prompt as the server reports them, template included; 0 if unknown. Raises as `ask`."""
-        body = {**self._body(Request(prompt, Sampling(max_tokens=1))), "stream": False}
-        body.pop("stream_options", None)
-        answer = await self.connection.post(self.path, body)
-        return _end_of("", answer.get("usage") if isinstance(answer, dict) else None, 0).prompt_tokens
-
-    async def _answer(self, body: Json, max_tokens: int) -> AsyncGenerator[AnswerPiece | AnswerEnd]:
+    async def _answer(self, body: Json, max_tokens: int, is_last: bool) -> AsyncGenerator[AnswerPiece | AnswerEnd]:
         usage: Json = {}
         finish, pieces, whole = "", 0, False
-        async with aclosing(self.connection.stream(self.path, body)) as events:
+        async with aclosing(self.connection.stream(self.path, body, is_last=is_last)) as events:
             try:
                 async for event in events:
                     if event is DONE:
@@ -118,11 +91,12 @@ class Chat:
             except ServerLostError:
                 if not finish:  # Only the usage is missing.
                     raise
-        if not finish and (not whole or self.dialect.aborts_answers):
+        if not finish and not whole:
             raise ServerLostError("broke off in the middle of an answer")
         yield _end_of(finish, usage, pieces)
 
-    def _body(self, request: Request) -> dict[str, Any]:
+    def _body(self, request: ChatRequest) -> dict[str, Any]:
+        """Without penalties: each server has defaults that suit its models."""
         prompt, sampling, dialect = request.prompt, request.sampling, self.dialect
         body: dict[str, Any] = {
             "model": self.model,
@@ -133,20 +107,11 @@ class Chat:
             "stream": True,
             "stream_options": {"include_usage": True},
             **dialect.no_reasoning,
-            **dialect.sampling_overrides,
         }
         if prompt[-1].role == "assistant" and dialect.continuation:
             body |= dialect.continuation
         if sampling.stop:
             body["stop"] = list(sampling.stop)
-        if dialect.repetition != "frequency_penalty":
-            body[dialect.repetition] = sampling.repeat_penalty  # Always sent, since defaults differ.
-        elif sampling.repeat_penalty != 1.0:
-            body["frequency_penalty"] = round(sampling.repeat_penalty - 1.0, 3)
-        if dialect.has_llama_sampling:
-            body |= {**_LLAMA_SAMPLING, "dry_multiplier": sampling.dry_multiplier}
-        if request.logprobs:
-            body |= {"logprobs": True, "top_logprobs": request.logprobs}
         if "max_tokens" in self.unsupported:
             body["max_completion_tokens"] = body["max_tokens"]  # OpenAI's newer name
         return {name: value for name, value in body.items() if name not in self.unsupported} | dict(request.extra)
@@ -161,46 +126,18 @@ class Chat:
 
 def _read(event: Json) -> tuple[AnswerPiece | None, str]:
     match event:
-        case {"error": error} if error:
-            raise _failed(error)
         case {"choices": [{**choice}, *_]}:
             said = choice.get("delta") or choice.get("message") or {}
             said = said if isinstance(said, dict) else {}
             text = said.get("content")
-            reasoning = bool(said.get("reasoning_content") or said.get("reasoning"))
-            logprobs = _logprobs(choice.get("logprobs"))
-            finish = choice.get("finish_reason")
             text = text if isinstance(text, str) else ""
-            piece = AnswerPiece(text, logprobs, reasoning) if text or logprobs or reasoning else None
+            reasoning = bool(said.get("reasoning_content") or said.get("reasoning"))
+            finish = choice.get("finish_reason")
+            piece = AnswerPiece(text, reasoning) if text or reasoning else None
             return piece, finish if isinstance(finish, str) else ""
         case {}:
             return None, ""
     raise ServerLostError("sent an answer of an unknown form")
-
-
-def _failed(error: Json) -> Exception:
-    said = error.get("message", "") if isinstance(error, dict) else error
-    code = error.get("code") if isinstance(error, dict) else None
-    code = int(code) if isinstance(code, str) and code.isdecimal() else code  # LiteLLM's are strings.
-    if isinstance(code, int) and 400 <= code < 500 and code not in (408, 429):
-        return RequestRefusedError(code, str(said))
-    reason = f"failed in the middle of an answer ({str(said)[:200]})"
-    return ServerLostError(reason, busy=code in (429, 503), said=str(said))
-
-
-def _logprobs(logprobs: Json) -> tuple[TokenLogprobs, ...]:
-    match logprobs:
-        case {"content": [*tokens]}:
-            return tuple(
-                TokenLogprobs(
-                    str(one["token"]),
-                    float(one["logprob"]),
-                    {str(other["token"]): float(other["logprob"]) for other in one.get("top_logprobs") or ()},
-                )
-                for one in tokens
-                if isinstance(one, dict) and isinstance(one.get("logprob"), int | float) and "token" in one
-            )
-    return ()
 
 
 def _end_of(finish: str, usage: Json, pieces: int) -> AnswerEnd:
@@ -224,3 +161,20 @@ def _refused_field(refusal: RequestRefusedError, body: Mapping[str, Any], kept: 
         return ""
     named = [name for name in body if name not in kept and name in refusal.said]
     return max(named, key=len, default="")
+
+
+def estimate(text: str) -> int:
+    """Tokens of a text in common vocabularies, at most."""
+    tokens = 0
+    for piece in _PIECE.findall(text):
+        if piece.isascii():
+            tokens += math.ceil(len(piece) / 5)
+        else:
+            tokens += 1 if piece <= "\u2e7f" else 2
+    return tokens
+
+
+def estimate_prompt(prompt: Prompt) -> int:
+    """Tokens of a prompt, with the overhead of an unknown chat template."""
+    overhead = _FIRST_MESSAGE_TOKENS + _MESSAGE_TOKENS * (len(prompt) - 1)
+    return sum(estimate(message.content) for message in prompt) + overhead

@@ -23,28 +23,27 @@ from gistread.engine.protocol import (
     final_completion,
 )
 from gistread.engine.remote import discovery
-from gistread.engine.remote.address import ServerAddress, find_key, named_fingerprint
-from gistread.engine.remote.chat import Chat, Request
+from gistread.engine.remote.address import ServerAddress, find_key, key_hint, named_fingerprint
+from gistread.engine.remote.chat import Chat, ChatRequest, estimate, estimate_prompt
 from gistread.engine.remote.choice import Chooser
-from gistread.engine.remote.concurrency import AdaptiveLimit, RequestSlots
 from gistread.engine.remote.connection import Connection, RetryPolicy
 from gistread.engine.remote.dialects import Dialect
 from gistread.engine.remote.requester import Activity, Reply, Requester
 from gistread.engine.remote.retry import Retrier
-from gistread.engine.remote.token_counts import TokenCounts
+from gistread.engine.remote.slots import RequestSlots
 from gistread.engine.single_flight import SingleFlight
 from gistread.errors import EngineError, GistreadError, PromptTooLongError
+
+_HELLO = (Message("user", "Say yes."),)  # Loads the model, and shows a wrong key
 
 
 @dataclass(frozen=True, slots=True)
 class _Server:
     info: EngineInfo
     dialect: Dialect
-    slots: RequestSlots
     requester: Requester
-    counter: TokenCounts
     chooser: Chooser
-    notice: str  # A warning for the person, or empty
+    notice: str  # A warning for the user, or empty
 
 
 class RemoteEngine:
@@ -61,12 +60,12 @@ class RemoteEngine:
     ) -> None:
         """`context_tokens`: the window, if the server's is larger or not reported.
 
-        `connections`: most concurrent requests; None: found by measurement. `local_fingerprints` returns the
-        fingerprints of the local models with a given name.
+        `connections`: concurrent requests; None: as many as usual for the server's program. `local_fingerprints`
+        returns the fingerprints of the local models with a given name.
         """
         self._address = address
         self._window = context_tokens
-        self._most = connections
+        self._connections = connections
         self._retry_policy = retry_policy or RetryPolicy()
         self._local_fingerprints = local_fingerprints
         self._activity = Activity()
@@ -76,10 +75,10 @@ class RemoteEngine:
 
     @property
     def info(self) -> EngineInfo:
-        """`parallel` changes as throughput is measured."""
+        """`parallel` shrinks when the server reports overload."""
         if self._server is None:
             raise EngineError("The model is not loaded yet.")
-        return replace(self._server.info, parallel=self._server.slots.limit)
+        return replace(self._server.info, parallel=self._server.requester.slots.limit)
 
     @property
     def state(self) -> EngineState:
@@ -122,27 +121,23 @@ class RemoteEngine:
 
     async def _connect(self) -> _Server:
         key = await asyncio.to_thread(find_key, self._address)
-        connection = self._connection = Connection(self._address, key, self._retry_policy)
+        if not (key.isascii() and key.isprintable()):
+            raise EngineError(
+                f"The key for {self._address.origin} has characters that no key has.", key_hint(self._address)
+            )
+        connection = self._connection = Connection(self._address, key, self._retry_policy, self._activity.notice)
         retrier = Retrier(self._address, self._retry_policy, self._activity.notice, with_key=bool(key))
         with retrier.translate_refusals():
-            found = await retrier.call(lambda: discovery.find(connection), only_busy=True)
+            found = await retrier.call(lambda: discovery.find(connection))
             dialect = found.dialect
-            most = min(found.slots or dialect.max_parallel, self._most or dialect.max_parallel)
-            window = found.context_tokens if dialect.may_share_window else None
-            slots = RequestSlots(
-                AdaptiveLimit(dialect.initial_parallel, most), has_slots=dialect.has_slots, window=window
-            )
+            slots = RequestSlots(self._connections or found.slots or dialect.connections)
             chat = Chat(connection, f"{found.base}/chat/completions", found.model, dialect)
-            requester = Requester(chat, slots, retrier, self._activity)
-            counter = TokenCounts(dialect.tokenizer, found.model, connection.post, found.root)
-            chooser = Chooser(dialect.methods)
-            await retrier.call(counter.check)
-            prompt, tokens = await chooser.probe(requester.with_priority(Priority.INTERACTIVE))
-            if counter.exact:
-                tokens = tokens or await retrier.call(lambda: chat.prompt_tokens(prompt))
-                await retrier.call(lambda: counter.calibrate(prompt, tokens))
+            window = min(filter(None, (found.context_tokens, self._window)), default=dialect.default_window)
+            requester = Requester(chat, slots, retrier, self._activity, window)
+            await requester.with_priority(Priority.INTERACTIVE)(ChatRequest(_HELLO, Sampling(1), only_warms=True))
             reported = await discovery.loaded_window(connection, found) or found.context_tokens
         window = min(filter(None, (reported, self._window)), default=dialect.default_window)
+        requester.window = window
         info = EngineInfo(
             name=found.name,
             fingerprint=named_fingerprint(found.model),
@@ -151,7 +146,7 @@ class RemoteEngine:
             device=f"{dialect.title} at {self._address.origin.partition('://')[2]}",
             is_remote=True,
         )
-        return _Server(info, dialect, slots, requester, counter, chooser, self._warning(key, reported, window))
+        return _Server(info, dialect, requester, Chooser(), self._warning(key, reported, window))
 
     def _warning(self, key: str, reported: int | None, window: int) -> str:
         if key and not self._address.is_encrypted and not self._address.is_loopback:
@@ -169,37 +164,29 @@ class RemoteEngine:
             await connection.close()
 
     async def count(self, text: str) -> int:
-        server = await self._started()
-        return await server.requester.run_count(lambda: server.counter.count(text), server.dialect)
+        return estimate(text)
 
     async def measure(self, prompt: Prompt) -> int:
-        server = await self._started()
-        return await server.requester.run_count(lambda: server.counter.measure(prompt), server.dialect)
+        return estimate_prompt(prompt)
 
     async def prepare(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage:
         server = await self._started()
-        stable = prompt[-1].content[: prompt[-1].stable]
+        stable = prompt[-1].content[: prompt[-1].cacheable_prefix]
         if not stable or not server.dialect.has_prefix_cache:
             return NO_USAGE
         beginning = (*prompt[:-1], Message(prompt[-1].role, stable))
-        await self._check_fits(server, beginning, 1)
+        _check_fits(server, beginning, 1)
         with server.requester.retrier.translate_refusals():
-            return (await server.requester.with_priority(priority)(Request(beginning, Sampling(max_tokens=1)))).usage
-
-    async def pin(self, prompt: Prompt, priority: Priority = Priority.BACKGROUND) -> Usage | None:
-        return None  # The capacity of a server's cache is unknown.
-
-    async def pinned(self, prompts: Sequence[Prompt]) -> list[bool]:
-        return [False] * len(prompts)
+            request = ChatRequest(beginning, Sampling(max_tokens=1), only_warms=True)
+            return (await server.requester.with_priority(priority)(request)).usage
 
     async def stream(
         self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
     ) -> AsyncGenerator[StreamEvent]:
         server = await self._started()
-        await self._check_fits(server, prompt, sampling.max_tokens)
-        extra = server.chooser.grammar_fields(sampling.grammar) if sampling.grammar else {}
+        _check_fits(server, prompt, sampling.max_tokens)
         with server.requester.retrier.translate_refusals():
-            async with aclosing(server.requester.stream(Request(prompt, sampling, extra), priority)) as events:
+            async with aclosing(server.requester.stream(ChatRequest(prompt, sampling), priority)) as events:
                 async for event in events:
                     yield Completion(event.text, event.finish, event.usage) if isinstance(event, Reply) else event
 
@@ -211,7 +198,7 @@ class RemoteEngine:
     async def choose(self, prompt: Prompt, options: Sequence[str], priority: Priority = Priority.INTERACTIVE) -> Choice:
         check_options(options)
         server = await self._started()
-        await self._check_fits(server, prompt, max(map(len, options)))
+        _check_fits(server, prompt, max(map(len, options)))
         with server.requester.retrier.translate_refusals():
             return await server.chooser.choose(prompt, options, server.requester.with_priority(priority))
 
@@ -220,10 +207,8 @@ class RemoteEngine:
     ) -> Choice:
         return await self.choose(prompt, options, priority)
 
-    async def _check_fits(self, server: _Server, prompt: Prompt, answer_tokens: int) -> None:
-        window = server.info.context_tokens
-        if server.counter.upper_bound(prompt) + answer_tokens <= window:
-            return
-        needed = await self.measure(prompt)
-        if needed + answer_tokens > window:
-            raise PromptTooLongError(needed, answer_tokens, window)
+
+def _check_fits(server: _Server, prompt: Prompt, answer_tokens: int) -> None:
+    window, needed = server.info.context_tokens, estimate_prompt(prompt)
+    if needed + answer_tokens > window:
+        raise PromptTooLongError(needed, answer_tokens, window)

@@ -5,14 +5,22 @@ import contextlib
 import json
 import os
 import ssl
-from collections.abc import AsyncGenerator, Iterator
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gistread import __version__
 from gistread.engine.http import retry_after_s, system_error
 from gistread.engine.remote.address import ServerAddress
-from gistread.engine.remote.failures import RequestRefusedError, ServerLostError, UnreachableError, UntrustedError
+from gistread.engine.remote.failures import (
+    RequestRefusedError,
+    ServerLostError,
+    SilentError,
+    UnreachableError,
+    UntrustedError,
+)
+from gistread.errors import clean, conceal
 
 if TYPE_CHECKING:
     import httpx2
@@ -29,13 +37,14 @@ _MOST_BYTES = 64 * 2**20  # Largest answer or event
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Timeouts in seconds, and retries."""
+    """Time limits in seconds, and retries."""
 
     connect_s: float = 10.0
-    first_s: float = 600.0  # Until an answer begins: a long prompt on a slow server, behind others
-    between_s: float = 120.0  # Between parts of an answer
+    answer_s: float = 300.0  # Longest silence before an answer, and within it: a long prompt on a slow server
     short_s: float = 60.0  # For requests that need no model
+    silent_s: float = 10.0  # Silence after which the user is told
     attempts: int = 6
+    silent_attempts: int = 2  # For a server that sends nothing within `answer_s`
     back_off_s: float = 1.0  # Pause before the second attempt; doubles each time, up to `longest_s`
     longest_s: float = 30.0
 
@@ -43,54 +52,62 @@ class RetryPolicy:
 class Connection:
     """HTTP to one server. Opens nothing before the first request; await `close`."""
 
-    def __init__(self, address: ServerAddress, key: str = "", policy: RetryPolicy | None = None) -> None:
+    def __init__(
+        self,
+        address: ServerAddress,
+        key: str = "",
+        policy: RetryPolicy | None = None,
+        notice: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """`notice` is called with a line for the user when the server is silent."""
         self.address = address
         self.policy = policy or RetryPolicy()
-        self._key = key
+        conceal(key)
+        self._key = {"Authorization": f"Bearer {key}"} if key else {}
+        self._notice = notice
         self._client: httpx2.AsyncClient | None = None
 
     async def get(self, path: str, *, loads: bool = False) -> Json:
         """GET a path. `loads`: allow time to load a model. Raises RequestRefusedError, ServerLostError."""
-        return await self._fetch("GET", path, None, self.policy.first_s if loads else self.policy.short_s)
+        return await self._fetch("GET", path, None, self.policy.answer_s if loads else self.policy.short_s)
 
     async def post(self, path: str, body: Json) -> Json:
         """POST to an endpoint that needs no model. Raises as `get`."""
         return await self._fetch("POST", path, body, self.policy.short_s)
 
-    async def stream(self, path: str, body: Json) -> AsyncGenerator[Json]:
-        """POST and yield the events of the answer, then `DONE` if it ends normally. Raises as `get`."""
+    async def stream(self, path: str, body: Json, *, is_last: bool = False) -> AsyncGenerator[Json]:
+        """POST and yield the events of the answer, then `DONE` if it ends normally. Raises as `get`.
+
+        `is_last`: no other attempt follows.
+        """
         import httpx2
 
         client = self._open_client()
         request = client.build_request("POST", self.address.origin + path, json=body)
-        # Timeouts cover single steps, not the time the consumer takes.
-        with self._failures():
-            async with asyncio.timeout(self.policy.first_s):
-                response = await client.send(request, stream=True)
+        # Time limits cover single steps, not the time the consumer takes.
+        limit_s, then = self.policy.answer_s, "giving up" if is_last else "trying again"
+        async with self._limited(limit_s, then):
+            response = await client.send(request, stream=True)
         try:
-            with self._failures():
-                if response.status_code >= 300 or "json" in response.headers.get("content-type", ""):
-                    async with asyncio.timeout(self.policy.first_s):
-                        content = await response.aread()
-                    if response.status_code >= 300:
-                        raise self._failure(response.status_code, response.headers, content)
-                    yield _decode(content)
-                    yield DONE
-                    return
+            if response.status_code >= 300 or "json" in response.headers.get("content-type", ""):
+                async with self._limited(limit_s, then):
+                    content = await response.aread()
+                if response.status_code >= 300:
+                    raise self._failure(response.status_code, response.headers, content)
+                yield self._checked(_decode(content))
+                yield DONE
+                return
             source = httpx2.EventSource(response, _MOST_BYTES)
             events = (event.data async for event in source if event.data)
-            limit_s = self.policy.first_s
             while True:
-                with self._failures():
-                    async with asyncio.timeout(limit_s):
-                        data = await anext(events, None)
-                limit_s = self.policy.between_s
+                async with self._limited(limit_s, then):
+                    data = await anext(events, None)
                 if data is None:
                     return
                 if data == "[DONE]":
                     yield DONE
                     return
-                yield _decode(data)
+                yield self._checked(_decode(data))
         finally:
             await response.aclose()
 
@@ -99,11 +116,10 @@ class Connection:
         if client is not None:
             await client.aclose()
 
-    async def _fetch(self, method: str, path: str, body: Json, timeout_s: float) -> Json:
+    async def _fetch(self, method: str, path: str, body: Json, limit_s: float) -> Json:
         client = self._open_client()
-        with self._failures():
-            async with asyncio.timeout(timeout_s):
-                response = await client.request(method, self.address.origin + path, json=body)
+        async with self._limited(limit_s, "giving up"):
+            response = await client.request(method, self.address.origin + path, json=body)
         if response.status_code >= 300:
             raise self._failure(response.status_code, response.headers, response.content)
         return _decode(response.content)
@@ -113,18 +129,34 @@ class Connection:
             import httpx2  # slow to import
 
             self._client = httpx2.AsyncClient(
-                headers={
-                    "User-Agent": f"gistread/{__version__}",
-                    **({"Authorization": f"Bearer {self._key}"} if self._key else {}),
-                },
+                headers={"User-Agent": f"gistread/{__version__}", **self._key},
                 timeout=httpx2.Timeout(None, connect=self.policy.connect_s, write=self.policy.short_s),
-                # Concurrency is limited in concurrency.py.
+                # Concurrency is limited in slots.py.
                 limits=httpx2.Limits(max_connections=None, max_keepalive_connections=64),
                 # No proxy for a server on this machine.
                 trust_env=not self.address.is_loopback,
                 verify=_ssl_context(encrypted=self.address.is_encrypted),
             )
         return self._client
+
+    @contextlib.asynccontextmanager
+    async def _limited(self, limit_s: float, then: str) -> AsyncIterator[None]:
+        """Limit the server's silence, and tell the user about it early. `then`: what happens at the limit."""
+        silent_s = self.policy.silent_s
+
+        def tell() -> None:
+            until = time.strftime("%H:%M:%S", time.localtime(time.time() + limit_s - silent_s))
+            host = self.address.origin.partition("://")[2]
+            self._notice(f"no reply from {host} for {silent_s:.0f} s; waiting until {until}, then {then}")
+
+        timer = asyncio.get_running_loop().call_later(silent_s, tell) if silent_s < limit_s else None
+        try:
+            with self._failures():
+                async with asyncio.timeout(limit_s):
+                    yield
+        finally:
+            if timer is not None:
+                timer.cancel()
 
     @contextlib.contextmanager
     def _failures(self) -> Iterator[None]:
@@ -133,23 +165,25 @@ class Connection:
         try:
             yield
         except (TimeoutError, httpx2.ReadTimeout, httpx2.WriteTimeout, httpx2.PoolTimeout):
-            raise ServerLostError("did not answer in time") from None
+            raise SilentError("did not answer in time") from None
         except httpx2.ConnectTimeout:
             raise UnreachableError(f"no connection within {self.policy.connect_s:.0f} s") from None
         except (httpx2.ConnectError, httpx2.ProxyError) as error:
             if isinstance(cause := system_error(error), ssl.SSLCertVerificationError):
                 raise UntrustedError(cause.verify_message) from None
-            raise UnreachableError(self._without_key(_reason(error))) from None
+            raise UnreachableError(_shorten(_reason(error))) from None
         except (httpx2.TransportError, httpx2.DecodingError) as error:
             # The library's own messages are about the protocol.
-            raise ServerLostError("broke off" + (f" ({_reason(error)})" if system_error(error) else "")) from None
+            reason = f" ({_shorten(_reason(error))})" if system_error(error) else ""
+            raise ServerLostError(f"broke off{reason}") from None
         except (httpx2.InvalidURL, UnicodeError) as error:
-            raise RequestRefusedError(0, self._without_key(str(error))) from None
+            raise RequestRefusedError(0, _shorten(str(error))) from None
 
     def _failure(self, status: int, headers: "httpx2.Headers", content: bytes) -> Exception:
-        said = self._without_key(_message(content))
         if status < 400:
-            return RequestRefusedError(status, f"it redirects to {headers.get('location', 'another address')}")
+            target = _shorten(headers.get("location", "another address"))
+            return RequestRefusedError(status, f"it redirects to {target}")
+        said = _shorten(_message(content))
         if status == 500 and "validation error" in said:  # llama_cpp.server says so of a field that it does not know
             return RequestRefusedError(422, said)
         if status in _TRANSIENT:
@@ -157,14 +191,29 @@ class Connection:
             return ServerLostError(reason, True, status in _BUSY, said, retry_after_s(headers))
         return RequestRefusedError(status, said)
 
-    def _without_key(self, text: str) -> str:
-        return text.replace(self._key, "…") if self._key else text
+    def _checked(self, event: Json) -> Json:
+        """Raises the error that an event reports, if any."""
+        error = event.get("error") if isinstance(event, dict) else None
+        if not error:
+            return event
+        said = _shorten(str(error.get("message", "")) if isinstance(error, dict) else str(error))
+        code = error.get("code") if isinstance(error, dict) else None
+        code = int(code) if isinstance(code, str) and code.isdecimal() else code  # LiteLLM's are strings.
+        if isinstance(code, int) and 400 <= code < 500 and code not in _TRANSIENT:
+            raise RequestRefusedError(code, said)
+        raise ServerLostError(f"failed in the middle of an answer ({said})", busy=code in _BUSY, said=said)
+
+
+def _shorten(text: str) -> str:
+    """What a server said, in one line for a message."""
+    text = clean(" ".join(text.split()))
+    return text if len(text) <= _MESSAGE_CHARACTERS else text[: _MESSAGE_CHARACTERS - 1] + "…"
 
 
 def _decode(data: bytes | str) -> Json:
     try:
         return json.loads(data)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ServerLostError("sent an answer that is not JSON", answered=True) from None
 
 
@@ -181,17 +230,14 @@ def _ssl_context(*, encrypted: bool) -> ssl.SSLContext:
 
 
 def _message(content: bytes) -> str:
-    text = content[: 16 * _MESSAGE_CHARACTERS].decode("utf-8", "replace")
+    text = content.decode("utf-8", "replace")
     with contextlib.suppress(ValueError):
         match json.loads(content):
             case {"error": {"message": str(text)}} | {"error": str(text)} | {"message": str(text)}:
                 pass
             case {"detail": detail}:
                 text = detail if isinstance(detail, str) else json.dumps(detail)
-    if text.lstrip().startswith("<"):  # an HTML page, from a proxy
-        return ""
-    text = " ".join(text.split())
-    return text if len(text) <= _MESSAGE_CHARACTERS else text[: _MESSAGE_CHARACTERS - 1] + "…"
+    return "" if text.lstrip().startswith("<") else text  # an HTML page, from a proxy
 
 
 def _reason(error: Exception) -> str:

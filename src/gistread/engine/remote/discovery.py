@@ -106,7 +106,6 @@ def _select(address: ServerAddress, listed: list[Mapping[str, Any]]) -> Mapping[
     for matches in (
         [one for one, name in names if name == wanted],
         [one for one, name in names if short_name(name) == short_name(wanted)],
-        [one for one, name in names if name.startswith(wanted)],
         [one for one, name in names if wanted in name],
     ):
         if len(matches) == 1:
@@ -134,14 +133,12 @@ async def _with_details(connection: Connection, found: DiscoveredModel, entry: M
             return replace(found, context_tokens=window or found.context_tokens, slots=slots)
         case OLLAMA.title:
             shown = await _query(connection, f"{found.root}/api/show", {"model": found.model})
-            return replace(found, context_tokens=_shown_window(shown))
+            number = re.search(r"^\s*num_ctx\s+(\d+)\s*$", str(_field(shown, "parameters")), re.MULTILINE)
+            return replace(found, context_tokens=int(number[1]) if number else None)
         case LM_STUDIO.title:
             details = await _query(connection, f"{found.root}/api/v0/models/{found.model}")
             loaded = _tokens(_field(details, "loaded_context_length"))
             return replace(found, context_tokens=loaded or _tokens(_field(details, "max_context_length")))
-        case SGLANG.title if found.context_tokens is None:
-            info = await _query(connection, f"{found.root}/get_server_info")
-            return replace(found, context_tokens=_tokens(_field(info, "context_length")))
     return found
 
 
@@ -179,11 +176,6 @@ async def _props(connection: Connection, found: DiscoveredModel) -> Json:
         if lost.busy:
             raise
         return None
-
-
-def _shown_window(shown: Json) -> int | None:
-    found = re.search(r"^\s*num_ctx\s+(\d+)\s*$", str(_field(shown, "parameters")), re.MULTILINE)
-    return int(found[1]) if found else None
 
 
 def _field(value: Json, name: str) -> Json:

@@ -11,7 +11,7 @@ class RequestRefusedError(Exception):
     """The server rejected the request: retrying is useless."""
 
     status: int
-    said: str  # The server's message, shortened, without secrets
+    said: str  # The server's message, shortened, without the key
 
     @property
     def is_too_long(self) -> bool:
@@ -22,17 +22,20 @@ class RequestRefusedError(Exception):
 
 @dataclass(eq=False)
 class ServerLostError(Exception):
-    """No answer or an incomplete one: a retry may succeed. `cache_full`: concurrent requests did not fit its cache."""
+    """No answer or an incomplete one: a retry may succeed."""
 
     reason: str  # For people, to follow the server's name: `did not answer in time`
     answered: bool = False  # Whether there was an answer, though a useless one
     busy: bool = False  # Whether the server said it is overloaded
-    said: str = ""  # The server's own message
+    said: str = ""  # The server's own message, without the key
     retry_after_s: float | None = None  # Delay requested by the server, if any
 
     def __post_init__(self) -> None:
-        self.cache_full = _CACHE_FULL in self.said.casefold()
-        self.busy = self.busy or self.cache_full
+        self.busy = self.busy or _CACHE_FULL in self.said.casefold()
+
+
+class SilentError(ServerLostError):
+    """The server sent nothing within the time limit."""
 
 
 class UnreachableError(ServerLostError):

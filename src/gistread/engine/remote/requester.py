@@ -8,34 +8,28 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from gistread.engine.observable import Observable
-from gistread.engine.protocol import EngineState, Phase, Priority, Restarted, TextDelta, Usage
-from gistread.engine.remote.chat import AnswerEnd, AnswerPiece, Chat, Request, TokenLogprobs
-from gistread.engine.remote.concurrency import RequestSlot, RequestSlots
-from gistread.engine.remote.dialects import Dialect
+from gistread.engine.protocol import NO_USAGE, EngineState, Phase, Priority, StreamRestarted, TextDelta, Usage
+from gistread.engine.remote.chat import AnswerEnd, AnswerPiece, Chat, ChatRequest, estimate_prompt
 from gistread.engine.remote.failures import ServerLostError
 from gistread.engine.remote.retry import Retrier
-from gistread.engine.remote.token_counts import estimate_prompt
-from gistread.engine.text_filters import ReasoningFilter, StopStringFilter
+from gistread.engine.remote.slots import RequestSlot, RequestSlots
+from gistread.engine.text_filters import ReasoningFilter, StopStringFilter, seems_thought
 from gistread.errors import EngineError
 
-_THINKING_TOKENS = 2048  # Added to `max_tokens` for a model whose reasoning cannot be turned off
-_PREFILL_WORK = 0.1  # Cost of evaluating a prompt token, relative to decoding one
-_EVERY_S = 0.25  # Least time between updates of the rate
-_WINDOW_S = 5.0  # The rate is averaged over this time
+_THINKING_TOKENS = 2048  # Added to `max_tokens` for a model that reasons; doubled when a thought was cut off
 
 
 class Activity(Observable):
-    """The observable state of a remote engine: whether requests are in progress, and how fast text arrives."""
+    """The observable state of a remote engine: whether requests are in progress, and whether text arrives."""
 
     def __init__(self) -> None:
         super().__init__()
         self._running: list[Priority] = []
-        self._pieces: list[float] = []
-        self._rate_published_s = 0.0
 
     def notice(self, line: str) -> None:
-        """Publish a line for the person without changing the phase."""
-        self.publish(EngineState(self.state.phase, priority=self.state.priority, notice=line))
+        """Publish a problem in one line without changing the phase."""
+        if line != self.state.notice:
+            self.publish(EngineState(self.state.phase, priority=self.state.priority, notice=line, is_fault=True))
 
     @contextmanager
     def working(self, priority: Priority) -> Iterator[None]:
@@ -47,40 +41,27 @@ class Activity(Observable):
         finally:
             self._running.remove(priority)
             if not self._running and self.state.phase in (Phase.PREFILL, Phase.DECODE):
-                self._pieces.clear()
                 self.publish(EngineState(Phase.IDLE))
 
     def piece(self) -> None:
-        if self.state.phase not in (Phase.IDLE, Phase.PREFILL, Phase.DECODE):
-            return
-        now = time.monotonic()
-        self._pieces = [at for at in self._pieces if at > now - _WINDOW_S] + [now]
-        if self.state.phase is not Phase.DECODE or now - self._rate_published_s >= _EVERY_S:
-            self._rate_published_s = now
-            seconds = now - self._pieces[0]
-            rate = (len(self._pieces) - 1) / seconds if seconds > 0 else None
-            self.publish(EngineState(Phase.DECODE, tokens_per_s=rate, priority=min(self._running, default=None)))
+        if self.state.phase in (Phase.IDLE, Phase.PREFILL):
+            self.publish(EngineState(Phase.DECODE, priority=min(self._running, default=None)))
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    text: str
+    text: str  # Without thoughts
     finish: Literal["end", "length"]
     usage: Usage
-    logprobs: tuple[TokenLogprobs, ...] = ()  # Log-probabilities of its tokens, if the server reports them
-    prompt_tokens: int = 0  # Length of the whole prompt; 0 if unknown
     reasoned: bool = False
-
-    @property
-    def only_reasoned(self) -> bool:
-        return not self.text and self.reasoned and self.finish == "length"
+    is_cut_thought: bool = False  # Whether it ended within a thought, so that there is no text
 
 
 class _PreemptedError(Exception):
     """An interactive request needs the slot."""
 
 
-Ask = Callable[[Request], Awaitable[Reply]]  # Sends a request and returns the whole reply
+Ask = Callable[[ChatRequest], Awaitable[Reply]]  # Sends a request and returns the whole reply
 
 
 @dataclass(eq=False, slots=True)
@@ -89,12 +70,14 @@ class Requester:
     slots: RequestSlots
     retrier: Retrier
     activity: Activity
+    window: int  # Of the model, in tokens
     thinking_tokens: int = 0  # Added to each request once the model is known to reason
+    begins_thinking: bool = False  # Whether its replies begin within a thought, without a tag
 
     def with_priority(self, priority: Priority) -> Ask:
         """A function that requests whole replies. It raises as `stream`."""
 
-        async def ask(request: Request) -> Reply:
+        async def ask(request: ChatRequest) -> Reply:
             async with aclosing(self.stream(request, priority)) as events:
                 async for event in events:
                     if isinstance(event, Reply):
@@ -103,86 +86,96 @@ class Requester:
 
         return ask
 
-    async def run_count(self, count: Callable[[], Awaitable[int]], dialect: Dialect) -> int:
-        """Run a token count, queued if the server does one thing at a time. Raises EngineError."""
-        with self.retrier.translate_refusals():
-            if not dialect.aborts_answers:
-                return await self.retrier.call(count)
-            async with self.slots.slot(Priority.BACKGROUND):
-                return await self.retrier.call(count)
+    async def stream(
+        self, request: ChatRequest, priority: Priority
+    ) -> AsyncGenerator[TextDelta | StreamRestarted | Reply]:
+        """Yield the answer as it arrives, then the whole `Reply`. Raises RequestRefusedError, EngineError.
 
-    async def stream(self, request: Request, priority: Priority) -> AsyncGenerator[TextDelta | Restarted | Reply]:
-        """Yield the answer as it arrives, then the whole `Reply`. Raises RequestRefusedError, EngineError."""
+        A thought that was cut off is repeated once with more room, and an empty answer is asked for once more.
+        """
         failures = 0
+        room = 0 if request.only_warms else self.thinking_tokens
+        may_think_longer = may_ask_again = not request.only_warms
+        spent = NO_USAGE
         while True:
             streamed = False
             try:
-                async with self.slots.slot(priority, self._tokens_of(request)) as slot:
-                    extra = self.thinking_tokens
-                    async with aclosing(self._send(request, extra, slot)) as events:
+                async with self.slots.slot(priority) as slot:
+                    is_last = failures + 1 >= self.retrier.policy.silent_attempts
+                    async with aclosing(self._send(request, room, slot, is_last=is_last)) as events:
                         async for event in events:
-                            if isinstance(event, Reply) and not extra and event.only_reasoned:
-                                self.thinking_tokens = _THINKING_TOKENS
-                                break
-                            streamed = streamed or isinstance(event, TextDelta)
-                            yield event
-                            if isinstance(event, Reply):
+                            if not isinstance(event, Reply):
+                                streamed = streamed or isinstance(event, TextDelta)
+                                yield event
+                                continue
+                            spent += event.usage
+                            if event.reasoned and not request.only_warms:
+                                self.thinking_tokens = max(self.thinking_tokens, room, _THINKING_TOKENS)
+                            if event.is_cut_thought and may_think_longer:
+                                may_think_longer = False
+                                room = max(2 * room, _THINKING_TOKENS)
+                            elif not (event.text.strip() or event.is_cut_thought) and may_ask_again:
+                                may_ask_again = False
+                            else:
+                                yield replace(event, usage=spent)
                                 return
+                            if streamed:
+                                yield StreamRestarted("the answer was incomplete")
             except _PreemptedError:
                 if streamed:
-                    yield Restarted("a question went first")
+                    yield StreamRestarted("a question went first")
             except ServerLostError as lost:
                 failures += 1
                 await self.retrier.wait_before_retry(lost, failures)
                 if streamed:
-                    yield Restarted(f"the server {lost.reason}")
-
-    def _tokens_of(self, request: Request) -> int:
-        if not self.slots.shares_window:
-            return 0
-        return estimate_prompt(request.prompt) + request.sampling.max_tokens + self.thinking_tokens
+                    yield StreamRestarted(f"the server {lost.reason}")
 
     async def _send(
-        self, request: Request, extra: int, slot: RequestSlot
-    ) -> AsyncGenerator[TextDelta | Restarted | Reply]:
-        """Send once, with `extra` tokens for reasoning. Raises as `Chat.ask`, and _PreemptedError."""
-        # Without a grammar an answer may begin with a stop string, and the server must not end it there.
-        stops = StopStringFilter(request.sampling.stop, skip_leading=request.lacks_grammar)
-        to_server = () if request.lacks_grammar else request.sampling.stop
-        sampling = replace(request.sampling, max_tokens=request.sampling.max_tokens + extra, stop=to_server)
+        self, request: ChatRequest, room: int, slot: RequestSlot, *, is_last: bool
+    ) -> AsyncGenerator[TextDelta | StreamRestarted | Reply]:
+        """Send once, with `room` tokens for reasoning. Raises as `Chat.ask`, and _PreemptedError."""
+        wanted = request.sampling
+        room = max(0, min(room, self.window - estimate_prompt(request.prompt) - wanted.max_tokens))
+        # Without its grammar an answer may begin with a stop string, and a thought may contain one.
+        stops = StopStringFilter(wanted.stop, skip_leading=bool(wanted.grammar))
+        to_server = () if wanted.grammar or room else wanted.stop
+        sampling = replace(wanted, max_tokens=wanted.max_tokens + room, stop=to_server)
         began = time.monotonic()
-        reasoning = ReasoningFilter()
-        text, reasoned, pieces = "", False, 0
-        logprobs: list[TokenLogprobs] = []
+        reasoning = ReasoningFilter(begun=self.begins_thinking)
+        text, reasoned_apart, pieces = "", False, 0
         ended = AnswerEnd("end")
-        sent = replace(request, sampling=sampling)
         with self.activity.working(slot.priority):
-            async with aclosing(self.chat.ask(sent)) as answer:
+            async with aclosing(self.chat.ask(replace(request, sampling=sampling), is_last=is_last)) as answer:
                 while (event := await _next(answer, slot)) is not None:
                     if isinstance(event, AnswerEnd):
                         ended = event
                         break
                     pieces += 1
                     self.activity.piece()
-                    reasoned = reasoned or event.reasoning
-                    logprobs += event.logprobs
+                    reasoned_apart = reasoned_apart or event.reasoning
                     said, void = reasoning.feed(event.text)
                     if void and text:
                         text = ""
-                        yield Restarted("the text so far was reasoning")
+                        yield StreamRestarted("the text so far was reasoning")
                     if new := stops.feed(said):
                         text += new
                         yield TextDelta(new, Usage(generated=pieces, seconds=time.monotonic() - began))
                     if stops.stopped:
                         ended = AnswerEnd("end", generated=pieces)
                         break
-        if new := stops.feed(reasoning.finish()) + stops.finish():
+        # A reply that ends without closing a thought had none, so that the next one is streamed at once.
+        self.begins_thinking = reasoning.began_unseen and not (reasoning.begins_withheld and ended.finish == "end")
+        is_cut = reasoning.thinking or (
+            ended.finish == "length" and (reasoning.begins_withheld or (not room and seems_thought(text)))
+        )
+        if not is_cut and (new := stops.feed(reasoning.finish()) + stops.finish()):
             text += new
             yield TextDelta(new, Usage(generated=pieces, seconds=time.monotonic() - began))
+        is_cut = is_cut or (reasoned_apart and not text.strip())
         prefilled = max(0, ended.prompt_tokens - ended.reused)
-        slot.work = ended.generated + _PREFILL_WORK * prefilled + 1.0
         usage = Usage(prefilled, ended.reused, ended.generated, time.monotonic() - began)
-        yield Reply(text, ended.finish, usage, tuple(logprobs), ended.prompt_tokens, reasoned or reasoning.thinking)
+        reasoned = reasoned_apart or reasoning.reasoned
+        yield Reply("" if is_cut else text, ended.finish, usage, reasoned, is_cut)
 
 
 async def _next(answer: AsyncGenerator[AnswerPiece | AnswerEnd], slot: RequestSlot) -> AnswerPiece | AnswerEnd | None:

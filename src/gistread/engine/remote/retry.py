@@ -3,23 +3,25 @@
 import asyncio
 import contextlib
 import random
-import re
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeVar
 
 from gistread.engine.remote.address import ServerAddress, key_hint
 from gistread.engine.remote.connection import RetryPolicy
-from gistread.engine.remote.failures import RequestRefusedError, ServerLostError, UnreachableError, UntrustedError
+from gistread.engine.remote.failures import (
+    RequestRefusedError,
+    ServerLostError,
+    SilentError,
+    UnreachableError,
+    UntrustedError,
+)
 from gistread.errors import EngineError
 
 _BUSY_ATTEMPTS = 2  # Factor on the attempts for a server that reports being busy
 _LONGEST_WAIT = 4  # Longest Retry-After that is respected, in multiples of the longest pause
-_WINDOW = re.compile(r"context (?:length|size|window)\D{0,20}(\d{3,8})\b", re.IGNORECASE)
 _LINE_CHARACTERS = 60
-_CHECK_ADDRESS = (
-    "Check that it serves models, and the address (http or https). `gistread docs models` shows how to start a server."
-)
+_CHECK_ADDRESS = "Check that it runs and serves models, and its address (http or https). See `gistread docs models`."
 _KEPT = "Finished work is kept: run the same command again to continue, with this server or another."
 
 T = TypeVar("T")
@@ -31,13 +33,14 @@ class Retrier:
 
     address: ServerAddress
     policy: RetryPolicy
-    notice: Callable[[str], None]  # Shows the person a line while waiting
+    notice: Callable[[str], None]  # Shows the user a line while waiting
     with_key: bool
 
     async def wait_before_retry(self, lost: ServerLostError, failures: int) -> None:
         """Wait before the next attempt. Raises EngineError after too many failures."""
         policy = self.policy
-        if failures >= policy.attempts * (_BUSY_ATTEMPTS if lost.busy else 1):
+        attempts = policy.silent_attempts if isinstance(lost, SilentError) else policy.attempts
+        if failures >= attempts * (_BUSY_ATTEMPTS if lost.busy else 1):
             raise _lost_error(self.address, lost, failures) from None
         # Jitter, so that requests that failed together are not retried together.
         wait_s = min(policy.longest_s, policy.back_off_s * 2 ** (failures - 1)) * random.uniform(0.75, 1.25)
@@ -51,14 +54,14 @@ class Retrier:
         self.notice(_retry_notice(self.address, lost, wait_s))
         await asyncio.sleep(wait_s)
 
-    async def call(self, request: Callable[[], Awaitable[T]], *, only_busy: bool = False) -> T:
-        """Retry while ServerLostError is raised (`only_busy`: by overload). Raises RequestRefusedError, EngineError."""
+    async def call(self, request: Callable[[], Awaitable[T]]) -> T:
+        """Retry while the server is overloaded. Raises RequestRefusedError, EngineError."""
         failures = 0
         while True:
             try:
                 return await request()
             except ServerLostError as lost:
-                if only_busy and not lost.busy:
+                if not lost.busy:
                     raise _lost_error(self.address, lost) from None
                 failures += 1
                 await self.wait_before_retry(lost, failures)
@@ -78,16 +81,11 @@ def _lost_error(address: ServerAddress, lost: ServerLostError, attempts: int = 1
             "If it is your own, name the file with your authority in SSL_CERT_FILE.",
         )
     if isinstance(lost, UnreachableError):
-        return EngineError(
-            f"No answer from {address.origin} ({lost.reason}).",
-            "Check that the server is running, and its address (http or https). See `gistread docs models`."
-            if attempts == 1
-            else _KEPT,
-        )
-    times = f", {attempts} times in a row" if attempts > 1 else ""
-    return EngineError(
-        f"The server at {address.origin} {lost.reason}{times}.", _KEPT if attempts > 1 else _CHECK_ADDRESS
-    )
+        message = f"No answer from {address.origin} ({lost.reason})."
+    else:
+        times = f", {attempts} times in a row" if attempts > 1 else ""
+        message = f"The server at {address.origin} {lost.reason}{times}."
+    return EngineError(message, _KEPT if attempts > 1 else _CHECK_ADDRESS)
 
 
 def _retry_notice(address: ServerAddress, lost: ServerLostError, seconds: float) -> str:
@@ -102,16 +100,10 @@ def _refused_error(address: ServerAddress, refusal: RequestRefusedError, *, with
         what = "rejects the key" if with_key else "requires a key"
         return EngineError(f"The server at {address.origin} {what} ({refusal.status}).", key_hint(address))
     said = refusal.said.rstrip(".")
-    if 300 <= refusal.status < 400:
-        return EngineError(
-            f"{address.origin} is not the server's address: {said}.", "Use that address if you trust it."
-        )
     if refusal.is_too_long:
-        window = _WINDOW.search(said)
         return EngineError(
             f"The server at {address.origin} says that the prompt is too long: {said}.",
-            "Set context_tokens in the settings to the window that its model was loaded with"
-            + (f": context_tokens = {window[1]}" if window else "."),
+            "Set context_tokens in the settings to the window that its model was loaded with.",
         )
     status = f" ({refusal.status})" if refusal.status else ""
     return EngineError(

@@ -1,8 +1,7 @@
-"""The worker process: reads messages from standard input, writes events to the original standard output.
+"""The worker process: reads messages from a socket, and writes events to it. Argument: the socket's descriptor.
 
-llama.cpp writes to file descriptors 1 and 2, so the pipe is moved to a descriptor of its own and 1 is pointed at 2, a
-log file. The reader thread answers counts at once and passes other requests to the main loop, which it interrupts for
-urgent ones. When the pipe closes, the process exits at once.
+Whatever is printed goes to a log file. The reader thread answers counts at once and passes other requests to the main
+loop, which it interrupts for urgent ones. When the connection closes, the process exits at once.
 """
 
 import contextlib
@@ -12,30 +11,25 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
-from pathlib import Path
 from typing import BinaryIO
 
 from gistread.engine.llama import messages
-from gistread.engine.llama.worker.context import DecodeError
-from gistread.engine.llama.worker.embedding import Embedding, embedding_request
-from gistread.engine.llama.worker.loading import LoadedModel, load, load_embedder
+from gistread.engine.llama.worker.loading import LoadedModel, load
 from gistread.engine.llama.worker.prefix_tree import common_prefix
-from gistread.engine.llama.worker.rates import DisturbedError, measure_rates, parallel_of
-from gistread.engine.llama.worker.requests import Request, TextStream
+from gistread.engine.llama.worker.requests import ScheduledRequest, TextStream
 from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler, Sampler, TextScorer
 from gistread.engine.llama.worker.scheduler import Scheduler
 from gistread.engine.llama.worker.system_info import library
-from gistread.engine.protocol import Message, Rates
+from gistread.engine.protocol import Message
 from gistread.errors import GistreadError, PromptTooLongError, traceback_text
 from gistread.system import disable_core_dumps, lower_priority
 
 _NICENESS = 5  # On few cores the user interface has priority over the model
-_SAVE_WITHIN_S = 1.5  # Time to write prompt cache files after the pipe closed
-_UNMEASURED_PARALLEL = 4
+_SAVE_WITHIN_S = 1.5  # Time to write prompt cache files after the connection closed
 
 
 class Worker:
-    """The pipe, the model once loaded, and the scheduler that works with it."""
+    """The connection, the model once loaded, and the scheduler that works with it."""
 
     def __init__(self, incoming: BinaryIO, outgoing: BinaryIO) -> None:
         self._incoming = incoming
@@ -43,13 +37,12 @@ class Worker:
         self._writing = threading.Lock()
         self._inbox: queue.SimpleQueue[messages.Request | messages.Command] = queue.SimpleQueue()
         self._model: LoadedModel | None = None
-        self._scheduler: Scheduler | Embedding | None = None  # `Embedding` for an embedding model
-        self._requested = threading.Event()  # A request has come since the last `MeasureRates`
+        self._scheduler: Scheduler | None = None
 
     def run(self) -> None:
         threading.Thread(target=self._read, name="reader", daemon=True).start()
         message = self._inbox.get()
-        assert isinstance(message, messages.Load | messages.LoadEmbedder)
+        assert isinstance(message, messages.Load)
         self._load(message)
         while True:
             self._take_messages()
@@ -57,40 +50,43 @@ class Worker:
                 self._scheduler.step()
 
     def send(self, event: messages.Event) -> None:
-        with self._writing, contextlib.suppress(BrokenPipeError):
+        with self._writing, contextlib.suppress(ConnectionError):
             self._outgoing.write(messages.encode(event))
             self._outgoing.flush()
 
     # In the reader thread.
 
     def _read(self) -> None:
-        for line in self._incoming:
-            self._receive(messages.decode(line))
+        with contextlib.suppress(ConnectionError):
+            for line in self._incoming:
+                try:
+                    message = messages.decode(line)
+                except messages.NotAMessageError as error:
+                    sys.stderr.write(f"From the client: {error}\n")
+                    sys.stderr.flush()
+                else:
+                    self._receive(message)
         if isinstance(self._scheduler, Scheduler):
             self._scheduler.end()
-            self._requested.set()
             self._inbox.put(messages.Cancel(0))  # Wakes the main loop
             self._scheduler.saved.wait(_SAVE_WITHIN_S)
         os._exit(0)
 
     def _receive(self, message: messages.Request | messages.Command) -> None:
-        if isinstance(message, messages.CountText | messages.CountPrompt | messages.Tokenize):
+        if isinstance(message, messages.Count):
             self._answer(message)
             return
         self._inbox.put(message)
-        if isinstance(message, messages.MeasureRates):
-            self._requested.clear()
-        elif self._scheduler is not None:
-            self._requested.set()
+        if self._scheduler is not None:
             match message:
                 case messages.Cancel():
                     self._scheduler.interrupt_for(None, message.id)
-                case messages.Generate() | messages.Choose() | messages.Score() | messages.Prepare() | messages.Embed():
+                case messages.Generate() | messages.Choose() | messages.Score() | messages.Prepare():
                     self._scheduler.interrupt_for(message.priority)
 
     # In the main loop.
 
-    def _load(self, message: messages.Load | messages.LoadEmbedder) -> None:
+    def _load(self, message: messages.Load) -> None:
         percent = -1
 
         def progress(share: float) -> None:
@@ -99,15 +95,9 @@ class Worker:
                 percent = int(share * 100)
                 self.send(messages.LoadProgress(share))
 
-        pinnable_tokens = 0
         try:
-            if isinstance(message, messages.LoadEmbedder):
-                model = load_embedder(Path(message.path), message.pooling, progress=progress)
-                self._scheduler = Embedding(model, self.send)
-            else:
-                model = load(message, progress=progress, on_attempt=self.send)
-                self._scheduler = scheduler = Scheduler(model, self.send)
-                pinnable_tokens = scheduler.pinnable_tokens
+            model = load(message, progress=progress, on_attempt=self.send)
+            self._scheduler = Scheduler(model, self.send)
         except GistreadError as error:
             self.send(messages.LoadFailed(error.message, error.hint))
             return
@@ -116,13 +106,9 @@ class Worker:
             messages.Loaded(
                 context_tokens=model.context_tokens,
                 device=model.device,
-                on_gpu=model.on_gpu,
-                threads=model.threads,
                 library=library(),
                 parallel=model.parallel,
-                dimension=model.context.dimension,
                 placement=model.placement,
-                pinnable_tokens=pinnable_tokens,
             )
         )
 
@@ -138,16 +124,7 @@ class Worker:
                 case messages.Cancel():
                     if self._scheduler is not None:
                         self._scheduler.cancel(message.id)
-                case messages.MeasureRates():
-                    rates: Rates | None = None
-                    if self._model is not None:
-                        with contextlib.suppress(DisturbedError, MemoryError, DecodeError):
-                            rates = measure_rates(self._model, least_share=message.least_share, stop=self._requested)
-                    self.send(messages.RatesMeasured(rates, parallel_of(rates) if rates else _UNMEASURED_PARALLEL))
-                case messages.Configure():
-                    if self._model is not None:
-                        self._model.parallel = message.parallel
-                case messages.Load() | messages.LoadEmbedder():
+                case messages.Load():
                     pass  # Only the first message loads.
                 case request:
                     self._answer(request)
@@ -171,34 +148,26 @@ class Worker:
         if model is None:
             return messages.Failed("no model is loaded", request.id)
         match request, scheduler:
-            case messages.CountText(), _:
-                return messages.Counted(len(model.weights.tokens_of(request.text)), request.id)
-            case messages.CountPrompt(), _:
-                return messages.Counted(len(model.weights.prompt_tokens(request.prompt)), request.id)
-            case messages.Tokenize(), _:
-                return messages.Tokenized([model.weights.tokens_of(text) for text in request.texts], request.id)
-            case messages.FindPinned(), Scheduler():
-                beginnings = (_stable_beginning(model, prompt) for prompt in request.prompts)
-                return messages.PinnedFound(tuple(map(scheduler.is_evaluated, beginnings)), request.id)
+            case messages.Count(text=text, prompt=prompt), _:
+                tokens = model.weights.prompt_tokens(prompt) if prompt else model.weights.tokens_of(text)
+                return messages.Counted(len(tokens), request.id)
             case ((messages.Generate() | messages.Choose() | messages.Score() | messages.Prepare()), Scheduler()):
                 scheduler.submit(_request(model, request))
-            case messages.Embed(), Embedding():
-                scheduler.submit(embedding_request(model, request))
         return None
 
 
 def _request(
     model: LoadedModel, message: messages.Generate | messages.Choose | messages.Score | messages.Prepare
-) -> Request:
+) -> ScheduledRequest:
     """Raises PromptTooLongError, and ValueError for an invalid grammar."""
     weights = model.weights
     prompt = weights.prompt_tokens(message.prompt)
-    stable = _stable_tokens(model, message.prompt, prompt)
+    cacheable = _cacheable_tokens(model, message.prompt, prompt)
     sampler: Sampler | None = None
-    pin, max_tokens, stop = False, 0, tuple[str, ...]()
+    max_tokens, stop = 0, tuple[str, ...]()
     match message:
         case messages.Prepare():
-            prompt, pin = prompt[:stable], message.pin
+            prompt = prompt[:cacheable]
         case messages.Choose():
             # One token more than the longest option: the end of the turn may decide.
             max_tokens = max(len(weights.tokens_of(option)) for option in message.options) + 1
@@ -212,29 +181,23 @@ def _request(
             sampler = FreeSampler(weights, message.sampling)
     if len(prompt) + max_tokens > model.context_tokens:
         raise PromptTooLongError(len(prompt), max_tokens, model.context_tokens)
-    return Request(
+    return ScheduledRequest(
         id=message.id,
         priority=message.priority,
         prompt=prompt,
         max_tokens=max_tokens,
         sampler=sampler,
         stream=TextStream(stop),
-        stable=0 if pin else stable,  # Pinned prompts are not written to disk.
-        pin=pin,
-        may_move=message.prompt[-1].may_move,
+        cacheable=cacheable,
+        allow_kv_shift=message.prompt[-1].allow_kv_shift,
     )
 
 
-def _stable_beginning(model: LoadedModel, prompt: Sequence[Message]) -> list[int]:
-    tokens = model.weights.prompt_tokens(prompt)
-    return tokens[: _stable_tokens(model, prompt, tokens)]
-
-
-def _stable_tokens(model: LoadedModel, prompt: Sequence[Message], tokens: list[int]) -> int:
+def _cacheable_tokens(model: LoadedModel, prompt: Sequence[Message], tokens: list[int]) -> int:
     *before, last = prompt
-    if not last.stable:
+    if not last.cacheable_prefix:
         return 0
-    beginning = [*before, Message(last.role, last.content[: last.stable])]
+    beginning = [*before, Message(last.role, last.content[: last.cacheable_prefix])]
     return common_prefix(model.weights.prompt_tokens(beginning), tokens)
 
 
@@ -245,9 +208,8 @@ def main() -> None:
     lower_priority(_NICENESS)
     # A failed assertion of llama.cpp would write a core dump, with the book, into the current folder.
     disable_core_dumps()
-    pipe = os.dup(1)
-    os.dup2(2, 1)
-    worker = Worker(sys.stdin.buffer, os.fdopen(pipe, "wb"))
+    descriptor = int(sys.argv[1])
+    worker = Worker(os.fdopen(descriptor, "rb"), os.fdopen(os.dup(descriptor), "wb"))
     try:
         worker.run()
     except Exception as error:

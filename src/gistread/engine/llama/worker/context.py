@@ -9,15 +9,9 @@ import llama_cpp as llama
 import numpy as np
 import numpy.typing as npt
 
-from gistread.config import FlashAttention
 from gistread.engine.llama.worker.weights import Weights
 
 KV_TYPES = {"f16": llama.GGML_TYPE_F16, "q8_0": llama.GGML_TYPE_Q8_0, "q4_0": llama.GGML_TYPE_Q4_0}
-_FLASH_ATTENTION = {
-    "auto": llama.LLAMA_FLASH_ATTN_TYPE_AUTO,
-    "on": llama.LLAMA_FLASH_ATTN_TYPE_ENABLED,
-    "off": llama.LLAMA_FLASH_ATTN_TYPE_DISABLED,
-}
 
 
 class DecodeError(Exception):
@@ -52,11 +46,9 @@ class Context:
         batch_tokens: int,
         threads: int,
         kv_type: str = "f16",
-        flash_attention: FlashAttention = "auto",
-        pooling: int | None = None,
         unified: bool = True,
     ) -> None:
-        """`pooling` (`model_kinds.Pooling`) makes an embedding context. Raises MemoryError."""
+        """Raises MemoryError."""
         parameters = llama.llama_context_default_params()
         parameters.n_ctx = cells
         parameters.n_batch = batch_tokens
@@ -65,31 +57,23 @@ class Context:
         parameters.kv_unified = unified
         parameters.swa_full = True  # otherwise a sliding window could not be cut back exactly
         parameters.type_k = parameters.type_v = KV_TYPES[kv_type]
-        parameters.flash_attn_type = _FLASH_ATTENTION[flash_attention]
+        parameters.flash_attn_type = llama.LLAMA_FLASH_ATTN_TYPE_AUTO
         parameters.n_threads = threads
         parameters.n_threads_batch = threads
         parameters.no_perf = True
-        if pooling is not None:
-            parameters.embeddings = True
-            parameters.pooling_type = pooling
         self.handle = llama.llama_init_from_model(weights.handle, parameters)
         if not self.handle:
             raise MemoryError(f"no room for a context of {cells} tokens")
         weights.apply_adapter(self.handle)
         self.weights = weights
         self.cells = cells
-        self.kv_type = kv_type
-        self.flash_attention = flash_attention
         self.sequences = sequences
         self.batch_tokens = batch_tokens
-        self.dimension: int = llama.llama_model_n_embd_out(weights.handle)  # Numbers in a vector
-        self._memory = llama.llama_get_memory(self.handle)  # None for a model without a KV cache
-        encodes = self._memory is None or not llama.llama_model_has_decoder(weights.handle)
-        self._evaluate = llama.llama_encode if encodes else llama.llama_decode
+        self._memory = llama.llama_get_memory(self.handle)
         self._batch = llama.llama_batch_init(batch_tokens, 0, 1)
         self._stop_flag = ctypes.create_string_buffer(2)
         # With rotary positions, as in most models, llama.cpp can shift cached keys.
-        self.can_move = self._memory is not None and bool(llama.llama_memory_can_shift(self._memory))
+        self.can_shift = bool(llama.llama_memory_can_shift(self._memory))
         self._install_abort()
 
     def evaluate(self, tokens: Sequence[BatchToken]) -> Outcome:
@@ -102,7 +86,7 @@ class Context:
             batch.n_seq_id[index] = 1
             batch.seq_id[index][0] = item.sequence
             batch.logits[index] = item.wants_logits
-        status = self._evaluate(self.handle, batch)
+        status = llama.llama_decode(self.handle, batch)
         if status < 0:
             raise DecodeError(f"llama.cpp returned {status}")
         return Outcome.DONE if status == 0 else Outcome.FULL if status == 1 else Outcome.INTERRUPTED
@@ -123,9 +107,9 @@ class Context:
         llama.llama_memory_seq_rm(self._memory, sequence, -1, -1)
         return length == 0
 
-    def fork(self, source: int, target: int, length: int, start: int = 0) -> None:
-        """Let `target`, which ends at `start`, share the tokens of `source` from `start` to `length`."""
-        llama.llama_memory_seq_cp(self._memory, source, target, start, length)
+    def fork(self, source: int, target: int, length: int) -> None:
+        """Let the empty sequence `target` share the first `length` tokens of `source`."""
+        llama.llama_memory_seq_cp(self._memory, source, target, 0, length)
 
     def copy(self, source: int, target: int) -> None:
         """Copy all cells of a sequence to an empty one, if the cache is not unified."""
@@ -143,23 +127,12 @@ class Context:
         first = llama.llama_memory_seq_pos_min(self._memory, sequence)
         return bool(first <= max(0, length - self.weights.window))
 
-    def vector(self, sequence: int) -> npt.NDArray[np.float32]:
-        """Pooled vector of a sequence of the last batch. Raises DecodeError."""
-        pointer = llama.llama_get_embeddings_seq(self.handle, sequence)
-        if not pointer:
-            raise DecodeError("llama.cpp has no vector")
-        return np.ctypeslib.as_array(pointer, shape=(self.dimension,)).astype(np.float32, copy=True)
-
     def clear(self) -> None:
-        if self._memory is not None:
-            llama.llama_memory_clear(self._memory, False)
-
-    def state_bytes(self, sequence: int) -> int:
-        return int(llama.llama_state_seq_get_size(self.handle, sequence))
+        llama.llama_memory_clear(self._memory, False)
 
     def state(self, sequence: int) -> npt.NDArray[np.uint8]:
         """Copy the KV state of a sequence, for `restore`."""
-        state = np.empty(self.state_bytes(sequence), dtype=np.uint8)
+        state = np.empty(int(llama.llama_state_seq_get_size(self.handle, sequence)), dtype=np.uint8)
         llama.llama_state_seq_get_data(self.handle, _bytes(state), len(state), sequence)
         return state
 

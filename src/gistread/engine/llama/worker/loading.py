@@ -1,6 +1,5 @@
 """Loads a GGUF file in the first layout of `fit.py` that fits in memory."""
 
-import contextlib
 import ctypes
 import os
 import re
@@ -10,14 +9,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-import jinja2
 import llama_cpp as llama
 
 from gistread.engine.llama import fit
-from gistread.engine.llama.fit import SEQUENCES, STATES, Gpu, Layout, ModelSizes, batch_tokens_of, cell_bytes, sizes_of
+from gistread.engine.llama.fit import SEQUENCES, STATES, Gpu, Layout, batch_tokens_of, sizes_of
 from gistread.engine.llama.gguf import GgufHeader, read_header
 from gistread.engine.llama.machine import available_bytes, physical_cores
 from gistread.engine.llama.messages import Load, LoadAttempt
+from gistread.engine.llama.worker.chat_template import ChatTemplate, TemplateError
 from gistread.engine.llama.worker.context import BatchToken, Context, DecodeError, Outcome
 from gistread.engine.llama.worker.prompt_cache_files import PromptCacheFiles
 from gistread.engine.llama.worker.system_info import LlamaLog, gpus, library
@@ -25,34 +24,33 @@ from gistread.engine.llama.worker.weights import Weights
 from gistread.engine.model_search import parts_of
 from gistread.engine.protocol import STREAM_TOKENS, Placement
 from gistread.errors import EngineError
-from gistread.units import format_size
-
-EMBEDDED_TOKENS = 2048  # Largest window of an embedding model: attention costs the square of it
-_BATCH_OF_TEXTS = 512  # Tokens of texts embedded together. More are no faster on a CPU.
-_TEXTS = 32  # Texts embedded together. llama.cpp fails if a batch's tokens cannot be divided evenly among them.
-_ALL_LAYERS = 999
+from gistread.units import counted, format_size
 
 
 class OutOfMemoryError(EngineError):
     """An allocation or the graphics card failed: a layout with fewer layers on the card may succeed."""
 
 
-@dataclass(slots=True)
-class LoadedModel:
-    """A loaded model. Only `parallel` changes."""
+_PARALLEL, _PARALLEL_ON_GPU = 8, 32  # Concurrent requests: more gain little on a processor
 
+
+@dataclass(frozen=True, slots=True)
+class LoadedModel:
     weights: Weights
     context: Context
     context_tokens: int  # Window: prompt and answer of one request
-    batch_tokens: int
-    threads: int
     device: str
-    on_gpu: bool = False
-    placement: Placement | None = None  # None for an embedding model
-    token_bytes: float = 0.0  # Size of a token in the KV cache; 0: unknown, or no KV cache
+    placement: Placement
     cache_files: PromptCacheFiles | None = None
     streams: Context | None = None  # For short requests in the background
-    parallel: int = 8  # Concurrent requests: a guess until the client sends the measured number (`Configure`)
+
+    @property
+    def on_gpu(self) -> bool:
+        return self.placement.gpu_layers > 0
+
+    @property
+    def parallel(self) -> int:
+        return _PARALLEL_ON_GPU if self.on_gpu else _PARALLEL
 
 
 def load(
@@ -63,10 +61,11 @@ def load(
 ) -> LoadedModel:
     """Load a model in the best layout that memory allows; `progress` from 0 to 1. Raises EngineError."""
     options, header, cards = message.options, read_header(Path(message.path)), gpus()
-    whole = _whole(header)
+    others = [part for part in parts_of(header.path) if part != header.path and part.exists()]
+    whole = [header, *(read_header(part, fingerprint=False) for part in others)]
     parameters = sum(part.parameters for part in whole)
     on_gpu = bool(cards) and options.gpu_layers != 0
-    batch_tokens = options.batch_tokens or batch_tokens_of(parameters, on_gpu=on_gpu)
+    batch_tokens = batch_tokens_of(parameters, on_gpu=on_gpu)
     sizes = sizes_of(header, batch_tokens, weights=sum(part.file_bytes for part in whole))
     free = fit.free_memory(available_bytes(), cards)
     every = fit.layouts(sizes, header.context_length, options, free)
@@ -78,28 +77,23 @@ def load(
         and (message.may_reduce or (layout.window, layout.kv_type) == (best.window, best.kv_type))
     ]
     if not possible:
-        raise _too_large(header, sizes, every[-1] if message.may_reduce else best, free.memory_bytes)
+        least = replace(every[-1] if message.may_reduce else best, gpu_layers=0)
+        needed, there = fit.required_bytes(sizes, least)[1], free.memory_bytes
+        raise EngineError(
+            f"{header.path.name} needs {format_size(needed)} of memory; {format_size(there)} are free.",
+            "Choose a smaller model or quantisation, or a smaller window (--context).",
+        )
     best = replace(best, gpu_layers=possible[0].gpu_layers)
-    loader = _Loader(message, header, cards, batch_tokens, progress)
+    loader = _Loader(message, header, cards, batch_tokens, progress, ChatTemplate(header.chat_template))
     error: OutOfMemoryError | None = None
     for number, layout in enumerate(possible[message.first_layout :], message.first_layout):
         notice = fit.reduction_notice(best, layout, sizes.layers)
         on_attempt(LoadAttempt(number, len(possible) - number - 1, notice))
         try:
-            model = loader.load(layout, notice)
+            return loader.load(layout, notice)
         except OutOfMemoryError as out_of_memory:
             error = out_of_memory
-        else:
-            model.token_bytes = cell_bytes(sizes, layout.kv_type)
-            return model
     raise error or _no_room(header, best)
-
-
-def _whole(header: GgufHeader) -> list[GgufHeader]:
-    if header.split_count == 1:
-        return [header]
-    others = [part for part in parts_of(header.path) if part != header.path and part.exists()]
-    return [header, *(read_header(part, fingerprint=False) for part in others)]
 
 
 @dataclass(slots=True)
@@ -109,6 +103,7 @@ class _Loader:
     cards: tuple[Gpu, ...]
     batch_tokens: int
     progress: Callable[[float], None]
+    template: ChatTemplate
     log: LlamaLog = field(default_factory=LlamaLog)
     weights: Weights | None = None
     gpu_layers: int = -1
@@ -124,7 +119,6 @@ class _Loader:
             batch_tokens=self.batch_tokens,
             threads=threads,
             kv_type=layout.kv_type,
-            flash_attention=self.message.options.flash_attention,
         )
         try:
             context = new_context(cells=layout.cells, sequences=SEQUENCES if weights.can_roll_back else STATES)
@@ -145,31 +139,28 @@ class _Loader:
             kv_type=layout.kv_type,
             batch_tokens=self.batch_tokens,
             threads=threads,
-            flash_attention=self.log.flash_attention,
             notice=notice,
             streams=layout.streams if streams else 0,
         )
+        # A KV state depends on the weights, the type of the cache and the version of llama.cpp.
+        identity, folder = f"{self.message.cache_key} {layout.kv_type} {library()}", self.message.cache_directory
         return LoadedModel(
             weights,
             context,
             layout.window,
-            self.batch_tokens,
-            threads,
-            device=_device(threads, self.cards, placement),
-            on_gpu=bool(layout.gpu_layers),
-            placement=placement,
-            cache_files=_cache_files(self.message, layout.kv_type),
+            _device(self.cards, placement),
+            placement,
+            cache_files=PromptCacheFiles(Path(folder), identity) if folder else None,
             streams=streams,
         )
 
     def _refusal(self, layout: Layout) -> EngineError:
-        said = " ".join(self.log.errors)
-        if self.message.options.kv_cache != "auto":
-            problem = f'{self.header.path.name} cannot be used with kv_cache = "{layout.kv_type}"'
-            if "does not divide" in said:
-                return EngineError(f"{problem}: its heads are too small.", 'Set it to "auto".')
-            if "requires flash_attn" in said:
-                return EngineError(f"{problem} and without flash attention.", "Set one to auto.")
+        is_setting = self.message.options.kv_cache != "auto"
+        if is_setting and re.search("does not divide|requires flash_attn", " ".join(self.log.errors)):
+            return EngineError(
+                f'{self.header.path.name} cannot be used with kv_cache = "{layout.kv_type}" and these settings.',
+                'Set kv_cache to "auto".',
+            )
         return _no_room(self.header, layout)
 
     def _weights_on(self, gpu_layers: int) -> Weights:
@@ -180,8 +171,8 @@ class _Loader:
             handle = _open(self.header.path, self.progress, gpu_layers, self.log)
             self.gpu_layers = gpu_layers
             try:
-                self.weights = Weights(handle, self.header.chat_template, self.message.adapter)
-            except jinja2.TemplateError as error:
+                self.weights = Weights(handle, self.template, self.message.adapter)
+            except TemplateError as error:
                 raise EngineError(
                     f"The chat template of {self.header.path.name} cannot be used: {str(error).rstrip('.')}.",
                     "Fetch another conversion of this model, or choose another (`gistread models list`).",
@@ -194,7 +185,7 @@ def _streams(new_context: Callable[..., Context], layout: Layout) -> Context | N
     if not layout.streams:
         return None
     streams = new_context(cells=layout.streams * STREAM_TOKENS, sequences=layout.streams, unified=False)
-    if streams.can_move:
+    if streams.can_shift:
         return streams
     streams.close()
     return None
@@ -209,43 +200,6 @@ def _warm_up(context: Context, tokens: int) -> bool:
         return False
     context.clear()
     return done
-
-
-def load_embedder(path: Path, pooling: int, *, progress: Callable[[float], None]) -> LoadedModel:
-    """Load an embedding model. Raises EngineError."""
-    header, cards = read_header(path), gpus()
-    window = min(EMBEDDED_TOKENS, header.context_length or EMBEDDED_TOKENS)
-    batch_tokens = -(-max(window, _BATCH_OF_TEXTS) // _TEXTS) * _TEXTS
-    load_on = partial(_load_embedder_on, path, window, batch_tokens, pooling, progress)
-    if cards:
-        with contextlib.suppress(OutOfMemoryError):
-            return load_on(cards)
-    layout, sizes = Layout(window, batch_tokens, "f16", 0), sizes_of(header, batch_tokens)
-    free = fit.free_memory(available_bytes(), ())
-    if not fit.fits(sizes, layout, free):
-        raise _too_large(header, sizes, layout, free.memory_bytes)
-    return load_on(())
-
-
-def _load_embedder_on(
-    path: Path, window: int, batch_tokens: int, pooling: int, progress: Callable[[float], None], cards: tuple[Gpu, ...]
-) -> LoadedModel:
-    """`cards`: empty for the processor. Raises OutOfMemoryError, other EngineErrors."""
-    weights = Weights(_open(path, progress, _ALL_LAYERS if cards else 0, LlamaLog()), "")
-    threads = physical_cores()
-    no_memory = OutOfMemoryError(f"There is no memory for {path.name}.", "Choose a smaller embedding model.")
-    try:
-        context = Context(
-            weights, cells=batch_tokens, sequences=_TEXTS, batch_tokens=batch_tokens, threads=threads, pooling=pooling
-        )
-    except MemoryError:
-        weights.close()
-        raise no_memory from None
-    if cards and not _warm_up(context, window):
-        context.close()
-        weights.close()
-        raise no_memory
-    return LoadedModel(weights, context, window, batch_tokens, threads, _device(threads, cards), bool(cards))
 
 
 def _open(path: Path, progress: Callable[[float], None], gpu_layers: int, log: LlamaLog) -> llama.llama_model_p:
@@ -271,21 +225,6 @@ def _open(path: Path, progress: Callable[[float], None], gpu_layers: int, log: L
     return handle
 
 
-def _cache_files(message: Load, kv_type: str) -> PromptCacheFiles | None:
-    """A KV state depends on the weights, the type of the cache and the version of llama.cpp."""
-    if not message.cache_directory:
-        return None
-    return PromptCacheFiles(Path(message.cache_directory), f"{message.cache_key} {kv_type} {library()}")
-
-
-def _too_large(header: GgufHeader, sizes: ModelSizes, layout: Layout, free: int) -> EngineError:
-    _, beside = fit.required_bytes(sizes, replace(layout, gpu_layers=0))
-    return EngineError(
-        f"{header.path.name} needs {format_size(beside)} of memory; {format_size(free)} are free.",
-        "Choose a smaller model or quantisation, or a smaller window (--context).",
-    )
-
-
 def _no_room(header: GgufHeader, layout: Layout) -> OutOfMemoryError:
     return OutOfMemoryError(
         f"There is no memory for a window of {layout.window:,} tokens of {header.path.name}.",
@@ -293,12 +232,12 @@ def _no_room(header: GgufHeader, layout: Layout) -> OutOfMemoryError:
     )
 
 
-def _device(threads: int, cards: tuple[Gpu, ...], placement: Placement | None = None) -> str:
-    if not cards or (placement and not placement.gpu_layers):
-        return f"CPU, {threads} thread{'s' if threads != 1 else ''}"
+def _device(cards: tuple[Gpu, ...], placement: Placement) -> str:
+    if not placement.gpu_layers:
+        return f"CPU, {counted(placement.threads, 'thread')}"
     counts = Counter(card.name for card in cards)
     names = " + ".join(f"{count} × {name}" if count > 1 else name for name, count in counts.items())
-    return f"{names} ({placement.gpu_layers} of {placement.layers} layers)" if placement else names
+    return f"{names} ({placement.gpu_layers} of {placement.layers} layers)"
 
 
 def _load_error(path: Path, errors: list[str], *, on_gpu: bool) -> EngineError:
@@ -312,11 +251,7 @@ def _load_error(path: Path, errors: list[str], *, on_gpu: bool) -> EngineError:
         )
     if re.search(r"alloc|out of memory|mmap failed", said, re.IGNORECASE):
         return OutOfMemoryError(f"There is no memory for {path.name}.", "Choose a smaller model or quantisation.")
+    problem = f"{path.name} cannot be loaded: {reason[:200].rstrip('.')}."
     if on_gpu and "device" in said.lower():
-        problem = f"The graphics card cannot load {path.name}: {reason[:200].rstrip('.')}."
         return OutOfMemoryError(problem, "Set gpu_layers = 0 to use the processor.")
-    newer = "unknown pre-tokenizer" in said or "key not found" in said
-    return EngineError(
-        f"{path.name} cannot be loaded: {reason[:200].rstrip('.')}.",
-        f"{'Upgrade llama-cpp-python' if newer else 'Fetch it again'}, or choose another model.",
-    )
+    return EngineError(problem, "Fetch it again, upgrade llama-cpp-python, or choose another model.")

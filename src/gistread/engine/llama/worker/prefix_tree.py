@@ -1,7 +1,6 @@
 """The tokens of all sequences in the KV cache, as a tree of shared prefixes. A node is a run of cells."""
 
 from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 
@@ -24,19 +23,6 @@ class PrefixTree:
 
     def length(self, sequence: int) -> int:
         return self._lengths.get(sequence, 0)
-
-    def cells_of(self, sequences: AbstractSet[int]) -> int:
-        cells = 0
-        open_nodes = list(self._root.children)
-        while open_nodes:
-            node = open_nodes.pop()
-            if not node.holders.isdisjoint(sequences):
-                cells += len(node.tokens)
-                open_nodes += node.children
-        return cells
-
-    def unshared(self, sequence: int) -> int:
-        return sum(len(node.tokens) for node in self._path(sequence) if len(node.holders) == 1)
 
     def tokens(self, sequence: int) -> list[int]:
         return [token for node in self._path(sequence) for token in node.tokens]

@@ -7,17 +7,17 @@ import struct
 import zlib
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-
-from gistread.engine.llama.worker.offload import State
+import numpy.typing as npt
 
 # All files together. 3,000 tokens take 70 MB with the starter, 350 MB with a model of 3 billion parameters.
 LIMIT_BYTES = 2 * 2**30
 LEAST_TOKENS = 256  # Shorter prompts are evaluated fast enough
-_STEP = 128  # Tokens; unfinished requests are saved and looked up in multiples of it
+
+State = npt.NDArray[np.uint8]
 
 _SUFFIX = ".kv"
 _MAGIC = b"gistreadkv1\n"
@@ -31,22 +31,6 @@ class PromptCacheFiles:
     directory: Path
     identity: str  # Everything a KV state depends on besides the tokens
     limit_bytes: int = LIMIT_BYTES
-
-    @property
-    def unfinished(self) -> "PromptCacheFiles":
-        """The cache files of interrupted requests, with a smaller limit."""
-        return replace(self, directory=self.directory / "unfinished", limit_bytes=self.limit_bytes // 8)
-
-    @staticmethod
-    def unfinished_part(evaluated: Sequence[int]) -> list[int]:
-        """The beginning of an unfinished request to save; empty if too short to be worth it."""
-        part = list(evaluated[: len(evaluated) // _STEP * _STEP])
-        return part if len(part) >= LEAST_TOKENS else []
-
-    def find_unfinished(self, prompt: Sequence[int]) -> list[int]:
-        """The longest beginning of a prompt that was saved as unfinished; empty if there is none."""
-        lengths = range(len(prompt) // _STEP * _STEP, LEAST_TOKENS - 1, -_STEP)
-        return next(filter(self.unfinished.has, (list(prompt[:length]) for length in lengths)), [])
 
     def has(self, tokens: Sequence[int]) -> bool:
         return self._path(tokens).exists()

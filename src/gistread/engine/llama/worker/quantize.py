@@ -1,13 +1,13 @@
-"""Requantizes a model with its adapter merged in. Runs as a process that can be killed and leaves no partial file."""
+"""The process that writes a requantized copy of a model, with its adapter merged in.
 
-import contextlib
+Arguments: model, target, quantization (`Q8_0`), path for unquantized weights, and an adapter, if any.
+"""
+
 import ctypes
 import math
 import os
 import signal
 import sys
-import threading
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ import numpy.typing as npt
 from gistread.engine.llama.gguf import read_tensors, read_values
 from gistread.engine.llama.gguf_contents import Tensor
 from gistread.engine.llama.machine import physical_cores
-from gistread.engine.llama.requantized_copy import f16_path, partial_path
 from gistread.system import lower_priority
 
 _NICENESS = 5
@@ -27,47 +26,18 @@ _A, _B = ".lora_a", ".lora_b"
 _DTYPES: dict[int, np.dtype[Any]] = {0: np.dtype("<f4"), 1: np.dtype("<f2")}  # Unquantized tensor types
 
 
-def convert(source: Path, target: Path, quantization: str, adapter: Path | None = None) -> bool:
-    """Write a copy of `source` in this quantization (`Q8_0`), with the adapter merged into it; returns success."""
-    partial = partial_path(target, os.getpid())
-    plain = f16_path(partial)
-    partial.parent.mkdir(parents=True, exist_ok=True)
-    threading.Thread(target=_exit_with_pipe, args=((partial, plain),), daemon=True).start()
-    try:
-        if adapter is not None:
-            if not _quantize(source, plain, "F16"):
-                return False
-            _merge(plain, adapter)
-            source = plain
-        if not _quantize(source, partial, quantization):
-            return False
-        partial.replace(target)
-        return True
-    finally:
-        partial.unlink(missing_ok=True)
-        plain.unlink(missing_ok=True)
-
-
-def _quantize(source: Path, target: Path, quantization: str) -> bool:
+def quantize(source: Path, target: Path, quantization: str) -> None:
+    """Raises OSError if llama.cpp fails."""
     parameters = llama.llama_model_quantize_default_params()
     parameters.ftype = getattr(llama, f"LLAMA_FTYPE_MOSTLY_{quantization}")
     parameters.nthread = physical_cores()
     parameters.allow_requantize = True
-    return not llama.llama_model_quantize(os.fsencode(source), os.fsencode(target), ctypes.byref(parameters))
+    if llama.llama_model_quantize(os.fsencode(source), os.fsencode(target), ctypes.byref(parameters)):
+        raise OSError(f"{source.name} cannot be quantized")
 
 
-def _exit_with_pipe(unfinished: Sequence[Path]) -> None:
-    # Not sys.stdin: Python cannot exit while a thread reads it.
-    while os.read(0, 4096):
-        pass
-    for path in unfinished:
-        with contextlib.suppress(OSError):
-            path.unlink(missing_ok=True)
-    os._exit(1)
-
-
-def _merge(model: Path, adapter: Path) -> None:
-    """Add the adapter to the weights of `model`, in place. Raises ValueError if it does not match."""
+def merge(model: Path, adapter: Path) -> None:
+    """Add a LoRA adapter to the weights of `model`, in place. Raises ValueError if it does not match."""
     (start, weights), (adapter_start, matrices) = read_tensors(model), read_tensors(adapter)
     alpha = float(read_values(adapter, (_ALPHA,)).get(_ALPHA, 0))  # type: ignore[arg-type]
     for name in sorted(matrices):
@@ -96,8 +66,12 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.umask(0o077)
     lower_priority(_NICENESS)
-    source, target, quantization, *adapter = sys.argv[1:]
-    sys.exit(not convert(Path(source), Path(target), quantization, Path(adapter[0]) if adapter else None))
+    source, target, quantization, plain, *adapter = sys.argv[1:]
+    if adapter:
+        quantize(Path(source), Path(plain), "F16")
+        merge(Path(plain), Path(adapter[0]))
+        source = plain
+    quantize(Path(source), Path(target), quantization)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,10 @@ class TextStream:
         return self._release(self._stop.feed(rest) + self._stop.finish())
 
     def _answer(self, text: str) -> str:
-        return self._reasoning.feed(text)[0]
+        answer, is_void = self._reasoning.feed(text)
+        if is_void:
+            self.text = ""  # It was a thought that the template had opened
+        return answer
 
     def _release(self, text: str) -> str:
         self.text += text
@@ -39,17 +42,16 @@ class TextStream:
 
 
 @dataclass(eq=False, slots=True)
-class Request:
+class ScheduledRequest:
     id: int
     priority: Priority
     prompt: list[int]
     max_tokens: int
     sampler: Sampler | None  # None: the prompt is only evaluated
     stream: TextStream
-    stable: int = 0  # Length in tokens of the beginning worth a prompt cache file
-    pin: bool = False
+    cacheable: int = 0  # Length in tokens of the beginning worth a prompt cache file
     cache_file_tried: bool = False
-    may_move: bool = False  # See `Message`
+    allow_kv_shift: bool = False  # See `Message`
     in_stream: bool = False  # Whether `sequence` is a stream
     sequence: int | None = None  # Sequence of the KV cache; None while waiting
     generated: list[int] = field(default_factory=list)

@@ -11,22 +11,22 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from gistread.engine.llama import messages
-from gistread.engine.llama.messages import Event, Reply, Status, WorkerStats
+from gistread.engine.llama.messages import Event, Reply, Status
 from gistread.engine.llama.worker.context import BatchToken, Outcome
 from gistread.engine.llama.worker.loading import LoadedModel
-from gistread.engine.llama.worker.offload import State
-from gistread.engine.llama.worker.requests import Request
+from gistread.engine.llama.worker.prompt_cache_files import State
+from gistread.engine.llama.worker.requests import ScheduledRequest
 from gistread.engine.llama.worker.sampling import FreeSampler, OptionSampler, TextScorer
 from gistread.engine.llama.worker.sequence_pool import SequencePool
 from gistread.engine.llama.worker.slots import Slots
 from gistread.engine.llama.worker.streams import Streams
 from gistread.engine.protocol import Phase, Priority
 
-_SMOOTHING = 0.8
+_REMEMBERED = 0.9  # Weight of earlier batches in the rate of a phase, from batch to batch
 _STATUS_INTERVAL_S = 0.1
 # Seconds of decoding for each second of prompts, on a processor. Favouring prompts lets more sequences decode together.
 _DECODE_WEIGHT = 0.3
@@ -38,21 +38,21 @@ class StatusReporter:
 
     send: Callable[[Status], None]
     clock: Callable[[], float]
-    stats: Callable[[], WorkerStats] = WorkerStats
-    sent_s: float = 0.0
+    sent_s: dict[Phase, float] = field(default_factory=dict)
     is_idle: bool = True  # Whether the last status sent was idle
 
     def busy(self, phase: Phase, priority: Priority, tokens_per_s: float, fraction: float | None) -> None:
         """Report work, unless the last report is too recent."""
         now = self.clock()
-        if now - self.sent_s >= _STATUS_INTERVAL_S:
-            self.sent_s, self.is_idle = now, False
-            self.send(Status(phase, fraction, tokens_per_s, priority, self.stats()))
+        if now - self.sent_s.get(phase, -1.0) >= _STATUS_INTERVAL_S:
+            self.sent_s[phase], self.is_idle = now, False
+            self.send(Status(phase, fraction, tokens_per_s, priority))
 
     def idle(self) -> None:
         if not self.is_idle:
-            self.sent_s, self.is_idle = 0.0, True
-            self.send(Status(Phase.IDLE, stats=self.stats()))
+            self.sent_s.clear()
+            self.is_idle = True
+            self.send(Status(Phase.IDLE))
 
 
 class Scheduler:
@@ -65,36 +65,29 @@ class Scheduler:
         self._model = model
         self._weights = model.weights
         self._send = send
-        self._slots = Slots(model.context, model.cache_files, on_gpu=model.on_gpu)
-        self._streams = Streams(model.streams, model.cache_files) if model.streams else None
+        self._slots = Slots(model.context, model.cache_files)
+        self._streams = Streams(model.streams) if model.streams else None
         self._pools: list[SequencePool] = [pool for pool in (self._slots, self._streams) if pool is not None]
-        self._requests: list[Request] = []  # Running and waiting, in order of arrival
-        self._evaluating: tuple[Request, ...] = ()
-        self._status = StatusReporter(send, clock, self._stats)
-        self._rates: dict[Phase, float] = {}  # Tokens a second by phase, smoothed over batches
-        self._busy_s = self._decode_s = 0.0
+        self._requests: list[ScheduledRequest] = []  # Running and waiting, in order of arrival
+        self._evaluating: tuple[ScheduledRequest, ...] = ()
+        self._status = StatusReporter(send, clock)
+        self._spent: dict[Phase, tuple[float, float]] = {}  # Tokens and seconds by phase, later ones weigh more
         self._decodes: bool | None = None  # Whether it is the turn of decoding, not prompts; None: no turns
         self._owed_s = 0.0  # Time owed to decoding; below 0, to prompts
         # Tokens and their KV state, to be written to disk when idle.
         self._unsaved: tuple[list[int], State] | None = None
         self.saved = threading.Event()  # Set while nothing is to be written to disk
         self.saved.set()
-        self._cancelled: list[int] = []  # Tokens of the last background request, if it was cancelled
         self._ending = False
 
     @property
     def idle(self) -> bool:
         return not self._requests and self._status.is_idle and self._unsaved is None
 
-    @property
-    def pinnable_tokens(self) -> int:
-        return self._slots.pinnable_tokens(self._model.token_bytes)
-
-    def is_evaluated(self, tokens: list[int]) -> bool:
-        return self._slots.is_evaluated(tokens)
-
-    def submit(self, request: Request) -> None:
-        in_background = request.priority is Priority.BACKGROUND and request.sampler is not None and not request.stable
+    def submit(self, request: ScheduledRequest) -> None:
+        in_background = (
+            request.priority is Priority.BACKGROUND and request.sampler is not None and not request.cacheable
+        )
         request.in_stream = self._streams is not None and in_background and self._streams.has_room_for(request)
         self._requests.append(request)
 
@@ -120,13 +113,13 @@ class Scheduler:
         """Evaluate one batch and send the events that result."""
         for request in [r for r in self._requests if r.cancelled]:
             self._finish(request, messages.Cancelled(request.id))
-            if request.priority is Priority.BACKGROUND:
-                self._cancelled = request.tokens
         if self._ending or not self._requests:
             self._status.idle()
-            self._write_to_disk()
+            if self._unsaved is not None:
+                self._slots.save(*self._unsaved)
+                self._unsaved = None
+            self.saved.set()
             return
-        began = self._clock()
         urgent = min(request.priority for request in self._requests)
         self._admit(urgent)
         chosen, tokens = self._fill_batch(urgent)
@@ -137,7 +130,6 @@ class Scheduler:
         for pool in self._pools:
             pool.context.clear_interrupt()
         elapsed = self._clock() - started
-        self._decode_s += elapsed
         if self._decodes is not None:
             self._owed_s += -elapsed if self._decodes else _DECODE_WEIGHT * elapsed
         shares = Counter(item.sequence for item in tokens)
@@ -146,43 +138,33 @@ class Scheduler:
             request.worked_s += elapsed * shares[request.sequence] / len(tokens)
         if outcome is Outcome.DONE:
             self._advance(chosen, tokens, elapsed)
-        self._busy_s += self._clock() - began
 
     def _interrupt(self) -> None:
         for pool in self._pools:
             pool.context.interrupt()
 
-    def _pool_of(self, request: Request) -> SequencePool:
+    def _pool_of(self, request: ScheduledRequest) -> SequencePool:
         return self._streams if request.in_stream and self._streams is not None else self._slots
-
-    def _write_to_disk(self) -> None:
-        if self._unsaved is not None:
-            self._slots.save(*self._unsaved)
-            self._unsaved = None
-        if self._ending and not self.saved.is_set():  # Once: the process may end while the next step is under way
-            background = [r for r in self._requests if r.sequence is not None and r.priority is Priority.BACKGROUND]
-            tokens = max((self._cancelled, *(request.tokens for request in background)), key=len)
-            for pool in self._pools:
-                pool.save_unfinished(tokens)
-        self.saved.set()
 
     def _admit(self, priority: Priority) -> None:
         running = sum(r.priority is priority and r.sequence is not None for r in self._requests)
+        full: set[SequencePool] = set()
         for request in self._requests:
             if request.priority is not priority or request.sequence is not None:
                 continue
             if running >= self._model.parallel:
                 return
             pool = self._pool_of(request)
-            while not pool.admit(request):
+            while pool not in full and not pool.admit(request):
                 less_urgent = [other for other in pool.running if other.priority > priority]
-                if not less_urgent:
-                    return
-                pool.release(less_urgent[-1])  # It waits again, and resumes later.
-            running += 1
+                if less_urgent:
+                    pool.release(less_urgent[-1])  # It waits again, and resumes later.
+                else:
+                    full.add(pool)  # Later requests do not overtake this one
+            running += pool not in full
 
-    def _fill_batch(self, priority: Priority) -> tuple[list[Request], list[BatchToken]]:
-        chosen: list[Request] = []
+    def _fill_batch(self, priority: Priority) -> tuple[list[ScheduledRequest], list[BatchToken]]:
+        chosen: list[ScheduledRequest] = []
         batch: list[BatchToken] = []
         pool = self._pool_of(next(r for r in self._requests if r.priority is priority and r.sequence is not None))
         room = pool.context.batch_tokens
@@ -209,15 +191,18 @@ class Scheduler:
             chosen.append(request)
         return chosen, batch
 
-    def _advance(self, chosen: list[Request], tokens: list[BatchToken], elapsed: float) -> None:
+    def _advance(self, chosen: list[ScheduledRequest], tokens: list[BatchToken], elapsed: float) -> None:
         requests = {request.sequence: request for request in chosen}
         counts = Counter(requests[item.sequence] for item in tokens)
         first = chosen[0]
         pool = self._pool_of(first)
         evaluated = pool.evaluated(first)
         phase = Phase.PREFILL if evaluated < len(first.prompt) else Phase.DECODE
-        rate = len(tokens) / elapsed if elapsed > 0 else 0.0
-        self._rates[phase] = rate = _SMOOTHING * self._rates.get(phase, rate) + (1 - _SMOOTHING) * rate
+        before, seconds = self._spent.get(phase, (0.0, 0.0))
+        if phase is Phase.PREFILL or len(tokens) == len(chosen) or not before:  # Not for prompts among decoded tokens
+            before, seconds = _REMEMBERED * before + len(tokens), _REMEMBERED * seconds + elapsed
+            self._spent[phase] = before, seconds
+        rate = before / seconds if seconds > 0 else 0.0
         fraction = evaluated / len(first.prompt) if phase is Phase.PREFILL else None
         self._status.busy(phase, first.priority, rate, fraction)
         for request, count in counts.items():
@@ -229,12 +214,11 @@ class Scheduler:
                 self._sample(request, index)
         for request in chosen:
             if request.sampler is None and not pool.pending(request):
-                pinned = request.pin and self._slots.pin(request)
                 if self._slots.unsaved(request):
                     self._slots.save(request.prompt, self._slots.state(request.prompt))
-                self._finish(request, messages.Prepared(request.usage(), pinned, request.id))
+                self._finish(request, messages.Prepared(request.usage(), request.id))
 
-    def _sample(self, request: Request, output: int) -> None:
+    def _sample(self, request: ScheduledRequest, output: int) -> None:
         assert request.sampler is not None
         try:
             token = request.sampler.sample(self._pool_of(request).context, output)
@@ -258,25 +242,24 @@ class Scheduler:
             elif len(request.generated) >= request.max_tokens:
                 self._end_text(request, "length")
 
-    def _end_text(self, request: Request, finish: Literal["end", "length"]) -> None:
+    def _end_text(self, request: ScheduledRequest, finish: Literal["end", "length"]) -> None:
         self._emit(request, request.stream.finish())
         self._finish(request, messages.Done(request.stream.text, finish, request.usage(), request.id))
 
-    def _emit(self, request: Request, text: str) -> None:
+    def _emit(self, request: ScheduledRequest, text: str) -> None:
         if text:
             self._send(messages.Delta(text, request.usage(), request.id))
 
-    def _finish(self, request: Request, reply: Reply) -> None:
+    def _finish(self, request: ScheduledRequest, reply: Reply) -> None:
         if self._slots.unsaved(request):
-            stable = request.prompt[: request.stable]
-            self._unsaved = stable, self._slots.state(stable)  # copied now: it may be evicted before it is written
+            beginning = request.prompt[: request.cacheable]
+            self._unsaved = (
+                beginning,
+                self._slots.state(beginning),
+            )  # copied now: it may be evicted before it is written
             self.saved.clear()
         self._pool_of(request).release(request)
-        self._cancelled = []
         if isinstance(request.sampler, FreeSampler):
             request.sampler.close()
         self._requests.remove(request)
         self._send(reply)
-
-    def _stats(self) -> WorkerStats:
-        return WorkerStats(self._busy_s, self._decode_s, self._slots.cells)

@@ -4,7 +4,7 @@ import itertools
 from abc import ABC, abstractmethod
 
 from gistread.engine.llama.worker.context import BatchToken, Context, Outcome
-from gistread.engine.llama.worker.requests import Request
+from gistread.engine.llama.worker.requests import ScheduledRequest
 
 
 class SequencePool(ABC):
@@ -12,40 +12,36 @@ class SequencePool(ABC):
 
     def __init__(self, context: Context, size: int) -> None:
         self.context = context
-        self._running: dict[int, Request] = {}  # By sequence
+        self._running: dict[int, ScheduledRequest] = {}  # By sequence
         self._used_at = [0] * size  # Logical time of the last release, by sequence
         self._clock = itertools.count(1)
 
     @property
-    def running(self) -> list[Request]:
+    def running(self) -> list[ScheduledRequest]:
         """In order of admission."""
         return list(self._running.values())
 
-    def evaluated(self, request: Request) -> int:
+    def evaluated(self, request: ScheduledRequest) -> int:
         return 0 if request.sequence is None else self._length(request.sequence)
 
-    def pending(self, request: Request) -> int:
+    def pending(self, request: ScheduledRequest) -> int:
         """Tokens to evaluate before the next can be sampled: 1 while decoding."""
         return request.length - self.evaluated(request)
 
     @abstractmethod
-    def admit(self, request: Request) -> bool:
+    def admit(self, request: ScheduledRequest) -> bool:
         """Give a waiting request a sequence. Returns False if there is no room now."""
 
     @abstractmethod
     def evaluate(self, tokens: list[BatchToken]) -> Outcome:
         """Evaluate and record a batch; unless done, cut its sequences back. Raises DecodeError."""
 
-    def release(self, request: Request) -> None:
+    def release(self, request: ScheduledRequest) -> None:
         """Free the sequence; its contents stay cached."""
         if request.sequence is not None:
             del self._running[request.sequence]
             self._used_at[request.sequence] = next(self._clock)
             request.sequence = None
-
-    @abstractmethod
-    def save_unfinished(self, tokens: list[int]) -> None:
-        """Write the evaluated part of a background request to disk, for the process that repeats the request."""
 
     @abstractmethod
     def _length(self, sequence: int) -> int:

@@ -8,12 +8,11 @@ adjacent.
 
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gistread.engine.llama.worker.context import BatchToken, Context, Outcome
 from gistread.engine.llama.worker.prefix_tree import common_prefix
-from gistread.engine.llama.worker.prompt_cache_files import PromptCacheFiles
-from gistread.engine.llama.worker.requests import Request
+from gistread.engine.llama.worker.requests import ScheduledRequest
 from gistread.engine.llama.worker.sampling import FreeSampler
 from gistread.engine.llama.worker.sequence_pool import SequencePool
 
@@ -36,18 +35,14 @@ class _ReusablePrefix:
 class Streams(SequencePool):
     """The sequences of a context that is not unified."""
 
-    def __init__(self, context: Context, cache_files: PromptCacheFiles | None) -> None:
+    def __init__(self, context: Context) -> None:
         super().__init__(context, context.sequences)
-        # The state of a stream cannot be restored into a unified cache, or one with other streams.
-        self._cache_files = cache_files and replace(
-            cache_files, identity=f"{cache_files.identity} {context.sequences} streams"
-        )
         self._tokens: list[list[int]] = [[] for _ in range(context.sequences)]  # Tokens by stream
 
-    def has_room_for(self, request: Request) -> bool:
+    def has_room_for(self, request: ScheduledRequest) -> bool:
         return len(request.prompt) + request.max_tokens <= self.context.cells // self.context.sequences
 
-    def admit(self, request: Request) -> bool:
+    def admit(self, request: ScheduledRequest) -> bool:
         idle = self._idle()
         if len(idle) <= _LEAST_IDLE:
             return False
@@ -60,7 +55,6 @@ class Streams(SequencePool):
         if found.length < _LEAST_REUSED:
             target = self._free(idle, decodes=decodes)
             self._cut(target, 0)
-            self._restore(target, request)
         elif source in idle and not decodes and found.length == len(self._tokens[source]):
             target = source  # An interrupted request resumes
         else:  # Another request may still need the source
@@ -75,7 +69,7 @@ class Streams(SequencePool):
         self._running[target] = request
         return True
 
-    def compact(self, requests: Sequence[Request]) -> list[Request]:
+    def compact(self, requests: Sequence[ScheduledRequest]) -> list[ScheduledRequest]:
         """Move texts that decode together into adjacent streams. Returns all requests in the order of their streams."""
         texts = {r.sequence: r for r in requests if r.sequence is not None and isinstance(r.sampler, FreeSampler)}
         while texts and (between := [s for s in range(min(texts), max(texts)) if s not in self._running]):
@@ -97,37 +91,18 @@ class Streams(SequencePool):
                 self.context.cut(stream, len(self._tokens[stream]))
         return outcome
 
-    def save_unfinished(self, tokens: list[int]) -> None:
-        if self._cache_files is None:
-            return
-        length, source = max((common_prefix(held, tokens), stream) for stream, held in enumerate(self._tokens))
-        if evaluated := self._cache_files.unfinished_part(tokens[:length]):
-            self._cut(source, len(evaluated))
-            self._cache_files.unfinished.save(evaluated, self.context.state(source))
-
     def _length(self, sequence: int) -> int:
         return len(self._tokens[sequence])
-
-    def _restore(self, stream: int, request: Request) -> None:
-        if request.cache_file_tried or self._cache_files is None:
-            return
-        request.cache_file_tried = True
-        if tokens := self._cache_files.find_unfinished(request.tokens[:-1]):
-            files = self._cache_files.unfinished
-            state = files.load(tokens)
-            files.remove(tokens)
-            if state is not None and self.context.restore(stream, state):
-                self._tokens[stream] = tokens
 
     def _free(self, idle: list[int], *, decodes: bool) -> int:
         """The first idle stream to decode in; otherwise one of the last, in turn."""
         return idle[0] if decodes else min(idle[-_PROMPT_STREAMS:], key=self._used_at.__getitem__)
 
     @staticmethod
-    def _find(held: list[int], tokens: list[int], request: Request) -> _ReusablePrefix:
+    def _find(held: list[int], tokens: list[int], request: ScheduledRequest) -> _ReusablePrefix:
         start = common_prefix(held, tokens)
         sought = tokens[start : start + _LEAST_MOVED]
-        if not start or not request.may_move or len(sought) < _LEAST_MOVED:
+        if not start or not request.allow_kv_shift or len(sought) < _LEAST_MOVED:
             return _ReusablePrefix(start)
         at = array("i", held).tobytes().find(array("i", sought).tobytes(), start * _TOKEN_BYTES)
         if at < 0 or at % _TOKEN_BYTES:

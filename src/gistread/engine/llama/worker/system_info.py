@@ -2,7 +2,6 @@
 
 import ctypes
 import os
-import re
 import sys
 from typing import Any
 
@@ -13,10 +12,6 @@ from gistread.engine.llama.fit import Gpu
 
 _DISCRETE, _INTEGRATED = 1, 2  # ggml's device types for graphics cards; 0 is a processor, 3 a library such as BLAS
 _DEBUG_LEVEL, _ERROR_LEVEL = 1, 4
-# Log lines about flash attention: the setting of a context, and the decision for `auto`.
-_FLASH_ATTENTION = re.compile(
-    r"(?:flash_attn +=|Flash Attention(?: was auto, set to| not supported, set to)?) (enabled|disabled)"
-)
 _CALLBACKS: list[object] = []  # Referenced for as long as llama.cpp may call them: the life of the process
 
 
@@ -72,11 +67,10 @@ def _ggml(name: str, result: Any, *arguments: Any) -> Any:
 
 
 class LlamaLog:
-    """Forwards llama.cpp's log to stderr, which is a log file, and extracts errors and the use of flash attention."""
+    """Forwards llama.cpp's log to stderr, which is a log file, and collects errors."""
 
     def __init__(self) -> None:
         self.errors: list[str] = []
-        self.flash_attention = False  # Whether the last context uses flash attention, according to the log
         callback = llama.llama_log_callback(self._on_line)
         llama.llama_log_set(callback, None)
         _CALLBACKS.append(callback)
@@ -88,8 +82,6 @@ class LlamaLog:
         os.write(2, text)
         if level == _ERROR_LEVEL and line.strip():
             self.errors.append(line.strip())
-        if found := _FLASH_ATTENTION.search(line):
-            self.flash_attention = found[1] == "enabled"
 
 
 def main() -> None:

@@ -1,17 +1,15 @@
-"""Renders conversations with a model's chat template, or a plain one. Reasoning is turned off: it takes too long."""
+"""The process that renders chat templates. A template comes with a model file, and may loop or grow without end.
 
-import faulthandler
-import operator
+Reads JSON lines: `[source, bos, eos]`, then prompts. Answers each with `{"text": …}` or `{"error": …}`. The process
+ends when a template takes too long. Reasoning is turned off, because it takes too long as well.
+"""
+
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import date
-from types import FrameType
-from typing import Any
 
-from jinja2 import TemplateError, filters
+import orjson
+from jinja2 import TemplateError
 from jinja2.exceptions import SecurityError
 from jinja2.ext import Extension
 from jinja2.nodes import Node
@@ -19,7 +17,7 @@ from jinja2.parser import Parser
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from gistread.engine.protocol import Message
-from gistread.system import limited_growth
+from gistread.system import limit_cpu, limit_memory
 
 _OPEN, _CLOSE = "<think>", "</think>"
 _EMPTY_REASONING = f"{_OPEN}\n\n{_CLOSE}\n\n"
@@ -29,9 +27,10 @@ _PLAIN = (
     "{% for message in messages %}{{ message['content'] }}\n\n{% endfor %}"
     "{% if add_generation_prompt %}Answer:{% endif %}"
 )
-
-
 _TRIAL = "What is told on page 7?"
+_MOST_CPU_S = 1
+_MOST_BYTES = 512 * 2**20
+_MOST_CHARACTERS = 200_000  # Beyond the messages
 
 
 class _Generation(Extension):
@@ -44,85 +43,18 @@ class _Generation(Extension):
         return parser.parse_statements(("name:endgeneration",), drop_needle=True)
 
 
-# A template comes with a model file, and may loop or grow without end.
-_MOST_CPU_S = 0.5
-_MOST_S = 5.0  # Then the process ends: a call into C code cannot be interrupted
-_MOST_BYTES = 512 * 2**20
-_MOST_CHARACTERS = 200_000  # Beyond the messages
-_LARGEST = 10**6  # Factor, power or length of a product
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {"*": operator.mul, "**": operator.pow}
-_TRACED = ("<template>", filters.__file__)  # Traced by line; other code by call
-_rendering = threading.Lock()  # The limits apply to the whole process
-
-
-class _Environment(ImmutableSandboxedEnvironment):
-    """Also refuses products and powers of enormous size."""
-
-    intercepted_binops = frozenset(_OPERATORS)
-
-    def call_binop(self, context: object, operator: str, left: Any, right: Any) -> Any:
-        sizes = [abs(each) if isinstance(each, int | float) else len(each) for each in (left, right)]
-        if max(sizes) > 64 if operator == "**" else sizes[0] * sizes[1] > _LARGEST:
-            raise TemplateError(f"it calculates {operator} with values that are too large")
-        return _OPERATORS[operator](left, right)
-
-
-class _TooLongError(BaseException):
-    """Not an `Exception`, which Jinja would catch while compiling."""
-
-
-@contextmanager
-def _limits() -> Iterator[None]:
-    """Raises TemplateError for code that takes too long or too much memory."""
-    with _rendering, limited_growth(_MOST_BYTES):
-        faulthandler.dump_traceback_later(_MOST_S, exit=True, file=2)
-        try:
-            with _limited_time():
-                yield
-        except _TooLongError:
-            raise TemplateError("it takes too long") from None
-        except MemoryError:
-            raise TemplateError("it takes too much memory") from None
-        finally:
-            faulthandler.cancel_dump_traceback_later()
-
-
-@contextmanager
-def _limited_time() -> Iterator[None]:
-    until_s = time.thread_time() + _MOST_CPU_S
-
-    def check(frame: FrameType, event: str, argument: object) -> Any:
-        if time.thread_time() > until_s:
-            raise _TooLongError
-        return check if frame.f_code.co_filename in _TRACED else None
-
-    before = sys.gettrace()
-    sys.settrace(check)
-    try:
-        yield
-    finally:
-        sys.settrace(before)
-
-
-class ChatTemplate:
+class Template:
     def __init__(self, source: str, bos: str, eos: str) -> None:
         """`source`: the model's Jinja template, or empty. Raises jinja2.TemplateError if it cannot be used."""
-        environment = _Environment(
+        environment = ImmutableSandboxedEnvironment(
             trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols", _Generation]
         )
         environment.globals["raise_exception"] = _refuse
         environment.globals["strftime_now"] = lambda form: date.today().strftime(form)
         self._bos, self._eos = bos, eos
         self._reasons = _CLOSE in source
-        try:
-            with _limits():
-                self._template = environment.from_string(source if source.strip() else _PLAIN)
-            text = self.render((Message("user", _TRIAL),))
-        except TemplateError:
-            raise
-        except Exception as error:  # a template can fail in any way
-            raise TemplateError(str(error)) from None
-        if _TRIAL not in text:
+        self._template = environment.from_string(source if source.strip() else _PLAIN)
+        if _TRIAL not in self.render((Message("user", _TRIAL),)):
             raise TemplateError("it leaves out the messages")
 
     def render(self, prompt: Sequence[Message]) -> str:
@@ -146,18 +78,17 @@ class ChatTemplate:
     def _render(self, messages: list[dict[str, str]]) -> str:
         left = _MOST_CHARACTERS + 2 * sum(len(message["content"]) for message in messages)
         parts: list[str] = []
-        with _limits():
-            for part in self._template.generate(
-                messages=messages,
-                add_generation_prompt=True,
-                enable_thinking=False,
-                bos_token=self._bos,
-                eos_token=self._eos,
-            ):
-                parts.append(part)
-                left -= len(part)
-                if left < 0:
-                    raise TemplateError("it writes too much")
+        for part in self._template.generate(
+            messages=messages,
+            add_generation_prompt=True,
+            enable_thinking=False,
+            bos_token=self._bos,
+            eos_token=self._eos,
+        ):
+            parts.append(part)
+            left -= len(part)
+            if left < 0:
+                raise TemplateError("it writes too much")
         return "".join(parts)
 
     def _without_reasoning(self, text: str) -> str:
@@ -173,3 +104,27 @@ class ChatTemplate:
 
 def _refuse(message: str) -> None:
     raise TemplateError(message)
+
+
+def main() -> None:
+    limit_memory(_MOST_BYTES)
+    template: Template | None = None
+    for line in sys.stdin.buffer:
+        limit_cpu(_MOST_CPU_S)
+        content = orjson.loads(line)
+        try:
+            if template is None:
+                template, text = Template(*content), ""
+            else:
+                text = template.render([Message(role, said) for role, said in content])
+            answer = {"text": text}
+        except MemoryError:
+            answer = {"error": "it takes too much memory"}
+        except Exception as error:  # A template can fail in any way
+            answer = {"error": str(error) or type(error).__name__}
+        sys.stdout.buffer.write(orjson.dumps(answer) + b"\n")
+        sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import llama_cpp as llama
 
-from gistread.engine.llama.worker.template import ChatTemplate
+from gistread.engine.llama.worker.chat_template import ChatTemplate
 from gistread.engine.protocol import Message
 from gistread.errors import EngineError
 
@@ -23,13 +23,17 @@ _PROBE = "end.\n\nThe\n\n“No,” he\n\n<12>\n\nAnd\n\n12 3\n\n—Ça\n\n我们
 class Weights:
     """Loaded weights, shared by their contexts (`context.py`)."""
 
-    def __init__(self, handle: llama.llama_model_p, template_source: str, adapter: str = "") -> None:
-        """`template_source`: the model's own Jinja template, or empty. `adapter`: path of a LoRA adapter, or empty.
+    def __init__(self, handle: llama.llama_model_p, template: ChatTemplate, adapter: str = "") -> None:
+        """`adapter`: path of a LoRA adapter, or empty.
 
-        Raises jinja2.TemplateError, EngineError for an adapter that does not fit the model.
+        Raises TemplateError, EngineError for an adapter that does not fit the model.
         """
         self.handle = handle
-        self._adapter = _load_adapter(handle, adapter) if adapter else None
+        # Owned by the model and freed with it.
+        self._adapter = llama.llama_adapter_lora_init(handle, os.fsencode(adapter)) if adapter else None
+        if adapter and not self._adapter:
+            problem = f"The adapter {Path(adapter).name} does not fit this model."
+            raise EngineError(problem, "Give one that was made for it.")
         self.vocab = llama.llama_model_get_vocab(handle)
         self.vocabulary = llama.llama_vocab_n_tokens(self.vocab)
         # Whether a sequence can be cut at any position; a recurrent state cannot.
@@ -38,10 +42,9 @@ class Weights:
         # Whether a saved sequence can be cut at any position; a sliding window is saved without earlier tokens.
         self.can_restart_anywhere = self.can_roll_back and not self.window
         self._adds_bos = bool(llama.llama_vocab_get_add_bos(self.vocab))
-        self._template = ChatTemplate(
-            template_source,
-            bos=self._token_text(llama.llama_vocab_bos(self.vocab)),
-            eos=self._token_text(llama.llama_vocab_eos(self.vocab)),
+        self._template = template
+        template.begin(
+            *(self._token_text(token(self.vocab)) for token in (llama.llama_vocab_bos, llama.llama_vocab_eos))
         )
         special = llama.LLAMA_TOKEN_ATTR_CONTROL | llama.LLAMA_TOKEN_ATTR_USER_DEFINED
         texts = {
@@ -58,7 +61,7 @@ class Weights:
 
     def apply_adapter(self, context: llama.llama_context_p) -> None:
         if self._adapter:
-            adapters = (llama.llama_adapter_lora_p_ctypes * 1)(self._adapter)  # type: ignore[misc]
+            adapters = (llama.llama_adapter_lora_p_ctypes * 1)(self._adapter)
             llama.llama_set_adapters_lora(context, adapters, 1, (ctypes.c_float * 1)(1.0))
 
     def close(self) -> None:
@@ -77,16 +80,14 @@ class Weights:
 
     def prompt_tokens(self, prompt: Sequence[Message]) -> list[int]:
         """Tokenize a conversation with the chat template. Control tokens in messages stay text (design D10)."""
-        harmless = [Message(m.role, self._control.sub(_break_marker, m.content)) for m in prompt]
+        harmless = [
+            Message(m.role, self._control.sub(lambda found: f"{found[0][0]} {found[0][1:]}", m.content)) for m in prompt
+        ]
         tokens = self.tokens_of(self._template.render(harmless), special=True)
         bos = llama.llama_vocab_bos(self.vocab)
         if self._adds_bos and tokens[:1] != [bos]:
             tokens.insert(0, bos)
         return tokens
-
-    def text_tokens(self, text: str) -> list[int]:
-        """Tokenize a text on its own, with the tokens that begin and end one."""
-        return list(self._tokenize(text, special=False, alone=True))
 
     def piece(self, token: int) -> bytes:
         buffer = ctypes.create_string_buffer(_PIECE_BYTES)
@@ -116,11 +117,11 @@ class Weights:
     def ends_turn(self, token: int) -> bool:
         return bool(llama.llama_vocab_is_eog(self.vocab, token))
 
-    def _tokenize(self, text: str, special: bool, alone: bool = False) -> tuple[int, ...]:
+    def _tokenize(self, text: str, special: bool) -> tuple[int, ...]:
         data = text.encode("utf-8", "replace")
         capacity = len(data) + 8
         buffer = (llama.llama_token * capacity)()
-        count = llama.llama_tokenize(self.vocab, data, len(data), buffer, capacity, alone, special)
+        count = llama.llama_tokenize(self.vocab, data, len(data), buffer, capacity, False, special)
         if count < 0:
             raise ValueError(f"a text of {len(data)} bytes cannot be tokenized")
         return tuple(buffer[:count])
@@ -137,15 +138,3 @@ class Weights:
             return ""
         text: bytes = llama.llama_vocab_get_text(self.vocab, token) or b""
         return text.decode("utf-8", "replace")
-
-
-def _load_adapter(handle: llama.llama_model_p, path: str) -> llama.llama_adapter_lora_p:
-    """Owned by the model and freed with it."""
-    adapter: llama.llama_adapter_lora_p | None = llama.llama_adapter_lora_init(handle, os.fsencode(path))
-    if not adapter:
-        raise EngineError(f"The adapter {Path(path).name} does not fit this model.", "Give one that was made for it.")
-    return adapter
-
-
-def _break_marker(found: re.Match[str]) -> str:
-    return f"{found[0][0]} {found[0][1:]}"

@@ -1,0 +1,117 @@
+"""Starts Python in child processes that import nothing from the working directory or from beside a book.
+
+Every Python child of gistread starts with `python_command`. `gistread/__main__.py` imports this module before the
+import path is clean, so at its top it imports only what Python has loaded already.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False  # As in `typing`, which is not loaded yet
+if TYPE_CHECKING:
+    from io import FileIO
+    from subprocess import CompletedProcess, Popen
+    from typing import BinaryIO
+
+_POLL_S = 1.0
+_GRACE_S = 2.0  # For children that notice the end of their parent themselves, and have something to save
+_START = (
+    "import sys; sys.path[:] = {path!r}; "
+    "from gistread.child_process import run_module; run_module({module!r}, {parent}, {output})"
+)
+
+
+def import_path() -> list[str]:
+    """`sys.path` without the working directory.
+
+    `python -m`, `python -c` and empty entries of PYTHONPATH put it before the standard library. Whatever follows the
+    standard library is an installation, even if the user stands in it.
+    """
+    try:
+        here = os.getcwd()  # noqa: PTH109 - `pathlib` is not loaded yet
+    except OSError:  # It was removed
+        here = ""
+    library = os.path.dirname(os.__file__)  # noqa: PTH120
+    installed = sys.path.index(library) if library in sys.path else len(sys.path)
+    return [path for at, path in enumerate(sys.path) if path and (at >= installed or path != here)]
+
+
+def python_command(module: str, *arguments: str, output: int | None = None, outlives_parent: bool = False) -> list[str]:
+    """The command that runs a module in a new Python process.
+
+    The process imports from where this one does, except the working directory. `-I` ignores environment variables
+    and the user's site, whose folder is part of the path if this process uses it. `output`: inherited descriptor
+    that becomes the standard output once Python has started, so that nothing else is written to it.
+    """
+    from pathlib import Path
+
+    package = str(Path(__file__).absolute().parents[1])
+    path = import_path()
+    parent = None if outlives_parent else os.getpid()
+    path += [] if package in path else [package]
+    code = _START.format(path=path, module=module, parent=parent, output=output)
+    return [sys.executable, "-I", "-c", code, *arguments]
+
+
+def run_python(
+    module: str, *arguments: str, timeout_s: float, stdin: BinaryIO | None = None, given: bytes | None = None
+) -> CompletedProcess[bytes]:
+    """Run a module to its end, with a file or bytes as standard input. Raises OSError, TimeoutExpired."""
+    import subprocess
+    import tempfile
+
+    with tempfile.TemporaryFile() as output:
+        run = subprocess.run(
+            python_command(module, *arguments, output=output.fileno()),
+            stdin=stdin or (subprocess.DEVNULL if given is None else None),
+            input=given,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            pass_fds=(output.fileno(),),
+            timeout=timeout_s,
+        )
+        output.seek(0)
+        run.stdout = output.read()
+    return run
+
+
+def start_python(module: str, *arguments: str, stdin: int | BinaryIO) -> tuple[Popen[bytes], FileIO]:
+    """Start a module. Returns the process, and a pipe of its standard output. Raises OSError."""
+    import subprocess
+    from io import FileIO
+
+    reading, writing = os.pipe()
+    output = FileIO(reading)
+    try:
+        command = python_command(module, *arguments, output=writing)
+        nothing = subprocess.DEVNULL
+        return subprocess.Popen(command, stdin=stdin, stdout=nothing, stderr=nothing, pass_fds=(writing,)), output
+    except BaseException:
+        output.close()
+        raise
+    finally:
+        os.close(writing)
+
+
+def run_module(module: str, parent: int | None, output: int | None) -> None:
+    """Run a module as the main program of this child, which ends soon after its parent."""
+    import runpy
+    import threading
+
+    if output is not None:
+        sys.stdout.flush()
+        os.dup2(output, 1)
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+
+
+def _end_with(parent: int) -> None:
+    import time
+
+    while os.getppid() == parent:
+        time.sleep(_POLL_S)
+    time.sleep(_GRACE_S)
+    os._exit(1)

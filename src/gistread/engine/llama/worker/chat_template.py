@@ -1,0 +1,72 @@
+"""Renders conversations with a model's chat template, or a plain one, in a process with limits (`template.py`)."""
+
+import contextlib
+import threading
+from collections.abc import Sequence
+from io import BufferedReader
+from subprocess import PIPE, Popen
+
+import orjson
+
+from gistread.child_process import start_python
+from gistread.engine.protocol import Message
+
+_RENDERER = "gistread.engine.llama.worker.template"
+
+
+class TemplateError(Exception):
+    """A clause about the template, such as `it takes too long`."""
+
+
+class ChatTemplate:
+    """A chat template in a process of its own, which starts at once. Usable from any thread."""
+
+    def __init__(self, source: str) -> None:
+        """`source`: the model's Jinja template, or empty."""
+        self._source = source
+        self._head = b""
+        self._lock = threading.Lock()
+        self._start()
+
+    def begin(self, bos: str, eos: str) -> None:
+        """Compile the template and try it, with the text of these tokens. Raises TemplateError if it is unusable."""
+        if self._head:
+            return
+        self._head = orjson.dumps([self._source, bos, eos]) + b"\n"
+        with self._lock:
+            self._ask(self._head)
+
+    def render(self, prompt: Sequence[Message]) -> str:
+        """Render a prompt up to where the model continues. Raises TemplateError."""
+        with self._lock:
+            if self._process.poll() is not None:  # An earlier prompt took too long
+                self._start()
+                self._ask(self._head)
+            return self._ask(orjson.dumps([(m.role, m.content) for m in prompt]) + b"\n")
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.kill()
+        self._process.wait()
+
+    def _start(self) -> None:
+        self._process: Popen[bytes]
+        self._process, output = start_python(_RENDERER, stdin=PIPE)
+        self._output = BufferedReader(output)
+
+    def _ask(self, line: bytes) -> str:
+        given = self._process.stdin
+        assert given is not None
+        answer = b""
+        with contextlib.suppress(OSError):
+            given.write(line)
+            given.flush()
+            answer = self._output.readline()
+        if not answer.endswith(b"\n"):
+            self.close()
+            raise TemplateError("it takes too long")
+        found = orjson.loads(answer)
+        if "error" in found:
+            raise TemplateError(found["error"])
+        text: str = found["text"]
+        return text
