@@ -81,10 +81,10 @@ def test_an_unwritable_cache_is_no_error(story: Path, tmp_path: Path) -> None:
 
 
 def test_only_the_books_opened_last_are_kept(tmp_path: Path, directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "_MAX_BOOKS", 3)
+    monkeypatch.setattr(cache, "_LIMIT_BYTES", 3_000)
     for number in range(6):
         path = tmp_path / f"{number}.txt"
-        path.write_text(f"Story number {number}.")
+        path.write_text(f"Story number {number}. " * 30)
         open_cached(path, directory)
     assert len(list(directory.iterdir())) == 3
 

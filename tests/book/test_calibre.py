@@ -85,9 +85,10 @@ def test_a_missing_converter_is_reported_in_two_lines(book: Path, monkeypatch: p
     assert "Install Calibre" in str(caught.value)
 
 
-def test_drm_is_reported_before_the_conversion(book: Path, install: Install) -> None:
+@pytest.mark.parametrize("signature", [b"BOOKMOBI", b"TEXtREAd"])
+def test_drm_is_reported_before_the_conversion(book: Path, install: Install, signature: bytes) -> None:
     install(f"touch {install.folder}/started")
-    book.write_bytes(kindle(encryption=2))
+    book.write_bytes(kindle(encryption=2).replace(b"BOOKMOBI", signature))
     with pytest.raises(BookError, match="protected by DRM"):
         open_book(book)
     assert not (install.folder / "started").exists()

@@ -106,27 +106,6 @@ class TestMetadata:
         assert book.source_format == "epub"
 
     @pytest.mark.parametrize(
-        ("identifier", "known_as"),
-        [
-            ("<dc:identifier>978-0-14-043918-2</dc:identifier>", "isbn:9780140439182"),
-            ("<dc:identifier>urn:isbn:0140439188</dc:identifier>", "isbn:0140439188"),
-            ("<dc:identifier>9780140439180</dc:identifier>", "9780140439180"),
-            (
-                "<dc:identifier>E9F75ADF-f0a2-4a30-b113-b146871f16e5</dc:identifier>",
-                "urn:uuid:e9f75adf-f0a2-4a30-b113-b146871f16e5",
-            ),
-            (
-                '<dc:identifier xmlns:opf="http://www.idpf.org/2007/opf" opf:scheme="ASIN">B000X</dc:identifier>',
-                "asin:B000X",
-            ),
-            ("<dc:identifier>https://a.example/book</dc:identifier>", "https://a.example/book"),
-        ],
-    )
-    def test_identifiers_have_a_scheme(self, identifier: str, known_as: str) -> None:
-        book = open_bytes(epub({"a.xhtml": page("<p>a</p>")}, package(["a.xhtml"], metadata=identifier)), "x")
-        assert book.identifiers == (known_as,)
-
-    @pytest.mark.parametrize(
         ("metadata", "manifest", "spine"),
         [
             ("", '<item id="c" href="c.jpg" media-type="image/jpeg" properties="cover-image"/>', ""),

@@ -59,11 +59,11 @@ class TestMetadata:
     def test_metadata_comes_from_the_head(self) -> None:
         head = (
             '<title>The Rain | A Site</title><meta name="author" content="Jane Doe">'
-            '<meta name="DC.identifier" content="urn:isbn:1"><link rel="coverpage" href="images/cover.jpg">'
+            '<link rel="coverpage" href="images/cover.jpg">'
         )
         book = open_bytes(f'<html lang="en-GB"><head>{head}</head><body><h1>The Rain</h1><p>It'.encode(), "x.html")
         assert (book.title, book.authors, book.language) == ("The Rain", ("Jane Doe",), "en-GB")
-        assert (book.identifiers, book.cover) == (("urn:isbn:1",), "images/cover.jpg")
+        assert book.cover == "images/cover.jpg"
 
     @pytest.mark.parametrize(
         ("content", "authors"),

@@ -144,3 +144,32 @@ def test_lists_and_quotes_nested_too_deeply_lose_no_word(lines: list[str]) -> No
     book = read("# Rain\n\n" + "\n".join(lines) + "\n\nThe end.\n")
     assert [word for word in book.text.split() if word.startswith("word")] == [line.split()[-1] for line in lines]
     assert book.text.endswith("The end.")
+
+
+def test_what_nothing_refers_to_is_counted() -> None:
+    links = "[](http://x.org/0) [Rain][1]\n\n[1]: http://x.org/1\n[2]: http://x.org/2\n[//]: # (a comment)\n"
+    book = read(f"It rained.[^1] {links}\n[^1]: In May.\n[^2]: In June.\n")
+    assert book.notices == ("2 links without words were left out.", "1 unused note was left out.")
+
+
+ALIASES = "a0: &a0 [x, x]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "head",
+    [
+        pytest.param(f"---\n{ALIASES}title: *a11\n---\n", id="aliases"),
+        pytest.param(f"---\ntitle: {'[' * 9_000}{']' * 9_000}\n---\n", id="nested YAML"),
+        pytest.param(f"+++\ntitle = {'[' * 4_000}{']' * 4_000}\n+++\n", id="nested TOML"),
+    ],
+)
+@pytest.mark.parametrize("suffix", ["md", "txt"])
+def test_hostile_front_matter_does_not_hang(head: str, suffix: str) -> None:
+    assert "It rained." in open_bytes(f"{head}\nIt rained.\n".encode(), f"x.{suffix}").text
+
+
+def test_fields_may_be_texts_mappings_or_lists() -> None:
+    head = "---\ntitle: The Lamp\nauthor:\n- name: A. Keeper\n- B. Boat\n---\n"
+    book = open_bytes(f"{head}\nIt rained.\n".encode(), "x.md")
+    assert (book.title, book.authors) == ("The Lamp", ("A. Keeper", "B. Boat"))

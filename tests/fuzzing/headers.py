@@ -13,9 +13,9 @@ from random import Random
 
 import orjson
 
-from gistread.cli.models import models_document
+from gistread.cli.models import _document
 from gistread.engine.llama.gguf import read_adapted_header, read_header, read_tensors, read_values
-from gistread.engine.llama.gguf_types import ARRAY, SCALARS, STRING
+from gistread.engine.llama.gguf_contents import ARRAY, SCALARS, STRING
 from gistread.engine.model_files import availability_of, describe, memory_fit_of
 from gistread.engine.model_search import FoundModel
 from gistread.engine.model_text import facts, memory_fit_text, other_facts
@@ -91,14 +91,14 @@ class HeaderCases(Cases):
         told = [
             *facts(model),
             *other_facts(model),
-            memory_fit_text(model, fit),
+            memory_fit_text(fit, model.context_length),
             availability_of(model, fit).name,
             model.problem,
         ]
         assert all(isinstance(words, str) for words in told)
         assert model.usable or model.problem
         assert min(model.context_length or 0, model.parameters or 0, fit.context_tokens if fit else 0) >= 0
-        (document,) = orjson.loads(orjson.dumps(models_document([model], _FREE_BYTES, lambda _: None)))["models"]
+        document = orjson.loads(orjson.dumps(_document(model, _FREE_BYTES, None)))
         assert document["usable"] == model.usable
         # What a worker would read of it; refused in words where it is refused.
         header = read_header(path)

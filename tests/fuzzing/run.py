@@ -169,7 +169,8 @@ def _worked_s(process: int) -> float:
 def _open_all(cases: Cases, first: int, last: int, pipe: int, contained: bool) -> None:
     before = _peak_bytes()
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    resource.setrlimit(resource.RLIMIT_AS, (4 * MEMORY_BYTES, hard))  # numpy alone takes much of the address space
+    # What is imported already takes much of the address space: numpy alone, and torch more.
+    resource.setrlimit(resource.RLIMIT_AS, (psutil.Process().memory_info().vms + 3 * MEMORY_BYTES, hard))
     if not contained:
         pdf_format.read_document = _read_here  # type: ignore[assignment]
     for index in range(first, last):

@@ -1,13 +1,15 @@
 """Assembles a `Book` from paragraphs, chapter starts and inline marks, for every format."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gistread.book import inline
 from gistread.book.inline import InlineMark
+from gistread.book.language import guess_language
 from gistread.book.model import Book, Chapter, Image, LanguageSpan, Link, Paragraph, ParagraphKind, Span
-from gistread.book.normalise import clean, clean_line, count_words, keep_lines, one_line
+from gistread.book.normalise import clean, clean_line, keep_lines, one_line
+from gistread.words import count_words
 
 # Front matter up to this many words, about half a printed page, belongs to the first chapter: title page, dedication,
 # short table of contents. Longer front matter gets a chapter of its own.
@@ -43,6 +45,14 @@ def by_paragraph(chapters: Iterable[ChapterStart]) -> Mapping[int, Sequence[Chap
 
 
 ResolveLink = Callable[[InlineMark], LinkTarget | None]  # Finds the target of a link; None if it leads out of the book
+
+
+def left_out_notices(counts: Mapping[str, int]) -> Iterator[str]:
+    """A sentence for each kind of omitted content, such as "hidden word(s)", and its count."""
+    for name, count in counts.items():
+        if count > 0:
+            ending, verb = ("", "was") if count == 1 else ("s", "were")
+            yield f"{count:,} {name.replace('(s)', ending)} {verb} left out."
 
 
 class BookBuilder:
@@ -120,7 +130,7 @@ class BookBuilder:
             paragraphs=tuple(self._paragraphs),
             chapters=self._chapters(text, name),
             authors=_clean_lines(authors),
-            language=language,
+            language=language or guess_language(text),
             source_format=source_format,
             notices=_clean_lines(notices),
             spans=tuple(Span(start, end, mark.style) for start, end, mark in self._inline if mark.style),

@@ -10,16 +10,17 @@ from typing import Any
 
 import orjson
 
-from gistread.atomic_write import make_folder, replace_file
 from gistread.book.model import Book, Chapter, Image, LanguageSpan, Link, Paragraph, ParagraphKind, Span, Style
 from gistread.book.open import Cancelled, never, open_book_or_series, read_book
+from gistread.store.files import make_folder, replace_file
 
-EXTRACTION_VERSION = 14  # Raise this when a file yields different text, paragraphs or chapters
+EXTRACTION_VERSION = 15  # Raise this when a file yields different text, paragraphs or chapters
 
-_MAX_BOOKS = 40
+_LIMIT_BYTES = 512 * 1024 * 1024  # Of all entries; some 700 novels
 _SUFFIX = ".book"
 _PAYLOAD_BYTES = 16  # Memory for encoding a book, in bytes a character
 _DIGEST_BYTES = hashlib.sha256().digest_size
+_SIZE_BYTES = 8  # Of the number that says how long the text is
 # The fields of a book that are sequences of ranges.
 _RANGES: dict[str, type] = {
     "paragraphs": Paragraph,
@@ -37,21 +38,42 @@ def open_cached(source: Path, directory: Path, cancelled: Cancelled = never) -> 
     def read_one(stream: io.BufferedReader, path: Path) -> Book:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
         stream.seek(0)
-        entry = directory / f"{digest}-{EXTRACTION_VERSION}{_SUFFIX}"
+        entry = _entry(digest, directory)
         book = _load(entry)
         if book is None:
             book = read_book(stream, path.name, cancelled=cancelled)
-            payload = _encode(book)
+            bytearray(_PAYLOAD_BYTES * len(book.text))  # raises MemoryError; orjson would abort the process
+            text = book.text.encode()
+            payload = len(text).to_bytes(_SIZE_BYTES) + text + orjson.dumps(_to_record(book))
             with contextlib.suppress(OSError):
                 make_folder(entry.parent)
                 replace_file(entry, hashlib.sha256(payload).digest() + payload)
             with contextlib.suppress(OSError):
-                entries = sorted(entry.parent.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime, reverse=True)
-                for old in entries[_MAX_BOOKS:]:
-                    old.unlink()
+                _trim(entry.parent)
         return book
 
     return open_book_or_series(read_one, source)
+
+
+def cached_text(digest: str, directory: Path) -> str | None:
+    """The text of the file with this SHA-256 in a hundredth of the time of `open_cached`; None if it is not cached."""
+    with contextlib.suppress(OSError, ValueError):
+        return _read(_entry(digest, directory))[0]
+    return None
+
+
+def _entry(digest: str, directory: Path) -> Path:
+    return directory / f"{digest}-{EXTRACTION_VERSION}{_SUFFIX}"
+
+
+def _trim(directory: Path) -> None:
+    """Delete the entries that were used least recently, so that the others keep within the limit. Raises OSError."""
+    entries = [(path.stat(), path) for path in directory.glob(f"*{_SUFFIX}")]
+    total = 0
+    for status, path in sorted(entries, key=lambda entry: -entry[0].st_mtime):
+        total += status.st_size
+        if total > _LIMIT_BYTES:
+            path.unlink()
 
 
 def file_digest(source: Path) -> str:
@@ -63,12 +85,20 @@ def file_digest(source: Path) -> str:
         return ""
 
 
+def _read(entry: Path) -> tuple[str, bytes]:
+    """The text, and the other fields as JSON. Raises OSError, and ValueError for a damaged entry."""
+    data = entry.read_bytes()
+    if hashlib.sha256(memoryview(data)[_DIGEST_BYTES:]).digest() != data[:_DIGEST_BYTES]:
+        raise ValueError
+    start = _DIGEST_BYTES + _SIZE_BYTES
+    end = start + int.from_bytes(data[_DIGEST_BYTES:start])
+    return data[start:end].decode(), data[end:]
+
+
 def _load(entry: Path) -> Book | None:
     try:
-        data = entry.read_bytes()
-        if hashlib.sha256(data[_DIGEST_BYTES:]).digest() != data[:_DIGEST_BYTES]:
-            return None
-        record = orjson.loads(data[_DIGEST_BYTES:])
+        text, rest = _read(entry)
+        record = {"text": text, **orjson.loads(rest)}
         for name, values in record.items():
             if (kind := _RANGES.get(name)) is not None:
                 enums = {"kind": ParagraphKind, "style": Style}
@@ -87,13 +117,8 @@ def _load(entry: Path) -> Book | None:
     return book
 
 
-def _encode(book: Book) -> bytes:
-    bytearray(_PAYLOAD_BYTES * len(book.text))  # raises MemoryError; orjson would abort the process
-    return orjson.dumps(_to_record(book))
-
-
 def _to_record(book: Book) -> dict[str, Any]:
-    record = {each.name: getattr(book, each.name) for each in fields(book)}
+    record = {each.name: getattr(book, each.name) for each in fields(book) if each.name != "text"}
     for name, kind in _RANGES.items():
         record[name] = [[getattr(one, each.name) for one in record[name]] for each in fields(kind)]
     return record

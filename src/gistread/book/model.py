@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import islice
 from typing import TypeVar
 
-from gistread.book.normalise import count_words
+from gistread.words import count_words
 
 
 class ParagraphKind(StrEnum):
@@ -108,6 +108,7 @@ class Volume:
 
 _Range = TypeVar("_Range", Span, Image, Paragraph)
 
+WORDS_A_PAGE = 250  # Of a printed page, as publishers estimate
 DOCUMENTATION = "documentation"  # `Book.source_format` of gistread's own documents, which no library lists
 
 
@@ -140,6 +141,17 @@ class Book:
     def words(self) -> int:
         return count_words(self.text)
 
+    @cached_property
+    def page_count(self) -> int:
+        """The number of printed pages, at least 1."""
+        return max(1, round(self.words / WORDS_A_PAGE))
+
+    def page_at(self, offset: int) -> int:
+        return min(self.page_count, 1 + max(0, offset) * self.page_count // max(1, len(self.text)))
+
+    def page_start(self, page: int) -> int:
+        return -(-(min(max(1, page), self.page_count) - 1) * len(self.text) // self.page_count)
+
     def spans_between(self, start: int, end: int) -> Iterator[Span]:
         return self._overlapping(self.spans, start, end)
 
@@ -163,6 +175,24 @@ class Book:
 
     def chapter_index(self, offset: int) -> int:
         return max(0, bisect_right(self.chapters, offset, key=lambda chapter: chapter.start) - 1)
+
+    @cached_property
+    def chapter_numbers(self) -> tuple[str, ...]:
+        """The number of each chapter: `1`, then `1.1` for its first part."""
+        numbers: list[str] = []
+        above: list[tuple[int, int]] = []  # Level and number of the last chapter, and of those it is a part of
+        for chapter in self.chapters:
+            last = 0
+            while above and above[-1][0] >= chapter.level:
+                last = above.pop()[1]
+            above.append((chapter.level, last + 1))
+            numbers.append(".".join(str(number) for _, number in above))
+        return tuple(numbers)
+
+    def chapter_end(self, index: int) -> int:
+        """The end of a chapter with its parts."""
+        first, *after = self.chapters[index:]
+        return next((one.start for one in after if one.level <= first.level), len(self.text))
 
     @cached_property
     def volume_books(self) -> tuple["Book", ...]:

@@ -76,18 +76,3 @@ def language_tag(text: str) -> str:
     """The BCP 47 tag in `text`; empty if it is invalid or names no language."""
     tag = text.strip().replace("_", "-")
     return tag if _LANGUAGE_TAG.fullmatch(tag) and tag.lower() not in ("und", "zxx", "mis", "mul") else ""
-
-
-# Characters of scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana, Han.
-UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-)
-_UNSPACED_CHARACTER = re.compile(f"[{UNSPACED}]")
-
-
-def count_words(text: str) -> int:
-    """Number of words; for scripts without spaces, of characters."""
-    if text.isascii():
-        return len(text.split())
-    spaced, unspaced = _UNSPACED_CHARACTER.subn(" ", text)
-    return len(spaced.split()) + unspaced

@@ -13,7 +13,6 @@ from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.model import Book
 from gistread.book.series import is_series, read_series, reject_series
 from gistread.errors import BookError
-from gistread.system import READ_FLAGS
 
 LIMIT_BYTES = 64 * 1024 * 1024  # For plain text, HTML, Markdown and FB2; about twenty times War and Peace
 _ARCHIVE_LIMIT_BYTES = 1024 * 1024 * 1024  # For EPUB, DOCX and PDF: only their text is read
@@ -69,7 +68,8 @@ def read_limited(stream: BinaryIO, name: str, *, limit_bytes: int = LIMIT_BYTES)
 def open_file(source: Path) -> io.BufferedReader:
     """Open a regular file for reading. Raises BookError."""
     try:
-        descriptor = os.open(source, READ_FLAGS)
+        # A pipe without a writer does not block.
+        descriptor = os.open(source, os.O_RDONLY | os.O_NONBLOCK)
     except FileNotFoundError as error:
         is_address = source.parts[:1] in (("http:",), ("https:",))  # `Path` collapses the two slashes
         hint = "Nothing is read from the network. Download the book, then open its file." if is_address else ""

@@ -21,11 +21,21 @@ _ABBREVIATIONS = frozenset(
     pres esq vol vols ch chap sec fig figs no nos nr pp ed eds trans cf vs viz etc eg ie al op cit ibid ca approx dept
     jan feb mar apr jun jul aug sep sept oct nov dec mon tue wed thu fri sat sun inc ltd co corp bros
     hr frl bzw usw vgl bd abs str geb gest mio mrd ggf evtl inkl exkl sog
-    av bd ud uds vd vds pág págs núm sig sigs dna d dott""".split()  # noqa: SIM905
+    av bd ud uds vd vds pág págs núm sig sigs dna d dott avv ecc
+    dgl zzgl ggü nachm vorm ungef стр см им руб коп тыс млн гг вв св""".split()  # noqa: SIM905
 )
 # Abbreviations that end a sentence if a capital follows.
-_MAY_END = frozenset("etc jr sr esq co inc ltd bros usw al no fig st".split())  # noqa: SIM905
+_MAY_END = frozenset("etc ecc гг вв руб коп esq co inc ltd bros usw al no fig st".split())  # noqa: SIM905
 _LAST_WORD = re.compile(r"[^\s(\[\"'“‘«—–-]*$")
+# "z. B.", "d. h.", "т. е.", "p. ej.": a letter and a stop, after or before another one.
+_SPACED_BEFORE = re.compile(r"(?:^|[\s(«„])[^\W\d_]{1,2}\.\s$")
+_SPACED_AFTER = re.compile(r"\s(?:[^\W\d_]|ej|ex|es|UU)\.")
+_MAY_END_SPACED = frozenset("дпa")  # и т. д., и т. п.; u. a.
+# A German date or ordinal: "am 3. Januar", "der 2. Stock".
+_BEFORE_ORDINAL = re.compile(
+    r"\b(?:a[mnb]|de[rmns]|die|das|vo[mn]|zu[mr]|im|bis|seit|ins|jede[mnrs]?|sein[emnrs]*|ihr[emnrs]*)\s$",
+    re.IGNORECASE,
+)
 _DOTTED = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]?$")
 _LOOK_BACK = 24
 _GAP = re.compile(r"\s*")
@@ -63,16 +73,26 @@ def _ends_sentence(text: str, dot: int, end: int) -> bool:
     if end - dot > 1:
         # An ellipsis or a closing quotation mark; abbreviations rarely precede either.
         return True
+    led = before[: len(before) - len(word)]
+    if len(word) <= 2 and word.isalpha():
+        if _SPACED_AFTER.match(text, end) and not (word.isupper() and len(word) > 1 and word != "EE"):
+            return False
+        if word.islower() and len(word) == 1 and _SPACED_BEFORE.search(led):
+            return word in _MAY_END_SPACED and following[:1].isupper()
     if len(word) == 1 and word.isalpha() and word.isupper():
         # An initial, unless the sentence ends with "I". After a name it is no pronoun: "Charles I.", "J. I. Packer".
-        names = before[: len(before) - len(word)].split()
+        names = led.split()
         return word == "I" and not (names and names[-1][:1].isupper())
+    if word.lower() in ("jr", "sr"):  # after a name in English, before one in Spanish
+        return following[:1].isupper() and led.split()[-1:] != [] and led.split()[-1][:1].isupper()
     if word.lower() in _ABBREVIATIONS:
         return word.lower() in _MAY_END and following[:1].isupper() and word.lower() not in ("st", "no", "fig")
     if _DOTTED.match(word):
         # "at 5 p.m. She left" ends; "the U.S. Army" and "e.g. This" do not.
         return word.islower() and following[:1].isupper() and word not in ("i.e", "e.g", "d.h", "z.b", "c.-à-d")
-    # "3. Kapitel", "der 5. Mai": ordinals stay with their word; larger numbers end sentences.
+    if word.isdigit() and len(word) <= 2 and _BEFORE_ORDINAL.search(led):
+        return False
+    # "3. Kapitel": ordinals stay with their word; larger numbers end sentences.
     start = dot - len(word)
     starts_line = start <= 0 or text[start - 1] == "\n"
     return not (word.isdigit() and len(word) <= 2 and end < len(text) and starts_line)

@@ -4,7 +4,6 @@ Every volume must open, since all later offsets depend on it. A volume's text in
 book.
 """
 
-import os
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -95,8 +94,21 @@ def read_series_file(stream: BinaryIO, name: str) -> SeriesFile:
 
 
 def volume_paths(listed: SeriesFile, source: Path) -> list[Path]:
+    """Paths of the volumes. Raises BookError for one that leads out of the folder of the series."""
     folder = source.resolve().parent
-    return [folder / os.path.expanduser(volume) for volume in listed.volumes]  # noqa: PTH111  (never raises)
+    for volume in listed.volumes:
+        try:
+            named = Path(volume)
+            leads_out = volume.startswith("~") or named.is_absolute() or ".." in named.parts
+            leads_out = leads_out or not (folder / volume).resolve().is_relative_to(folder)
+        except (OSError, RuntimeError, ValueError):  # an impossible name, or a link to itself
+            leads_out = False
+        if leads_out:
+            message = f"{source.name} lists {volume}, which is not beside or below it."
+            raise BookError(
+                message, 'Move it to a folder above all volumes, and correct their paths: `volumes = ["one/one.epub"]`.'
+            )
+    return [folder / volume for volume in listed.volumes]
 
 
 def volume_path(stream: BinaryIO, source: Path, number: int) -> Path:
@@ -124,7 +136,10 @@ _Range = TypeVar("_Range", Paragraph, Span, Link, Image, LanguageSpan)
 def join_books(title: str, authors: Sequence[str], books: Sequence[Book]) -> Book:
     """Join books. Picture sources become "NUMBER/SOURCE", with volumes from 1. `authors` default to all."""
     volumes = _volumes(books)
-    language = _language(books)
+    languages: Counter[str] = Counter()
+    for book in books:
+        languages[book.language] += len(book.text) if book.language else 0
+    language = max(languages, key=lambda each: languages[each])
     spans: list[Span] = []
     links: list[Link] = []
     images: list[Image] = []
@@ -138,9 +153,13 @@ def join_books(title: str, authors: Sequence[str], books: Sequence[Book]) -> Boo
         ends = volumes[number].heading if number < len(volumes) else volume.end
         chapters += _chapters(volume, book, ends)
         spans += _shift(book.spans, by)
-        links += (_shift_target(link, by) for link in _shift(book.links, by))
+        for link in _shift(book.links, by):
+            target, end = (None if offset is None else offset + by for offset in (link.target, link.target_end))
+            links.append(replace(link, target=target, target_end=end))
         images += (replace(image, source=f"{number}/{image.source}") for image in _shift(book.images, by))
-        language_spans += _shift(_foreign(book, language), by)
+        whole = book.paragraphs if book.language not in ("", language) else ()
+        foreign = [*(LanguageSpan(p.start, p.end, book.language) for p in whole), *book.language_spans]
+        language_spans += _shift(sorted(foreign, key=lambda one: (one.start, -one.end)), by)
     texts = [text for volume, book in zip(volumes, books, strict=True) for text in (volume.title, book.text)]
     covers = (f"{number}/{book.cover}" for number, book in enumerate(books, start=1) if book.cover)
     return Book(
@@ -171,13 +190,6 @@ def _volumes(books: Sequence[Book]) -> tuple[Volume, ...]:
     return tuple(volumes)
 
 
-def _language(books: Sequence[Book]) -> str:
-    characters: Counter[str] = Counter()
-    for book in books:
-        characters[book.language] += len(book.text) if book.language else 0
-    return max(characters, key=lambda language: characters[language])
-
-
 def _chapters(volume: Volume, book: Book, ends: int) -> Iterator[Chapter]:
     if len(book.chapters) == 1 and book.chapters[0].title in ("", volume.title):
         yield Chapter(volume.title, volume.heading, ends)
@@ -190,14 +202,3 @@ def _chapters(volume: Volume, book: Book, ends: int) -> Iterator[Chapter]:
 
 def _shift(ranges: Iterable[_Range], by: int) -> Iterator[_Range]:
     return (replace(one, start=one.start + by, end=one.end + by) for one in ranges)
-
-
-def _shift_target(link: Link, by: int) -> Link:
-    target, target_end = (None if offset is None else offset + by for offset in (link.target, link.target_end))
-    return replace(link, target=target, target_end=target_end)
-
-
-def _foreign(book: Book, language: str) -> list[LanguageSpan]:
-    whole = book.paragraphs if book.language not in ("", language) else ()
-    words = [*(LanguageSpan(p.start, p.end, book.language) for p in whole), *book.language_spans]
-    return sorted(words, key=lambda one: (one.start, -one.end))

@@ -72,22 +72,8 @@ _SIGNATURES: tuple[tuple[int, bytes, ConvertibleFormat | UnsupportedFormat], ...
     (0, b"Rar!\x1a\x07", UnsupportedFormat("a RAR archive", _UNPACK)),
     (257, b"ustar", UnsupportedFormat("a tar archive", _UNPACK)),
     (0, b"GGUF", UnsupportedFormat("a GGUF model, not a book", "Pass it with --model, together with a book.")),
-    (0, b"\x7fELF", UnsupportedFormat("a program (ELF)")),
-    (0, b"\xcf\xfa\xed\xfe", UnsupportedFormat("a program (Mach-O)")),
-    (0, b"MZ\x90\x00", UnsupportedFormat("a Windows program")),
-    (0, b"SQLite format 3\x00", UnsupportedFormat("an SQLite database")),
     (0, b"\x89PNG\r\n\x1a\n", UnsupportedFormat("a PNG image")),
     (0, b"\xff\xd8\xff", UnsupportedFormat("a JPEG image")),
-    (0, b"GIF8", UnsupportedFormat("a GIF image")),
-    (0, b"II*\x00", UnsupportedFormat("a TIFF image")),
-    (0, b"MM\x00*", UnsupportedFormat("a TIFF image")),
-    (8, b"WEBP", UnsupportedFormat("a WebP image")),
-    (8, b"WAVE", UnsupportedFormat("a WAVE recording")),
-    (4, b"ftyp", UnsupportedFormat("a video, a sound or an image (MP4 family)")),
-    (0, b"ID3", UnsupportedFormat("an MP3 recording")),
-    (0, b"OggS", UnsupportedFormat("an Ogg recording")),
-    (0, b"fLaC", UnsupportedFormat("a FLAC recording")),
-    (0, b"\x1aE\xdf\xa3", UnsupportedFormat("a Matroska video")),
 )
 
 # The first element of a marked-up text.
@@ -169,14 +155,10 @@ def _by_content(text: str, suffix: str) -> ReadableFormat:
         return ReadableFormat.MARKDOWN
     if _FRAGMENT_START.match(text) or (suffix in _HTML_NAMES and _TAG.search(text)):
         return ReadableFormat.HTML
-    return ReadableFormat.MARKDOWN if _is_markdown(text) else ReadableFormat.TEXT
-
-
-def _is_markdown(text: str) -> bool:
-    if _FRONT_MATTER.match(text):
-        return True
-    headings = len(_HEADING_LINE.findall(text))
-    return headings >= _FEWEST_HEADINGS and bool(_MARKDOWN_LINK.search(text) or len(_FENCE.findall(text)) >= 2)
+    has_headings = len(_HEADING_LINE.findall(text)) >= _FEWEST_HEADINGS
+    has_marks = _MARKDOWN_LINK.search(text) or len(_FENCE.findall(text)) >= 2
+    is_markdown = _FRONT_MATTER.match(text) or (has_headings and has_marks)
+    return ReadableFormat.MARKDOWN if is_markdown else ReadableFormat.TEXT
 
 
 def identify_zip(archive: Archive) -> FileType:

@@ -35,7 +35,7 @@ def convert_to_epub(stream: BinaryIO, name: str, kind: ConvertibleFormat, cancel
     """Convert `stream` to EPUB with `ebook-convert`. Raises BookError on failure or if `cancelled` returns True."""
     description = f"{name} is {kind.name}"
     stream.seek(0)
-    if kind.suffix == ".mobi" and _has_drm(stream):
+    if kind.suffix in _KINDLE_SUFFIXES and _has_drm(stream):
         raise BookError(f"{description} that is protected by DRM; it opens only in the shop's own reader.", NO_DRM)
     command = shutil.which(COMMAND)
     if command is None:

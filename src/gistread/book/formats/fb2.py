@@ -3,12 +3,11 @@
 import base64
 import binascii
 import re
-from collections import Counter
 from dataclasses import dataclass, field
 
 from lxml import etree
 
-from gistread.book.formats.elements.markup import append_text, first_named, local_name, parse_xml, plain_text
+from gistread.book.formats.elements.markup import append_text, parse_xml, plain_text
 from gistread.book.formats.elements.semantics import EPUB_TYPE
 from gistread.book.formats.elements.single_document import Metadata, Section, book_from_tree
 from gistread.book.formats.encoding import decode_declared, encoding_notices
@@ -31,10 +30,11 @@ def read_fb2(data: bytes, name: str) -> Book:
     notices = list(encoding_notices(decoded))
     if tree.repaired:
         notices.append("The file is not well-formed XML; the readable parts were read.")
-    bodies = [element for element in tree.root if local_name(element) == "body"]
+    bodies = tree.root.findall("body")
     if not bodies:
         notices.append("The file has no <body>; all its text was read.")
-    translator = _Translator(_keeps_empty_lines(tree.root))
+    empty, paragraphs = (sum(1 for _ in tree.root.iter(name)) for name in ("empty-line", "p"))
+    translator = _Translator(empty * _PARAGRAPHS_FOR_ONE_EMPTY_LINE <= paragraphs)
     target = etree.Element("body")
     for number, body in enumerate(bodies or [tree.root]):
         if (body.get("name") or "").lower() in _NOTE_BODIES or (number and _is_of_notes(body, tree.root)):
@@ -61,28 +61,21 @@ def read_binary(data: bytes, name: str) -> bytes | None:
 
 
 def _metadata(root: etree._Element) -> Metadata:
-    info = first_named(root, "title-info")
+    info = root.find(".//title-info")
     if info is None:
         return Metadata()
-    isbn = _text(first_named(root, "publish-info"), "isbn").replace(" ", "")
-    own = _text(first_named(root, "document-info"), "id")
-    image = first_named(first_named(info, "coverpage"), "image")
+    image = info.find(".//coverpage//image")
     return Metadata(
-        title=_text(info, "book-title"),
-        authors=tuple(dict.fromkeys(filter(None, (_person(each) for each in info if local_name(each) == "author")))),
-        language=language_tag(_text(info, "lang")),
-        identifiers=tuple(filter(None, (f"isbn:{isbn}" if isbn else "", own))),
-        cover=_href_of(image).removeprefix("#") if image is not None else "",
+        title=plain_text(info.find(".//book-title")),
+        authors=tuple(dict.fromkeys(filter(None, map(_full_name, info.iterfind("author"))))),
+        language=language_tag(plain_text(info.find(".//lang"))),
+        cover="" if image is None else image.get("href", "").removeprefix("#"),
     )
 
 
-def _person(author: etree._Element) -> str:
-    parts = [_text(author, part) for part in ("first-name", "middle-name", "last-name")]
-    return " ".join(filter(None, parts)) or _text(author, "nickname")
-
-
-def _text(root: etree._Element | None, name: str) -> str:
-    return plain_text(first_named(root, name))
+def _full_name(author: etree._Element) -> str:
+    parts = (plain_text(author.find(part)) for part in ("first-name", "middle-name", "last-name"))
+    return " ".join(filter(None, parts)) or plain_text(author.find("nickname"))
 
 
 _NOTE_BODIES = frozenset(("notes", "note", "comments", "comment", "footnotes", "footnote", "endnotes"))
@@ -94,26 +87,14 @@ _TAGS = {
 }
 _UNDER_POEMS = frozenset(("text-author", "date"))
 _DEEPEST_HEADING = 6
-_XML_LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 # If more paragraphs are followed by an empty line, the lines are spacing, not scene breaks.
 _PARAGRAPHS_FOR_ONE_EMPTY_LINE = 6
 
 
-def _href_of(element: etree._Element) -> str:
-    return next(
-        (str(value) for key, value in element.attrib.items() if str(key).rpartition("}")[2].endswith("href")), ""
-    )
-
-
-def _keeps_empty_lines(root: etree._Element) -> bool:
-    names = Counter(map(local_name, root.iter()))
-    return names["empty-line"] * _PARAGRAPHS_FOR_ONE_EMPTY_LINE <= names["p"]
-
-
 def _is_of_notes(body: etree._Element, root: etree._Element) -> bool:
     """Whether links of type "note" lead to a later body without a known name."""
-    wanted = {_href_of(a).removeprefix("#") for a in root.iter() if local_name(a) == "a" and a.get("type") == "note"}
-    return any(section.get("id") in wanted for section in body if local_name(section) == "section")
+    wanted = {a.get("href", "").removeprefix("#") for a in root.iterfind(".//a[@type='note']")}
+    return any(section.get("id") in wanted for section in body.iterfind("section"))
 
 
 @dataclass(slots=True)
@@ -139,25 +120,25 @@ class _Translator:
             self._note(child, inner, 1)
 
     def _note(self, section: etree._Element, target: etree._Element, depth: int) -> None:
-        if local_name(section) != "section":
+        if section.tag != "section":
             self._element(section, target, depth)
             return
-        if not section.get("id") and any(local_name(child) == "section" for child in section):
+        if not section.get("id") and any(child.tag == "section" for child in section):
             # The notes of one chapter.
             for child in section:
                 self._note(child, target, 2)
             return
         note = etree.SubElement(target, "aside", {EPUB_TYPE: "footnote"})
         _copy_attributes(section, note)
-        label = " ".join(plain_text(child) for child in section if local_name(child) == "title")
+        label = " ".join(plain_text(child) for child in section if child.tag == "title")
         for child in section:
-            if local_name(child) != "title":
+            if child.tag != "title":
                 self._element(child, note, _DEEPEST_HEADING)
         _prepend_label(note, label)
 
     def _chapter(self, section: etree._Element, inner: etree._Element, level: int, default: str = "") -> None:
         # Number and name in one line.
-        titles = (child for child in section if local_name(child) == "title")
+        titles = (child for child in section if child.tag == "title")
         title = next((join_title([*filter(None, map(plain_text, each))] or [plain_text(each)]) for each in titles), "")
         title = title or default
         if title:
@@ -173,7 +154,7 @@ class _Translator:
 
     def _element(self, element: etree._Element, target: etree._Element, depth: int) -> None:
         """Translate an element without its tail. `depth`: number of enclosing sections."""
-        name = local_name(element)
+        name = element.tag
         if name == "section":
             inner = etree.SubElement(target, "section")
             _copy_attributes(element, inner)
@@ -182,7 +163,7 @@ class _Translator:
         elif name == "title":
             # Each paragraph becomes a heading: a number, and a name below it.
             for child in element:
-                if local_name(child) == "p":
+                if child.tag == "p":
                     self._paragraph(child, target, f"h{min(max(depth, 1), _DEEPEST_HEADING)}", depth)
                 else:
                     self._element(child, target, depth)
@@ -192,7 +173,7 @@ class _Translator:
         elif name == "empty-line":
             # A scene break only between two paragraphs.
             around = (element.getprevious(), element.getnext())
-            if self.keeps_empty_lines and all(each is not None and local_name(each) == "p" for each in around):
+            if self.keeps_empty_lines and all(each is not None and each.tag == "p" for each in around):
                 etree.SubElement(target, "hr")
         elif name == "poem":
             self._poem(element, target, depth)
@@ -214,17 +195,17 @@ class _Translator:
         inner = etree.SubElement(target, "div", {"class": "poem"})
         _copy_attributes(poem, inner)
         for child in poem:
-            name = local_name(child)
+            name = child.tag
             if name == "stanza":
                 for line in child:
-                    if local_name(line) == "title":
+                    if line.tag == "title":
                         self._element(line, inner, _DEEPEST_HEADING)
-                    elif local_name(line) == "subtitle":
+                    elif line.tag == "subtitle":
                         self._paragraph(line, inner, "h6", depth)
                 verse = etree.SubElement(inner, "div", {"class": "stanza"})
                 _copy_attributes(child, verse)
                 for line in child:
-                    if local_name(line) not in ("", "title", "subtitle"):
+                    if line.tag not in ("", "title", "subtitle"):
                         self._paragraph(line, verse, "div", depth)
             elif name == "title":
                 self._element(child, inner, _DEEPEST_HEADING)
@@ -234,7 +215,7 @@ class _Translator:
                 self._element(child, etree.SubElement(target, "blockquote") if name in _UNDER_POEMS else inner, depth)
 
     def _link(self, element: etree._Element, target: etree._Element, depth: int) -> None:
-        href = _href_of(element)
+        href = element.get("href", "")
         inner = etree.SubElement(target, "a")
         if href:
             inner.set("href", href)
@@ -245,10 +226,9 @@ class _Translator:
 
 
 def _copy_attributes(element: etree._Element, target: etree._Element) -> None:
-    for key in ("id", _XML_LANG, "lang"):
-        value = element.get(key)
-        if value:
-            target.set("lang" if key == _XML_LANG else key, value)
+    for key in ("id", "lang"):
+        if value := element.get(key):
+            target.set(key, value)
 
 
 def _prepend_label(note: etree._Element, label: str) -> None:
@@ -263,7 +243,7 @@ def _prepend_label(note: etree._Element, label: str) -> None:
 
 
 def _picture(element: etree._Element, target: etree._Element) -> None:
-    inner = etree.SubElement(target, "img", src=_href_of(element).removeprefix("#"))
+    inner = etree.SubElement(target, "img", src=element.get("href", "").removeprefix("#"))
     if words := element.get("alt") or element.get("title"):
         inner.set("alt", words)
     _copy_attributes(element, inner)

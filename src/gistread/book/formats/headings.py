@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 from enum import IntEnum
 
-from gistread.book.formats.numerals import parse_number, parse_roman
 from gistread.book.formats.text_blocks import TextBlock
 from gistread.book.model import ParagraphKind
 from gistread.book.normalise import one_line, word_set
+from gistread.book.numbers import parse_number, parse_roman
 
 
 class Rank(IntEnum):
@@ -53,7 +53,8 @@ _CONTENTS = re.compile(
 _DECORATION = " \t_=*~#-—–[]"
 _ARTICLE = re.compile(r"(?:the|das|der|die|den|le|la|el|il|lo|o|a|het|de)\s+", re.IGNORECASE)
 _WORD_NUMBER = re.compile(
-    r"([^\W\d_][\w’'-]*)\.?\s+(?:the\s+|le\s+|la\s+|n[o°º]\.?\s*)?(\w+(?:-\w+)*)(.*)$", re.IGNORECASE | re.DOTALL
+    r"([^\W\d_][\w’'-]*)\.?\s+(?:the\s+|le\s+|la\s+|n[o°º]\.?\s*)?(\w+(?:-\w+|[״׳]\w*)*)(.*)$",
+    re.IGNORECASE | re.DOTALL,
 )
 _NUMBER_WORD = re.compile(r"([\w-]+?)\.?\s+([^\W\d_][\w-]*)(.*)$", re.DOTALL)
 _CJK = re.compile(
@@ -101,13 +102,18 @@ def heading_candidate(index: int, block: TextBlock) -> Candidate | None:
     if len(lines) == 2 and len(lines[1]) >= 3 and not lines[1].strip("=") and raw:
         return Candidate(index, Rank.CHAPTER, "markdown", None, raw, False, 1)
     text = raw.strip(_DECORATION)
-    if not text or not (text[0].isupper() or text[0].isdigit() or text[0] >= "\u2e80"):
+    if not text or not (text[0].isupper() or text[0].isdigit() or _has_no_case(text[0])):
         return None
     if len(lines) > 1:
         if sum(map(len, lines)) > _LONGEST_CHARACTERS:
             return None
         text = "\n".join([text, *(line.strip().strip("_") for line in lines[1:])])
     return _keyword(index, text) or _named(index, text) or _numeral(index, text)
+
+
+def _has_no_case(letter: str) -> bool:
+    """Whether a letter is of a script without capitals, such as Hebrew, Arabic or Chinese."""
+    return letter >= "\u0590" and letter.isalpha() and letter.upper() == letter.lower()
 
 
 def _keyword(index: int, text: str) -> Candidate | None:
@@ -157,7 +163,12 @@ def _may_follow(rest: str, before: str) -> bool:
         title = _bare_rest(rest)
         return not title[0].islower() or before.isupper()
     title = rest.strip()
-    return rest[:1].isspace() and title[0].isupper() and title[-1] not in ".,;:" and len(title) < 80
+    return (
+        rest[:1].isspace()
+        and (title[0].isupper() or _has_no_case(title[0]))
+        and title[-1] not in ".,;:"
+        and len(title) < 80
+    )
 
 
 def _named(index: int, text: str) -> Candidate | None:
@@ -217,10 +228,10 @@ def is_capitals(block: TextBlock) -> bool:
 
 _KEYWORDS = {
     Rank.CONTAINER: """book part volume vol act phase buch teil band akt aufzug livre partie tome acte libro parte tomo
-        acto atto livro boek deel bok del часть книга том osa część tom díl kötet rész""",
+        acto atto livro boek deel bok del часть книга том חלק ספר osa część tom díl kötet rész""",
     Rank.CHAPTER: """chapter chap letter canto stave adventure kapitel kap brief gesang abenteuer chapitre lettre chant
         capítulo capitulo carta capitolo lettera hoofdstuk kapitlet глава письмо rozdział kapitola fejezet luku bölüm
-        κεφάλαιο caput capitolul""",
+        κεφάλαιο caput capitolul פרק""",
     Rank.SECTION: "section scene szene scène escena scena sektion abschnitt",
 }
 # Ranks of the keywords of numbered headings.

@@ -39,8 +39,6 @@ _FEWEST_CHARACTERS_OF_PRE = 2000
 _TITLES = ("dc.title", "dcterms.title", "citation_title", "og:title", "title")
 _AUTHORS = ("dc.creator", "dcterms.creator", "citation_author", "author", "article:author", "book:author")
 _LANGUAGES = ("dc.language", "dcterms.language", "citation_language", "content-language")
-_IDENTIFIERS = ("dc.identifier", "dcterms.identifier", "citation_isbn", "citation_doi", "book:isbn", "isbn", "doi")
-_SCHEMES = {"citation_isbn": "isbn:", "book:isbn": "isbn:", "isbn": "isbn:", "citation_doi": "doi:", "doi": "doi:"}
 _COVER_RELATIONS = frozenset(("coverpage", "cover"))
 # "Chapter 1 - A Site": the site's name usually follows the separator.
 _SITE = re.compile(r"\s+[|\-–—·:»]\s+")
@@ -68,13 +66,11 @@ def read_page(text: str, name: str, *, notices: tuple[str, ...] = ()) -> Book:
     # Some pages name their author by a link or a handle.
     values = (v for v in _first_present(meta, _AUTHORS) if not v.startswith(("http:", "https:", "@")) and len(v) <= 120)
     authors = (name for value in values for name in _names(value))
+    declared = (language_of(element) for element in (root, first_named(root, "body")) if element is not None)
     metadata = Metadata(
         title=framed.title or _title(root, meta),
         authors=tuple(dict.fromkeys(framed.authors or authors)),
-        language=_language(root, meta) or framed.language,
-        identifiers=tuple(
-            dict.fromkeys(_SCHEMES.get(key, "") + value for key in _IDENTIFIERS for value in meta.get(key, ()))
-        ),
+        language=next(filter(None, (*declared, *map(language_tag, _first_present(meta, _LANGUAGES)))), framed.language),
         cover=_cover(root),
     )
     for number, picture in enumerate(_embedded(root), start=1):
@@ -190,12 +186,6 @@ def _names(value: str) -> list[str]:
     if len(parts) > 1 and all(" " in part for part in parts):
         return parts
     return [f"{parts[1]} {parts[0]}"] if len(parts) in (2, 3) else [", ".join(parts)] if parts else []
-
-
-def _language(root: etree._Element, meta: dict[str, list[str]]) -> str:
-    body = first_named(root, "body")
-    declared = [language_of(element) for element in (root, body) if element is not None]
-    return next(filter(None, (*declared, *map(language_tag, _first_present(meta, _LANGUAGES)))), "")
 
 
 def _cover(root: etree._Element) -> str:

@@ -8,7 +8,8 @@ from lxml import etree
 
 from gistread.book.formats.elements.markup import local_name, plain_text
 from gistread.book.formats.elements.semantics import EPUB_TYPE, classes_of
-from gistread.book.normalise import count_words, word_set
+from gistread.book.normalise import word_set
+from gistread.words import count_words
 
 _ROLES = frozenset(("navigation", "search", "dialog", "alertdialog", "menu", "menubar", "toolbar"))
 _CONSENT = re.compile(

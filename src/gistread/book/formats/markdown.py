@@ -2,11 +2,15 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
 
 import yaml
 from markdown_it import MarkdownIt
-from mdit_py_plugins.anchors import anchors_plugin
+from markdown_it.token import Token
 from mdit_py_plugins.deflist import deflist_plugin
 from mdit_py_plugins.footnote import footnote_plugin
 
@@ -14,6 +18,7 @@ from gistread.book.formats.elements.markup import parse_page
 from gistread.book.formats.elements.single_document import Metadata, book_from_tree
 from gistread.book.formats.encoding import decode, encoding_notices
 from gistread.book.formats.html_cleanup import mark_backlinks, split_at_empty_lines
+from gistread.book.formats.text import read_text
 from gistread.book.model import Book
 from gistread.book.normalise import clean, language_tag, one_line
 from gistread.errors import BookError
@@ -25,6 +30,9 @@ _PERCENT = re.compile(
     r"%[ \t]*([^\n]*(?:\n[ \t]+\S[^\n]*)*)\n(?:%[ \t]*([^\n]*(?:\n[ \t]+\S[^\n]*)*)\n)?(?:%[^\n]*\n)?"
 )
 _LONGEST_FRONT_MATTER = 20_000
+_MOST_BRACKETS = 500
+_BLOCK = re.compile(r"^[ \t]*(?:$|[#>*+|:-]|\d+[.)])|\|", re.MULTILINE)  # An empty line, a marked line, a cell
+_MOST_BLOCKS = 60_000  # War and Peace has 25,000. The parser makes several objects of each.
 # Levels, counting a list and its item. The parser drops deeper text, and nested signs slow it down.
 _USUAL_DEPTH = 20
 _DEEPEST = 100
@@ -39,30 +47,59 @@ def read_markdown(data: bytes, name: str) -> Book:
     if decoded is None:
         raise BookError(f"{name} is not a book but unknown binary data.")
     text, metadata = split_front_matter(clean(decoded.text))
+    if sum(1 for _ in _BLOCK.finditer(text)) > _MOST_BLOCKS:
+        book = read_text(data, name)
+        return replace(book, notices=(*book.notices, "It has too many blocks for Markdown and was read as plain text."))
     # Any link and HTML is allowed: links are never followed unasked, and HTML is data.
     parser = MarkdownIt("commonmark", {"html": True, "maxNesting": _USUAL_DEPTH}).enable(["table", "strikethrough"])
-    parser.use(footnote_plugin).use(deflist_plugin).use(anchors_plugin, max_level=6, slug_func=_slug)
-    env: dict[str, object] = {}
+    parser.use(footnote_plugin).use(deflist_plugin)
+    env: dict[str, Any] = {}
     tokens = parser.parse(text, env)
     if any(token.level >= _USUAL_DEPTH - 2 for token in tokens):
         parser.options["maxNesting"] = _DEEPEST
         tokens = parser.parse(_TOO_DEEP.sub(r"\1 ", text), env := {})
+    _number_headings(tokens)
     root = parse_page(parser.renderer.render(tokens, parser.options, env))
     if root is None:
         raise BookError(f"{name} contains no text, or too much.")
     mark_backlinks(root)
     split_at_empty_lines(root)
-    return book_from_tree(root, name, "markdown", metadata, notices=encoding_notices(decoded))
+    return book_from_tree(
+        root, name, "markdown", metadata, notices=encoding_notices(decoded), left_out=_left_out(tokens, env)
+    )
 
 
-def _slug(title: str) -> str:
-    return _SLUG_DROPPED.sub("", title.strip().lower()).replace(" ", "-")
+def _left_out(tokens: Sequence[Token], env: Mapping[str, Any]) -> dict[str, int]:
+    """Counts of what Markdown defines and nothing refers to, and of links without words."""
+    parts = [part for token in tokens for part in token.children or ()]
+    used = {part.attrs.get("href") or part.attrs.get("src") for part in parts}
+    # "[//]: # (...)" is a comment.
+    unused = sum(each["href"] not in used | {"#"} for each in env.get("references", {}).values())
+    empty = sum((first.type, last.type) == ("link_open", "link_close") for first, last in pairwise(parts))
+    notes = env.get("footnotes", {}).get("refs", {})
+    return {"link(s) without words": unused + empty, "unused note(s)": sum(number < 0 for number in notes.values())}
+
+
+def _number_headings(tokens: Sequence[Token]) -> None:
+    """Give each heading the id that GitHub gives it: "the-storm", "the-storm-1"."""
+    times: Counter[str] = Counter()
+    for heading, inline in pairwise(tokens):
+        if heading.type == "heading_open":
+            words = (part.content for part in inline.children or () if part.type in ("text", "code_inline"))
+            slug = _SLUG_DROPPED.sub("", "".join(words).strip().lower()).replace(" ", "-")
+            heading.attrSet("id", f"{slug}-{times[slug]}" if times[slug] else slug)
+            times[slug] += 1
 
 
 def split_front_matter(text: str) -> tuple[str, Metadata]:
     head = text[:_LONGEST_FRONT_MATTER]
     if match := _YAML.match(head):
         try:
+            # A few hundred bytes of aliases can stand for gigabytes, and nested brackets take quadratic time.
+            if match[1].count("[") + match[1].count("{") > _MOST_BRACKETS or any(
+                isinstance(event, yaml.AliasEvent) for event in yaml.parse(match[1], Loader=yaml.BaseLoader)
+            ):
+                return text, Metadata()
             fields = yaml.load(match[1], Loader=yaml.BaseLoader)
         except (yaml.YAMLError, RecursionError):
             return text, Metadata()
@@ -72,7 +109,7 @@ def split_front_matter(text: str) -> tuple[str, Metadata]:
     elif match := _TOML.match(head):
         try:
             return text[match.end() :], _metadata(tomllib.loads(match[1]))
-        except tomllib.TOMLDecodeError:
+        except (tomllib.TOMLDecodeError, RecursionError):
             return text, Metadata()
     elif match := _PERCENT.match(head):
         authors = [part for line in (match[2] or "").split("\n") for part in re.split(r";|\band\b", line)]
@@ -81,11 +118,10 @@ def split_front_matter(text: str) -> tuple[str, Metadata]:
 
 
 def _texts(value: object) -> list[str]:
-    if isinstance(value, dict):
-        value = value.get("name") or value.get("text")
-    if isinstance(value, list):
-        return [text for each in value for text in _texts(each)]
-    return [one_line(str(value))] if isinstance(value, (str, int)) and str(value).strip() else []
+    """The texts of a field: a text, a mapping with a name, or a list of these."""
+    listed = value if isinstance(value, list) else [value]
+    named = [one.get("name") or one.get("text") if isinstance(one, dict) else one for one in listed]
+    return [one_line(str(one)) for one in named if isinstance(one, (str, int)) and str(one).strip()]
 
 
 def _metadata(fields: Mapping[str, object]) -> Metadata:
@@ -94,11 +130,9 @@ def _metadata(fields: Mapping[str, object]) -> Metadata:
     def first(*names: str) -> str:
         return next((values[name][0] for name in names if values.get(name)), "")
 
-    isbn, identifier = first("isbn"), first("identifier", "doi", "id")
     return Metadata(
         title=first("title"),
         authors=tuple(dict.fromkeys(name for key in ("author", "authors", "creator") for name in values.get(key, ()))),
         language=language_tag(first("lang", "language")),
-        identifiers=tuple(filter(None, (f"isbn:{isbn}" if isbn else "", identifier))),
         cover=first("cover-image", "cover", "cover_image"),
     )

@@ -3,9 +3,9 @@
 import re
 from pathlib import PurePath
 
-from gistread.book.builder import BookBuilder
-from gistread.book.formats.encoding import Decoded, decode, encoding_notices
-from gistread.book.formats.gutenberg import GutenbergText, strip_gutenberg
+from gistread.book.builder import BookBuilder, left_out_notices
+from gistread.book.formats.encoding import decode, encoding_notices
+from gistread.book.formats.gutenberg import strip_gutenberg
 from gistread.book.formats.headings import heading_candidate, is_short_line, split_heading
 from gistread.book.formats.outline import Outline, outline
 from gistread.book.formats.text_blocks import TextBlock, split_into_blocks
@@ -34,12 +34,14 @@ def read_text(data: bytes, name: str) -> Book:
     _add_blocks(builder, found, shape)
     if not builder.characters:
         raise BookError(f"{name} contains only white space.")
+    byline = _BYLINE.fullmatch(one_line(found[1].text)) if len(found) > 1 and is_short_line(found[1]) else None
+    controls = len(_CONTROLS.findall(decoded.text)) - decoded.text.count("\x1a")
     return builder.build(
         title=unwrapped.title or shape.title or _first_line(found) or PurePath(name).stem,
-        authors=unwrapped.authors or _byline(found),
+        authors=unwrapped.authors or ((byline["author"],) if byline else ()),
         language=unwrapped.language,
         source_format="text",
-        notices=tuple(_notices(decoded, unwrapped)),
+        notices=(*encoding_notices(decoded), *left_out_notices({"control character(s)": controls})),
     )
 
 
@@ -69,18 +71,3 @@ def _first_line(found: list[TextBlock]) -> str:
         return ""
     text = _remove_emphasis(one_line(found[0].text))
     return "" if len(text) > 80 or (text[-1] in ".,;:!?…" and not text.isupper()) else text
-
-
-def _byline(found: list[TextBlock]) -> tuple[str, ...]:
-    if len(found) < 2 or not is_short_line(found[1]):
-        return ()
-    byline = _BYLINE.fullmatch(one_line(found[1].text))
-    return (byline["author"],) if byline else ()
-
-
-def _notices(decoded: Decoded, unwrapped: GutenbergText) -> list[str]:
-    notices = list(encoding_notices(decoded))
-    dropped = len(_CONTROLS.findall(decoded.text)) - decoded.text.count("\x1a")
-    if dropped > 0:
-        notices.append(f"{dropped} control characters were left out.")
-    return notices

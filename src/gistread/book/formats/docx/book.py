@@ -6,15 +6,15 @@ from dataclasses import replace
 
 from lxml import etree
 
+from gistread.book.builder import left_out_notices
 from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.formats.docx.numbering import read_numbering
 from gistread.book.formats.docx.package import DocxPart, main_part, metadata_of, related_part
 from gistread.book.formats.docx.runs import RunState
-from gistread.book.formats.docx.styles import StyleRole, Styles, attribute, child, read_styles
+from gistread.book.formats.docx.styles import ParagraphStyle, StyleRole, read_styles
 from gistread.book.formats.docx.tree import BodyWriter, finish_tree, write_notes
-from gistread.book.formats.elements.markup import elements_named, plain_text
+from gistread.book.formats.elements.markup import plain_text
 from gistread.book.formats.elements.single_document import Metadata, book_from_tree
-from gistread.book.formats.notices import left_out_notices
 from gistread.book.model import Book
 from gistread.errors import BookError
 
@@ -31,15 +31,16 @@ def read_docx(archive: Archive, name: str) -> Book:
         main = main_part(archive)
     except ArchiveError as error:
         raise BookError(f"{name} cannot be read as a Word document: {error}.", _FRESH_COPY) from error
-    body = child(main.root, "body")
+    body = main.root.find("body")
     if body is None:
         raise BookError(f"{name} cannot be read as a Word document: it has no text.", _FRESH_COPY)
     parts = {kind: related_part(archive, main, kind) for kind in ("styles", "numbering", *_NOTES)}
-    styles, numbering = parts["styles"], parts["numbering"]
-    state = RunState(read_styles(styles.root if styles else None), main.relations)
+    styles, numbering = ((part.root if part else None) for part in (parts["styles"], parts["numbering"]))
+    state = RunState(read_styles(styles), main.relations)
+    used = (state.styles.paragraphs.get(each.get("val", ""), ParagraphStyle()) for each in body.iter("pstyle"))
     root = etree.Element("body")
     writer = BodyWriter(
-        root, state, read_numbering(numbering.root if numbering else None), has_title=_has_title(body, state.styles)
+        root, state, read_numbering(numbering), has_title=any(style.role is StyleRole.TITLE for style in used)
     )
     try:
         writer.write(body)
@@ -49,31 +50,18 @@ def read_docx(archive: Archive, name: str) -> Book:
     finish_tree(root)
     metadata = metadata_of(archive)
     # The text styled as title replaces a missing title.
-    heading = next(root.iter("h1"), None) if writer.has_title else None
-    title = metadata.title or plain_text(heading)
+    title = metadata.title or (plain_text(root.find(".//h1")) if writer.has_title else "")
     metadata = replace(metadata, title=title, language=_language(metadata, state))
     return book_from_tree(root, name, "docx", metadata, notices=tuple(_notices(writer, main)))
 
 
-def _has_title(body: etree._Element, styles: Styles) -> bool:
-    used = (styles.paragraphs.get(attribute(element) or "") for element in elements_named(body, "pstyle"))
-    return any(style is not None and style.role is StyleRole.TITLE for style in used)
-
-
 def _language(metadata: Metadata, state: RunState) -> str:
-    counts = {language: count for language, count in state.characters.items() if language}
-    most = max(counts, key=lambda language: counts[language], default="")
-    for language in (most, metadata.language):
-        if language and _fits_script(language, "".join(state.sample)):
-            return language
-    return ""
-
-
-def _fits_script(language: str, sample: str) -> bool:
-    """Whether the letters fit the script of the language."""
-    letters = [char for char in sample if char.isalpha()]
-    latin = sum(char < "\u0250" for char in letters)
-    return (latin >= len(letters) * _LATIN_SHARE) is not bool(_NOT_LATIN.match(language))
+    """The language of most letters, or of the document, that fits the script of the letters."""
+    letters = [char for char in "".join(state.sample) if char.isalpha()]
+    is_latin = sum(char < "\u0250" for char in letters) >= len(letters) * _LATIN_SHARE
+    most = max(filter(None, state.characters), key=lambda language: state.characters[language], default="")
+    fitting = (each for each in (most, metadata.language) if each and is_latin is not bool(_NOT_LATIN.match(each)))
+    return next(fitting, "")
 
 
 def _notices(writer: BodyWriter, main: DocxPart) -> Iterator[str]:

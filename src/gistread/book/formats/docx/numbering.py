@@ -6,9 +6,8 @@ from dataclasses import dataclass, field, replace
 
 from lxml import etree
 
-from gistread.book.formats.docx.styles import attribute, child
+from gistread.book.formats.docx.styles import value
 from gistread.book.formats.elements.list_markers import BULLET, format_number
-from gistread.book.formats.elements.markup import local_name
 
 _PLACE = re.compile(r"%([1-9])")
 _LEVELS = 9
@@ -19,9 +18,9 @@ _FORMATS = {"lowerletter": "a", "upperletter": "A", "lowerroman": "i", "upperrom
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    style: str
-    text: str
-    start: int
+    style: str = "bullet"
+    text: str = ""
+    start: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +28,6 @@ class _List:
     family: str  # Lists of one family share their counters
     levels: Mapping[int, _Level]
     restarts: frozenset[int]  # Levels at which this list restarts
-
-    def level(self, level: int) -> _Level:
-        return self.levels.get(level, _Level("bullet", "", 1))
 
 
 @dataclass(slots=True)
@@ -50,8 +46,7 @@ class Numbering:
         if level in found.restarts and (name, level) not in self._begun:
             counts[level] = None
         self._begun.add((name, level))
-        before = counts[level]
-        own = found.level(level)
+        before, own = counts[level], found.levels.get(level, _Level())
         counts[level] = own.start if before is None else before + 1
         counts[level + 1 :] = [None] * (_LEVELS - level - 1)
         if own.style == "bullet":
@@ -60,8 +55,8 @@ class Numbering:
             return ""
 
         def number(place: re.Match[str]) -> str:
-            level = int(place[1]) - 1
-            count, own = counts[level], found.level(level)
+            index = int(place[1]) - 1
+            count, own = counts[index], found.levels.get(index, _Level())
             return format_number(own.start if count is None else count, _FORMATS.get(own.style, "1"))
 
         return _PLACE.sub(number, own.text).strip()
@@ -70,42 +65,30 @@ class Numbering:
 def read_numbering(root: etree._Element | None) -> Numbering:
     if root is None:
         return Numbering()
-    families = {attribute(e, "abstractnumid") or "": e for e in root if local_name(e) == "abstractnum"}
-    by_style = {
-        attribute(child(e, "stylelink")): name for name, e in families.items() if child(e, "stylelink") is not None
-    }
+    families = {e.get("abstractnumid", ""): e for e in root.iterfind("abstractnum")}
+    by_style = {value(e, "stylelink"): name for name, e in families.items() if e.find("stylelink") is not None}
     lists = {}
-    for element in root:
-        if local_name(element) != "num":
-            continue
-        family = attribute(child(element, "abstractnumid")) or ""
-        linked = attribute(child(families.get(family), "numstylelink"))
+    for element in root.iterfind("num"):
+        family = value(element, "abstractnumid")
+        linked = value(families.get(family), "numstylelink")
         family = by_style.get(linked, family) if linked else family
-        levels = _levels(families.get(family))
-        restarts = set()
-        for override in element:
-            if local_name(override) != "lvloverride":
-                continue
-            level = _integer(attribute(override, "ilvl"))
+        levels, restarts = _levels(families.get(family)), set()
+        for override in element.iterfind("lvloverride"):
+            level = _integer(override.get("ilvl"))
             levels |= _levels(override)
-            start = attribute(child(override, "startoverride"))
-            if start is not None:
+            if (start := override.find("startoverride")) is not None:
                 restarts.add(level)
-                if level in levels:
-                    levels[level] = replace(levels[level], start=_integer(start))
-        lists[attribute(element, "numid") or ""] = _List(family, levels, frozenset(restarts))
+                levels[level] = replace(levels.get(level, _Level()), start=_integer(start.get("val")))
+        lists[element.get("numid", "")] = _List(family, levels, frozenset(restarts))
     return Numbering(lists)
 
 
 def _levels(element: etree._Element | None) -> dict[int, _Level]:
     return {
-        _integer(attribute(level, "ilvl")): _Level(
-            (attribute(child(level, "numfmt")) or "decimal").lower(),
-            attribute(child(level, "lvltext")) or "",
-            _integer(attribute(child(level, "start")), 1),
+        _integer(level.get("ilvl")): _Level(
+            (value(level, "numfmt") or "decimal").lower(), value(level, "lvltext"), _integer(value(level, "start"), 1)
         )
-        for level in (element if element is not None else ())
-        if local_name(level) == "lvl"
+        for level in (() if element is None else element.iterfind("lvl"))
     }
 
 

@@ -7,8 +7,6 @@ from enum import Enum, auto
 
 from lxml import etree
 
-from gistread.book.formats.elements.markup import local_name
-
 
 class StyleRole(Enum):
     TEXT = auto()
@@ -23,25 +21,24 @@ class StyleRole(Enum):
 
 _BY_NAME: tuple[tuple[re.Pattern[str], StyleRole], ...] = (
     (re.compile(r"(?:toc|contents|verzeichnis)\s*(?:\d|heading)|toc\d"), StyleRole.CONTENTS),
-    (re.compile(r"heading\s*[1-9]"), StyleRole.HEADING),
+    (re.compile(r"heading\s*([1-9])"), StyleRole.HEADING),
     (re.compile(r"title|book title|document title"), StyleRole.TITLE),
     (re.compile(r"(?:intense )?quot(?:e|ation|ations)(?: \w+)?|block\s?(?:text|quote)|epigraph"), StyleRole.QUOTE),
     (re.compile(r"verse.*|poem.*|poetry.*|stanza.*|lyrics.*"), StyleRole.VERSE),
     (re.compile(r"html preformatted|source\s?code|preformatted text|code(?: block)?|verbatim.*"), StyleRole.CODE),
     (re.compile(r"(?:image |table |figure )?caption|illustration|figure"), StyleRole.CAPTION),
 )
-_LEVEL = re.compile(r"heading\s*([1-9])")
+_CODE = re.compile(r"\b(?:code|verbatim|typewriter|html (?:code|sample))\b")
 _DEEPEST = 20
-BODY_LEVEL = 9  # Outline level of body text
-
+_BODY_LEVEL = 9  # Outline level of body text
 
 RunFormat = Mapping[str, bool | str]
 """Formatting of a run by property, such as "b", "smallcaps" or "code"; a missing one is inherited.
 
-"position" is "superscript", "subscript" or "baseline". Languages go by script: "lang val" (western), "lang eastAsia",
+"position" is "superscript", "subscript" or "baseline". Languages go by script: "lang val" (western), "lang eastasia",
 "lang bidi".
 """
-_SWITCHES = frozenset(("b", "i", "u", "strike", "dstrike", "smallcaps", "vanish", "rtl"))
+_SWITCHES = {name: name for name in ("b", "i", "u", "strike", "smallcaps", "vanish", "rtl")} | {"dstrike": "strike"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +46,14 @@ class ParagraphStyle:
     role: StyleRole = StyleRole.TEXT
     level: int = 0
     numbering: tuple[str, int] | None = None  # List id, and level from 0
+
+    def at_outline_level(self, level: str) -> "ParagraphStyle":
+        """The style with an outline level, which makes a heading of text."""
+        if not level.isdecimal() or self.role in (StyleRole.TITLE, StyleRole.CONTENTS):
+            return self
+        is_heading = int(level) < _BODY_LEVEL
+        role = StyleRole.HEADING if is_heading else StyleRole.TEXT
+        return ParagraphStyle(role, int(level) + 1 if is_heading else 0, self.numbering)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,103 +63,75 @@ class Styles:
     language: str = ""
 
 
-def attribute(element: etree._Element | None, name: str = "val") -> str | None:
-    """An attribute by its lower-case name without namespace."""
-    if element is None:
-        return None
-    return next(
-        (str(text) for key, text in element.attrib.items() if str(key).rpartition("}")[2].lower() == name), None
-    )
-
-
-def child(element: etree._Element | None, *path: str) -> etree._Element | None:
-    """The descendant at a path of lower-case names, or None."""
-    for name in path:
-        if element is None:
-            return None
-        element = next((inner for inner in element if local_name(inner) == name), None)
-    return element
+def value(element: etree._Element | None, path: str) -> str:
+    """The `val` of the descendant at a path; empty if there is none."""
+    found = None if element is None else element.find(path)
+    return "" if found is None else found.get("val", "")
 
 
 def run_format_of(properties: etree._Element | None) -> RunFormat:
     look: dict[str, bool | str] = {}
     for element in properties if properties is not None else ():
-        name = local_name(element)
-        if name in _SWITCHES:
-            look[name] = (attribute(element) or "true").lower() not in ("0", "false", "off", "none")
-        elif name == "vertalign":
-            look["position"] = attribute(element) or ""
-        elif name == "lang":
-            look |= {f"lang {str(key).rpartition('}')[2]}": str(text) for key, text in element.attrib.items()}
-    if "dstrike" in look:
-        look["strike"] = look.pop("dstrike") or look.get("strike", False)
+        if element.tag in _SWITCHES:
+            look[_SWITCHES[element.tag]] = element.get("val", "").lower() not in ("0", "false", "off", "none")
+        elif element.tag == "vertalign":
+            look["position"] = element.get("val", "")
+        elif element.tag == "lang":
+            look |= {f"lang {script!s}": str(language) for script, language in element.attrib.items()}
     return look
 
 
-def numbering_of(properties: etree._Element | None) -> tuple[str, int] | None:
-    """List id and level in paragraph properties (`pPr`)."""
-    numbers = child(properties, "numpr")
+def numbering_of(properties: etree._Element | None, inherited: tuple[str, int] | None) -> tuple[str, int] | None:
+    """List id and level in paragraph properties (`pPr`). Setting only the level inherits the list."""
+    numbers = None if properties is None else properties.find("numpr")
     if numbers is None:
-        return None
-    level = attribute(child(numbers, "ilvl")) or "0"
-    return attribute(child(numbers, "numid")) or "", int(level) if level.isdecimal() else 0
-
-
-def inherit_numbering(own: tuple[str, int] | None, below: tuple[str, int] | None) -> tuple[str, int] | None:
-    """The own list and level. Setting only the level inherits the list."""
-    return (own[0] or below[0], own[1]) if own and below else own or below
+        return inherited
+    level = value(numbers, "ilvl")
+    return value(numbers, "numid") or (inherited[0] if inherited else ""), int(level) if level.isdecimal() else 0
 
 
 def read_styles(root: etree._Element | None) -> Styles:
     if root is None:
         return Styles()
-    elements = {attribute(e, "styleid") or "": e for e in root if local_name(e) == "style"}
+    elements = {e.get("styleid", ""): e for e in root.iterfind("style")}
     paragraphs: dict[str, ParagraphStyle] = {}
     looks: dict[str, RunFormat] = {}
     for name, element in elements.items():
-        if attribute(element, "type") == "character":
-            looks[name] = _character_format(_chain(element, elements))
-        elif attribute(element, "type") in ("paragraph", None):
-            paragraphs[name] = _paragraph(_chain(element, elements))
-    defaults = run_format_of(child(root, "docdefaults", "rprdefault", "rpr"))
+        chain: list[etree._Element] = []
+        below: etree._Element | None = element
+        while below is not None and below not in chain and len(chain) < _DEEPEST:
+            chain.insert(0, below)
+            below = elements.get(value(below, "basedon"))
+        if element.get("type") == "character":
+            looks[name] = _character_format(chain)
+        elif element.get("type") in ("paragraph", None):
+            paragraphs[name] = _paragraph(chain)
+    defaults = run_format_of(root.find("docdefaults/rprdefault/rpr"))
     return Styles(paragraphs, looks, str(defaults.get("lang val", "")))
 
 
-def _chain(element: etree._Element, elements: Mapping[str, etree._Element]) -> list[etree._Element]:
-    chain: list[etree._Element] = []
-    below: etree._Element | None = element
-    while below is not None and below not in chain and len(chain) < _DEEPEST:
-        chain.append(below)
-        below = elements.get(attribute(child(below, "basedon")) or "")
-    return chain
-
-
 def _character_format(chain: list[etree._Element]) -> RunFormat:
+    """The format of a style, given after those it is based on."""
     look: dict[str, bool | str] = {}
-    for element in reversed(chain):
-        look |= run_format_of(child(element, "rpr"))
-    name = (attribute(child(chain[0], "name")) or "").lower()
+    for element in chain:
+        look |= run_format_of(element.find("rpr"))
+    name = value(chain[-1], "name").lower()
     if name == "hyperlink":
         # Links are underlined anyway.
         look.pop("u", None)
-    elif re.search(r"\b(?:code|verbatim|typewriter|html (?:code|sample))\b", name):
+    elif _CODE.search(name):
         look["code"] = True
     return look
 
 
 def _paragraph(chain: list[etree._Element]) -> ParagraphStyle:
-    role, level = StyleRole.TEXT, 0
-    for element in reversed(chain):
-        name = (attribute(child(element, "name")) or "").lower()
-        found = next((role for pattern, role in _BY_NAME if pattern.fullmatch(name)), None)
-        outline = attribute(child(element, "ppr", "outlinelvl")) or ""
-        if found:
-            role = found
-            numbered = _LEVEL.match(name)
-            level = int(numbered[1]) if numbered else 0
-        if outline.isdecimal() and role not in (StyleRole.TITLE, StyleRole.CONTENTS):
-            role, level = (StyleRole.HEADING, int(outline) + 1) if int(outline) < BODY_LEVEL else (StyleRole.TEXT, 0)
-    numbering = None
+    style = ParagraphStyle()
     for element in chain:
-        numbering = inherit_numbering(numbering, numbering_of(child(element, "ppr")))
-    return ParagraphStyle(role, level, numbering)
+        name = value(element, "name").lower()
+        found = next(((match, role) for pattern, role in _BY_NAME if (match := pattern.fullmatch(name))), None)
+        if found:
+            match, role = found
+            style = ParagraphStyle(role, int(match[1]) if role is StyleRole.HEADING else 0, style.numbering)
+        style = style.at_outline_level(value(element, "ppr/outlinelvl"))
+        style = ParagraphStyle(style.role, style.level, numbering_of(element.find("ppr"), style.numbering))
+    return style

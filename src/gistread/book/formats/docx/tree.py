@@ -1,6 +1,5 @@
 """Turns a Word document's body into an XHTML tree: headings, lists, quotations, verse, tables, pictures, notes."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from lxml import etree
@@ -8,17 +7,9 @@ from lxml import etree
 from gistread.book.formats.docx.numbering import Numbering
 from gistread.book.formats.docx.package import DocxPart
 from gistread.book.formats.docx.runs import RunState, RunWriter
-from gistread.book.formats.docx.styles import (
-    BODY_LEVEL,
-    ParagraphStyle,
-    StyleRole,
-    attribute,
-    child,
-    inherit_numbering,
-    numbering_of,
-)
+from gistread.book.formats.docx.styles import ParagraphStyle, StyleRole, numbering_of, value
 from gistread.book.formats.elements.list_markers import BULLET, MARKER_ATTRIBUTE
-from gistread.book.formats.elements.markup import append_text, local_name, plain_text
+from gistread.book.formats.elements.markup import append_text, plain_text
 from gistread.book.formats.elements.semantics import EPUB_TYPE
 from gistread.book.formats.text_blocks import is_break
 
@@ -29,6 +20,7 @@ _EMPTY = "empty"
 # If more paragraphs are empty, they are spacing, not scene breaks.
 _PARAGRAPHS_FOR_ONE_EMPTY = 6
 _PROSE_TAGS = frozenset(("p", "blockquote"))
+_IGNORED = frozenset(("sectpr", "tblpr", "tblgrid", "trpr", "tcpr", "sdtpr", "sdtendpr"))
 
 
 @dataclass(slots=True)
@@ -43,43 +35,48 @@ class BodyWriter:
 
     def write(self, element: etree._Element) -> None:
         for inner in element:
-            name = local_name(inner)
-            handler = _HANDLERS.get(name)
-            if handler is not None:
-                handler(self, inner)
-            elif name == "altchunk":
-                self.unread += 1
-            elif name in ("del", "movefrom"):
-                self.state.changes += 1
-            elif name not in ("sectpr", "tblpr", "tblgrid", "trpr", "tcpr", "sdtpr", "sdtendpr"):
-                self.write(inner)
+            self._element(inner, str(inner.tag))
 
-    def _bookmark(self, element: etree._Element) -> None:
-        name = attribute(element, "name")
-        if name and name != "_GoBack":
-            self.state.places.append(name)
-
-    def _content_control(self, element: etree._Element) -> None:
-        gallery = attribute(child(element, "sdtpr", "docpartobj", "docpartgallery")) or ""
-        content = child(element, "sdtcontent")
-        if content is None:
-            return
-        if gallery.lower() == "table of contents":
-            self._within(content, "div").set("class", _CONTENTS)
-        else:
-            self.write(content)
+    def _element(self, element: etree._Element, name: str) -> None:
+        if name == "p":
+            self._paragraph(element)
+        elif name in ("del", "movefrom") or (name == "tr" and element.find("trpr/del") is not None):
+            self.state.changes += 1
+        elif name == "tbl":
+            rows = element.findall("tr")
+            if len(rows) == 1 and len(rows[0].findall("tc")) == 1:
+                # A frame around text.
+                self._within(rows[0], "div")
+            else:
+                self._within(element, "table")
+        elif name == "tr":
+            self._within(element, "tr")
+        elif name == "tc":
+            merged = element.find("tcpr/vmerge")
+            if merged is not None and merged.get("val") != "restart":
+                etree.SubElement(self.target, "td")
+            else:
+                self._within(element, "td")
+        elif name == "sdt" and value(element, "sdtpr/docpartobj/docpartgallery").lower() == "table of contents":
+            self._within(element, "div").set("class", _CONTENTS)
+        elif name == "bookmarkstart":
+            if (place := element.get("name", "_GoBack")) != "_GoBack":
+                self.state.places.append(place)
+        elif name == "altchunk":
+            self.unread += 1
+        elif name not in _IGNORED:
+            self.write(element)
 
     def _paragraph(self, element: etree._Element) -> None:
-        properties = child(element, "ppr")
-        style = self.state.styles.paragraphs.get(attribute(child(properties, "pstyle")) or "", ParagraphStyle())
+        properties = element.find("ppr")
+        style = self.state.styles.paragraphs.get(value(properties, "pstyle"), ParagraphStyle())
         in_contents = style.role is StyleRole.CONTENTS or self.state.is_in_contents
-        level = attribute(child(properties, "outlinelvl")) or ""
-        if level.isdecimal() and style.role is StyleRole.TEXT and int(level) < BODY_LEVEL:
-            style = ParagraphStyle(StyleRole.HEADING, int(level) + 1, style.numbering)
+        if style.role is StyleRole.TEXT:
+            style = style.at_outline_level(value(properties, "outlinelvl"))
         draft = self._joined if self._joined is not None else etree.Element("p")
         writer = RunWriter(draft, self.state)
         writer.write(element)
-        if child(properties, "rpr", "del") is not None:
+        if element.find("ppr/rpr/del") is not None:
             self._joined = draft
             self.state.changes += 1
             return
@@ -88,9 +85,11 @@ class BodyWriter:
             draft.set("class", _CONTENTS)
             self._add(draft)
         else:
-            self._styled(draft, style, _marker(properties, style, self.numbering))
+            own = numbering_of(properties, style.numbering)
+            marker = self.numbering.next_marker(*own) if own and own[0] not in ("", "0") else ""
+            self._styled(draft, style, (marker, own[1]) if own and marker else None)
         for box in writer.boxes:
-            if local_name(box) == "hr":
+            if box.tag == "hr":
                 self._add(box)
             else:
                 self._within(box, "div")
@@ -98,7 +97,7 @@ class BodyWriter:
     def _styled(self, draft: etree._Element, style: ParagraphStyle, marker: tuple[str, int] | None) -> None:
         role = style.role
         empty = not len(draft) and not (draft.text or "").strip() and not (marker and role is StyleRole.HEADING)
-        if empty or (not plain_text(draft) and not any(local_name(e) == "img" for e in draft.iter()) and not marker):
+        if empty or (not plain_text(draft) and draft.find(".//img") is None and not marker):
             draft.set("class", _EMPTY)
             self._add(draft)
         elif role in (StyleRole.HEADING, StyleRole.TITLE):
@@ -142,7 +141,7 @@ class BodyWriter:
         self._lists[-1].append(draft)
 
     def _code(self, draft: etree._Element) -> None:
-        for line_end in [e for e in draft.iter() if local_name(e) == "br"]:
+        for line_end in list(draft.iter("br")):
             line_end.tail = "\n" + (line_end.tail or "")
         etree.strip_tags(draft, "br")
         if len(self.target) and self.target[-1].tag == "pre":
@@ -151,27 +150,6 @@ class BodyWriter:
             self._add(etree.Element("pre"))
         append_text(self.target[-1], draft.text)
         self.target[-1].extend(list(draft))
-
-    def _table(self, element: etree._Element) -> None:
-        rows = [row for row in element if local_name(row) == "tr"]
-        if len(rows) == 1 and sum(local_name(cell) == "tc" for cell in rows[0]) == 1:
-            # A frame around text.
-            self._within(rows[0], "div")
-        else:
-            self._within(element, "table")
-
-    def _row(self, element: etree._Element) -> None:
-        if child(element, "trpr", "del") is not None:
-            self.state.changes += 1
-        else:
-            self._within(element, "tr")
-
-    def _cell(self, element: etree._Element) -> None:
-        merged = child(element, "tcpr", "vmerge")
-        if merged is not None and attribute(merged) != "restart":
-            etree.SubElement(self.target, "td")
-        else:
-            self._within(element, "td")
 
     def _within(self, element: etree._Element, tag: str) -> etree._Element:
         outer = self.target
@@ -182,23 +160,12 @@ class BodyWriter:
         return inner
 
 
-_HANDLERS: dict[str, Callable[[BodyWriter, etree._Element], None]] = {
-    "p": BodyWriter._paragraph,
-    "tbl": BodyWriter._table,
-    "tr": BodyWriter._row,
-    "tc": BodyWriter._cell,
-    "sdt": BodyWriter._content_control,
-    "bookmarkstart": BodyWriter._bookmark,
-}
-
-
 def write_notes(writer: BodyWriter, parts: dict[str, DocxPart]) -> None:
     """Append the notes in order of reference. `parts`: the notes parts by kind."""
     notes = {
-        (kind, attribute(element, "id")): (element, part)
+        (kind, element.get("id")): (element, part)
         for kind, part in parts.items()
-        for element in part.root
-        if local_name(element) == kind
+        for element in part.root.iterfind(kind)
     }
     state, outer = writer.state, writer.target
     done = 0
@@ -216,7 +183,7 @@ def write_notes(writer: BodyWriter, parts: dict[str, DocxPart]) -> None:
         writer.target.set(EPUB_TYPE, "footnote")
         writer.write(element)
         label = reference.label if reference.label[-1:] in ")*†‡§]" else f"{reference.label}."
-        first = next((e for e in writer.target.iter() if local_name(e) in ("p", "li")), None)
+        first = next(writer.target.iter("p", "li"), None)
         if first is not None:
             _prefix(first, label)
     writer.target = outer
@@ -246,14 +213,6 @@ def finish_tree(root: etree._Element) -> None:
             parent = contents.getparent()
             if parent is not None:
                 parent.remove(contents)
-
-
-def _marker(properties: etree._Element | None, style: ParagraphStyle, numbering: Numbering) -> tuple[str, int] | None:
-    own = inherit_numbering(numbering_of(properties), style.numbering)
-    if own is None or own[0] in ("", "0"):
-        return None
-    text = numbering.next_marker(*own)
-    return (text, own[1]) if text else None
 
 
 def _prefix(element: etree._Element, marker: str) -> None:

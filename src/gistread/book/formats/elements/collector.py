@@ -11,6 +11,7 @@ from gistread.book.inline import InlineMark
 LINE_END = "\x0b"  # A line end by the author: a white space character that XML cannot contain
 
 _NO_FILE_NAME = "picture"
+_ADDRESS_END = re.compile(r"[?#].*", re.DOTALL)
 _LONGEST_INITIAL = 2
 
 
@@ -127,7 +128,8 @@ class Collector:
             elif picture.words and (heading or is_break(picture.words)):
                 words = picture.words
             else:
-                words = f"[{picture.words or _file_name(picture.source) or _NO_FILE_NAME}]"
+                file_name = _ADDRESS_END.sub("", picture.source).rstrip("/").rpartition("/")[2]
+                words = f"[{picture.words or file_name or _NO_FILE_NAME}]"
             if words and placed and not others:
                 words = LINE_END + words
             placed += self._place(picture, words)
@@ -148,7 +150,3 @@ def _among_words(words: str) -> str:
     # A drawn initial is part of its word.
     is_initial = len(words) <= _LONGEST_INITIAL and words.isalpha()
     return words if is_initial or is_break(words) or not words else f"[{words}]"
-
-
-def _file_name(source: str) -> str:
-    return re.split(r"[?#]", source, maxsplit=1)[0].rstrip("/").rpartition("/")[2]

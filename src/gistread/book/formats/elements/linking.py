@@ -94,7 +94,11 @@ class _Linker:
 
     def __post_init__(self) -> None:
         self._order = {path: number for number, path in enumerate(self.documents)}
-        self._declared = {path: _innermost(document.notes) for path, document in self.documents.items()}
+        self._declared = {}
+        for path, document in self.documents.items():
+            self._declared[path] = own = {}
+            for note in sorted(document.notes, key=lambda each: each[0] - each[1]):
+                own.update(dict.fromkeys(range(*note), note))
 
     def run(self) -> LinkedDocuments:
         for path, document in self.documents.items():
@@ -257,13 +261,6 @@ def _is_reference(link: _Link) -> bool:
 
 def _is_only_number(paragraphs: Sequence[ParsedParagraph]) -> bool:
     return all(_REFERENCE.fullmatch(paragraph.words.strip()) for paragraph in paragraphs)
-
-
-def _innermost(notes: Sequence[tuple[int, int]]) -> dict[int, tuple[int, int]]:
-    found: dict[int, tuple[int, int]] = {}
-    for note in sorted(notes, key=lambda each: each[0] - each[1]):
-        found.update(dict.fromkeys(range(*note), note))
-    return found
 
 
 def assemble(

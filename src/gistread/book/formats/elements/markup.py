@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from html import unescape
 from html.entities import html5
@@ -17,10 +18,13 @@ _CHARACTER_REFERENCE = re.compile(r"&#([xX][0-9A-Fa-f]{1,8}|[0-9]{1,8});?")
 NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _XML_ENTITIES = frozenset((b"amp", b"lt", b"gt", b"quot", b"apos"))
 _RAW_TEXT = re.compile(rb"<(/?)(noframes|noembed|iframe)\b[^>]*>(\s*</\2\s*>)?", re.IGNORECASE)
+_NAMESPACE = re.compile(r".*[}:]")
 _XML_DECLARATION = re.compile(r"\s*<\?xml[^>]*\?>")
 
-# War and Peace in one file has about 60,000; a megabyte of "<p/>" would fill the memory.
-_MOST_TAGS = 1_500_000
+# War and Peace in one file has about 60,000. A kilobyte of an archive can unpack to millions, which fill the memory.
+_MOST_TAGS = 400_000
+_CHARACTERS_OF_A_TAG = 12
+"""Fewest characters of a file to one tag, beyond `_MOST_TAGS`: a long text has long paragraphs."""
 
 _SELF_CLOSED = re.compile(rb"<([A-Za-z][A-Za-z0-9:_-]*+)((?:\s[^<>]*?)?)\s*/>")
 # Elements that are void in HTML too.
@@ -57,7 +61,7 @@ def parse(data: bytes) -> Tree | None:
 
 def parse_xhtml(text: str) -> Tree | None:
     """Parse the text of an XHTML file; None if it is empty or far too large."""
-    if text.count("<") > _MOST_TAGS:
+    if has_too_many_tags(text):
         return None
     data = _XML_DECLARATION.sub("", text, count=1).lstrip().encode("utf-8", errors="replace")
     root = _xml_root(_replace_entities(data))
@@ -67,9 +71,18 @@ def parse_xhtml(text: str) -> Tree | None:
     return None if root is None else Tree(root, repaired=True)
 
 
+def is_too_dense(characters: int, tags: int) -> bool:
+    """Whether markup has more tags than any book of its length."""
+    return tags > max(_MOST_TAGS, characters // _CHARACTERS_OF_A_TAG)
+
+
+def has_too_many_tags(text: str) -> bool:
+    return is_too_dense(len(text), text.count("<"))
+
+
 def parse_page(text: str) -> etree._Element | None:
     """Parse HTML as a browser would; None if it is empty or far too large."""
-    if text.count("<") > _MOST_TAGS:
+    if has_too_many_tags(text):
         return None
     data = _remove_invalid(text).encode("utf-8", errors="replace")
     return _html_root(data)
@@ -90,9 +103,12 @@ def parse_entry(archive: Archive, path: str) -> etree._Element | None:
         return None
 
 
-def parse_xml(text: str, *, most_tags: int | None = None) -> Tree | None:
-    """Parse XML other than XHTML, repairing it if necessary."""
-    if text.count("<") > (most_tags or _MOST_TAGS):
+def parse_xml(text: str) -> Tree | None:
+    """Parse XML other than XHTML, repairing it if necessary; None if it is empty or far too large.
+
+    Names of elements and attributes are in lower case and without namespace.
+    """
+    if has_too_many_tags(text):
         return None
     text = _remove_invalid(_XML_DECLARATION.sub("", text, count=1)).lstrip()
     data = _replace_entities(text.encode("utf-8", errors="replace"))
@@ -101,13 +117,25 @@ def parse_xml(text: str, *, most_tags: int | None = None) -> Tree | None:
         data = _drop_deep_tags(data)
         root = _xml_root(data)
     if root is not None:
-        return Tree(root, repaired=False)
+        return Tree(_simply_named(root), repaired=False)
     root = _xml_root(data, recover=True)
     if root is None:
         return None
     source = unescape(_XML_TAG.sub(b" ", _COMMENT.sub(b"", data)).decode("utf-8"))
     lost = Counter(_WORD.findall(source)) - Counter(_WORD.findall(" ".join(map(str, root.itertext()))))
-    return Tree(root, repaired=True, lost=lost.total())
+    return Tree(_simply_named(root), repaired=True, lost=lost.total())
+
+
+def _simply_named(root: etree._Element) -> etree._Element:
+    """The tree with names of elements and attributes in lower case and without namespace."""
+    for element in root.iter(etree.Element):
+        with suppress(ValueError):  # Some names of damaged files are invalid in parts
+            element.tag = _NAMESPACE.sub("", str(element.tag)).lower()
+            for key in map(str, element.keys()):
+                name = _NAMESPACE.sub("", key).lower()
+                if name != key and name not in element.attrib:
+                    element.set(name, element.attrib[key])
+    return root
 
 
 def local_name(element: etree._Element) -> str:
@@ -129,10 +157,13 @@ def plain_text(element: etree._Element | None) -> str:
 
 
 def append_text(element: etree._Element, text: str | None) -> None:
-    if len(element):
-        element[-1].tail = (element[-1].tail or "") + (text or "")
+    if not text:
+        return
+    last = next(element.iterchildren(reversed=True), None)  # `len` would count all children
+    if last is not None:
+        last.tail = (last.tail or "") + text
     else:
-        element.text = (element.text or "") + (text or "")
+        element.text = (element.text or "") + text
 
 
 def _xml_root(data: bytes, *, recover: bool = False) -> etree._Element | None:

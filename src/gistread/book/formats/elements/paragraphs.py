@@ -72,8 +72,12 @@ def context_inside(element: etree._Element, name: str, types: frozenset[str], co
 
 
 def classify(collected: CollectedText, context: BlockContext, marker: str) -> ParsedParagraph:
-    lines = _preformatted(collected) if context.preformatted else _fold_lines(collected.text)
     marks = collected.marks
+    if context.preformatted:
+        lines = collected.text.replace(LINE_END, "\n").strip("\n").split("\n")
+        lines = [_expanded(line) for line in lines] if marks else lines
+    else:
+        lines = _fold_lines(collected.text)
     if context.kind is ParagraphKind.HEADING and collected.has_words:
         return ParsedParagraph(" ".join(lines), ParagraphKind.HEADING, context.level, marks=marks)
     if collected.is_picture and not is_break(inline.strip_marks(" ".join(lines))):
@@ -104,11 +108,6 @@ def _fold_lines(text: str) -> list[str]:
     if LINE_END not in text:
         return [" ".join(text.split())]
     return [line for line in (" ".join(part.split()) for part in text.split(LINE_END)) if line]
-
-
-def _preformatted(collected: CollectedText) -> list[str]:
-    lines = collected.text.replace(LINE_END, "\n").strip("\n").split("\n")
-    return [_expanded(line) for line in lines] if collected.marks else lines
 
 
 def _expanded(line: str) -> str:

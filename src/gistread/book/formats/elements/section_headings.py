@@ -44,7 +44,10 @@ def find_chapters(headings: Sequence[HeadingParagraph], title: str, authors: Seq
             runs.append([one])
     if not runs:
         return ()
-    alone = _standalone_sizes(runs)
+    # Sizes of headings that usually follow text, not a larger heading.
+    under = Counter(one.size for run in runs for before, one in pairwise(run) if before.size < one.size)
+    following = Counter(one.size for run in runs for one in run) - under
+    alone = frozenset(size for size, count in following.items() if count >= under[size])
     if _is_title(runs, title):
         runs[0] = _without_title_page(runs[0], alone, frozenset(map(_letters, authors)))
     groups = [group for run in runs if run for group in _groups(run, alone)]
@@ -88,13 +91,6 @@ def _without_title_page(
 
 def _letters(text: str) -> str:
     return "".join(char for char in text.casefold() if char.isalnum())
-
-
-def _standalone_sizes(runs: list[list[HeadingParagraph]]) -> frozenset[int]:
-    """Sizes of headings that usually follow text, not a larger heading."""
-    under = Counter(one.size for run in runs for before, one in pairwise(run) if before.size < one.size)
-    alone = Counter(one.size for run in runs for one in run) - under
-    return frozenset(size for size, count in alone.items() if count >= under[size])
 
 
 def _groups(run: list[HeadingParagraph], alone: frozenset[int]) -> list[list[HeadingParagraph]]:

@@ -1,22 +1,18 @@
 """Builds a book from one XHTML tree. Every marked-up format except EPUB is translated to one."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from types import MappingProxyType
 
 from lxml import etree
 
-from gistread.book.builder import BookBuilder, ChapterStart
+from gistread.book.builder import BookBuilder, ChapterStart, left_out_notices
 from gistread.book.formats.elements.linking import anchor_in_document, assemble, resolve_links
-from gistread.book.formats.elements.markup import NOT_IN_XML, local_name
-from gistread.book.formats.elements.paragraphs import ParsedParagraph
 from gistread.book.formats.elements.section_headings import HeadingParagraph, find_chapters
-from gistread.book.formats.elements.semantics import BLOCKS
 from gistread.book.formats.elements.xhtml import XhtmlDocument, read_document
 from gistread.book.formats.gutenberg import find_bounds
-from gistread.book.formats.notices import left_out_notices
 from gistread.book.formats.outline import outline
 from gistread.book.formats.text_blocks import TextBlock
 from gistread.book.model import Book, ParagraphKind
@@ -28,7 +24,6 @@ class Metadata:
     title: str = ""
     authors: tuple[str, ...] = ()
     language: str = ""
-    identifiers: tuple[str, ...] = ()
     cover: str = ""
 
 
@@ -54,11 +49,10 @@ def book_from_tree(
     notices: Sequence[str] = (),
     left_out: Mapping[str, int] = MappingProxyType({}),
 ) -> Book:
-    """Build the book of a tree, which is modified. Chapters start at `sections`, else at headings. Raises BookError."""
-    limit_depth(root)
+    """Build the book of a tree. Chapters start at `sections`, else at headings. Raises BookError."""
     document = read_document(root, metadata.language)
-    first, end, framed = find_bounds([paragraph.words for paragraph in document.paragraphs])
-    document = _section(document, first, end)
+    begin, end, framed = find_bounds([paragraph.words for paragraph in document.paragraphs])
+    document = _section(document, begin, end)
     if not (document.paragraphs and document.has_words):
         raise BookError(f"{name} has no readable text.")
     title = framed.title or metadata.title
@@ -69,13 +63,17 @@ def book_from_tree(
     resolve = assemble(builder, links, {name: chapters})
     if not builder.characters:  # only controls and spaces
         raise BookError(f"{name} has no readable text.")
+    starts = {each.index for each in chapters}
+    first_headings = (n for n, each in enumerate(document.paragraphs[:3]) if each.kind is ParagraphKind.HEADING)
+    first = next(first_headings, None)
+    if not title and first is not None and (first not in starts or len(starts) == 1):
+        title = document.paragraphs[first].words
     return builder.build(
-        title=title or _title_heading(document.paragraphs, {each.index for each in chapters}) or PurePath(name).stem,
+        title=title or PurePath(name).stem,
         authors=framed.authors or metadata.authors,
         language=metadata.language or document.language or framed.language,
         source_format=source_format,
         notices=(*notices, *left_out_notices(document.left_out + Counter(left_out))),
-        identifiers=metadata.identifiers,
         cover=metadata.cover,
         resolve=resolve,
     )
@@ -117,57 +115,3 @@ def _chapters(
     if 0 < first < len(paragraphs) and paragraphs[first - 1].kind is not ParagraphKind.HEADING:
         found.append(ChapterStart(first, _NOTES, 1))
     return found
-
-
-def _title_heading(paragraphs: Sequence[ParsedParagraph], starts: Collection[int]) -> str:
-    first = next(
-        (index for index, paragraph in enumerate(paragraphs[:3]) if paragraph.kind is ParagraphKind.HEADING), None
-    )
-    return paragraphs[first].words if first is not None and (first not in starts or len(starts) == 1) else ""
-
-
-# Thousands of unclosed <font> nest; real pages have about twenty levels.
-_DEEPEST_INLINE = 60
-_DEEPEST = 160
-
-
-def limit_depth(root: etree._Element) -> None:
-    """Unwrap inline elements below 60 levels, then all elements below 160."""
-    deep = _elements_below(_DEEPEST_INLINE, root)
-    for element in reversed(deep):
-        if local_name(element) not in BLOCKS:
-            _unwrap(element)
-    for element in reversed(_elements_below(_DEEPEST, root) if deep else []):
-        _unwrap(element)
-
-
-def _elements_below(level: int, root: etree._Element) -> list[etree._Element]:
-    depth = 0
-    found = []
-    for event, element in etree.iterwalk(root, events=("start", "end")):
-        if event == "start" and depth > level:
-            found.append(element)
-        depth += 1 if event == "start" else -1
-    return found
-
-
-def _unwrap(element: etree._Element) -> None:
-    parent = element.getparent()
-    if parent is None:
-        return
-    before = element.getprevious()
-    _append_text(parent, before, element.text)
-    children = list(element)
-    at = parent.index(element)
-    parent[at : at + 1] = children
-    _append_text(parent, children[-1] if children else before, element.tail)
-
-
-def _append_text(parent: etree._Element, before: etree._Element | None, text: str | None) -> None:
-    if not text:
-        return
-    # The HTML parser accepts control characters that a tree rejects.
-    if before is None:
-        parent.text = NOT_IN_XML.sub("", (parent.text or "") + text)
-    else:
-        before.tail = NOT_IN_XML.sub("", (before.tail or "") + text)

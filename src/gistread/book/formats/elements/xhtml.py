@@ -27,7 +27,7 @@ from gistread.book.formats.elements.pictures import (
 from gistread.book.formats.elements.stylesheets import StyleSheet, merge_sheets, read_sheet
 from gistread.book.inline import InlineMark
 from gistread.book.model import ParagraphKind
-from gistread.book.normalise import count_words
+from gistread.words import count_words
 
 _BREAK_TEXT = "* * *"
 _COLUMN_END = " | "
@@ -224,19 +224,18 @@ class _Walker:
         rows = []
         for row in elements_named(element, "tr"):
             self._anchor(row)
-            cells = [self._cell(cell, context) for cell in row if local_name(cell) in ("td", "th")]
+            cells = []
+            for cell in (each for each in row if local_name(each) in ("td", "th")):
+                self._anchor(cell)
+                start = self._collector.start_cell()
+                self._in_cell = True
+                self._children(cell, context)
+                self._in_cell = False
+                cells.append(self._collector.end_cell(start))
             if any(cells):
                 rows.append(_COLUMN_END.join(cells).strip(_COLUMN_END))
         self._collector.rows(rows)
         self.flush(replace(context, kind=ParagraphKind.TABLE))
-
-    def _cell(self, cell: etree._Element, context: BlockContext) -> str:
-        self._anchor(cell)
-        start = self._collector.start_cell()
-        self._in_cell = True
-        self._children(cell, context)
-        self._in_cell = False
-        return self._collector.end_cell(start)
 
     def _heading_group(self, element: etree._Element, context: BlockContext) -> None:
         level = next(

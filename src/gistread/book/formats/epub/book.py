@@ -10,11 +10,11 @@ from pathlib import PurePath
 
 from lxml import etree
 
-from gistread.book.builder import BookBuilder, ChapterStart
+from gistread.book.builder import BookBuilder, ChapterStart, left_out_notices
 from gistread.book.formats.archive import Archive, ArchiveError
 from gistread.book.formats.elements.inline_elements import is_same_language
 from gistread.book.formats.elements.linking import DocumentAnchor, assemble, resolve_links
-from gistread.book.formats.elements.markup import parse
+from gistread.book.formats.elements.markup import is_too_dense, parse
 from gistread.book.formats.elements.stylesheets import MOST_CHARACTERS, StyleSheet, merge_sheets, read_sheet
 from gistread.book.formats.elements.xhtml import XhtmlDocument, in_head, read_document
 from gistread.book.formats.epub.package import (
@@ -25,7 +25,6 @@ from gistread.book.formats.epub.package import (
     read_package,
     resolve_reference,
 )
-from gistread.book.formats.notices import left_out_notices
 from gistread.book.inline import InlineMark
 from gistread.book.model import Book, ParagraphKind
 from gistread.book.normalise import one_line
@@ -88,6 +87,7 @@ def read_epub(archive: Archive, name: str) -> Book:
 
     left_out = sum((each.left_out for each in documents.values()), Counter())
     left_out["text file(s) outside the reading order"] = sum(_has_words(archive, path) for path in package.unlisted)
+    left_out["repeated text file(s)"] = len(package.spine) - len({archive.find(path) or path for path in package.spine})
     builder = BookBuilder()
     chapters = _chapters(archive, package, documents)
     resolve = assemble(builder, resolve_links(documents, place, picture), chapters)
@@ -162,11 +162,16 @@ def _chapters(
 
 
 def _documents(archive: Archive, package: Package, report: _Report) -> Iterator[tuple[str, XhtmlDocument]]:
-    read: Counter[str] = Counter()
     sheets = _sheets(archive)
-    for path in package.spine:
+    characters = tags = 0
+    # EPUB 3.3, 3.4.12: no item stands in the spine twice.
+    for path in dict.fromkeys(archive.find(path) or path for path in package.spine):
         try:
-            tree = parse(archive.read(path))
+            data = archive.read(path)
+            characters, tags = characters + len(data), tags + data.count(b"<")
+            if is_too_dense(characters, tags):
+                raise ArchiveError("and all after it exceed the limit of tags for a book")
+            tree = parse(data)
         except ArchiveError as error:
             report.failed.append(f"{path} {error}; it was left out.")
             continue
@@ -175,11 +180,7 @@ def _documents(archive: Archive, package: Package, report: _Report) -> Iterator[
             continue
         if tree.repaired:
             report.repaired.append(path)
-        name = archive.find(path) or path
-        read[name] += 1
-        document = read_document(tree.root, package.language, sheets(name, tree.root))
-        # A file listed twice is a new part of the book; links lead to the first.
-        yield name if read[name] == 1 else f"{name} ({read[name]})", document
+        yield path, read_document(tree.root, package.language, sheets(path, tree.root))
 
 
 def _chapter_starts(

@@ -1,7 +1,6 @@
 """Reads an EPUB's package: spine, metadata and table of contents (navigation document or NCX)."""
 
 import posixpath
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -9,19 +8,10 @@ from urllib.parse import unquote, urlsplit
 
 from lxml import etree
 
+from gistread.book.builder import left_out_notices
 from gistread.book.formats.archive import Archive, ArchiveError, normalise_path
-from gistread.book.formats.elements.markup import (
-    elements_named,
-    first_named,
-    local_name,
-    parse,
-    parse_entry,
-    parse_recovering,
-    plain_text,
-)
+from gistread.book.formats.elements.markup import local_name, parse, parse_entry, parse_recovering, plain_text
 from gistread.book.formats.elements.pictures import picture_of
-from gistread.book.formats.elements.semantics import EPUB_TYPE
-from gistread.book.formats.notices import left_out_notices
 from gistread.book.normalise import language_tag
 
 CONTAINER = "META-INF/container.xml"
@@ -36,9 +26,6 @@ _TEXT_NAMES = (".xhtml", ".html", ".htm")
 _PICTURE_NAMES = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".svg")
 _DEEPEST_CONTENTS = 12
 _MOST_ENTRIES = 20_000
-_UUID = re.compile(r"(?:urn:)?(?:uuid:)?([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})", re.IGNORECASE)
-_ISBN = re.compile(r"(?:urn:)?(?:isbn(?:-1[03])?)?[: ]*([0-9][0-9 -]{8,16}[0-9xX])", re.IGNORECASE)
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,20}")
 
 
 class PackageError(ArchiveError):
@@ -58,7 +45,7 @@ class Package:
     title: str
     authors: tuple[str, ...]
     language: str
-    identifiers: tuple[str, ...]  # As `Book.identifiers`; the package's unique identifier first
+    identifiers: tuple[str, ...]
     cover: str
     spine: tuple[str, ...]  # Paths of the text files in reading order, possibly repeated
     contents: tuple[ContentsEntry, ...]
@@ -83,7 +70,6 @@ def read_package(archive: Archive) -> Package:
         raise PackageError(f"its package file {path} {error}") from error
     if root is None:
         raise PackageError(f"its package file {path} is not XML")
-    manifest = first_named(root, "manifest")
     items = {
         item.get("id", ""): _Item(
             resolve_reference(item.get("href", ""), posixpath.dirname(path))[0],
@@ -91,14 +77,16 @@ def read_package(archive: Archive) -> Package:
             frozenset(item.get("properties", "").split()),
             item.get("fallback", ""),
         )
-        for item in elements_named(manifest, "item")
+        for item in root.iterfind(".//manifest//item")
     }
     notices = [*left_out_notices({"other edition(s) in the file": others})]
     spine = _spine(root, items, notices)
     if not spine:
         raise PackageError("its package lists no text")
+    titles, types = _metadata(root, "title"), _refined(root, "title-type")
+    main = [title for title in titles if types.get(title.get("id", "")) == "main"]
     return Package(
-        title=_title(root),
+        title=plain_text((main or titles)[0]) if titles else "",
         authors=_authors(root),
         language=next(filter(None, (language_tag(plain_text(each)) for each in _metadata(root, "language"))), ""),
         identifiers=_identifiers(root),
@@ -113,16 +101,20 @@ def read_package(archive: Archive) -> Package:
 def encrypted_paths(archive: Archive) -> frozenset[str]:
     """Paths of the encrypted files, without obfuscated fonts."""
     found = set()
-    for data in elements_named(parse_entry(archive, ENCRYPTION), "encrypteddata"):
-        methods = {method.get("Algorithm", "") for method in elements_named(data, "encryptionmethod")}
+    for data in _elements(parse_entry(archive, ENCRYPTION), "encrypteddata"):
+        methods = {method.get("algorithm", "") for method in data.iter("encryptionmethod")}
         if not methods <= _FONT_OBFUSCATION or not methods:
-            found |= {normalise_path(unquote(ref.get("URI", ""))) for ref in elements_named(data, "cipherreference")}
+            found |= {normalise_path(unquote(ref.get("uri", ""))) for ref in data.iter("cipherreference")}
     return frozenset(found)
+
+
+def _elements(root: etree._Element | None, name: str) -> Iterator[etree._Element]:
+    return iter(()) if root is None else root.iter(name)
 
 
 def _package_path(archive: Archive) -> tuple[str, int]:
     """The path of the first package, and the number of others."""
-    named = elements_named(parse_entry(archive, CONTAINER), "rootfile")
+    named = _elements(parse_entry(archive, CONTAINER), "rootfile")
     paths = [path for each in named if archive.find(path := normalise_path(each.get("full-path", "")))]
     if paths:
         return paths[0], len(set(paths)) - 1
@@ -151,9 +143,9 @@ def _is_text(item: _Item) -> bool:
 
 def _spine(root: etree._Element, items: dict[str, _Item], notices: list[str]) -> tuple[str, ...]:
     paths: list[str] = []
-    for reference in islice(elements_named(first_named(root, "spine"), "itemref"), _MOST_ENTRIES):
+    for reference in islice(root.iterfind(".//spine//itemref"), _MOST_ENTRIES):
         item = items.get(reference.get("idref", ""))
-        if item is None:
+        if item is None or not item.path:
             notices.append(f"The reading order names {reference.get('idref', '')!r}, which is not in the book.")
             continue
         path = _text_path(item, items)
@@ -183,14 +175,12 @@ def _unlisted(items: dict[str, _Item], spine: tuple[str, ...]) -> tuple[str, ...
 
 def _cover(archive: Archive, root: etree._Element, items: dict[str, _Item], folder: str) -> str:
     declared = [item for item in items.values() if "cover-image" in item.properties]
-    named = [
-        meta.get("content", "") for meta in elements_named(root, "meta") if meta.get("name", "").lower() == "cover"
-    ]
+    named = [meta.get("content", "") for meta in root.iter("meta") if meta.get("name", "").lower() == "cover"]
     for item in (*declared, *(items[name] for name in named[:1] if name in items)):
         path = archive.find(item.path)
         if path and item.media_type.startswith("image/"):
             return path
-    for reference in elements_named(root, "reference"):
+    for reference in root.iter("reference"):
         if reference.get("type", "").lower() in ("cover", "other.ms-coverimage-standard"):
             path = archive.find(resolve_reference(reference.get("href", ""), folder)[0])
             if path:
@@ -217,7 +207,7 @@ def _text_path(item: _Item, items: dict[str, _Item]) -> str:
 
 
 def _contents(archive: Archive, root: etree._Element, items: dict[str, _Item]) -> tuple[ContentsEntry, ...]:
-    spine = first_named(root, "spine")
+    spine = root.find(".//spine")
     ncx = items.get(spine.get("toc", "")) if spine is not None else None
     navigation = [item for item in items.values() if "nav" in item.properties]
     older = [item for item in (ncx, *items.values()) if item and item.media_type == "application/x-dtbncx+xml"]
@@ -226,12 +216,12 @@ def _contents(archive: Archive, root: etree._Element, items: dict[str, _Item]) -
         if tree is None:
             continue
         if "nav" in item.properties:
-            navs = list(elements_named(tree, "nav"))
-            marked = [nav for nav in navs if "toc" in nav.get(EPUB_TYPE, "").split() or nav.get("role") == "doc-toc"]
-            lists = (child for nav in (marked or navs)[:1] for child in nav if local_name(child) == "ol")
+            navs = list(tree.iter("nav"))
+            marked = [nav for nav in navs if "toc" in nav.get("type", "").split() or nav.get("role") == "doc-toc"]
+            lists = (child for nav in (marked or navs)[:1] for child in nav.iterfind("ol"))
             entries: Iterable[ContentsEntry] = chain.from_iterable(_navigation(each, item.path) for each in lists)
         else:
-            top = first_named(tree, "navmap")
+            top = tree.find(".//navmap")
             entries = _ncx(top, item.path) if top is not None else ()
         found = tuple(islice((entry for entry in entries if entry.title and entry.path), _MOST_ENTRIES))
         if found:
@@ -242,13 +232,13 @@ def _contents(archive: Archive, root: etree._Element, items: dict[str, _Item]) -
 
 def _navigation(ordered: etree._Element, path: str, level: int = 1) -> Iterator[ContentsEntry]:
     for item in ordered:
-        label = next((child for child in item if local_name(child) in ("a", "span")), None)
-        inner = [child for child in item if local_name(child) == "ol"]
+        label = next((child for child in item if child.tag in ("a", "span")), None)
+        inner = item.findall("ol")
         if label is not None:
             target = label.get("href", "")
             if not target and inner:
                 # A heading without a target starts where its first entry starts.
-                target = next((a.get("href", "") for a in inner[0].iter() if local_name(a) == "a"), "")
+                target = next((a.get("href", "") for a in inner[0].iter("a")), "")
             yield _entry(plain_text(label), target, path, level)
         if level < _DEEPEST_CONTENTS:
             for child in inner:
@@ -256,10 +246,8 @@ def _navigation(ordered: etree._Element, path: str, level: int = 1) -> Iterator[
 
 
 def _ncx(parent: etree._Element, path: str, level: int = 1) -> Iterator[ContentsEntry]:
-    for point in parent:
-        if local_name(point) != "navpoint":
-            continue
-        parts = {local_name(child): child for child in reversed(point)}
+    for point in parent.iterfind("navpoint"):
+        parts = {child.tag: child for child in reversed(point)}
         if {"navlabel", "content"} <= parts.keys():
             yield _entry(plain_text(parts["navlabel"]), parts["content"].get("src", ""), path, level)
         if level < _DEEPEST_CONTENTS:
@@ -272,7 +260,7 @@ def _entry(title: str, reference: str, path: str, level: int) -> ContentsEntry:
 
 
 def _metadata(root: etree._Element, name: str) -> list[etree._Element]:
-    return [element for element in elements_named(first_named(root, "metadata"), name) if plain_text(element)]
+    return [element for element in root.iterfind(f".//metadata//{name}") if plain_text(element)]
 
 
 def _refined(root: etree._Element, name: str) -> dict[str, str]:
@@ -284,54 +272,15 @@ def _refined(root: etree._Element, name: str) -> dict[str, str]:
     }
 
 
-def _title(root: etree._Element) -> str:
-    titles = _metadata(root, "title")
-    types = _refined(root, "title-type")
-    main = [title for title in titles if types.get(title.get("id", "")) == "main"]
-    return plain_text((main or titles)[0]) if titles else ""
-
-
 def _authors(root: etree._Element) -> tuple[str, ...]:
     roles = _refined(root, "role")
     creators = _metadata(root, "creator")
-
-    def role(creator: etree._Element) -> str:
-        own = [value for key, value in creator.attrib.items() if str(key).rpartition("}")[2] == "role"]
-        return roles.get(creator.get("id", ""), str(own[0]) if own else "")
-
-    authors = [creator for creator in creators if role(creator) in ("", "aut")]
+    authors = [each for each in creators if roles.get(each.get("id", ""), each.get("role", "")) in ("", "aut")]
     return tuple(dict.fromkeys(plain_text(creator) for creator in authors or creators))
 
 
 def _identifiers(root: etree._Element) -> tuple[str, ...]:
-    """Such as `isbn:9780140439182`, `urn:uuid:...` or a URL; the package's unique identifier first."""
+    """As the package writes them; its unique identifier first."""
     own = root.get("unique-identifier", "")
-    kinds = _refined(root, "identifier-type")
     elements = sorted(_metadata(root, "identifier"), key=lambda element: element.get("id", "") != own)
-    return tuple(dict.fromkeys(_identifier(element, kinds.get(element.get("id", ""), "")) for element in elements))
-
-
-def _identifier(element: etree._Element, kind: str) -> str:
-    text = plain_text(element)
-    uuid = _UUID.fullmatch(text)
-    if uuid:
-        return f"urn:uuid:{uuid[1].lower()}"
-    isbn = _ISBN.fullmatch(text)
-    if isbn:
-        number = re.sub("[ -]", "", isbn[1]).upper()
-        if _is_isbn(number):
-            return f"isbn:{number}"
-    schemes = [str(value) for name, value in element.attrib.items() if str(name).rpartition("}")[2] == "scheme"]
-    scheme = next(iter(schemes), "") or kind
-    if ":" in text or not _SCHEME.fullmatch(scheme):
-        return text
-    return f"{scheme.lower()}:{text}"
-
-
-def _is_isbn(number: str) -> bool:
-    if len(number) == 13 and number.isdigit():
-        return sum(int(digit) * (3 if at % 2 else 1) for at, digit in enumerate(number)) % 10 == 0
-    if len(number) == 10 and number[:9].isdigit():
-        digits = [*map(int, number[:9]), 10 if number[9] == "X" else int(number[9])]
-        return sum(digit * (10 - at) for at, digit in enumerate(digits)) % 11 == 0
-    return False
+    return tuple(dict.fromkeys(map(plain_text, elements)))

@@ -6,16 +6,15 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import BinaryIO
 
-from gistread.book.builder import BookBuilder, LinkTarget, by_paragraph
-from gistread.book.formats.notices import left_out_notices
+from gistread.book.builder import BookBuilder, LinkTarget, by_paragraph, left_out_notices
 from gistread.book.formats.pdf.chapters import PositionIndex, by_headings, by_outline
 from gistread.book.formats.pdf.furniture import find_furniture, without_line_numbers
 from gistread.book.formats.pdf.layout import PageLayout, measure_layout
 from gistread.book.formats.pdf.lines import READING_RATIO, TextLine, columns, find_gutter, rows
-from gistread.book.formats.pdf.pages import PagePosition, PdfDocument, TextRun
+from gistread.book.formats.pdf.pages import PagePosition, PdfDocument, PdfPage, TextRun
 from gistread.book.formats.pdf.paragraphs import Block, split_into_blocks
 from gistread.book.formats.pdf.process import CancelledError, DamagedError, LockedError, read_document
-from gistread.book.formats.pdf.text import marked_text, plain_text_of, share_of_unreadable
+from gistread.book.formats.pdf.text import marked_text, plain_text_of
 from gistread.book.formats.pdf.word_repair import WordCounts
 from gistread.book.inline import InlineMark
 from gistread.book.model import Book, ParagraphKind
@@ -37,9 +36,6 @@ _FILE_NAME = re.compile(
 )
 _PLACE = re.compile(r"#(\d+):(None|-?[\d.]+(?:e-?\d+)?):(None|-?[\d.]+(?:e-?\d+)?)")
 _AUTHORS_APART = re.compile(r"\s*;\s*|\s*&\s*|\s+and\s+")
-_ISBN = re.compile(r"ISBN(?:-1[03])?:?\s*((?:97[89][- ]?)?(?:\d[- ]?){9}[\dXx])")
-_DOI = re.compile(r"\b(10\.\d{4,9}/[^\s\"<>]+[^\s\"<>.,;)])")
-_PAGES_WITH_IDENTIFIERS = 6
 
 
 def read_pdf(stream: BinaryIO, name: str, cancelled: Callable[[], bool] = lambda: False) -> Book:
@@ -61,23 +57,29 @@ def read_pdf(stream: BinaryIO, name: str, cancelled: Callable[[], bool] = lambda
 
 def build_book(document: PdfDocument, name: str) -> Book:
     """Build the book of a parsed PDF. Raises BookError if it has no text."""
-    pages = document.pages
+    pages, notices = document.pages, _notices(document)
     letters = sum(len(run.text.strip()) for page in pages for run in page.runs)
     is_scanned = sum(page.has_pictures for page in pages) >= 0.5 * len(pages)
-    if letters < _SCAN_LETTERS_PER_PAGE * max(1, len(pages)) and (not letters or is_scanned):
+    if is_scanned and letters < _SCAN_LETTERS_PER_PAGE * max(1, len(pages)):
+        raise _no_text_error(document, name)
+    if not _is_readable(pages):
+        readable = {page.number for page in pages if _is_readable([page])}
+        gone = [page.number for page in pages if page.number not in readable]
+        pages = [page for page in pages if page.number in readable]
+        letters = len(_text(pages))
+        if letters < _FEWEST_LETTERS:
+            raise BookError(
+                f"{name} does not say which characters its fonts display, so its text cannot be extracted.",
+                "Optical character recognition (OCR) can make a copy whose text can.",
+            )
+        were = "was" if len(gone) == 1 else "were"
+        notices.append(f"{_page_list(gone)} {were} left out: the fonts do not say which characters they display.")
+    if not letters:
         raise _no_text_error(document, name)
     pages = without_line_numbers(pages)
     page_rows = [rows(page) for page in pages]
-    lines = [line for rows_of_page in page_rows for line in rows_of_page]
     guessed = sum(page.guessed for page in pages)
-    vowels = _share_of_vowels("".join(line.text for line in lines))
-    # TeX's bitmap fonts do not name their letters either, but encode them as ASCII.
-    is_code = guessed > _UNREADABLE_SHARE * letters and (vowels or 0) < _LEAST_VOWELS
-    if is_code or share_of_unreadable(lines) > _UNREADABLE_SHARE:
-        raise BookError(
-            f"{name} does not say which characters its fonts display, so its text cannot be extracted.",
-            "Optical character recognition (OCR) can make a copy whose text can.",
-        )
+    vowels = _share_of_vowels("".join(line.text for rows_of_page in page_rows for line in rows_of_page))
     gutters = [find_gutter(page) for page in pages]
     usual = _usual_gutter(gutters)
     found = [
@@ -89,7 +91,7 @@ def build_book(document: PdfDocument, name: str) -> Book:
     paragraphs = split_into_blocks(found, layout)
     parts = [part for column in found for line in column.lines for part in line.parts]
     words = WordCounts(part.text for part in parts)
-    notices = [*_notices(document), *left_out_notices(sum((page.left_out for page in pages), Counter()))]
+    notices += left_out_notices(sum((page.left_out for page in pages), Counter()))
     small = (part.text for part in parts if part.size < READING_RATIO * layout.size)
     if readings := sum(len(text.replace(" ", "")) for text in small if _KANA.fullmatch(text)):
         notices.append(f"{readings:,} characters of readings (ruby) stand behind their lines, not behind their words.")
@@ -98,6 +100,19 @@ def build_book(document: PdfDocument, name: str) -> Book:
     elif vowels is not None and vowels < _LEAST_VOWELS and letters > _FEWEST_LETTERS:
         notices.append("Most words look misread: the fonts of the file may name the wrong letters.")
     return _assemble(document, paragraphs, layout, words, name, tuple(notices))
+
+
+def _text(pages: Sequence[PdfPage]) -> str:
+    return "".join(run.text for page in pages for run in page.runs)
+
+
+def _is_readable(pages: Sequence[PdfPage]) -> bool:
+    """Whether the fonts of these pages say which characters they display."""
+    text = _text(pages)
+    # TeX's bitmap fonts do not name their letters, but encode them as ASCII.
+    is_code = sum(page.guessed for page in pages) > _UNREADABLE_SHARE * len(text)
+    is_nameless = sum(page.nameless for page in pages) > _UNREADABLE_SHARE * len(text)
+    return not (is_nameless or (is_code and (_share_of_vowels(text) or 0) < _LEAST_VOWELS))
 
 
 def _usual_gutter(gutters: Sequence[float | None]) -> float | None:
@@ -177,7 +192,6 @@ def _assemble(
         language=document.language.strip("\0 "),
         source_format="pdf",
         notices=notices,
-        identifiers=_identifiers(paragraphs, texts),
         resolve=resolve,
     )
 
@@ -209,20 +223,6 @@ def _title(document: PdfDocument, paragraphs: Sequence[Block], texts: Sequence[s
         if block.kind is ParagraphKind.HEADING and block.lines[0].page <= first_page + 1
     ]
     return texts[-max(headings)[1]] if headings else ""
-
-
-def _identifiers(paragraphs: Sequence[Block], texts: Sequence[str]) -> tuple[str, ...]:
-    found: dict[str, None] = {}
-    for block, text in zip(paragraphs, texts, strict=True):
-        if block.lines[0].page >= _PAGES_WITH_IDENTIFIERS:
-            break
-        for match in _ISBN.finditer(text):
-            digits = re.sub(r"[- ]", "", match[1]).upper()
-            if len(digits) in (10, 13):
-                found[f"isbn:{digits}"] = None
-        if block.lines[0].page == 0:
-            found |= {f"doi:{match[1]}": None for match in _DOI.finditer(text)}
-    return tuple(found)
 
 
 def _notices(document: PdfDocument) -> list[str]:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise, takewhile
 
-from gistread.book.formats.numerals import parse_roman
 from gistread.book.formats.pdf.lines import TextLine
 from gistread.book.formats.pdf.pages import PdfPage, TextRun
+from gistread.book.numbers import parse_roman
 
 _EDGE_ROWS = 3
 _NUMBER = re.compile(r"\d{1,5}|\b[ivxlcdm]{1,9}\b|\b[IVXLCDM]{1,9}\b")

@@ -93,6 +93,7 @@ class PdfPage:
     turn: int = 0
     has_pictures: bool = False
     guessed: int = 0  # Characters that their fonts do not identify
+    nameless: int = 0  # Characters without a meaning or a shape
     left_out: Counter[str] = field(default_factory=Counter)  # As `left_out_notices` takes them
 
 
@@ -167,5 +168,12 @@ def decode_page(record: Mapping[str, Any], fonts: list[Font]) -> PdfPage:
         for left, bottom, right, top, target in record["links"]
     )
     return PdfPage(
-        record["page"], tuple(runs), areas, max(main, 0), record["has_pictures"], record["guessed"], Counter(left_out)
+        number=record["page"],
+        runs=tuple(runs),
+        areas=areas,
+        turn=max(main, 0),
+        has_pictures=record["has_pictures"],
+        guessed=record["guessed"],
+        nameless=record["nameless"],
+        left_out=Counter(left_out),
     )

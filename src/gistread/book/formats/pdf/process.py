@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -14,20 +13,24 @@ import orjson
 import psutil
 
 from gistread.book.formats.pdf.pages import Font, OutlineEntry, PagePosition, PdfDocument, decode_page
+from gistread.child_process import run_python, start_python
 from gistread.system import is_limited_below, wait_for_data
 
 _WORKER = "gistread.book.formats.pdf.worker"
 _MEMORY_BYTES = 600 * 1024 * 1024
 # Processor time: a busy machine may leave little of it.
 _PAGE_S = 4.0  # Per page; a hundred times the usual
-_OPEN_S = 20.0  # To start the worker and open the document
+_OPEN_S = 8.0  # To start the worker and open the document
+_COVER_S = 20.0  # By the clock
 _OPEN_S_PER_BYTE = 0.2 / 2**20
 _STALLED_S = 60.0  # Without an answer
-_TOTAL_S = 120.0
+_TOTAL_S, _TOTAL_S_PER_BYTE, _MOST_TOTAL_S = 3.0, 10.0 / 2**20, 120.0  # For the whole document
 _POLL_S = 0.1
 _READ_BYTES = 2**16
 _MAX_STARTS = 6
 _MAX_PAGES = 20_000
+_LEAST_PAGES, _BYTES_OF_A_PAGE = 1_000, 200
+"""A page takes at least 200 bytes of a file; one that is listed again and again does not."""
 
 
 class LockedError(Exception):
@@ -46,12 +49,15 @@ def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: Fals
     """All pages of the PDF in a seekable stream. Raises the errors above, MemoryError, OSError."""
     document = PdfDocument()
     with _as_file(stream) as file:
-        stop_at = time.monotonic() + _TOTAL_S
-        opening_s = _OPEN_S + _OPEN_S_PER_BYTE * os.fstat(file.fileno()).st_size
+        size = os.fstat(file.fileno()).st_size
+        opening_s = _OPEN_S + _OPEN_S_PER_BYTE * size
+        left_s = min(_MOST_TOTAL_S, _TOTAL_S + _TOTAL_S_PER_BYTE * size)
+        most_pages = max(_LEAST_PAGES, size // _BYTES_OF_A_PAGE)
         page = 0
         for _ in range(_MAX_STARTS):
-            page = _run_worker(document, file, page, opening_s, stop_at, cancelled)
-            if page >= document.page_count or time.monotonic() > stop_at:
+            page, used_s = _run_worker(document, file, page, opening_s, left_s, most_pages, cancelled)
+            left_s -= used_s
+            if page >= min(document.page_count, most_pages) or left_s <= 0:
                 break
             document.unread.append(page)
             page += 1
@@ -62,7 +68,7 @@ def read_document(stream: BinaryIO, cancelled: Callable[[], bool] = lambda: Fals
 def draw_cover(stream: BinaryIO) -> bytes:
     """Draw the first page of the PDF in a seekable stream as PPM; empty if it is text on white or fails."""
     with _as_file(stream) as file, suppress(subprocess.TimeoutExpired):
-        run = subprocess.run(_command("cover"), stdin=file, capture_output=True, timeout=_OPEN_S)
+        run = run_python(_WORKER, "cover", str(_MEMORY_BYTES), stdin=file, timeout_s=_COVER_S)
         return b"" if run.returncode else run.stdout
     return b""
 
@@ -93,21 +99,21 @@ def _run_worker(
     file: BinaryIO,
     first_page: int,
     opening_s: float,
-    stop_at: float,
+    left_s: float,
+    most_pages: int,
     cancelled: Callable[[], bool],
-) -> int:
-    command = _command(str(first_page))
-    process = subprocess.Popen(command, bufsize=0, stdin=file, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    output = process.stdout
-    assert output is not None
+) -> tuple[int, float]:
+    """Read pages from `first_page` on. Returns the page it stopped at, and the processor time it took."""
+    process, output = start_python(_WORKER, str(first_page), str(_MEMORY_BYTES), stdin=file)
     page = first_page
     is_open = False
     fonts: list[Font] = []
     unfinished = bytearray()
     used_s, most_s, stalled_at = 0.0, opening_s, time.monotonic() + _STALLED_S
     try:
-        while not (is_open and page >= document.page_count):
-            if _used_s(process) - used_s > most_s or time.monotonic() > min(stalled_at, stop_at):
+        while not (is_open and page >= min(document.page_count, most_pages)):
+            now_s = _used_s(process)
+            if now_s - used_s > most_s or (is_open and now_s > left_s) or time.monotonic() > stalled_at:
                 break
             if cancelled():
                 raise CancelledError
@@ -130,7 +136,7 @@ def _run_worker(
         output.close()
     if not is_open and not document.page_count:
         raise MemoryError if is_limited_below(_MEMORY_BYTES) else DamagedError
-    return page
+    return page, used_s
 
 
 def _used_s(process: subprocess.Popen[bytes]) -> float:
@@ -139,11 +145,6 @@ def _used_s(process: subprocess.Popen[bytes]) -> float:
         times = psutil.Process(process.pid).cpu_times()
         return float(times.user + times.system)
     return 0.0
-
-
-def _command(part: str) -> list[str]:
-    # -P: import nothing from the working directory.
-    return [sys.executable, "-P", "-m", _WORKER, part, str(_MEMORY_BYTES)]
 
 
 @contextmanager

@@ -14,7 +14,6 @@ from gistread.book.inline import InlineMark
 from gistread.book.model import ParagraphKind, Style
 
 _LIGATURES = str.maketrans({"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"})
-_UNREADABLE = re.compile("[\ufffd\ue000-\uf8ff\x00-\x1f\x7f-\x9f]")
 _ORDER = tuple(Style)
 _WORD = re.compile(r"\S+\s*")
 _CELL_GAP = "   "
@@ -185,9 +184,3 @@ def _merged(chunks: list[StyledText]) -> list[StyledText]:
         else:
             found.append(chunk)
     return found
-
-
-def share_of_unreadable(lines: Sequence[TextLine]) -> float:
-    """Share of characters without a Unicode meaning."""
-    unreadable = sum(len(_UNREADABLE.findall(line.text)) for line in lines if not line.text.isascii())
-    return unreadable / max(1, sum(len(line.text) for line in lines))

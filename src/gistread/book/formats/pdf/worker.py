@@ -44,6 +44,10 @@ _LAST_HYPHEN = re.compile("\u00ad?[\u00ad\u2010]$")
 _ACCENT = re.compile("[`´¨ˆ˜¯˘˙ˇ¸˚˝]")
 _DROPPED = "\0"  # Replaces a character merged into another one, so that indices stay valid
 _BLANK = string.whitespace + _DROPPED
+# Characters without a meaning or a shape, to which some fonts map all their letters; hyphenation uses a few.
+_NAMELESS = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u200b\u2060\udb80-\udbff\ue000-\uf8ff\ufdd0-\ufdef\ufeff\ufffd-\uffff]"
+)
 _MOST_ACCENTS = 2_000  # Per page
 _NEAR_CHARACTERS = 120  # An accent on a capital may follow its line
 _LEAST_SPACE_EMS = 0.1
@@ -79,7 +83,9 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
     yield {
         "pages": len(document),
         "metadata": {key: _metadata(document, key) for key in _METADATA},
-        "language": _language(document),
+        "language": utf16_text(
+            lambda buffer, size: pdfium.FPDFCatalog_GetLanguage(document.raw, ctypes.cast(buffer, _WIDE), size)
+        ),
         "outline": list(_outline(document)),
     }
     fonts: dict[tuple[bytes, int, int], int] = {}
@@ -99,6 +105,7 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
             continue
         text = page.get_textpage()
         characters = PageCharacters(page.raw, text.raw)
+        nameless = sum(1 for _ in _NAMELESS.finditer(characters.characters))
         _compose_accents(characters)
         _measure_spaces(characters, lines_to_try)
         _find_lost_letters(characters, narrow_f)
@@ -113,6 +120,7 @@ def read(stream: BinaryIO, first_page: int) -> Iterator[dict[str, Any]]:
             "has_pictures": any(True for _ in pictures),
             "comments": sum(kinds[kind] for kind in COMMENT_KINDS),
             "guessed": characters.guessed,
+            "nameless": nameless,
             "cut": characters.cut,
         }
         text.close()
@@ -266,12 +274,6 @@ def _outline(document: Any) -> Iterator[list[Any]]:
 
 def _metadata(document: Any, key: str) -> str:
     return utf16_text(partial(pdfium.FPDF_GetMetaText, document.raw, key.encode()))
-
-
-def _language(document: Any) -> str:
-    return utf16_text(
-        lambda buffer, size: pdfium.FPDFCatalog_GetLanguage(document.raw, ctypes.cast(buffer, _WIDE), size)
-    )
 
 
 def cover(stream: BinaryIO) -> bytes:

@@ -1,6 +1,7 @@
-"""Parses numbers as headings write them: 12, XII, twelve, the Second, 第十二."""
+"""Parses numbers in headings (12, XII, twelve, the Second, 第十二) and in running text."""
 
 import re
+from collections.abc import Iterator
 
 _ROMAN = re.compile(r"M{0,3}(?:CM|CD|D?C{0,4})(?:XC|XL|L?X{0,4})(?:IX|IV|V?I{0,4})$")
 _ROMAN_VALUES = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
@@ -16,7 +17,7 @@ _TENS = (
     "twentieth thirtieth fortieth fiftieth sixtieth seventieth eightieth ninetieth",
 )
 
-# Spelled out in German, French, Spanish, Italian, Portuguese, Dutch, Russian and Swedish.
+# Spelled out in German, French, Spanish, Italian, Portuguese, Dutch, Russian, Hebrew and Swedish.
 _OTHER_LANGUAGES = (
     "erste zweite dritte vierte fünfte sechste siebente achte neunte zehnte elfte zwölfte",
     "erster zweiter dritter vierter fünfter sechster siebenter achter neunter zehnter elfter zwölfter",
@@ -34,10 +35,26 @@ _OTHER_LANGUAGES = (
     "eerste tweede derde vierde vijfde zesde zevende achtste negende tiende",
     "первая вторая третья четвертая пятая шестая седьмая восьмая девятая десятая",
     "первый второй третий четвертый пятый шестой седьмой восьмой девятый десятый",
+    "ראשון שני שלישי רביעי חמישי שישי שביעי שמיני תשיעי עשירי",
+    "ראשונה שנייה שלישית רביעית חמישית שישית שביעית שמינית תשיעית עשירית",
     "första andra tredje fjärde femte sjätte sjunde åttonde nionde tionde",
 )
+_HEBREW = {letter: value for value, letter in enumerate("אבגדהוזחט", 1)} | {
+    letter: 10 * value for value, letter in enumerate("יכלמנסעפצ", 1)
+}
 _CJK_DIGITS = {char: value for value, char in enumerate("〇一二三四五六七八九")}
 _CJK_UNITS = {"十": 10, "百": 100, "千": 1000}
+
+# In running text: "4", "four", "the fourth", "half a dozen".
+_OTHERS = {"couple": 2, "pair": 2, "twice": 2, "both": 2, "thrice": 3, "fortnight": 14, "half": 0}
+_FACTORS = {"dozen": 12, "score": 20, "hundred": 100, "hundredth": 100, "thousand": 1000, "million": 10**6}
+_SMALL = {
+    **{word: number for row in _SMALL_NUMBERS for number, word in enumerate(row.split(), 1)},
+    **{word: 10 * number for row in _TENS for number, word in enumerate(row.split(), 2)},
+    **{"zero": 0, "zeroth": 0, **_OTHERS},
+}
+_WORD = re.compile(r"\d+(?:,\d{3})+|\d+|[a-z]+")
+_JOINED = re.compile(r"[\s-]+(?:and\s+|a\s+)?\Z")
 
 
 def _spelled() -> dict[str, int]:
@@ -59,7 +76,14 @@ _WORDS = _spelled()
 def parse_number(word: str) -> int | None:
     if word.isascii() and word.isdigit():
         return int(word) if len(word) <= 4 else None
-    return parse_roman(word) or _WORDS.get(word.lower().replace("ё", "е")) or _cjk(word)
+    return parse_roman(word) or _WORDS.get(word.lower().replace("ё", "е")) or _cjk(word) or _hebrew(word)
+
+
+def _hebrew(word: str) -> int | None:
+    """Value of a Hebrew numeral below a hundred, written in letters: י״ב is 12."""
+    letters = word.strip("׳״'\"").replace("״", "").replace("׳", "")
+    values = [_HEBREW[letter] for letter in letters if letter in _HEBREW]
+    return sum(values) if 0 < len(letters) == len(values) <= 2 else None
 
 
 def parse_roman(word: str) -> int | None:
@@ -87,3 +111,22 @@ def _cjk(word: str) -> int | None:
         else:
             return None
     return total + digit or None
+
+
+def numbers_in(text: str) -> Iterator[tuple[int, frozenset[int]]]:
+    """Yield each number as (value, parts): "a hundred and twenty" is 120, of 100 and 20."""
+    value, parts, until = 0, list[int](), 0
+    text = text.lower()
+    for match in _WORD.finditer(text):
+        word = match[0].removesuffix("s") if match[0].removesuffix("s") in _FACTORS else match[0]
+        number = int(word.replace(",", "")) if word[0].isdigit() else _SMALL.get(word, _FACTORS.get(word))
+        if number is None:
+            continue
+        if parts and not (_JOINED.match(text[until : match.start()]) and not word[0].isdigit()):
+            yield value, frozenset((value, *parts))
+            value, parts = 0, []
+        value = max(1, value) * number if word in _FACTORS else value + number
+        parts.append(number)
+        until = match.end()
+    if parts:
+        yield value, frozenset((value, *parts))
