@@ -6,26 +6,27 @@ from pathlib import Path
 import pytest
 
 from gistread.book.open import open_book
-from gistread.library.catalogue import Catalogue
 from gistread.library.entries import list_entries
 from gistread.library.metadata import book_file_of
 from gistread.library.model import LibraryEntry
-from gistread.user_data import UserData
+from gistread.store.catalogue import Catalogue
+from gistread.store.user_data import UserData
+from tests.folders import paths_in
 
 
 class Books:
     """A library in a folder of its own."""
 
     def __init__(self, home: Path) -> None:
-        self.user_data = UserData(home / "books")
-        self.catalogue = Catalogue(home / "library.jsonl")
+        self.user_data = UserData(paths_in(home))
+        self.catalogue = Catalogue(paths_in(home))
 
     def open(self, path: Path, position: int = 0) -> str:
         """Open a book as the screen does; returns the SHA-256 of its text."""
         book = open_book(path)
         file = book_file_of(path, book)
         self.catalogue.add([file])
-        self.catalogue.restore_removed(f"text:{book.sha256}", f"file:{file.digest}")
+        self.catalogue.restore(f"text:{book.sha256}", f"file:{file.digest}")
         self.user_data.record_opening(
             book.sha256, title=book.title, authors=book.authors, length=len(book.text), path=path
         )

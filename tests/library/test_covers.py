@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from gistread.library.covers import read_cover
+from gistread.library.metadata import read_cover
 from tests.book.make_pdf import Sheet, column, pdf
 
 

@@ -2,13 +2,14 @@
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from gistread.errors import GistreadError
-from gistread.library.adding import add, add_folder
-from gistread.library.scanning import DEEPEST, FolderError
+from gistread.library import scanning
+from gistread.library.adding import add_folder
+from gistread.store.model import BookFile
 from tests.book.make_epub import epub, package, page
 from tests.library.conftest import Books, Make
 
@@ -46,17 +47,6 @@ def test_every_format_is_found_and_its_title_read_cheaply(books: Books, tmp_path
     assert {entry.format for entry in books.entries} == {"markdown", "html", "fb2", "pdf", "mobi"}
 
 
-def test_broken_files_are_counted_with_reasons_and_the_others_added(books: Books, text: Make) -> None:
-    folder = text("good.txt").parent
-    (folder / "empty.txt").touch()
-    (folder / "broken.epub").write_bytes(b"PK\x03\x04 and no more")
-    (folder / "picture.txt").write_bytes(b"\x89PNG\r\n\x1a\n")
-    added = add_folder(books.catalogue, folder, never)
-    assert added.new == 1
-    assert {failed.path.name for failed in added.failed} == {"empty.txt", "broken.epub", "picture.txt"}
-    assert all(failed.reason for failed in added.failed)
-
-
 def test_hidden_folders_and_other_files_are_skipped(books: Books, text: Make) -> None:
     folder = text("good.txt").parent
     text(".git/hidden.txt")
@@ -67,17 +57,44 @@ def test_hidden_folders_and_other_files_are_skipped(books: Books, text: Make) ->
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
-def test_links_are_followed_without_loops(books: Books, text: Make, tmp_path: Path) -> None:
+def test_links_within_the_folder_are_followed_without_loops_and_others_are_named(
+    books: Books, text: Make, tmp_path: Path
+) -> None:
     folder = text("good.txt").parent
     (folder / "round").symlink_to(folder)
-    (folder / "itself").symlink_to("itself")
+    (folder / "itself.txt").symlink_to("itself.txt")
+    text("deep/linked.txt")
+    (folder / "again.txt").symlink_to("deep/linked.txt")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    (elsewhere / "linked.txt").write_text("A linked tale, told twice.")
+    (elsewhere / "secret.txt").write_text("Not for others.")
     (folder / "link").symlink_to(elsewhere)
+    (folder / "one.txt").symlink_to(elsewhere / "secret.txt")
     (folder / "dangling.txt").symlink_to("nothing.txt")
     added = add_folder(books.catalogue, folder, never)
-    assert (added.new, added.files) == (2, 2)
+    assert sorted(books.titles) == ["good", "linked"]
+    assert {failed.path.name: failed.reason for failed in added.failed if failed.path.name in ("link", "one.txt")} == {
+        "link": "link is a link out of the folder.",
+        "one.txt": "one.txt is a link out of the folder.",
+    }
+
+
+def test_a_file_that_makes_a_reader_fail_is_named_and_the_others_are_added(
+    books: Books, text: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = text("a.txt").parent
+    text("b.txt")
+    read = scanning.read_book_file
+
+    def failing(path: Path, stopped: Callable[[], bool]) -> BookFile:
+        if path.name == "a.txt":
+            raise RecursionError
+        return read(path, stopped)
+
+    monkeypatch.setattr(scanning, "read_book_file", failing)
+    added = add_folder(books.catalogue, folder, never)
+    assert books.titles == ["b"]
+    assert [failed.reason for failed in added.failed] == ["a.txt cannot be read: RecursionError."]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="names are Unicode there")
@@ -116,25 +133,6 @@ def test_known_files_are_not_read_again(books: Books, text: Make, monkeypatch: p
     monkeypatch.setattr(scanning, "read_book_file", lambda path, stopped: (read.append(path.name), describe(path))[1])
     assert add_folder(books.catalogue, folder, never).new == 1
     assert read == ["c.txt"]
-
-
-def test_folders_nested_too_deeply_are_reported(books: Books, tmp_path: Path) -> None:
-    deep = tmp_path / "shelves" / Path(*["d"] * (DEEPEST + 3))
-    deep.mkdir(parents=True)
-    (deep / "lost.txt").write_text("Nobody finds this.")
-    added = add_folder(books.catalogue, tmp_path / "shelves", never)
-    assert (added.new, len(added.failed)) == (0, 1)
-
-
-def test_a_missing_folder_is_refused(books: Books, tmp_path: Path) -> None:
-    with pytest.raises(FolderError, match="is not a folder"):
-        add_folder(books.catalogue, tmp_path / "nowhere", never)
-
-
-@pytest.mark.parametrize("name", ["~nobody-of-this-name/books", "x" * 5000, "with\0null"])
-def test_impossible_paths_are_refused_with_an_explanation(books: Books, name: str) -> None:
-    with pytest.raises(GistreadError):
-        add(books.catalogue, Path(name), never, lambda so_far: None)
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from gistread.library.text import format_percent, relative_time
+from gistread.library.text import relative_time
 from gistread.units import progress_bar
 
 NOW = datetime(2026, 3, 2, 0, 30)
@@ -29,19 +29,9 @@ def test_times_are_shown_relative_to_now(ago: timedelta, said: str) -> None:
     assert relative_time((NOW - ago).timestamp(), NOW.timestamp()) == said
 
 
-def test_earlier_on_the_same_day_is_today() -> None:
-    evening = NOW.replace(hour=22)
-    assert relative_time((evening - timedelta(hours=6)).timestamp(), evening.timestamp()) == "today"
-
-
 @pytest.mark.parametrize(
     ("share", "drawn"),
     [(0, "────"), (0.001, "━───"), (0.5, "━━──"), (0.999, "━━━─"), (1, "━━━━")],
 )
 def test_a_bar_is_empty_only_at_0_and_full_only_at_100_percent(share: float, drawn: str) -> None:
     assert progress_bar(share, 4) == drawn
-
-
-@pytest.mark.parametrize(("share", "said"), [(0, "0%"), (0.4951, "50%"), (0.9999, "99%"), (1, "100%")])
-def test_a_percentage_is_100_only_at_the_end(share: float, said: str) -> None:
-    assert format_percent(share) == said

@@ -61,16 +61,6 @@ def test_in_the_same_text_every_place_is_unchanged(repeats: int) -> None:
         assert find_quote(place, SearchableText(text), len(text)) == (place.start, place.end)
 
 
-def test_a_frequent_word_is_found_by_its_context() -> None:
-    text = sample()
-    starts = [match.start() for match in re.finditer(r"\bthe\b", text)][5::9]
-    longer = "A new preface, with the words of the editor.\n\n" + text
-    for start in starts:
-        found = find_quote(quote_at(text, start, start + 3), SearchableText(longer), len(text))
-        assert found is not None
-        assert found[0] == start + len(longer) - len(text)
-
-
 def test_other_dashes_quotes_and_spaces_make_no_difference() -> None:
     text = sample()
     changes = {"—": " - ", "“": '"', "”": '"', "’": "'", "‘": "'", "\n\n": "\n\n\n", "…": "...", "–": "--"}
@@ -83,16 +73,6 @@ def test_other_dashes_quotes_and_spaces_make_no_difference() -> None:
         assert found is not None, place.exact
         got = "".join(words_of(other[slice(*found)].replace("\u00ad", "")))
         assert got == "".join(words_of(place.exact))
-
-
-def test_punctuation_around_the_words_stays_with_them() -> None:
-    text = "He stood up. “Who is there?” she said—and waited.  Nobody came, and the lamp burned on."
-    start = text.index("“")
-    place = quote_at(text, start, text.index(" she"))
-    other = text.replace("“", '"').replace("”", '"').replace("up.", "up!")
-    found = find_quote(place, SearchableText(other), len(text))
-    assert found is not None
-    assert other[slice(*found)] == '"Who is there?"'
 
 
 def test_scattered_changes_lose_no_place() -> None:
@@ -109,7 +89,7 @@ def test_scattered_changes_lose_no_place() -> None:
 def test_only_places_in_removed_paragraphs_are_lost() -> None:
     text = sample()
     paragraphs = text.split("\n\n")
-    removed = {number for number in range(len(paragraphs)) if number % 5 == 2}
+    removed = {number for number in range(len(paragraphs)) if number % 5 == 4}
     other = "\n\n".join(part for number, part in enumerate(paragraphs) if number not in removed)
     gone = kept = 0
     places = passages(text, 80)

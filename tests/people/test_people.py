@@ -10,9 +10,9 @@ from gistread.book.model import Book
 from gistread.book.open import open_book
 from gistread.people.index import Index
 from gistread.people.joining import Kind
-from gistread.people.mentions import is_covered
+from gistread.people.mentions import supports_names
 from gistread.people.timeline import build_timeline
-from gistread.user_data import NameCorrection
+from gistread.store.model import NameCorrection
 from tests.benchmarks.names import DATA, MAIN_CHARACTERS, main_people
 from tests.memory.books import make_book
 
@@ -47,7 +47,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Book:
 
 @pytest.fixture(scope="module")
 def index(book: Book) -> Index:
-    return Index.of(book)
+    return Index.from_book(book)
 
 
 def forms(index: Index) -> dict[str, set[str]]:
@@ -85,28 +85,10 @@ def test_a_dean_is_not_joined_with_his_town_nor_a_daughter_with_her_father() -> 
         "So Dr Grant took his hat. Dr Grant put on his hat, for he was old." + 2 * " Dr Grant said he was old.",
         "Griselda Grant was here, and Griselda sat.",
     )
-    entities = {one.name: one for one in Index.of(make_book(list(told))).entities}
+    entities = {one.name: one for one in Index.from_book(make_book(list(told))).entities}
     assert entities["Barnsey"].kind is Kind.PLACE
     assert "Barnsey" not in entities["the Dean of Barnsey"].others
     assert entities["Dr Grant"].others == ()
-
-
-def test_a_town_is_known_by_its_streets_and_a_thing_by_its_article() -> None:
-    told = (
-        "They went down Tidney Street, talked of Tidney, and loved Tidney. They left Tidney once Tidney was wet.",
-        "They found the Carriage empty, and left the Carriage there. So the Carriage was late.",
-    )
-    kinds = {one.name: one.kind for one in Index.of(make_book(list(told))).entities}
-    assert (kinds["Tidney"], kinds["the Carriage"]) == (Kind.PLACE, Kind.OTHER)
-
-
-def test_a_board_that_speaks_is_nobody() -> None:
-    texts = (
-        "He wrote that the Board said no. At last the Board wanted more, and the Board was wrong.",
-        "He went along the Long Drove, for the Long Drove had a wall; at night the Long Drove was dark.",
-    )
-    kinds = {one.name: one.kind for one in Index.of(make_book(list(texts))).entities}
-    assert (kinds["the Board"], kinds["the Long Drove"]) == (Kind.OTHER, Kind.PLACE)
 
 
 def test_a_card_has_places_chapters_and_company(index: Index, book: Book) -> None:
@@ -123,22 +105,11 @@ def test_a_card_has_places_chapters_and_company(index: Index, book: Book) -> Non
     assert all(book.text.startswith(form.text, at) for form in penn.forms for at in form.starts)
 
 
-def test_a_name_is_known_where_it_stands_in_any_text(index: Index) -> None:
-    gist = "In Tidney Mr. Penn gives Lizzy a key; a Pennant hangs there."
-    named = [index.named_at(gist, gist.index(word)) for word in ("Tidney", "Penn", "Lizzy", "key", "Pennant")]
-    assert [one.name if one else None for one in named] == ["Tidney", "Mr. Penn", "Elizabeth Kerr", None, None]
-
-
-def test_corrections_merge_split_rename_and_hide(index: Index, book: Book) -> None:
+def test_corrections_merge_and_hide(index: Index, book: Book) -> None:
     penn = NameCorrection("merge", ("Mr. Penn",), "Clerk")
-    lizzy = NameCorrection("split", ("Lizzy",))
-    emery = NameCorrection("rename", ("Not here", "Mr. Emery"), "old Emery")
-    tidney = NameCorrection("hide", ("Tidney",))
-    found = forms(index.upto(len(book.text), (penn, lizzy, emery, tidney)))
+    tidney = NameCorrection("hide", ("Not here", "Tidney"))
+    found = forms(index.upto(len(book.text), (penn, tidney)))
     assert found["Mr. Penn"] == {"Mr. Penn", "Penn", "Clerk"}
-    assert found["Elizabeth Kerr"] == {"Elizabeth Kerr", "Elizabeth"}
-    assert found["Lizzy"] == {"Lizzy"}
-    assert found["old Emery"] == {"Mr. Emery"}
     assert "Tidney" not in found
     before = index.upto(book.text.index("Chapter 2"), (penn,))
     assert forms(before)["Mr. Penn"] == {"Mr. Penn", "Penn"}, "the clerk is not known yet"
@@ -170,7 +141,7 @@ def test_a_view_knows_nothing_of_what_follows(index: Index, book: Book) -> None:
     ],
 )
 def test_the_first_date_of_a_chapter_is_found(text: str, date: str) -> None:
-    line = build_timeline(Index.of(make_book(["# I", text], ["# II", "It rained in Tidney."])))
+    line = build_timeline(Index.from_book(make_book(["# I", text], ["# II", "It rained in Tidney."])))
     assert [one.date for one in line.chapters] == [date, ""]
 
 
@@ -178,7 +149,7 @@ def test_the_first_date_of_a_chapter_is_found(text: str, date: str) -> None:
 def test_other_languages_are_not_covered(tmp_path: Path, name: str, covered: bool) -> None:
     path = tmp_path / "a.html"
     path.write_text(f"<html lang={name}><title>A</title><p>{TEXT}</p></html>")
-    assert is_covered(open_book(path)) is covered
+    assert supports_names(open_book(path)) is covered
 
 
 @needs_novels

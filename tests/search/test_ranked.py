@@ -1,13 +1,12 @@
 """Ranked search puts the answer first."""
 
 import json
-from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from gistread.search.ranked import Ranker, Relevance, cached_ranker
+from gistread.search.ranked import Ranker
 from gistread.search.tokens import Terms, _stemmer
 
 _DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
@@ -48,23 +47,6 @@ def test_every_page_has_a_score_that_is_not_negative() -> None:
     assert scores[3] > scores[2] > 0
 
 
-def test_a_word_in_every_page_never_lowers_a_score() -> None:
-    ranker = Ranker(["the cat", "the dog"], "en")
-    assert ranker.scores("the cat")[0] >= ranker.scores("cat")[0] > 0
-
-
-@pytest.mark.parametrize("documents", [[], [""], ["", "  ", "…"]])
-def test_an_empty_text_gives_no_hits(documents: list[str]) -> None:
-    ranker = Ranker(documents, "en")
-    assert ranker.scores("rain") == [0.0] * len(documents)
-    assert ranker.top("rain", 3) == []
-
-
-@pytest.mark.parametrize("query", ["", "   ", "?!", "…"])
-def test_an_empty_question_matches_nothing(query: str) -> None:
-    assert Ranker(PAGES, "en").top(query, 3) == []
-
-
 @pytest.mark.parametrize(
     ("language", "document", "query"),
     [
@@ -93,37 +75,6 @@ def test_the_section_with_the_answer_is_usually_among_the_first_three() -> None:
             questions += 1
             hits += bool(gold & set(ranker.top(question["question"], 3)))
     assert hits / questions > 0.78
-
-
-def test_the_ranker_of_a_text_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[int] = []
-    monkeypatch.setattr(Ranker, "__init__", _noting(made))
-    cached_ranker.cache_clear()
-    for _ in range(3):
-        # Other string objects with the same words.
-        assert Relevance(["".join(page) for page in PAGES]).scores("the prince").has_matches
-        assert cached_ranker(tuple("".join(page) for page in PAGES), "").top("the prince", 1) == [0]
-    assert made == [len(PAGES)]
-
-
-def test_the_cache_of_rankers_is_small_and_keyed_by_text_and_language() -> None:
-    cached_ranker.cache_clear()
-    first = cached_ranker(tuple(PAGES), "")
-    assert cached_ranker(tuple(PAGES), "de") is not first
-    assert cached_ranker(tuple(PAGES[:2]), "") is not first
-    for number in range(5):
-        cached_ranker((*PAGES, str(number)), "")
-    assert cached_ranker.cache_info().currsize <= 3
-
-
-def _noting(made: list[int]) -> Callable[..., None]:
-    original = Ranker.__init__
-
-    def init(self: Ranker, documents: Sequence[str], language: str = "") -> None:
-        made.append(len(documents))
-        original(self, documents, language)
-
-    return init
 
 
 def test_threads_stem_at_once_without_disturbing_each_other() -> None:

@@ -52,9 +52,12 @@ def _cards(export: Export) -> Iterator[tuple[str, tuple[str, str, str], str]]:
             place = "" if mark.lost else _place(book, mark.start)
             yield "highlight", gap, "\n".join(filter(None, (mark.note, place)))
     for asked in export.questions:
-        if asked.found and asked.answer.strip() and asked.citations and not asked.unsupported:
+        if asked.found and asked.answer.strip() and asked.citations and not asked.marks:
+            said = _SOURCE.sub("", asked.answer).strip()
+            if said.endswith(":"):  # It only introduces its quotes: "What the book says of Ferrand:"
+                said = " ".join(asked.citations[0].quote.split())
             quotes = [f"“{' '.join(one.quote.split())}” {_place(book, one.start)}" for one in asked.citations]
-            yield "question", (f"{asked.question}\n", _SOURCE.sub("", asked.answer).strip(), ""), "\n".join(quotes)
+            yield "question", (f"{asked.question}\n", said, ""), "\n".join(quotes)
     for entity, (start, end) in export.names:
         sentence = " ".join(book.text[start:end].split())
         name = max((form.text for form in entity.forms if form.text in sentence), key=len, default="")

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from gistread.export_files import write_document
 from gistread.exporting.anki import as_cards
 from gistread.exporting.json_document import as_json
 from gistread.exporting.markdown import as_markdown
 from gistread.exporting.model import Export, ExportFormat
 from gistread.exporting.obsidian import append_to_note, as_note
 from gistread.exporting.readwise import as_readwise
+from gistread.store.files import write_document
 
 
 def render_export(export: Export, form: ExportFormat) -> str:

@@ -1,12 +1,13 @@
 """Marks, questions and gists as JSON, with offsets."""
 
+from dataclasses import asdict
 from typing import Any
 
 from gistread.book.model import Book
 from gistread.exporting.model import Export, percent
 from gistread.marking.model import Mark
+from gistread.store.model import SavedQuestion
 from gistread.units import iso_time
-from gistread.user_data import SavedQuestion
 
 Json = dict[str, Any]
 JSON_VERSION = 1
@@ -67,7 +68,7 @@ def _question_json(book: Book, asked: SavedQuestion) -> Json:
         "question": asked.question,
         "answer": asked.answer,
         "found": asked.found,
-        "unsupported": [list(place) for place in asked.unsupported],
+        "marks": [asdict(mark) for mark in asked.marks],
         "citations": [
             {
                 "page": one.page,

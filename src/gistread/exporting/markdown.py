@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from gistread.book.model import Book
 from gistread.exporting.model import Export, percent
 from gistread.marking.model import Mark, MarkKind
+from gistread.store.evidence import with_messages
+from gistread.store.model import SavedQuestion
 from gistread.units import iso_time
-from gistread.user_data import SavedQuestion, mark_unsupported
 
 
 def as_markdown(export: Export) -> str:
@@ -64,12 +65,10 @@ def mark_markdown(book: Book, mark: Mark, chapter: str = "") -> Iterator[str]:
 def question_markdown(book: Book, asked: SavedQuestion) -> Iterator[str]:
     """The blocks of a question: a heading, the answer, its sources."""
     yield f"### {_inline(asked.question)}"
-    yield (
-        block(mark_unsupported(asked.answer, asked.unsupported)[0]) if asked.answer.strip() else "No answer was given."
-    )
+    yield (block(with_messages(asked.answer, asked.marks).text) if asked.answer.strip() else "No answer was given.")
     for one in asked.citations:
-        page = f"page {one.page} · " if one.page else ""
-        yield f"{_quoted(one.quote)}\n>\n> — *{page}{_place(book, one.start)}*"
+        section = f"section {one.page} · " if one.page else ""
+        yield f"{_quoted(one.quote)}\n>\n> — *{section}{_place(book, one.start)}*"
     over = f", over the memory of {asked.memory}" if asked.memory not in ("", asked.model) else ""
     method = f"{asked.reader} with {asked.model}{over}" if asked.model else asked.reader
     if facts := " · ".join(filter(None, (method, iso_time(asked.asked_at)[:10]))):

@@ -6,12 +6,12 @@ from enum import StrEnum
 from pathlib import Path
 
 from gistread.book.model import Book
-from gistread.export_files import safe_file_name
 from gistread.marking.model import Mark, MarkKind
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import Passage
 from gistread.people.joining import Entity
-from gistread.user_data import SavedQuestion
+from gistread.store.files import safe_file_name
+from gistread.store.model import SavedQuestion
 
 
 class ExportFormat(StrEnum):

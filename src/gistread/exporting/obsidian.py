@@ -17,7 +17,7 @@ from gistread.book.model import Book
 from gistread.errors import StorageError
 from gistread.exporting.markdown import block, mark_markdown, question_markdown
 from gistread.exporting.model import Export, ExportFormat, export_file_name, quoted_marks
-from gistread.journal import append_whole
+from gistread.store.journal import append_whole
 from gistread.units import counted
 
 _BLOCK_ID = re.compile(r"^\^([A-Za-z0-9-]+)[ \t\r]*$", re.MULTILINE)

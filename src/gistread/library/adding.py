@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gistread.library.catalogue import Catalogue
 from gistread.library.metadata import read_book_file
-from gistread.library.model import BookFile, absolute, is_folder
+from gistread.library.model import absolute, is_folder
 from gistread.library.scanning import BookFound, ScanCutShort, ScanFailure, ScanProgress, scan
+from gistread.store.catalogue import Catalogue
+from gistread.store.model import BookFile
 
 _BATCH_SIZE = 50  # Books per write: each write waits for the disk
 
@@ -29,7 +30,7 @@ def add_file(catalogue: Catalogue, path: Path) -> BookFile:
     before = catalogue.read().files.get(file.digest)
     ids = [f"file:{file.digest}", *([f"text:{before.sha256}"] if before and before.sha256 else [])]
     catalogue.add([file])
-    catalogue.restore_removed(*ids)
+    catalogue.restore(*ids)
     return file
 
 

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from gistread.errors import StorageError
-from gistread.library.catalogue import Catalogue, CatalogueContents
-from gistread.library.model import BookFile, LibraryEntry, absolute, folded, is_file
-from gistread.reading_speed import DEFAULT_WPM
-from gistread.user_data import OpenedBook, UserData
+from gistread.library.model import LibraryEntry, absolute, folded, is_file
+from gistread.store.catalogue import Catalogue, CatalogueContents
+from gistread.store.model import BookFile, OpenedBook
+from gistread.store.pace import DEFAULT_WPM
+from gistread.store.user_data import UserData
 
 _ARTICLE = re.compile(r"^(?:the|an?)\s+(?=\S)")
 _NOT_SORTED = re.compile(r"^[^\w]+")
@@ -36,8 +37,13 @@ def list_entries(
         known = catalogue.read()
     except StorageError as error:
         known, problem = CatalogueContents(), str(error)
-    entries = list(_entries(user_data.recent(), known, cache(words_per_minute)))
-    return sort_entries(entries, Order.LAST_READ), problem or user_data.problem
+    entries = sort_entries(_entries(user_data.recent(), known, cache(words_per_minute)), Order.LAST_READ)
+    return [
+        replace(
+            entry, number=number, tags=tuple(dict.fromkeys(tag for one in entry.ids for tag in known.tags.get(one, ())))
+        )
+        for number, entry in enumerate(entries, start=1)
+    ], problem or user_data.problem
 
 
 def sort_entries(entries: Iterable[LibraryEntry], order: Order) -> list[LibraryEntry]:

@@ -10,7 +10,8 @@ from datetime import date, timedelta
 
 from gistread.errors import StorageError
 from gistread.library.model import LibraryEntry
-from gistread.user_data import ReadingDay, UserData
+from gistread.store.model import ReadingDay
+from gistread.store.user_data import UserData
 
 _WEEK = 7
 _RECENT_DAYS = 14  # Days over which the pace is averaged, including days without reading
@@ -47,11 +48,12 @@ def reading_figures(user_data: UserData, entries: Iterable[LibraryEntry], today:
     by_text = {entry.sha256: entry for entry in entries if entry.sha256}
     week = dict.fromkeys((today - timedelta(days=ago) for ago in reversed(range(_WEEK))), 0.0)
     books = []
+    try:
+        read = user_data.reading_days()
+    except StorageError:
+        read = {}
     for opened in user_data.all_texts():
-        try:
-            days = _by_date(user_data.reading_days(opened.sha256))
-        except StorageError:
-            continue
+        days = _by_date(read.get(opened.sha256, ()))
         for day in week.keys() & days.keys():
             week[day] += days[day].seconds
         if days:

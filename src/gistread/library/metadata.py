@@ -1,11 +1,14 @@
-"""Reads titles and authors from as little of a file as possible. For slow formats, the file name is the title."""
+"""Reads titles, authors and covers from as little of a file as possible. In slow ones, the file name is the title."""
 
+import hashlib
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
 from gistread.book.formats.archive import Archive, ArchiveError
+from gistread.book.images import read_image
 from gistread.book.model import Book
 from gistread.book.normalise import clean_line
 from gistread.book.open import open_file, read_book
@@ -20,8 +23,8 @@ from gistread.book.sniff import (
     identify_zip,
 )
 from gistread.errors import BookError
-from gistread.library.catalogue import examine_file
-from gistread.library.model import BookFile, VolumeText
+from gistread.library.model import SERIES_FORMAT, absolute
+from gistread.store.model import BookFile, VolumeText
 
 _SUFFIXES = (
     *(".epub", ".txt", ".text", ".md", ".markdown", ".html", ".htm", ".xhtml", ".mhtml", ".mht", ".fb2", ".fb2.zip"),
@@ -56,7 +59,7 @@ def _read_metadata(path: Path, stream: BinaryIO, kind: FileType | None, cancelle
         return _file(path.stem.replace("_", " "), (), "pdf" if kind is ReadableFormat.PDF else path.suffix[1:].lower())
     if kind is ReadableFormat.SERIES:
         listed = read_series_file(stream, path.name)
-        return _file(listed.title, listed.authors, "series")
+        return _file(listed.title, listed.authors, SERIES_FORMAT)
     if kind is None and (found := _zipped(path, stream)) is not None:
         return found
     stream.seek(0)
@@ -123,3 +126,32 @@ def _whole(book: Book) -> BookFile:
 
 def _file(title: str, authors: Iterable[str], source_format: str) -> BookFile:
     return BookFile(Path(), "", 0, 0, clean_line(title), tuple(map(clean_line, authors)), source_format)
+
+
+def read_cover(path: Path) -> bytes:
+    """The bytes of an EPUB's or FB2's cover, or of a PDF's first page; empty if there is none. Raises BookError."""
+    with open_file(path) as stream:
+        kind = identify(stream.peek(HEAD_BYTES)[:HEAD_BYTES], path.name)
+        source = ""
+        try:
+            if kind is None and identify_zip(archive := Archive(stream)) is ReadableFormat.EPUB:
+                from gistread.book.formats.epub.package import read_package
+
+                source = read_package(archive).cover
+        except ArchiveError as error:
+            raise BookError(f"{path.name} cannot be read: {error}.") from error
+        if kind is ReadableFormat.PDF:
+            from gistread.book.formats.pdf.process import draw_cover
+
+            return draw_cover(stream)
+        if kind is ReadableFormat.FB2:
+            source = read_book(stream, path.name).cover
+    return read_image(path, source) if source else b""
+
+
+def examine_file(path: Path) -> BookFile:
+    """Digest and size of a file, without parsing the book. Raises OSError."""
+    with path.open("rb") as file:
+        status = os.fstat(file.fileno())
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return BookFile(absolute(path), digest, status.st_size, status.st_mtime_ns, path.stem)

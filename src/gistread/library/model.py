@@ -7,34 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from gistread.reading_speed import DEFAULT_WPM
+from gistread.store.model import VolumeText
+from gistread.store.pace import DEFAULT_WPM
 from gistread.units import format_duration
 
+SERIES_FORMAT = "series"
+_ID_LENGTH = 16
 _FINISHED_CHARACTERS = 2_000  # A book with less text left than this, a screenful, is finished
-
-
-@dataclass(frozen=True, slots=True)
-class VolumeText:
-    sha256: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class BookFile:
-    path: Path
-    digest: str  # SHA-256 of its bytes, in hexadecimal
-    size: int  # In bytes
-    modified_ns: int
-    title: str
-    authors: tuple[str, ...] = ()
-    format: str = ""  # As `Book.source_format`
-    language: str = ""
-    sha256: str = ""  # Hash of the book's text; empty until first opened
-    words: int = 0  # 0 until first opened; likewise `length`
-    length: int = 0  # Characters in the text
-    volumes: tuple["VolumeText", ...] = ()  # The volumes of a series; empty until first opened
-    at: float = 0.0  # When this was recorded, in seconds since the epoch
 
 
 @dataclass(frozen=True)
@@ -53,10 +32,26 @@ class LibraryEntry:
     words_per_minute: float = DEFAULT_WPM  # The user's reading speed in this language
     volumes: tuple[VolumeText, ...] = ()  # The volumes of a series that was opened
     missing: bool = False  # No file exists at `path`
+    tags: tuple[str, ...] = ()
+    number: int = 0  # From 1, the last read first: what commands may call it
 
     @property
     def ids(self) -> tuple[str, ...]:
         return tuple(f"{kind}:{value}" for kind, value in (("text", self.sha256), ("file", self.digest)) if value)
+
+    @property
+    def id(self) -> str:
+        return (self.sha256 or self.digest)[:_ID_LENGTH]
+
+    @property
+    def label(self) -> str:
+        """`Emma · Jane Austen`"""
+        return " · ".join((self.title, ", ".join(self.authors) or "unknown author"))
+
+    @property
+    def collections(self) -> tuple[str, ...]:
+        """Its tags; a series is the collection of its volumes."""
+        return (*self.tags, self.title) if self.format == SERIES_FORMAT else self.tags
 
     @property
     def was_opened(self) -> bool:

@@ -1,16 +1,16 @@
-"""Scans a folder for books step by step, visiting linked folders once, and finds a moved book by its bytes."""
+"""Scans a folder for books step by step."""
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from gistread.book.open import open_book
 from gistread.errors import BookError, GistreadError
-from gistread.library.catalogue import examine_file
-from gistread.library.metadata import has_book_suffix, read_book_file
-from gistread.library.model import BookFile, LibraryEntry, absolute, is_folder
+from gistread.library.metadata import examine_file, has_book_suffix, read_book_file
+from gistread.library.model import LibraryEntry, absolute, is_folder
+from gistread.store.model import BookFile
 
 MOST_BOOKS = 20_000
 DEEPEST = 40
@@ -56,7 +56,7 @@ def scan(folder: Path, known: Mapping[Path, BookFile], stopped: Callable[[], boo
     if not is_folder(folder):
         raise FolderError(f"{folder} is not a folder.", "Choose an existing folder, or open a single book by its path.")
     found = files = 0
-    for step in walk(folder, stopped):
+    for step in _walk(folder, stopped):
         if not isinstance(step, Path):
             yield step
             continue
@@ -71,15 +71,14 @@ def scan(folder: Path, known: Mapping[Path, BookFile], stopped: Callable[[], boo
             found += 1
         except BookError as error:
             yield ScanFailure(step, error.message)
-        except (OSError, ValueError) as error:
-            yield ScanFailure(step, f"{step.name} cannot be read: {error}.")
+        except Exception as error:  # whatever is wrong with one file, the others are added
+            yield ScanFailure(step, f"{step.name} cannot be read: {str(error) or type(error).__name__}.")
 
 
-def walk(
-    folder: Path, stopped: Callable[[], bool], deepest: int = DEEPEST
-) -> Iterator[Path | ScanFailure | ScanCutShort]:
+def _walk(folder: Path, stopped: Callable[[], bool]) -> Iterator[Path | ScanFailure | ScanCutShort]:
     """Yield every file below the folder with a book's suffix, and any failures."""
     visited: set[tuple[int, int]] = set()
+    top = folder.resolve()
     waiting = [(folder, 0)]
     entries = 0
     while waiting:
@@ -103,14 +102,17 @@ def walk(
             if entry.name.startswith("."):
                 continue
             try:
-                if entry.is_dir():
+                if entry.is_symlink() and not Path(entry.path).resolve().is_relative_to(top):
+                    if entry.is_dir() or has_book_suffix(entry.name):
+                        yield ScanFailure(Path(entry.path), f"{entry.name} is a link out of the folder.")
+                elif entry.is_dir():
                     folders.append((Path(entry.path), depth + 1))
                 elif has_book_suffix(entry.name) and entry.is_file():
                     yield Path(entry.path)
-            except OSError as error:
-                yield ScanFailure(Path(entry.path), f"{entry.name} cannot be accessed: {error.strerror or error}.")
-        if depth + 1 > deepest and folders:
-            yield ScanFailure(here, f"{here} is {deepest} folders deep; folders inside it were skipped.")
+            except (OSError, RuntimeError) as error:
+                yield ScanFailure(Path(entry.path), f"{entry.name} cannot be accessed: {error}.")
+        if depth + 1 > DEEPEST and folders:
+            yield ScanFailure(here, f"{here} is {DEEPEST} folders deep; folders inside it were skipped.")
         else:
             waiting += reversed(folders)
         if entries > _MOST_ENTRIES:
@@ -129,30 +131,6 @@ def _natural(name: str) -> list[tuple[int, int | str]]:
     """Sort key that puts volume 2 before volume 10."""
     parts = _NUMBERS.split(name.casefold())
     return [(0, int(part)) if part.isdecimal() else (1, part) for part in parts]
-
-
-_BESIDE = 2  # Depth of the search from the file's old folder
-_MOST_FILES = 50_000
-
-
-def find_moved(entry: LibraryEntry, folders: Iterable[Path]) -> BookFile | None:
-    """The book's file in the library's folders or near its old path; None if it is not found."""
-    if not entry.digest or entry.path is None:
-        return None
-    parent = entry.path.parent
-    looked: set[Path] = set()
-    places = [(parent, _BESIDE), *((folder, DEEPEST) for folder in folders), (parent.parent, 1)]
-    steps = (step for root, deepest in places for step in walk(root, lambda: False, deepest))
-    for file in (step for step in steps if isinstance(step, Path) and step not in looked):
-        if len(looked) >= _MOST_FILES:
-            return None
-        looked.add(file)
-        try:
-            if file.stat().st_size == entry.size and (found := examine_file(file)).digest == entry.digest:
-                return found
-        except OSError:
-            continue
-    return None
 
 
 def is_this_book(entry: LibraryEntry, path: Path) -> bool:

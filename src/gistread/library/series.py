@@ -1,4 +1,4 @@
-"""Writes series files and adds volumes to them, leaving the rest of the file unchanged."""
+"""Series files: collections with an order, which open as one book. Adding volumes keeps the rest of a file."""
 
 import io
 from collections.abc import Sequence
@@ -12,23 +12,15 @@ from gistread.book.model import Book
 from gistread.book.series import read_series
 from gistread.book.sniff import SERIES_SUFFIX
 from gistread.errors import BookError, UsageError
-from gistread.export_files import safe_file_name, write_document
+from gistread.store.files import safe_file_name, write_document
 
 
 def propose_series_path(volume: Path, named_after: str) -> Path:
     return volume.parent / f"{safe_file_name(named_after)}{SERIES_SUFFIX}"
 
 
-def write_series(
-    path: Path,
-    volumes: Sequence[Path],
-    texts: Path,
-    *,
-    title: str | None = None,
-    authors: Sequence[str] = (),
-    add: bool,
-) -> Book:
-    """Write and return the series `path`, opening every volume. Raises BookError, UsageError, StorageError."""
+def add_volumes(path: Path, volumes: Sequence[Path], texts: Path) -> Book:
+    """Add volumes to the series `path`, new or not, and return it. Raises BookError, UsageError, StorageError."""
 
     def open_volume(volume: Path) -> Book:
         book = open_cached(volume, texts)
@@ -36,35 +28,33 @@ def write_series(
             raise BookError(f"{volume.name} is itself a series.", "List its volumes instead.")
         return book
 
-    text = _text(path, volumes, title, authors, add=add)
+    is_new = not path.exists()
+    try:
+        document = tomlkit.document() if is_new else tomlkit.parse(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError, TOMLKitError) as error:
+        raise BookError(f"{path} cannot be added to: {error}.", "Mend the file, or choose another name.") from error
+    if is_new:
+        document["title"] = path.stem
+    known = document.get("volumes", [])
+    if not isinstance(known, list):
+        raise BookError(f"{path} has no list of volumes to add to.", "Mend the file, or choose another name.")
+    listed = known or tomlkit.array().multiline(True)
+    for volume in volumes:
+        listed.append(_reference(path, volume))
+    document["volumes"] = listed
+    text = tomlkit.dumps(document)
     book = read_series(io.BytesIO(text.encode()), path, open_volume)
     write_document(path, text, replace=True)
     return book
 
 
-def _text(path: Path, volumes: Sequence[Path], title: str | None, authors: Sequence[str], *, add: bool) -> str:
-    try:
-        document = tomlkit.parse(path.read_text(encoding="utf-8-sig")) if add else tomlkit.document()
-    except (OSError, ValueError, TOMLKitError) as error:
-        raise BookError(f"{path} cannot be added to: {error}.", "Use --force to overwrite it.") from error
-    if title is not None or not add:
-        document["title"] = title or path.stem
-    if authors:
-        document["authors"] = list(authors)
-    known = document.get("volumes", [])
-    if not isinstance(known, list):
-        raise BookError(f"{path} has no list of volumes to add to.", "Use --force to overwrite it.")
-    named = known if add and known else tomlkit.array().multiline(True)
-    for volume in volumes:
-        named.append(_reference(path, volume))
-    document["volumes"] = named
-    return tomlkit.dumps(document)
-
-
 def _reference(path: Path, book: Path) -> str:
     folder, whole = path.absolute().resolve().parent, book.absolute()
     inside = whole.parent.resolve() / whole.name
-    named = inside.relative_to(folder) if inside.is_relative_to(folder) else whole
+    if not inside.is_relative_to(folder):
+        message = f"{book} is not beside or below {path.name}."
+        raise UsageError(message, "Write the series file into a folder above all its volumes.")
+    named = inside.relative_to(folder)
     try:
         named.as_posix().encode()
     except UnicodeEncodeError as error:

@@ -52,12 +52,11 @@ def describe_added(added: AddResult) -> str:
     return ", ".join(parts) + "." + (f" {added.cut}" if added.cut else "")
 
 
-def describe_figures(figures: Figures, goal_minutes: int) -> tuple[str, str]:
+def describe_figures(figures: Figures) -> tuple[str, str]:
     """The lines about today and about the last seven days."""
-    goal = f" of {format_duration(60 * goal_minutes)}" if goal_minutes else ""
     week = sum(figures.week)
     return (
-        f"Today: {_read_for(figures.today_s)}{goal}",
+        f"Today: {_read_for(figures.today_s)}",
         f"Last 7 days: {_read_for(week)}  {bars([round(one) for one in figures.week], len(figures.week))}",
     )
 
@@ -106,12 +105,12 @@ def furthest_reader(entry: LibraryEntry, furthest: Mapping[str, BookProgress]) -
 
 
 def describe_memory(header: MemoryHeader, book: Book, now_s: float) -> tuple[str, str]:
-    """A memory's model, preset, progress, pages and date."""
+    """A memory's model, preset, progress, sections and date."""
     share = "" if header.complete else f", {format_percent(header.characters / max(1, len(book.text)))} of the book"
     facts = (
-        f"{counted(header.pages, 'page')}{share}",
-        f"{header.size.min_words} to {header.size.max_words} words a page",
-        header.method.mode,
+        f"{counted(header.pages, 'section')}{share}",
+        f"{header.size.min_words} to {header.size.max_words} words a section",
+        header.mode,
         relative_time(header.modified_s, now_s),
     )
     return f"{header.model_name}, {header.focus.description}", " · ".join(facts)

@@ -3,15 +3,14 @@
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property, lru_cache
 
 from gistread.book.model import Book
-from gistread.people.corrections import corrected
-from gistread.people.joining import Entity, Kind, join_names
-from gistread.people.mentions import Form, find_names, plain
+from gistread.people.joining import Entity, Kind, join_names, make_entity, sort_by_count
+from gistread.people.mentions import Form, find_names, plain, word_tables
 from gistread.search.tokens import folded
-from gistread.user_data import NameCorrection
+from gistread.store.model import NameCorrection
 
 _NEAR = 250  # Characters between mentions of people who appear together
 _MOST_TOGETHER = 5
@@ -39,7 +38,7 @@ class Index:
     corrections: Sequence[NameCorrection] = ()
 
     @classmethod
-    def of(cls, book: Book) -> "Index":
+    def from_book(cls, book: Book) -> "Index":
         """Search the whole book: about 2 s for War and Peace."""
         return cls(book, tuple(find_names(book)))
 
@@ -60,6 +59,11 @@ class Index:
         exact = [one for one, forms in named if wanted in forms]
         return exact or [one for one, forms in named if any(set(wanted) <= set(form) for form in forms)]
 
+    def find_exactly(self, name: str) -> Entity | None:
+        """The commonest entity with this name as one of its forms."""
+        wanted = _words(name)
+        return next((one for one in self.entities if wanted in map(_words, (one.name, *one.others))), None)
+
     def named_at(self, text: str, offset: int) -> Entity | None:
         """The entity named at this offset of a text, which need not be the book's."""
         found = [
@@ -69,16 +73,6 @@ class Index:
             if _stands_at(form.text, text, offset)
         ]
         return max(found, key=lambda one: one[0])[1] if found else None
-
-    def places_between(self, start: int, end: int, known: "Index") -> list[tuple[int, int]]:
-        """(start, end) of the names in `text[start:end]` that `known`, a view of this index, contains."""
-        names = {form.text for entity in known.entities for form in entity.forms}
-        return [
-            (at, at + len(form.text))
-            for form in self.forms
-            if form.text in names
-            for at in form.starts[bisect_left(form.starts, start) : bisect_left(form.starts, end)]
-        ]
 
     def card(self, entity: Entity) -> Card:
         starts = entity.starts()
@@ -105,9 +99,61 @@ class Index:
         return tuple((self.entities[number], count) for number, count in near.most_common(_MOST_TOGETHER) if count)
 
 
+def corrected(entities: Iterable[Entity], corrections: Sequence[NameCorrection]) -> list[Entity]:
+    """Apply the user's corrections in order; ignores those of unknown names. The commonest entity comes first."""
+    found = list(entities)
+    for one in corrections:
+        entity = next(filter(None, (find_by_form(found, form) for form in one.forms)), None)
+        if entity is None:
+            continue
+        if one.verb == "hide":
+            found.remove(entity)
+        elif (other := find_by_form(found, one.other)) not in (None, entity):
+            named = max(entity, other, key=lambda each: each.count)
+            found = [each for each in found if each not in (entity, other)]
+            found.append(replace(make_entity((*entity.forms, *other.forms), named.kind), name=named.name))
+    return sort_by_count(found)
+
+
+def describe_correction(one: NameCorrection) -> str:
+    """The correction in one line."""
+    return f"{one.forms[0]} and {one.other} are one." if one.verb == "merge" else f"{one.forms[0]} is not shown."
+
+
+def find_by_form(entities: Iterable[Entity], form: str) -> Entity | None:
+    """The entity that has this form of a name."""
+    return next((one for one in entities if any(form == each.text for each in one.forms)), None)
+
+
+@lru_cache(maxsize=2)
+def _index_of(known: "_KnownBook") -> Index:
+    return Index.from_book(known.book)
+
+
+@dataclass(frozen=True, slots=True)
+class _KnownBook:
+    """A book or a view of it, compared by its text."""
+
+    sha256: str
+    length: int
+    book: Book = field(compare=False)
+
+
+def index_of(book: Book) -> Index:
+    """The index of a book or of a view; those of the last two are kept."""
+    return _index_of(_KnownBook(book.sha256, len(book.text), book))
+
+
 def _words(name: str) -> list[str]:
-    """The words of a name for comparison, without accents and "the"."""
-    return [folded(plain(word)) for word in name.split() if plain(word) != "the"]
+    """The words of a name for comparison, without accents and "the", titles abbreviated."""
+    words = (folded(plain(word)) for word in name.split())
+    return [_abbreviations().get(word, word) for word in words if word != "the"]
+
+
+@cache
+def _abbreviations() -> dict[str, str]:
+    listed = (entry.partition("=") for entry in word_tables()["abbreviated"]["titles"].split())
+    return {title: short for title, _, short in listed}
 
 
 def _stands_at(name: str, text: str, offset: int) -> bool:

@@ -18,8 +18,10 @@ _PARTICLES = frozenset("de du da di van von der den of la le y al".split())  # n
 _LEAST = 2  # Minimum of mentions, except for names with a title
 _LEAST_PRONOUNS = 4
 _SELDOM_ACTS = 0.25  # Share of mentions of a town up to which it may act ("Tidney was under water")
+_AT_PLACES = 0.1  # Share of mentions after "in" or "at" that shows a place which seldom acts
 _LEAST_ACTS = 2  # Times that a name with "the" speaks or acts before it is a person
 _YOUNGER = 0.05  # Share of "Miss Elizabeth" among mentions of "Miss Bennet" that shows an elder sister
+_LEAST_YOUNGER = 10  # Times that "Mr. John Knightley" stands before it shows an elder "Mr. Knightley"
 _MUCH_MORE_FREQUENT = 8
 _MORE_FREQUENT = 3  # A name belongs to the person mentioned this many times as often as any other
 _SIDE_BY_SIDE = 45  # Characters between mentions of two people in one sentence
@@ -110,6 +112,11 @@ class _Group:
         """Whether it usually has an article, as "the Carriage"."""
         return 2 * self.count_of(MentionContext.ARTICLE) > self.count
 
+    @property
+    def is_half_a_place(self) -> bool:
+        """Whether it is the end of a place's name, as "Arms" in "the Banker’s Arms"."""
+        return not (self.title_kind or self.is_full or self.is_described) and self.words[0] in _place_words("words")
+
     def is_town(self, towns: frozenset[str]) -> bool:
         """Whether it is the bare name of one of these towns and seldom acts."""
         is_bare = not self.title_kind and not self.is_full and self.words[0] in towns and not self.is_described
@@ -142,7 +149,7 @@ class _Group:
 
 def join_names(forms: Iterable[Form]) -> list[Entity]:
     """Join these names into people, places and other entities, the commonest first."""
-    groups = _grouped(form for form in forms if form.starts)
+    groups = [group for group in _grouped(form for form in forms if form.starts) if not group.is_half_a_place]
     titled = {group.words[-1] for group in groups if group.title_kind and not group.is_of_a_place}
     towns = _towns(groups)
     places = [
@@ -196,7 +203,12 @@ class _PersonIndex:
         """The person with this title and one name: "Mr. Darcy", "Prince Andrew"."""
 
         def same(found: Iterable[_Group]) -> list[_Group]:
-            return [one for one in found if one.may_match(group) and one.is_wife == group.is_wife]
+            return [one for one in found if one.may_match(group) and one.is_wife == group.is_wife and may_be(one)]
+
+        def may_be(one: _Group) -> bool:
+            """Whether the bare first name fits: "Justine", a woman, is not "M. Moritz"."""
+            bare = self._bare.get(one.words[0])
+            return bare is None or bare.may_match(group)
 
         (name,) = group.words
         if group.precedes_first_names:
@@ -320,10 +332,15 @@ def _forms_of(name: str) -> frozenset[str]:
 
 
 def _is_younger(full: _Group, titled: _Group) -> bool:
-    """Whether `full` is called "Miss Elizabeth", so that "Miss Bennet" is her elder sister."""
-    by_first = [form for form in full.forms if plain(" ".join(form.text.split()[:2])) == f"miss {full.words[0]}"]
-    called = sum(len(form.starts) for form in by_first)
-    return "miss" in titled.titles and called > _YOUNGER * titled.count
+    """Whether `full` is called "Miss Elizabeth" or "Mr. John Knightley", so that the bare title is an elder's."""
+    starts = [" ".join(map(plain, form.text.split()[:2])) for form in full.forms]
+    counts = Counter[str]()
+    for start, form in zip(starts, full.forms, strict=True):
+        counts[start] += len(form.starts)
+    miss, mr = (counts[f"{title} {full.words[0]}"] for title in ("miss", "mr"))
+    if "miss" in titled.titles:
+        return miss > _YOUNGER * titled.count
+    return "mr" in titled.titles and mr >= _LEAST_YOUNGER and mr > _YOUNGER * titled.count
 
 
 def _commonest(found: Iterable[_Group], times: int = _MORE_FREQUENT) -> _Group | None:
@@ -340,7 +357,8 @@ def _towns(groups: Iterable[_Group]) -> frozenset[str]:
 
 def _is_place_name(group: _Group) -> bool:
     is_street = group.words[-1] in _place_words("words") and group.words[0] not in _first_names()[0]
-    return group.is_full and (is_street or group.words[0] in _place_words("before"))
+    is_known = not group.is_full and group.words[0] in _place_words("known")
+    return is_known or (group.is_full and (is_street or group.words[0] in _place_words("before")))
 
 
 def _kind(group: _Group) -> Kind:
@@ -348,10 +366,13 @@ def _kind(group: _Group) -> Kind:
         return Kind.PERSON
     if _is_place_name(group):
         return Kind.PLACE
-    if group.is_described and group.words[-1] in word_tables()["bodies"]["words"].split():
+    if (group.is_described or group.is_full) and group.words[-1] in word_tables()["bodies"]["words"].split():
         return Kind.OTHER
     acts, places = group.count_of(MentionContext.PERSON), group.count_of(MentionContext.PLACE)
     if places > acts and places >= 0.15 * group.count:
+        return Kind.PLACE
+    is_seldom_active = acts <= _SELDOM_ACTS * group.count and group.words[0] not in _first_names()[0]
+    if is_seldom_active and places >= max(_LEAST, _AT_PLACES * group.count):
         return Kind.PLACE
     return Kind.PERSON if acts >= (_LEAST_ACTS if group.is_described else 1) else Kind.OTHER
 

@@ -22,7 +22,7 @@ from gistread.search.tokens import stop_words
 
 _UPPER = "".join(character for character in map(chr, range(0x530)) if character.isupper())
 _LETTER = r"[^\W\d_]"
-_WORD = rf"[{_UPPER}]{_LETTER}*(?:['’-](?!s\b){_LETTER}+)*"
+_WORD = rf"[{_UPPER}]{_LETTER}*(?:['’-](?!(?:s|d|ll|ve|re|m)\b){_LETTER}+)*"
 _ABBREVIATED = rf"(?:[{_UPPER}]|Mrs?|Ms|Mme|Mlle|Drs?|St|Prof|Capt|Col|Maj|Gen|Lieut|Sergt?|Rev|Hon|Esq|Jr)\."
 _PARTICLE = r"(?:de|du|da|di|van|von|der|den|la|le|y|al)"
 # "Duke of Wellington", but not "Dr. Bull of Syme's men".
@@ -95,7 +95,7 @@ def plain(word: str) -> str:
     return word.lower().rstrip(".").replace("’", "'")
 
 
-def is_covered(book: Book) -> bool:
+def supports_names(book: Book) -> bool:
     """Whether the rules know the book's language: English, where capitals mark names."""
     english = book.language.lower().partition("-")[0] in ("", "en")
     return english and bool(book.text) and capitals_mark_names(book.text[:_SAMPLE])
@@ -159,7 +159,9 @@ def _name_in(match: re.Match[str], opens: bool, not_names: set[str], opening: se
         return 0, ""
     start, end = spans[first][0], spans[last - 1][1]
     text = match[0][start:end].rstrip(".")
-    is_name_of = len(text) > 1 and plain(text) not in _alone() and not (text.isupper() and len(text) > 3)
+    is_name_of = (
+        len(text) > 1 and plain(text).replace(" ", "_") not in _alone() and not (text.isupper() and len(text) > 3)
+    )
     return match.start() + start, text if is_name_of else ""
 
 

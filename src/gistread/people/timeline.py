@@ -1,13 +1,15 @@
-"""Builds a book's timeline: for each chapter, the first date it names and how often it mentions each person."""
+"""Builds a book's timeline: for each chapter, the first date it names, and where it mentions each person how often."""
 
 import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from gistread.book.model import Book
 from gistread.people.index import Index
 from gistread.people.joining import Entity, Kind
+from gistread.units import bars
 
 _MOST_PEOPLE = 12
 _PARTS = 20  # Of a long text without chapters
@@ -26,7 +28,7 @@ _HINT = re.compile(rf"{_MONTHS}|{_YEAR}")  # Found much faster
 _AROUND = 20  # Characters of a date on each side of its month or year
 _TITLE_YEAR = re.compile(rf"\b{_YEAR}\b")
 _TITLE_CELLS, _DATE_CELLS, _NAME_CELLS = 26, 18, 10
-_EIGHTHS = " ▏▎▍▌▋▊▉"
+_BARS = 8  # Of a person in a chapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class TimelineChapter:
     date: str  # The first date in the chapter, as written; empty if it has none
     date_at: int  # Offset of the date; without one, the start of the chapter
     counts: tuple[int, ...]  # Mentions of each person of the timeline
+    parts: tuple[tuple[int, ...], ...]  # The same in each of `_BARS` equal parts of the chapter
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +54,11 @@ def build_timeline(view: Index) -> Timeline:
     chapters = []
     for title, start, end in _parts(view.book):
         date, at = _date(view.book.text, title, start, end)
-        counts = tuple(bisect_left(places, end) - bisect_left(places, start) for places in starts)
-        chapters.append(TimelineChapter(title, start, date, at, counts))
-    return Timeline(tuple(_short_name(one) for one in people), tuple(chapters))
+        edges = [start + (end - start) * part // _BARS for part in range(_BARS + 1)]
+        before = [[bisect_left(places, edge) for edge in edges] for places in starts]
+        parts = tuple(tuple(last - first for first, last in pairwise(counts)) for counts in before)
+        chapters.append(TimelineChapter(title, start, date, at, tuple(map(sum, parts)), parts))
+    return Timeline(tuple(_short_names(people)), tuple(chapters))
 
 
 def format_table(line: Timeline, columns: int) -> tuple[str, list[str]]:
@@ -62,12 +67,14 @@ def format_table(line: Timeline, columns: int) -> tuple[str, list[str]]:
     longest = max((len(one.date) for one in line.chapters), default=0)
     dates = min(_DATE_CELLS, longest + 2) if longest else 0
     count = max(1, (columns - titles - dates) // _NAME_CELLS)
-    most = max((number for one in line.chapters for number in one.counts[:count]), default=0)
+    most = max((number for one in line.chapters for part in one.parts[:count] for number in part), default=0)
     heading = " " * (titles + dates) + "".join(_fit(name, _NAME_CELLS) for name in line.people[:count])
     rows = [
         _fit(one.title, titles)
         + (_fit(one.date, dates) if dates else "")
-        + "".join(_bar(number, most).ljust(_NAME_CELLS) for number in one.counts[:count])
+        + "".join(
+            bars(part, _BARS, most).ljust(_NAME_CELLS) if any(part) else " " * _NAME_CELLS for part in one.parts[:count]
+        )
         for one in line.chapters
     ]
     return heading.rstrip(), [row.rstrip() for row in rows]
@@ -91,16 +98,15 @@ def _date(text: str, title: str, start: int, end: int) -> tuple[str, int]:
     return "", start
 
 
-def _short_name(one: Entity) -> str:
-    """The name given by the user, else the commonest form; only its last word if it is long."""
-    name = one.name if len(one.others) == len(one.forms) else one.forms[0].text
-    return name if len(name) < _NAME_CELLS else name.split()[-1]
+def _short_names(people: Sequence[Entity]) -> Iterator[str]:
+    """The commonest form of each name; only its last word if it is long and no other person's."""
+    taken: set[str] = set()
+    for name in (one.forms[0].text for one in people):
+        last = name.split()[-1]
+        short = name if len(name) < _NAME_CELLS or last in taken else last
+        taken.add(short)
+        yield short
 
 
 def _fit(text: str, cells: int) -> str:
     return (text if len(text) < cells else text[: cells - 2] + "…").ljust(cells)
-
-
-def _bar(count: int, most: int) -> str:
-    eighths = max(1, round(8 * (_NAME_CELLS - 1) * count / most)) if count else 0
-    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()

@@ -87,9 +87,7 @@ class BookSearch:
     def is_ready(self, mode: SearchMode) -> bool:
         return mode is SearchMode.REGEX or (self._folded if mode is SearchMode.EXACT else self._ranker) is not None
 
-    def find(
-        self, words: str, mode: SearchMode, *, whole_words: bool = False, stopped: Callable[[], bool] = lambda: False
-    ) -> SearchHits:
+    def find(self, words: str, mode: SearchMode, *, stopped: Callable[[], bool] = lambda: False) -> SearchHits:
         """All hits; none for white space. Raises PatternError, SearchCancelled if `stopped` returned True."""
         if not words.strip():
             return SearchHits(words, mode)
@@ -100,7 +98,7 @@ class BookSearch:
             places = find_pattern(self._book.text, words)
         else:
             assert self._folded is not None
-            places = self._folded.find(words, whole_words=whole_words)
+            places = self._folded.find(words)
         starts, ends = array("q"), array("q")
         for number, (start, end) in enumerate(places):
             if not number % _POLL_EVERY and stopped():
@@ -121,21 +119,24 @@ class BookSearch:
             paragraph = book.paragraphs[index]
             text = book.text[paragraph.start : paragraph.end]
             found = ranker.places(text, words)
-            start, end = _best_sentence(text, found)
+            start, end = best_sentence(text, found)
             starts.append(paragraph.start + start)
             ends.append(paragraph.start + end)
             parts[number] = tuple((paragraph.start + first, paragraph.start + last) for first, last, _ in found)
         return SearchHits(words, SearchMode.RANKED, starts, ends, parts)
 
 
-def _best_sentence(text: str, places: Sequence[tuple[int, int, str]]) -> tuple[int, int]:
+def best_sentence(
+    text: str, places: Sequence[tuple[int, int, str]], weight: Callable[[str], float] = lambda word: 1.0
+) -> tuple[int, int]:
+    """The sentence with most different words, or those of most weight; `places`: as of `Ranker.places`."""
     firsts = [first for first, _, _ in places]
-    best, most = (0, len(text)), 0
+    best, most = (0, len(text)), 0.0
     for start, end in sentence_spans(text):
         inside = places[bisect_left(firsts, start) : bisect_left(firsts, end)]
-        terms = {term for _, _, term in inside}
-        if len(terms) > most:
-            best, most = (start, end), len(terms)
+        total = sum(map(weight, {term for _, _, term in inside}))
+        if total > most:
+            best, most = (start, end), total
     start, end = best
     piece = text[start:end]
     return start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())

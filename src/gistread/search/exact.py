@@ -11,7 +11,6 @@ _SINGLE_QUOTES = "'‘’‚‛′`´"
 _DOUBLE_QUOTES = '"“”„‟″«»'
 _DASHES = "-‐‑‒–—―−"
 _TOKEN = re.compile(r"\s+|--|\.\.\.|.", re.DOTALL)
-_WORD = re.compile(r"\w")
 
 # Single letters that stand for two; matching by character misses them.
 _LIGATURES = {"ß": "(?:ß|ss)", "ẞ": "(?:ß|ss)", "æ": "(?:æ|ae)", "œ": "(?:œ|oe)"}
@@ -24,12 +23,11 @@ class FoldedText:
         self._text = text
         self._folded = text.translate({ord(character): _fold(character) for character in set(text)})
 
-    def find(self, words: str, *, whole_words: bool = False) -> Iterator[tuple[int, int]]:
+    def find(self, words: str) -> Iterator[tuple[int, int]]:
         """Ranges of `words`, in order, without overlap; none for empty `words`.
 
         White space, quotes, dashes and ellipses match in all their forms. A plain letter matches any diacritic; a
-        letter with a diacritic only itself. Case counts if `words` has a capital. With `whole_words`, "art" is not
-        found in "party".
+        letter with a diacritic only itself. Case counts if `words` has a capital.
         """
         words = unicodedata.normalize("NFC", words).strip()
         if not words:
@@ -38,14 +36,9 @@ class FoldedText:
         tokens: list[str] = _TOKEN.findall(words)
         places = self._places(tokens)
         has_diacritics = any(len(each) == 1 and each.isalpha() and _fold(each) != each.lower() for each in tokens)
-        if not (match_case or whole_words or has_diacritics):
+        if not (match_case or has_diacritics):
             return places
-        body = "".join(_token_pattern(token) for token in tokens)
-        if whole_words:
-            # Punctuation at an edge has no word boundary.
-            before = r"(?<!\w)" if _WORD.match(tokens[0]) else ""
-            after = r"(?!\w)" if _WORD.match(tokens[-1]) else ""
-            body = f"{before}{body}{after}"
+        body = "".join(map(_token_pattern, tokens))
         precise = re.compile(body, 0 if match_case else re.IGNORECASE)
         return (match.span() for start, _ in places if (match := precise.match(self._text, start)))
 

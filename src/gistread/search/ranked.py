@@ -5,46 +5,45 @@ subject of an answer is often named a little before it. BM25 includes neighbouri
 pages. Measured in `tests/benchmarks/recall.py`.
 """
 
+import hashlib
 import math
 from array import array
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
-from gistread.book.normalise import count_words
 from gistread.search.tokens import Terms
+from gistread.words import count_words
 
-_CACHE_SIZE = 3  # Cached rankers; War and Peace takes about 60 MB
-
-
-@lru_cache(_CACHE_SIZE)
-def cached_ranker(documents: tuple[str, ...], language: str) -> "Ranker":
-    return Ranker(documents, language)
+_CACHED_INDEXES = 2  # War and Peace takes about 4 MB
 
 
 class Ranker:
     """An index over `documents`. War and Peace by paragraph takes about 2 s."""
 
-    def __init__(self, documents: Sequence[str], language: str = "") -> None:
+    def __init__(self, documents: Iterable[str], language: str = "") -> None:
         """`language`: BCP 47; empty means English."""
         self._terms = Terms(language)
-        self._stem = cache(self._terms.stem)
-        self._size = len(documents)
         stems = [self.stems(document) for document in documents]
-        self._index = _index(stems)
+        self._size = len(stems)
+        self._index = _bm25(stems)
         self._positions = Positions(stems)
 
     def scores(self, query: str) -> list[float]:
-        """The score of each document; 0.0 if it has no word of the query."""
-        words = [word for word in self.stems(query) if self._index and word in self._index.idf]
+        """BM25 of each document; 0.0 if it has no word of the query."""
+        import numpy as np
+
+        index = self._index
+        words = [word for word in self.stems(query) if index and word in index.idf]
         if not words:
             return [0.0] * self._size
-        # BM25+ adds a floor to every document, matching or not; subtract it so that documents without a word score 0.
-        floor = sum(self._index.delta * self._index.idf[word] for word in words)
-        return [max(0.0, score) for score in (self._index.get_scores(words) - floor).round(9).tolist()]
+        lengths = np.array(index.doc_len) / index.avgdl
+        damping = index.k1 * (1 - index.b + index.b * lengths)
+        # BM25+'s floor, which every document gets whether it matches or not, is left out: without a word it scores 0.
+        of_words = zip(words, self._positions.counts(words), strict=True)
+        total = sum(index.idf[word] * counts * (index.k1 + 1) / (damping + counts) for word, counts in of_words)
+        return [float(score) for score in np.round(total, 9)]
 
     def nearness(self, query: str) -> list[float]:
         """How near the words of the query are to each document; see `Positions.nearness`."""
@@ -59,44 +58,75 @@ class Ranker:
     def places(self, text: str, query: str) -> list[tuple[int, int, str]]:
         """(start, end, stem) of each word of `text` that the query contains, in order."""
         wanted = set(self.stems(query))
-        stemmed = ((start, end, self._stem(word)) for start, end, word in self._terms.places(text))
+        stemmed = ((start, end, self._terms.stem(word)) for start, end, word in self._terms.places(text))
         return [(start, end, stem) for start, end, stem in stemmed if stem in wanted]
 
     def stems(self, text: str) -> list[str]:
         """The stem of each word, in order."""
-        return [self._stem(word) for word in self._terms.words(text)]
+        return [self._terms.stem(word) for word in self._terms.words(text)]
 
 
-def _index(documents: list[list[str]]) -> Any:
-    """The index; None without words, where the package would divide by zero."""
+def _bm25(documents: list[list[str]]) -> Any:
+    """The statistics of the documents; None without words, where the package would divide by zero.
+
+    Its count of each word in each document is dropped: `Positions` has the same in a tenth of the memory.
+    """
     if not any(documents):
         return None
     from rank_bm25 import BM25Plus  # imported here: it brings numpy, and only a ranked search needs it
 
-    return BM25Plus(documents)
+    index = BM25Plus(documents)
+    index.doc_freqs.clear()
+    return index
 
 
 class Positions:
-    """The positions of each word in consecutive documents."""
+    """The positions of each stem in consecutive documents."""
 
-    def __init__(self, documents: Sequence[Sequence[str]]) -> None:
+    def __init__(self, documents: Iterable[Sequence[str]]) -> None:
         """`documents`: the words of each, in order."""
-        self._starts = [0, *accumulate(len(words) for words in documents)]
-        self._at: defaultdict[str, array[int]] = defaultdict(lambda: array("q"))
-        for at, word in enumerate(chain.from_iterable(documents)):
-            self._at[word].append(at)
+        import numpy as np  # imported here: only a ranked search needs it
+
+        self._numbers: dict[str, int] = {}  # By stem
+        text, starts = array("i"), array("i", [0])
+        for words in documents:
+            text.extend(self._numbers.setdefault(word, len(self._numbers)) for word in words)
+            starts.append(len(text))
+        numbers = np.frombuffer(text, np.int32)
+        self._starts = np.array(starts, np.int64)
+        self._by_stem = np.argsort(numbers, kind="stable").astype(np.int32)
+        self._bounds = np.searchsorted(numbers[self._by_stem], np.arange(len(self._numbers) + 1))
+
+    def _at(self, words: Iterable[str]) -> dict[str, Any]:
+        """The positions of each word that occurs, ascending."""
+        numbers = {word: self._numbers[word] for word in words if word in self._numbers}
+        bounds, places = self._bounds, self._by_stem
+        return {word: places[bounds[one] : bounds[one + 1]].astype("int64") for word, one in numbers.items()}
+
+    def _documents_of(self, places: Any) -> Any:
+        """The index of the document of each place."""
+        import numpy as np
+
+        return np.searchsorted(self._starts[1:], places, side="right")
+
+    def counts(self, words: Sequence[str]) -> list[Any]:
+        """For each word, how often each document has it."""
+        import numpy as np
+
+        size, found = len(self._starts) - 1, self._at(words)
+        return [np.bincount(self._documents_of(found[word]), minlength=size) for word in words]
 
     def nearness(self, words: Sequence[str]) -> list[float]:
         """For each document, the sum of the words' weights: higher for rare words, lower with distance.
 
         Two successive words of the question that stand together in a document add to it.
         """
-        import numpy as np  # imported here: only a ranked search needs it
+        import numpy as np
 
-        starts, ends = np.array(self._starts[:-1]), np.array(self._starts[1:])
+        starts, ends = self._starts[:-1], self._starts[1:]
         total = np.zeros(len(ends))
         weights: dict[str, float] = {}
-        places = {word: np.frombuffer(self._at[word], np.int64) for word in words if word in self._at}
+        places = self._at(words)
         for word, at in places.items():
             before, after = _around(at, starts)
             inside = after < ends
@@ -108,8 +138,9 @@ class Positions:
                 one, other = places[first], places[second]
                 before, after = _around(other, one)
                 away = np.minimum(after - one, one - before)
-                together = np.unique(np.searchsorted(starts, one[away <= _TOGETHER_WORDS], side="right") - 1)
-                total[together] += _TOGETHER * min(weights[first], weights[second])
+                total[np.unique(self._documents_of(one[away <= _TOGETHER_WORDS]))] += _TOGETHER * min(
+                    weights[first], weights[second]
+                )
         return [float(score) for score in total]
 
 
@@ -163,9 +194,7 @@ class Relevance:
     def __init__(self, passages: Sequence[str], language: str = "") -> None:
         """`language`: BCP 47; empty means English."""
         self._terms = Terms(language)
-        texts = tuple(passages)
-        self._ranker = cached_ranker(texts, language)
-        self._middles = _middles(texts)
+        self._ranker, self._middles = _indexed(passages, language)
 
     def scores(self, question: str, choices: Sequence[str] = (), context: str = "") -> Scores:
         """Scores for a question and, with less weight, the `choices` of answers and the earlier conversation."""
@@ -181,10 +210,31 @@ def _added(scores: Sequence[float], weight: float, more: Sequence[float]) -> lis
     return [score + weight * other for score, other in zip(scores, more, strict=True)]
 
 
-@lru_cache(1)
-def _middles(passages: tuple[str, ...]) -> tuple[float, ...]:
-    sizes = [count_words(passage) for passage in passages]
-    return tuple(end - size / 2 for end, size in zip(accumulate(sizes), sizes, strict=True))
+def cached_ranker(documents: Sequence[str], language: str) -> Ranker:
+    return _indexed(documents, language)[0]
+
+
+_indexes: dict[tuple[bytes, str], tuple[Ranker, "array[float]"]] = {}
+"""The last ones used, by a hash of their texts: the texts themselves would take more memory than the indexes."""
+
+
+def _indexed(texts: Sequence[str], language: str) -> tuple[Ranker, "array[float]"]:
+    """The ranker of these texts, and the position of the middle of each in words."""
+    known = hashlib.sha256()
+    for text in texts:
+        known.update(b"%d " % len(text) + text.encode("utf-8", "surrogatepass"))
+    key = (known.digest(), language)
+    if (index := _indexes.pop(key, None)) is None:
+        sizes = [count_words(text) for text in texts]
+        index = Ranker(texts, language), array("d", map(_middle, accumulate(sizes), sizes))
+    _indexes[key] = index
+    for old in list(_indexes)[:-_CACHED_INDEXES]:
+        _indexes.pop(old, None)
+    return index
+
+
+def _middle(end: int, size: int) -> float:
+    return end - size / 2
 
 
 def spread(scores: Sequence[float], middles: Sequence[float]) -> list[float]:

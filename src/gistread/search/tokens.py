@@ -8,11 +8,10 @@ from functools import cache, lru_cache
 from pathlib import Path
 from threading import Lock
 
-from gistread.book.normalise import UNSPACED
+from gistread.words import UNSPACED, UNSPACED_CHARACTER
 
 _TOKEN = re.compile(f"[{UNSPACED}]+|(?:(?![{UNSPACED}_])\\w)+(?:['’](?:(?![{UNSPACED}_])\\w)+)*")
 _ASCII_TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)*")
-_UNSPACED_START = re.compile(f"[{UNSPACED}]")
 
 # Snowball's language names by ISO 639-1.
 _SNOWBALL: dict[str, str] = dict(
@@ -43,12 +42,25 @@ def stop_words() -> Mapping[str, frozenset[str]]:
     return {language: frozenset(words.split()) for language, words in table.items()}
 
 
+def code_of(language: str) -> str:
+    """ISO 639-1 of a BCP 47 tag; empty means English."""
+    return language.replace("_", "-").partition("-")[0].lower() or "en"
+
+
+def language_of(text: str, usual: str) -> str:
+    """The language whose stop words the text has most of; `usual` unless another has clearly more."""
+    words = re.findall(r"[^\W\d_]+", text.casefold())
+    counts = {code: sum(word in listed for word in words) for code, listed in stop_words().items()}
+    best = max(counts, key=lambda code: counts[code])
+    return best if counts[best] > max(1, 1.3 * counts.get(usual, 0)) else usual
+
+
 class Terms:
     """Tokeniser and stemmer for one language."""
 
     def __init__(self, language: str) -> None:
         """`language`: BCP 47. Empty means English; an unknown language is not stemmed."""
-        code = language.replace("_", "-").partition("-")[0].lower() or "en"
+        code = code_of(language)
         self.stop_words = stop_words().get(code, frozenset())
         self._elides = code in _ELIDING
         self._stem = _stemmer(_SNOWBALL[code]) if code in _SNOWBALL else str
@@ -60,7 +72,7 @@ class Terms:
             return _ASCII_TOKEN.findall(text)
         words: list[str] = []
         for token in _TOKEN.findall(text.replace("’", "'")):
-            if _UNSPACED_START.match(token):
+            if UNSPACED_CHARACTER.match(token):
                 words += [token[i : i + 2] for i in range(len(token) - 1)] or [token]
             elif self._elides and "'" in token:
                 words += token.split("'")
@@ -75,7 +87,7 @@ class Terms:
             start, token = match.start(), match[0].lower().replace("’", "'")
             if len(token) != len(match[0]):
                 places.append((start, match.end(), token))  # a letter whose lower case has two characters
-            elif _UNSPACED_START.match(token) and len(token) > 1:
+            elif UNSPACED_CHARACTER.match(token) and len(token) > 1:
                 places += [(start + i, start + i + 2, token[i : i + 2]) for i in range(len(token) - 1)]
             elif self._elides and "'" in token:
                 for word in token.split("'"):

@@ -1,0 +1,264 @@
+"""A full-text index of every book in the library, in a SQLite file of the cache, which is made again when it is lost.
+
+It holds the stems of each passage, not the text: that is read from `texts`, or again from the book's file. One table
+(FTS5) has a row for each passage: the number of its book, shifted by `_SHIFT` bits, plus its own. A passage scores by
+the words of the query in it and, with less weight, in the passages beside it (inverse document frequency).
+"""
+
+import contextlib
+import json
+import math
+import sqlite3
+from array import array
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from gistread.book.cache import EXTRACTION_VERSION
+from gistread.book.model import Book
+from gistread.errors import StorageError
+from gistread.memory.passages import Span, split_into_passages
+from gistread.memory.spoilers import has_plot
+from gistread.paths import Paths
+from gistread.search.tokens import Terms, code_of, language_of
+from gistread.store.files import make_folder
+
+_VERSION = 1000 + EXTRACTION_VERSION  # Raise the thousands when passages or stems change
+_SCHEMA = (
+    "DROP TABLE IF EXISTS books",
+    "DROP TABLE IF EXISTS stems",
+    """CREATE TABLE books (
+        id INTEGER PRIMARY KEY AUTOINCREMENT, digest TEXT NOT NULL UNIQUE, sha256 TEXT NOT NULL,
+        length INTEGER NOT NULL, plot INTEGER NOT NULL, language TEXT NOT NULL, chapters TEXT NOT NULL,
+        spans BLOB NOT NULL)""",
+    """CREATE VIRTUAL TABLE stems USING fts5(
+        words, content = '', detail = none, columnsize = 0,
+        tokenize = "unicode61 remove_diacritics 0 tokenchars ''''")""",
+)
+_SHIFT = 20
+_NUMBER = (1 << _SHIFT) - 1
+_BESIDE = 0.5  # Weight of a word of the query that only the passage before or after has
+# Share of a book's passages that have a word, at which the word counts half for the book. Chosen on
+# `tests/benchmarks/which_book.tsv`.
+_USUAL_SHARE = 0.05
+_WAIT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedBook:
+    """A book in the index; without passages if its file could not be read."""
+
+    id: int
+    digest: str  # SHA-256 of the file
+    sha256: str  # Of the text
+    length: int  # Characters of the text, without white space at its end
+    plot: bool  # See `has_plot`
+    language: str
+    chapters: str  # Start and title of each, as JSON
+    spans: Sequence[int]  # Start and end of each passage, flat
+
+    def span(self, number: int) -> Span:
+        return self.spans[2 * number], self.spans[2 * number + 1]
+
+    def known_passages(self, bound: int | None) -> int:
+        """How many passages end at or before the bound."""
+        return len(self.spans) // 2 if bound is None else bisect_right(self.spans[1::2], bound)
+
+    def chapter_title(self, offset: int) -> str:
+        return next((title for start, title in reversed(json.loads(self.chapters)) if start <= offset), "")
+
+
+@dataclass(frozen=True, slots=True)
+class PassageHit:
+    book: int  # Id of the book
+    number: int  # Of the passage in its book
+    score: float
+    words: Mapping[str, float]  # Words of the query that stand in it, with their weights
+
+
+class Matches:
+    """The passages that have words of a query, in the books searched and as far as they are known."""
+
+    def __init__(self, masks: Mapping[int, int], weights: Mapping[str, float], known: Mapping[int, int]) -> None:
+        """`masks`: by row, a bit for each word. `known`: how many passages count, by the id of each book to search."""
+        self.weights = weights
+        self._masks = {row: mask for row, mask in masks.items() if row & _NUMBER < known.get(row >> _SHIFT, 0)}
+        self._beyond = [row for row in masks.keys() - self._masks.keys() if row >> _SHIFT in known]
+        self._all, self._known = masks, known
+        self._weight = cache(self._sum)
+
+    def hits(self) -> list[PassageHit]:
+        """Those with at least half of the best one's weight, the best first; of equals, those of the likelier book."""
+        common = self._commonness()
+        found = map(self._hit, self._heavy(self._masks))
+        return sorted(found, key=lambda hit: (-hit.score, -common[hit.book], hit.book, hit.number))
+
+    def in_book(self, book: int) -> list[PassageHit]:
+        """The passages of a book that have a word of the query, the best first."""
+        found = [self._hit(row) for row in self._masks if row >> _SHIFT == book]
+        return sorted(found, key=lambda hit: (-hit.score, hit.number))
+
+    def hits_beyond(self) -> Counter[int]:
+        """How many hits there would be in the unknown rest, by the id of the book."""
+        return Counter(row >> _SHIFT for row in self._heavy(self._beyond))
+
+    def book_scores(self) -> dict[int, float]:
+        """The score of each book: that of its best passage, and how common the words of the query are in it."""
+        best: defaultdict[int, float] = defaultdict(float)
+        for hit in map(self._hit, self._heavy(self._masks)):
+            best[hit.book] = max(best[hit.book], hit.score)
+        return {book: score + best[book] for book, score in self._commonness().items()}
+
+    def _commonness(self) -> dict[int, float]:
+        """How common the words of the query are in each book."""
+        counts = Counter((row >> _SHIFT, mask) for row, mask in self._masks.items())
+        having: defaultdict[int, list[int]] = defaultdict(lambda: [0] * len(self.weights))
+        for (book, mask), count in counts.items():
+            for bit in range(len(self.weights)):
+                having[book][bit] += count * (mask >> bit & 1)
+        return {
+            book: sum(
+                weight * count / (count + _USUAL_SHARE * self._known[book])
+                for weight, count in zip(self.weights.values(), passages, strict=True)
+            )
+            for book, passages in having.items()
+        }
+
+    def _heavy(self, rows: Iterable[int]) -> list[int]:
+        most = max(map(self._weight, set(self._masks.values())), default=0.0)
+        return [row for row in rows if 2 * self._weight(self._all[row]) >= most]
+
+    def _hit(self, row: int) -> PassageHit:
+        masks = self._masks
+        beside = (masks.get(row - 1, 0) | masks.get(row + 1, 0)) & ~masks[row]
+        score = self._weight(masks[row]) + _BESIDE * self._weight(beside)
+        words = {word: weight for bit, (word, weight) in enumerate(self.weights.items()) if masks[row] >> bit & 1}
+        return PassageHit(row >> _SHIFT, row & _NUMBER, score, words)
+
+    def _sum(self, mask: int) -> float:
+        return sum(weight for bit, weight in enumerate(self.weights.values()) if mask >> bit & 1)
+
+
+class LibraryIndex:
+    """Methods raise StorageError."""
+
+    def __init__(self, paths: Paths) -> None:
+        self.folder = paths.index
+        self._file = paths.index / "passages.db"
+
+    def books(self) -> dict[str, IndexedBook]:
+        """By the digest of the file."""
+        with self._open() as connection:
+            return {row["digest"]: _book(row) for row in connection.execute("SELECT * FROM books")}
+
+    def digests(self) -> set[str]:
+        with self._open() as connection:
+            return {row["digest"] for row in connection.execute("SELECT digest FROM books")}
+
+    def add(self, digest: str, book: Book | None) -> None:
+        """Add a book in one short transaction; None if its file cannot be read."""
+        book = book or Book("", "", (), ())
+        spans = split_into_passages(book)[: _NUMBER + 1]
+        terms = Terms(book.language)
+        stem = cache(terms.stem)
+        rows = [" ".join(map(stem, terms.words(book.text[start:end]))) for start, end in spans]
+        chapters = json.dumps([(one.start, book.chapter_title(one.start)) for one in book.chapters])
+        flat = array("I", [offset for span in spans for offset in span]).tobytes()
+        facts = (digest, book.sha256, len(book.text.rstrip()), has_plot(book), code_of(book.language), chapters, flat)
+        with self._open(write=True) as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            connection.execute("DELETE FROM books WHERE digest = ?", (digest,))
+            names = "digest, sha256, length, plot, language, chapters, spans"
+            added = connection.execute(f"INSERT INTO books ({names}) VALUES (?, ?, ?, ?, ?, ?, ?)", facts)
+            first = (added.lastrowid or 0) << _SHIFT
+            connection.executemany(
+                "INSERT INTO stems (rowid, words) VALUES (?, ?)", ((first + at, text) for at, text in enumerate(rows))
+            )
+            connection.execute("COMMIT")
+
+    def keep(self, digests: Collection[str]) -> None:
+        """Drop all other books. Their stems are never found, and go with the file once they are the greater part."""
+        with self._open(write=True) as connection:
+            gone = [row["id"] for row in connection.execute("SELECT id, digest FROM books") if row[1] not in digests]
+            if not gone:
+                return
+            connection.executemany("DELETE FROM books WHERE id = ?", [(one,) for one in gone])
+            left, made = connection.execute("SELECT count(*), (SELECT seq FROM sqlite_sequence) FROM books").fetchone()
+        if 2 * left < made:
+            self.delete()
+
+    def delete(self) -> None:
+        for file in self.folder.glob(f"{self._file.name}*"):
+            file.unlink(missing_ok=True)
+
+    def find(self, query: str, known: Mapping[int, int]) -> Matches:
+        """`known`: see `Matches`."""
+        with self._open() as connection:
+            languages = [row[0] for row in connection.execute("SELECT DISTINCT language FROM books")] or ["en"]
+            size = connection.execute("SELECT sum(length(spans)) / 8 FROM books").fetchone()[0] or 0
+            masks: defaultdict[int, int] = defaultdict(int)
+            weights = {}
+            for bit, (word, stems) in enumerate(words_of(query, languages).items()):
+                matching = " OR ".join(f'"{stem}"' for stem in sorted(stems))
+                rows = connection.execute("SELECT rowid FROM stems WHERE stems MATCH ?", (matching,)).fetchall()
+                weights[word] = math.log(1 + size / (len(rows) + 1))
+                for (row,) in rows:
+                    masks[row] |= 1 << bit
+        return Matches(masks, weights, known)
+
+    @contextlib.contextmanager
+    def _open(self, *, write: bool = False) -> Iterator[sqlite3.Connection]:
+        """A connection; without a file, one to an empty index. A damaged file is deleted."""
+        try:
+            if write:
+                make_folder(self.folder)
+            name = self._file if write or self._file.exists() else ":memory:"
+            with contextlib.closing(sqlite3.connect(name, timeout=_WAIT_S, isolation_level=None)) as connection:
+                connection.row_factory = sqlite3.Row
+                _prepare(connection)
+                yield connection
+        except (sqlite3.Error, OSError) as error:
+            if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
+                self.delete()
+            raise StorageError(f"The index of the library cannot be used: {error}.", "Try again.") from error
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Create the tables, in place of those of another version."""
+    if connection.execute("PRAGMA user_version").fetchone()[0] == _VERSION:
+        return
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("BEGIN IMMEDIATE")
+    if connection.execute("PRAGMA user_version").fetchone()[0] != _VERSION:  # no other process was faster
+        for statement in _SCHEMA:
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {_VERSION}")
+    connection.execute("COMMIT")
+
+
+def _book(row: sqlite3.Row) -> IndexedBook:
+    facts = (row["id"], row["digest"], row["sha256"], row["length"], bool(row["plot"]), row["language"])
+    return IndexedBook(*facts, row["chapters"], memoryview(row["spans"]).cast("I"))
+
+
+def words_of(query: str, languages: Sequence[str]) -> dict[str, set[str]]:
+    """The words of the query without stop words, unless there are no others, with their stems in each language."""
+    found: dict[str, set[str]] = {}
+    usual = Terms(language_of(query, languages[0]))
+    terms = [Terms(language) for language in languages]
+    words = usual.words(query)
+    for word in [word for word in words if word not in usual.stop_words] or words:
+        stems = {one.stem(word) for one in terms}
+        if not any(stems & others for others in found.values()):
+            found[word] = stems
+    return found
+
+
+def places_in(text: str, words: Iterable[str], language: str) -> list[tuple[int, int, str]]:
+    """(start, end, word) of each of these words of a query in a text of this language, in any inflection."""
+    terms = Terms(language)
+    named = {terms.stem(word): word for word in words}
+    places = ((start, end, named.get(terms.stem(word))) for start, end, word in terms.places(text))
+    return [(start, end, word) for start, end, word in places if word is not None]

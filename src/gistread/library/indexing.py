@@ -1,0 +1,83 @@
+"""Brings the index of the library up to date, book by book, in a process of its own with the lowest priority.
+
+    python -m gistread.library.indexing CONFIG DATA CACHE STATE
+
+A second process ends at once. Whatever ends this one, the books indexed so far stay.
+"""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from gistread.book.cache import open_cached
+from gistread.child_process import python_command
+from gistread.errors import BookError
+from gistread.library.entries import list_entries
+from gistread.library.index import LibraryIndex
+from gistread.library.shelf import open_shelf, searchable
+from gistread.paths import Paths
+from gistread.store.catalogue import Catalogue
+from gistread.store.files import make_folder
+from gistread.store.journal import InUseError, locked
+from gistread.store.user_data import UserData
+from gistread.system import lower_priority
+
+_NICENESS = 19
+
+
+def start_indexing(paths: Paths, *, outlives_parent: bool = True) -> "subprocess.Popen[bytes]":
+    """Index new books in the background; without `outlives_parent` until this process ends. Raises OSError."""
+    folders = map(str, (paths.config, paths.data, paths.cache, paths.state))
+    command = python_command("gistread.library.indexing", *folders, outlives_parent=outlives_parent)
+    nothing = subprocess.DEVNULL
+    return subprocess.Popen(command, stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True)
+
+
+def index_new_books(paths: Paths) -> "subprocess.Popen[bytes] | None":
+    """Index new books while this process runs, if there are any. Raises OSError, StorageError."""
+    if not open_shelf(paths).pending:
+        return None
+    process = start_indexing(paths, outlives_parent=False)
+    threading.Thread(target=process.wait, daemon=True).start()  # or it stays a zombie
+    return process
+
+
+def update_index(paths: Paths, stopped: Callable[[], bool] = lambda: False) -> None:
+    """Index all new books and drop those that were removed. Does nothing if another process does it already.
+
+    Raises OSError, StorageError.
+    """
+    index = LibraryIndex(paths)
+    make_folder(index.folder)
+    try:
+        with locked(index.folder / "indexing.lock", wait_s=0):
+            while not stopped() and _index_new(paths, index, stopped):
+                pass  # Books may have been added meanwhile.
+    except InUseError:
+        return
+
+
+def _index_new(paths: Paths, index: LibraryIndex, stopped: Callable[[], bool]) -> int:
+    """Index the books that are new now; returns their number."""
+    entries, problem = list_entries(UserData(paths), Catalogue(paths))
+    if problem:
+        return 0  # Some books may be missing from the list only because it cannot be read.
+    index.keep({entry.digest for entry in entries})
+    known = index.digests()
+    new = [entry for entry in searchable(entries) if entry.digest not in known]
+    for entry in new:
+        if stopped():
+            break
+        try:
+            book = open_cached(entry.path, paths.texts) if entry.path else None
+        except (BookError, MemoryError):
+            book = None
+        index.add(entry.digest, book)
+    return len(new)
+
+
+if __name__ == "__main__":
+    lower_priority(_NICENESS)
+    update_index(Paths(*map(Path, sys.argv[1:5])))

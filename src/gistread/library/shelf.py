@@ -1,0 +1,168 @@
+"""Searches every book of the library, each up to its spoiler bound."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from gistread.book.cache import cached_text, open_cached
+from gistread.errors import BookError, StorageError
+from gistread.library.entries import list_entries
+from gistread.library.index import IndexedBook, LibraryIndex, Matches, PassageHit, places_in
+from gistread.library.model import SERIES_FORMAT, LibraryEntry
+from gistread.library.names import tagged
+from gistread.memory.passages import Span
+from gistread.memory.spoilers import bound_of
+from gistread.paths import Paths
+from gistread.search.book_search import best_sentence
+from gistread.store.catalogue import Catalogue
+from gistread.store.user_data import UserData
+
+MOST_HITS = 100
+_CORE = 200  # Characters of a hit in a list
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ShelfBook:
+    """A book that can be searched, and how much of it may be shown."""
+
+    entry: LibraryEntry
+    indexed: IndexedBook
+    bound: int | None  # Offset; None: the whole book
+    begun: bool
+
+    @property
+    def path(self) -> Path:
+        assert self.entry.path is not None  # See `searchable`.
+        return self.entry.path
+
+    @property
+    def document(self) -> dict[str, object]:
+        """What JSON says of it."""
+        return {"title": self.entry.title, "path": str(self.path), "sha256": self.indexed.sha256}
+
+    @property
+    def known_passages(self) -> int:
+        return self.indexed.known_passages(self.bound)
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryHit:
+    """A sentence of a book, within its passage."""
+
+    book: ShelfBook
+    start: int
+    end: int
+    before: str
+    text: str
+    after: str
+    words: tuple[Span, ...]  # The words of the query, as offsets in the book
+
+    @property
+    def core(self) -> Span:
+        """From the first to the last word of the query in the sentence, or its beginning."""
+        inside = [word for word in self.words if self.start <= word[0] < self.end] or [(self.start, self.end)]
+        return inside[0][0], min(inside[-1][1], inside[0][0] + _CORE)
+
+    @property
+    def chapter(self) -> str:
+        return self.book.indexed.chapter_title(self.start)
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The library as it can be searched now."""
+
+    books: tuple[ShelfBook, ...]
+    total: int  # Books that the index should have
+    pending: tuple[LibraryEntry, ...]  # Those that it does not have yet
+    paths: Paths
+
+    @property
+    def progress(self) -> str:
+        """`indexing 12 of 100`; empty if everything is indexed."""
+        return f"indexing {self.total - len(self.pending)} of {self.total}" if self.pending else ""
+
+    def by_id(self) -> Mapping[int, ShelfBook]:
+        return {book.indexed.id: book for book in self.books}
+
+    def find(self, query: str, books: Iterable[ShelfBook] | None = None) -> Matches:
+        """Search these books, or all. Raises StorageError."""
+        searched = self.books if books is None else books
+        return LibraryIndex(self.paths).find(query, {book.indexed.id: book.known_passages for book in searched})
+
+    def search(self, query: str, limit: int = MOST_HITS) -> "LibraryHits":
+        """The best hits. Raises StorageError."""
+        matches, by_id, text_of = self.find(query), self.by_id(), cache(self.text_of)
+        found = matches.hits()
+        shown = [
+            hit_in(book, text, one)
+            for one in found[:limit]
+            if (text := text_of(book := by_id[one.book])) is not None  # else its file has gone
+        ]
+        return LibraryHits(tuple(shown), len(found), {by_id[one]: n for one, n in matches.hits_beyond().items()})
+
+    def text_of(self, book: ShelfBook) -> str | None:
+        """The text that was indexed; None if the file has gone or changed."""
+        if (text := cached_text(book.indexed.digest, self.paths.texts)) is not None:
+            return text
+        try:
+            opened = open_cached(book.path, self.paths.texts)
+        except BookError:
+            return None
+        return opened.text if opened.sha256 == book.indexed.sha256 else None
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryHits:
+    hits: tuple[LibraryHit, ...]  # The best first
+    total: int
+    beyond: Mapping[ShelfBook, int]  # Hits left out, by the books in which they are beyond the bound
+
+    @property
+    def left_out(self) -> str:
+        """`12 more beyond where you stopped in 3 books`; empty for none."""
+        count, books = sum(self.beyond.values()), len(self.beyond)
+        return f"{count} more beyond where you stopped in {books} {'book' if books == 1 else 'books'}" if count else ""
+
+
+def open_shelf(paths: Paths, tag: str = "") -> Shelf:
+    """The books of the library, or of a collection. Raises StorageError, UsageError."""
+    user_data = UserData(paths)
+    entries, problem = list_entries(user_data, Catalogue(paths))
+    if problem and not entries:
+        raise StorageError(problem)
+    if tag:
+        entries = tagged(entries, tag)
+    bounds, indexed = user_data.bounds(), LibraryIndex(paths).books()
+    wanted = list(searchable(entries))
+    books = []
+    for entry in wanted:
+        known = indexed.get(entry.digest)
+        if known is None or not known.spans:
+            continue
+        here, choice = bounds.get(known.sha256, (0, None))
+        bound = bound_of(known.length, here, choice, lambda known=known: known.plot)  # type: ignore[misc]
+        books.append(ShelfBook(entry, known, bound, here > 0 or choice is not None))
+    pending = tuple(entry for entry in wanted if entry.digest not in indexed)
+    return Shelf(tuple(books), len(wanted), pending, paths)
+
+
+def searchable(entries: Iterable[LibraryEntry]) -> Iterator[LibraryEntry]:
+    """The books whose files exist. A series is searched as one once it is begun, before that its volumes are."""
+    present = [one for one in entries if one.path and one.digest and not one.missing]
+    series = [one for one in present if one.format == SERIES_FORMAT and one.position > 0]
+    volumes = {volume.sha256 for one in series for volume in one.volumes}
+    for entry in present:
+        if entry in series or (entry.format != SERIES_FORMAT and entry.sha256 not in volumes):
+            yield entry
+
+
+def hit_in(book: ShelfBook, text: str, found: PassageHit) -> LibraryHit:
+    """The sentence of a passage with most words of the query. `text`: of the whole book."""
+    first, last = book.indexed.span(found.number)
+    passage = text[first:last]
+    places = places_in(passage, found.words, book.indexed.language)
+    start, end = best_sentence(passage, places, found.words.__getitem__)
+    marked = tuple((first + one, first + other) for one, other, _ in places)
+    return LibraryHit(book, first + start, first + end, passage[:start], passage[start:end], passage[end:], marked)

@@ -1,0 +1,304 @@
+"""Chooses the sentence that tells who somebody is, among all that name them.
+
+A sentence tells if it says what the person is: "X was the daughter of …", "X, the lawyer", "my uncle, X", "a sailor
+named X". Phrases are weighed by how much they say, and what several sentences say counts more. The rules are English.
+"""
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+from gistread.book.model import Book
+from gistread.memory.passages import Passage, sentences_of
+from gistread.people.index import Index
+from gistread.people.joining import Entity
+from gistread.people.mentions import Form, MentionContext, plain, titles, word_tables
+
+_AFTER, _BEFORE = 260, 140  # Characters after and before a name that are searched
+_CLOSING = ',.;:!?)”"—’'
+_MOST_MENTIONS = 4_000
+_EARLY = 5  # People are introduced early: the first mentions count a little more
+_LONG_WORDS = 60  # A longer sentence tells less clearly
+_AGAIN, _MOST_AGAIN = 0.7, 3  # What a role counts more for each other sentence that says it
+_FURTHER = 0.35  # Share of the weight of further roles in a sentence
+_AS_ASKED = 3.0  # Weight of a mention that has all words of the name asked for
+_BY_TITLE = 5.0  # Weight of a title that the name asked for lacks
+_LEAST_PRONOUNS = 6  # Pronouns that show a sex
+_LEAST = 4.0  # Weight from which a phrase tells what somebody is
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A sentence about somebody, and how clearly it tells what they are."""
+
+    place: Passage
+    weight: float
+    tells: bool  # Whether it says what they are, and does not only name them
+
+
+def telling_sentences(name: str, forms: Iterable[Form], book: Book) -> list[Told]:
+    """The sentences that name somebody, the most telling first. About 0.1 ms a mention."""
+    forms = list(forms)
+    asked = set(map(plain, name.split()))
+    as_asked = {start for form in forms if asked <= set(map(plain, form.text.split())) for start in form.starts}
+    strange = {start for form in forms if not asked & set(map(plain, form.text.split())) for start in form.starts}
+    mentions = sorted((start, len(form.text)) for form in forms for start in form.starts)[:_MOST_MENTIONS]
+    sex = _sex(forms)
+    said = [
+        (start, clue) for start, length in mentions for clue in _clues(_marked(book.text), start, start + length, sex)
+    ]
+    for form in forms:  # "Lieutenant D’Arnot" tells who D’Arnot is
+        if (title := plain(form.text.split()[0])) in set(word_tables()["roles"]["work"].split()) - asked:
+            said += [(start, _Clue(_BY_TITLE, title, start)) for start in form.starts]
+    times = Counter(clue.role for _, clue in said if clue.role)
+    first = {start for start, _ in mentions[:_EARLY]}
+    found: dict[Passage, dict[str, float]] = {_sentence(start, 0, book): {} for start in sorted(first)}
+    bonus, clear = dict.fromkeys(found, 0.0), set[Passage]()
+    for start, clue in said:
+        place = _sentence(start, clue.until, book)
+        weight = clue.weight + _AGAIN * (min(_MOST_AGAIN, times[clue.role] - 1) if clue.role else 0)
+        roles = found.setdefault(place, {})
+        roles[clue.role] = max(weight, roles.get(clue.role, 0.0))
+        if clue.weight >= _LEAST and not book.text[place[1] - 2 : place[1]].strip('”"’').endswith("?"):
+            clear.add(place)
+        worth = (start in first) + _AS_ASKED * ((start in as_asked) - (start in strange))
+        bonus[place] = max(bonus.get(place, worth), worth)
+    told = [
+        Told(place, _weight(roles.values(), book.text[slice(*place)]) + bonus[place], place in clear)
+        for place, roles in found.items()
+    ]
+    return sorted(told, key=lambda one: (-one.tells, -one.weight, one.place))
+
+
+def role_in(words: Iterable[str]) -> str:
+    """The first of these words that says what somebody is; "" without one."""
+    return next((word for word in words if word.lower() in _role_weights()), "")
+
+
+def find_holder(role: str, others: Collection[str], index: Index) -> Told | None:
+    """The sentence that names who has a role: "Who is the captain (of the brig)?". `others`: further words asked for.
+
+    None unless a sentence says it of somebody, and has all the other words or is alone in saying it.
+    """
+    text, wanted = index.book.text, [word.lower()[: max(3, len(word) - 1)] for word in others]
+    near = [match.start() for match in re.finditer(rf"\b{re.escape(role)}\b", text, re.IGNORECASE)]
+    found: list[tuple[float, int, Entity, Passage]] = []
+    for entity in index.entities if near else ():
+        sex = _sex(entity.forms)
+        for form in entity.forms:
+            for start in form.starts:
+                after = bisect_left(near, start - _BEFORE)
+                if after == len(near) or near[after] > start + _AFTER:
+                    continue
+                clues = [
+                    one for one in _clues(_marked(text), start, start + len(form.text), sex) if one.role == role.lower()
+                ]
+                if clues:
+                    best = max(clues, key=lambda one: one.weight)
+                    place = _sentence(start, best.until, index.book)
+                    said = text[slice(*place)].lower()
+                    missing = sum(word not in said for word in wanted)
+                    found.append((_weight([best.weight], said), -missing, entity, place))
+    best_found = max(found, key=lambda one: (one[1], one[0]), default=None)
+    if best_found is None or best_found[0] < _LEAST:
+        return None
+    if best_found[1] < 0 and len({id(one[2]) for one in found}) > 1:
+        return None
+    return Told(best_found[3], best_found[0], tells=True)
+
+
+def _weight(clues: Collection[float], sentence: str) -> float:
+    """The strongest clue counts in full, others in part; long sentences, speech and questions tell less."""
+    best = max(clues, default=0.0)
+    words = sentence.count(" ") + 1
+    worse = max(0, words - _LONG_WORDS) / 20 + 1.0 * (sentence[:1] in "“\"‘'") + 2.0 * ("?" in sentence[-3:])
+    return best + _FURTHER * (sum(clues) - best) - worse
+
+
+def _sex(forms: Iterable[Form]) -> str:
+    """man or woman, by a title or the pronouns after the name; "" if unknown."""
+    kinds = {titles().get(plain(form.text.split()[0]), "") for form in forms}
+    if "man" in kinds or kinds & {"wife", "woman"}:
+        return "man" if "man" in kinds else "woman"
+    contexts = [one for form in forms for one in form.contexts]
+    he, she = (sum(1 for one in contexts if one & kind.value) for kind in (MentionContext.HE, MentionContext.SHE))
+    if he + she < _LEAST_PRONOUNS:
+        return ""
+    return "man" if he > 2 * she else "woman" if she > 2 * he else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Clue:
+    weight: float
+    role: str  # The word that says what somebody is; "" without one
+    until: int  # Offset in the sentence that tells, which may follow that of the name
+
+
+_CLEAR, _VAGUE_MARK = "\x01", "\x02"  # Stand for the space in front of a word that says what somebody is (`_marked`)
+_ROLE = rf"[{_CLEAR}{_VAGUE_MARK}](?P<role>[\w’-]+)"
+_CLEAR_ROLE = rf"{_CLEAR}(?P<role>[\w’-]+)"
+_WHOSE = r"(?i:an?|the|one of (?:the|his|her|their|our|my)|his|her|its|my|our|your|their|this|that|another|\w+['’]s)"
+_WAS = r"(?:is|was|had been|has been|['’]s|['’]d been|are you|am)"
+_SAID = (
+    r"(?: (?:only|also|still|now|then|once|merely|really|indeed|originally|formerly|evidently|himself|herself|"
+    r"at (?:this|that) time|of course),?){0,2}"
+)
+_NO_ADJECTIVE = (
+    r"(?!(?:of|to|in|at|by|with|from|for|on|as|after|before|that|which|who|whose|and|or|but|if|when|than|like|is|was|had|"
+    r"has|were|are|be|been|his|her|my|your|their|the|an?|he|she|it|they|said|saw|not|came|first|more|less)\b)"
+)
+_MODIFIERS = rf"(?: {_NO_ADJECTIVE}[\w'’-]+(?:,| and| or| but)?){{0,4}}?"
+_DESCRIBED = rf"{_WHOSE}{_MODIFIERS}{_ROLE}"
+_ENDS = r"(?= (?:of|to|at|in|who|whom|whose|that|from|on|with|for|by|about|aged|and)\b|[,.;:)!?”\"—]|$)"
+_HE_IS = rf"(?:[“\"‘]|No, |Yes, |Oh, )*(?P<pronoun>[Hh]e|[Ss]he)(?:['’]s| {_WAS}){_SAID} {_DESCRIBED}"
+_AFTER_NAME = (
+    (10, rf",?(?: who| he| she)?(?: {_WAS}|['’]s){_SAID} {_DESCRIBED}"),
+    (7, rf",?(?: who)? {_WAS} [^.;:!?\n]{{0,80}}?\b(?:and|but) (?:also )?{_DESCRIBED}{_ENDS}"),
+    (9, rf", [^.,;:!?\n]{{0,40}}, {_WAS}{_SAID} {_DESCRIBED}"),
+    (8, rf",?(?: who)? {_WAS}{_SAID}{_ROLE}(?= (?:of|to|at|in|by)\b|[,.;])"),
+    (10, rf"(?:,| \(|—|,—) ?{_DESCRIBED}{_ENDS}"),
+    (8, rf" the{_ROLE}"),
+    (7, rf"(?:,| \([\w’-]*){_MODIFIERS}{_ROLE}(?=[;.)])"),
+    (6, r", (?:the )?(?:[a-z]+est|most [a-z]+)\b[^.;,]{0,40} of\b"),
+    (6, rf"\W+(?:that|which|it) (?:is|was) the name of {_DESCRIBED}"),
+    (9, rf"(?:,|—)(?: (?:the|formerly|once|late|now))?{_MODIFIERS}{_ROLE} (?:of|to|at|in) "),
+    (
+        8,
+        rf",?(?: had)? (?:acted|served|(?:been|was) (?:engaged|hired|appointed)) as(?: {_WHOSE})?{_MODIFIERS}{_ROLE}",
+    ),
+    (7, rf",?(?: had| has)? (?:became|become)(?: {_WHOSE})?{_MODIFIERS}{_ROLE}"),
+    (4, rf" as(?: {_WHOSE})?{_MODIFIERS}{_ROLE}"),
+    (5, rf"[^.!?\n]{{0,200}}? (?:the|an?){_MODIFIERS}{_CLEAR_ROLE} of\b"),
+    (9, rf"[?!.,][”\"’]* {_HE_IS}"),
+    (6, rf"[^.!?\nA-Z]{{0,120}}[.!?][”\"’]* {_HE_IS}"),
+    (3.5, rf",? {_WAS}{_SAID} (?:an?|the only|the last|one of the|not an?) [a-z]"),
+    (3.5, r", (?:an?|the|one of the) [a-z][\w'’-]+ (?:[\w'’-]+ ){0,4}?[a-z]+[,.;]"),
+    (4, r",?(?: had)? (?:kept|commanded|owned|taught|ruled|governed|managed|preached|practised) [a-z]"),
+    (3, rf" {_WAS} (?:very |quite |not )?[a-z-]+,? (?:and|but) [a-z-]+[;,.]"),
+    (2, r", (?:who (?:is|was|had been|kept|lived)|aged)\b"),
+    (2.5, rf"[^.!?\n]{{0,60}}?{_CLEAR_ROLE}"),
+    (2, r" (?:lived|lives|had lived|was born|came from|comes from)\b"),
+)
+_TITLES = r"(?:Mr\.? |Mrs\.? |Miss |old |young |little |poor |dear )?"
+_APPOSITION = (10, rf"\b{_DESCRIBED}(?: himself| herself)?, {_TITLES}")
+_JOINED = (10, rf"\b{_DESCRIBED} {_TITLES}")
+_BEFORE_NAME = (
+    _APPOSITION,
+    _JOINED,
+    (8, rf"\b(?:[Tt]he)?{_ROLE} (?:of|to|at|in) (?:[\w'’-]+ ){{1,6}}?[\w'’-]+, "),
+    (
+        9,
+        rf"\b{_DESCRIBED}\b[^.?!;:“”\"]{{0,60}}? (?:named|called|by the name of|whose name (?:is|was)|name (?:is|was)|"
+        r"was called) ",
+    ),
+    (8, rf"\b(?:is|was) {_DESCRIBED}[,;]?[^.?!“”\"]{{0,40}}? (?:and )?(?:his|her) name (?:is|was) "),
+    (2, r"\b(?:named|called|name (?:is|was)|known as) "),
+    (2.5, rf"{_CLEAR_ROLE}\b[^.!?\n]{{0,60}} "),
+)
+_KIN_OF_SOMEBODY, _VAGUE, _BARE = 0.85, 0.45, 0.2
+_WEIGHTS = {"man": 1.0, "woman": 1.0, "kin": 1.0, "work": 1.0, "other": 0.75, "vague": _VAGUE}
+_WORD_OR_COMPOUND = re.compile(r"[\w’]+(?:-\w+)*(?!['’]s|\w)")
+
+
+@cache
+def _role_weights() -> dict[str, float]:
+    table = word_tables()["roles"]
+    return {role: weight for kind, weight in _WEIGHTS.items() for role in table[kind].split()}
+
+
+@cache
+def _kin() -> frozenset[str]:
+    return frozenset(role for kind in ("man", "woman", "kin") for role in word_tables()["roles"][kind].split())
+
+
+def _role_of(word: str) -> str:
+    """The role in a word or compound: "gentleman-farmer" is a farmer."""
+    word = word.lower()
+    return next((one for one in (word, word.rpartition("-")[2]) if one in _role_weights()), "")
+
+
+class _MarkedTokens(dict[str, str]):
+    """Each token of a text with the space before it, or the mark of its role in place of that space."""
+
+    def __missing__(self, token: str) -> str:
+        word = _WORD_OR_COMPOUND.match(token)
+        role = _role_of(word[0]) if word else ""
+        mark = " " if not role else _CLEAR if _role_weights()[role] > _VAGUE else _VAGUE_MARK
+        self[token] = mark + token
+        return self[token]
+
+
+@lru_cache(maxsize=2)
+def _marked(text: str) -> str:
+    """The text with a mark for the space in front of each role, so that patterns need not list them all."""
+    return "".join(map(_MarkedTokens().__getitem__, text.split(" ")))[1:]
+
+
+def _compiled(phrase: str) -> re.Pattern[str]:
+    return re.compile(phrase.replace(" ", f"[ {_CLEAR}{_VAGUE_MARK}]"))
+
+
+_AFTER_PATTERNS = tuple((weight, _compiled(phrase)) for weight, phrase in _AFTER_NAME)
+_BEFORE_PATTERNS = tuple((weight, _compiled(phrase + r"\Z")) for weight, phrase in _BEFORE_NAME)
+_ADDRESSED = _compiled(r"(?:[“‘\"]|[,!] )\Z")
+_LISTED_BEFORE = _compiled(r"(?:\w,|\band) \Z")
+_LISTED_AFTER = _compiled(r",? and (?:the |its |his |her |[A-Z])|, (?:Mr|Mrs|Miss|Dr)\b")
+_YOU = _compiled(r"\b[Yy]ou(?: are| were|['’]re)\b")
+_CALLED = re.compile(r"[,.!?][”\"’]")
+_PLAIN_ARTICLE = re.compile(r"(?:the|an?|this|that)\b", re.IGNORECASE)
+_OF_SOMEBODY = _compiled(r"\b(?:his|her|their|your) [\w’-]+(?:,)? \Z")  # "her father Silas": whose is not said
+_NO_MODIFIER = _compiled(r"\b(?:an?|the) [\w’-]+\Z")
+_DOUBTED = _compiled(r"(?i:\b(?:if|whether|opinion|doubt\w*|suppos\w+|like|than))\b[^,.;]{0,20}\Z")
+
+
+def _clues(text: str, start: int, end: int, sex: str) -> Iterator[_Clue]:
+    """What the words around a name say. `text`: marked; `sex`: man or woman, "" if unknown."""
+    is_listed = _LISTED_BEFORE.search(text, max(0, start - 20), start)
+    is_addressed = _ADDRESSED.search(text, max(0, start - 2), start)
+    doubt = 3 if _DOUBTED.search(text, max(0, start - 40), start) else 0
+    lead = text[max(0, start - _BEFORE) : start]
+    lead = lead[lead.rfind("\n\n") + 1 :]
+    tried = [(weight, pattern.match(text, end, end + _AFTER), "") for weight, pattern in _AFTER_PATTERNS]
+    tried += [
+        (weight, pattern.search(lead), phrase)
+        for (weight, pattern), (_, phrase) in zip(_BEFORE_PATTERNS, _BEFORE_NAME, strict=True)
+    ]
+    for weight, match, before in tried:
+        if match is None:
+            continue
+        groups = match.groupdict()
+        role, pronoun = _role_of(groups.get("role") or ""), (groups.get("pronoun") or "").lower()
+        value = _role_weights().get(role, 1.0)
+        if value == _VAGUE and _NO_MODIFIER.search(match[0]):
+            value = _BARE  # "is a gentleman", which no adjective makes telling
+        if role in _kin() and _OF_SOMEBODY.search(match[0]):
+            value = _KIN_OF_SOMEBODY
+        other = {"man": "woman", "woman": "man"}.get(sex, "")
+        if other and (role in word_tables()["roles"][other].split() or pronoun == {"man": "she", "woman": "he"}[sex]):
+            continue
+        if before:
+            # "With the cardinal, Kitty knew nothing"; "save me from the lion, Esmeralda!"; "the younger man D’Arnot"
+            is_called = _CALLED.match(text, end) and (value < 1 or match[0].startswith("your"))
+            if before == _APPOSITION[1] and (is_called or text[end : end + 1] not in _CLOSING):
+                continue
+            if before == _JOINED[1] and value <= _VAGUE and _PLAIN_ARTICLE.match(match[0]):
+                continue
+            weight -= 8 if _LISTED_AFTER.match(text, end) or _YOU.search(lead) else 0
+        elif is_addressed and (
+            value <= _VAGUE or (text[start - 2] == "," and text[end] in ".!?")
+        ):  # "I could not give you up, Nancy."
+            continue
+        elif (match[0][0] == "," and is_listed) or _LISTED_AFTER.match(text, match.end()):
+            weight -= 8  # "Lucie, Mr. Lorry, the solicitor for the defence, and …"
+        yield _Clue(weight * value - doubt, role, start if before else match.end())
+
+
+def _sentence(start: int, until: int, book: Book) -> Passage:
+    """The sentence of a name, up to the end of the next one if that tells."""
+    paragraph = book.paragraphs[book.paragraph_index(start)]
+    spans = [span for span in sentences_of(book, paragraph.start, paragraph.end) if span[0] < max(until, start + 1)]
+    first = next((one for one in reversed(spans) if one[0] <= start), spans[0])
+    return first[0], spans[-1][1]

@@ -1,0 +1,63 @@
+"""Which sentence tells who somebody is."""
+
+import pytest
+
+from gistread.people.index import Index
+from gistread.people.telling import find_holder, telling_sentences
+from tests.memory.books import make_book
+
+FILLER = "The rain fell on the roof of the house and on the road to the sea, as it always did in the spring. " * 3
+
+
+def best(name: str, *sentences: str) -> str:
+    book = make_book([*sentences, FILLER])
+    told = telling_sentences(name, Index.from_book(book).find(name)[0].forms, book)[0]
+    return book.text[slice(*told.place)] if told.tells else ""
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "Irene Penn was the daughter of a miller.",
+        "They met the well-known adventuress, Irene Penn, on the stairs.",
+        "Then Irene Penn, the captain of the brig, said no.",
+        "He wrote to his cousin Irene Penn.",
+        "They had taken a governess named Irene Penn.",
+        "It was Irene Penn. She was a teacher in the town.",
+        "Irene Penn had been engaged as a cook.",
+        "He saw Lieutenant Irene Penn at the door.",
+    ],
+)
+def test_a_sentence_that_says_what_somebody_is_comes_before_those_that_only_name_them(told: str) -> None:
+    named = (
+        "It was not that he felt any emotion for Irene Penn, and Irene Penn knew it.",
+        "Irene Penn came in, and he saw the doctor, the clerk, and Irene Penn.",
+        "“You are the worst judge in the world, Irene Penn,” he said, and Irene Penn laughed.",
+    )
+    assert best("Irene Penn", *named, told) == told
+    assert best("Irene Penn", *named) == ""
+
+
+def test_a_kinswoman_is_no_man_and_the_next_of_a_list_is_somebody_else() -> None:
+    listed = (
+        "There were Lucie, his daughter, Mr. Lorry, the solicitor for the defence, and its counsel. Mr. Lorry was late."
+    )
+    assert (
+        best("Mr. Lorry", listed, "Mr. Lorry, a clerk of the bank, sat down.")
+        == "Mr. Lorry, a clerk of the bank, sat down."
+    )
+
+
+def test_a_role_is_held_by_the_one_of_whom_it_is_said() -> None:
+    book = make_book(
+        [
+            "Mr. Hose, the captain of a trading brig, drank. Mr. Hose said no.",
+            "Captain Orm was there, and Mr. Penn, the captain of the guard, too.",
+            FILLER,
+        ]
+    )
+    told = find_holder("captain", ["brig"], Index.from_book(book))
+    assert told is not None
+    assert book.text[slice(*told.place)].startswith("Mr. Hose, the captain of a trading brig")
+    assert find_holder("captain", ["lugger"], Index.from_book(book)) is None
+    assert find_holder("vicar", [], Index.from_book(book)) is None
