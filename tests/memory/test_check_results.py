@@ -6,10 +6,12 @@ import pytest
 
 from gistread.engine.model_source import find_source, fingerprint_of
 from gistread.engine.models import STARTER
-from gistread.memory.check_results import CheckResult, CheckResults, Worth
+from gistread.engine.protocol import Trust
+from gistread.memory.check_results import CheckResult, CheckResults
+from tests.folders import paths_in
 
-GOOD = CheckResult(Worth.READING, "good for reading", 6, 6, gists=4, passages=4, seconds=3.2)
-POOR = CheckResult(Worth.EXTRACTIVE, "gists will be extractive", 2, 6, by_place=True, passages=4, faults=("a loop",))
+GOOD = CheckResult(Trust.PASSED, "good for reading", gists=4, passages=4, seconds=3.2)
+POOR = CheckResult(Trust.FAILED, "gists will be extractive", passages=4, faults=("a loop",))
 
 
 @pytest.fixture
@@ -20,7 +22,7 @@ def model(tmp_path: Path) -> Path:
 
 
 def test_results_are_found_by_fingerprint_and_by_file(tmp_path: Path, model: Path) -> None:
-    verdicts = CheckResults(tmp_path / "cache" / "tried.json", "1.0")
+    verdicts = CheckResults(paths_in(tmp_path), "1.0")
     assert verdicts.get("a") is None
     verdicts.save("a", model, GOOD)
     verdicts.save("b", None, POOR)
@@ -32,52 +34,12 @@ def test_results_are_found_by_fingerprint_and_by_file(tmp_path: Path, model: Pat
     assert verdicts.by_file()(link) == GOOD
 
 
-def test_a_later_result_replaces_an_earlier_one(tmp_path: Path, model: Path) -> None:
-    verdicts = CheckResults(tmp_path / "tried.json", "1.0")
-    verdicts.save("a", model, GOOD)
-    verdicts.save("a", model, POOR)
-    assert verdicts.get("a") == POOR
-
-
 def test_the_result_of_a_changed_file_is_ignored(tmp_path: Path, model: Path) -> None:
-    verdicts = CheckResults(tmp_path / "tried.json", "1.0")
+    verdicts = CheckResults(paths_in(tmp_path), "1.0")
     verdicts.save("a", model, GOOD)
     model.write_bytes(b"other weights")
     assert verdicts.by_file()(model) is None
     assert verdicts.by_file()(tmp_path / "gone.gguf") is None
-
-
-def test_results_of_another_engine_version_are_ignored(tmp_path: Path, model: Path) -> None:
-    CheckResults(tmp_path / "tried.json", "1.0").save("a", model, GOOD)
-    later = CheckResults(tmp_path / "tried.json", "1.1")
-    assert later.get("a") is None
-    assert later.by_file()(model) is None
-
-
-@pytest.mark.parametrize(
-    "content", [b"", b"[]", b"{", b'{"format": 99, "entries": []}', b'{"format": 1, "entries": [{}]}']
-)
-def test_a_damaged_file_counts_as_missing(tmp_path: Path, model: Path, content: bytes) -> None:
-    path = tmp_path / "tried.json"
-    path.write_bytes(content)
-    verdicts = CheckResults(path, "1.0")
-    assert verdicts.get("a") is None
-    verdicts.save("a", model, GOOD)
-    assert verdicts.get("a") == GOOD
-
-
-def test_an_unwritable_folder_saves_nothing(tmp_path: Path, model: Path) -> None:
-    (tmp_path / "file").write_text("")
-    verdicts = CheckResults(tmp_path / "file" / "tried.json", "1.0")
-    verdicts.save("a", model, GOOD)
-    assert verdicts.get("a") is None
-
-
-@pytest.mark.parametrize(("right", "is_reliable"), [(6, True), (5, True), (4, False), (2, False), (0, False)])
-def test_a_model_that_chooses_well_is_reliable(tmp_path: Path, right: int, is_reliable: bool) -> None:
-    verdicts = CheckResults(tmp_path / "tried.json", "1.0")
-    verdicts.save("a", None, CheckResult(Worth.SOME, "as it chooses", right, 6))
-    assert verdicts.get("a").is_reliable is is_reliable  # type: ignore[union-attr]
 
 
 def test_the_result_of_the_starter_comes_with_the_program(tmp_path: Path) -> None:
@@ -85,10 +47,10 @@ def test_the_result_of_the_starter_comes_with_the_program(tmp_path: Path) -> Non
     if not starter.path:
         pytest.skip("the starter is not installed")
     fingerprint = fingerprint_of(starter)
-    results = CheckResults(tmp_path / "tried.json", "1.0")
+    results = CheckResults(paths_in(tmp_path), "1.0")
     shipped = results.get(fingerprint)
     assert shipped
     assert shipped.gists == shipped.passages
-    assert shipped.knows_absence
+    assert shipped.abstains_reliably
     results.save(fingerprint, None, GOOD)
     assert results.get(fingerprint) == GOOD

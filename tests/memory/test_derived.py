@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from gistread import journal
 from gistread.memory.derived import DerivedRecords
 
 WRITER = """
@@ -63,31 +62,3 @@ def test_two_killed_processes_lose_no_stored_record(path: Path) -> None:
     for name, last in kept.items():
         assert last > 0
         assert all(derived.get("fact", f"{name}{number}") for number in range(last + 1))
-
-
-def test_a_torn_line_costs_only_itself(path: Path) -> None:
-    DerivedRecords(path).put("fact", "one", {"number": 1})
-    DerivedRecords(path).put("fact", "torn", {"number": 2})
-    path.write_bytes(path.read_bytes()[:-9])
-    DerivedRecords(path).put("fact", "three", {"number": 3})
-    derived = DerivedRecords(path)
-    assert derived.get("fact", "one")
-    assert derived.get("fact", "torn") is None
-    assert derived.get("fact", "three") == {"number": 3}
-
-
-def test_storing_a_record_reads_no_earlier_one(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    derived = DerivedRecords(path)
-    derived.put("fact", "one", {})
-    monkeypatch.setattr(journal, "decode_line", lambda line: pytest.fail(f"read again: {line!r}"))
-    for number in range(50):
-        derived.put("fact", str(number), {})
-    assert path.read_bytes().count(b"\n") == 51
-
-
-def test_a_record_is_kept_in_memory_while_another_process_writes(path: Path) -> None:
-    derived = DerivedRecords(path)
-    with journal.Journal(path):
-        derived.put("fact", "one", {"number": 1})
-    assert derived.get("fact", "one") == {"number": 1}
-    assert DerivedRecords(path).get("fact", "one") is None

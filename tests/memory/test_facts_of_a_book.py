@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from gistread import journal
-from gistread.book.normalise import count_words
 from gistread.book.open import open_book
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.memory.passages import split_into_passages
+from gistread.store import journal
+from gistread.words import count_words
 from tests.models import starter_path
 
 BOOK = Path(__file__).parents[3] / "shared/data/books/1063_The-Cask-of-Amontillado.txt"

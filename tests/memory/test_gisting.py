@@ -5,8 +5,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from gistread.engine.protocol import NO_USAGE, Completion, Priority, StreamEvent, TextDelta
-from gistread.memory import gisting
-from gistread.memory.gisting import GistResult, SavedDraft, careful_attempts, gist_page, merged_words, wanted_words
+from gistread.memory.gisting import GistResult, careful_attempts, gist_page
 from gistread.memory.guard import Fault
 from gistread.memory.model import GistSource
 from tests.fake_engine import FakeEngine
@@ -40,11 +39,6 @@ async def test_a_good_gist_is_kept_as_the_models() -> None:
     assert engine.calls[0].priority is Priority.BACKGROUND
 
 
-async def test_a_polite_opening_is_removed_from_the_gist() -> None:
-    gisted = await gisted_page(PAGE, FakeEngine(says=[f"Sure! Here is the shortened passage:\n\n{GOOD}"]))
-    assert gisted.gist.text == GOOD
-
-
 async def test_a_faulty_gist_is_requested_again_with_another_prompt_and_sampling() -> None:
     engine = FakeEngine(says=["I'm sorry, I cannot assist with that.", GOOD])
     gisted = await gisted_page(PAGE, engine)
@@ -53,23 +47,6 @@ async def test_a_faulty_gist_is_requested_again_with_another_prompt_and_sampling
     assert first.sampling.temperature == 0 < second.sampling.temperature
     assert first.text != second.text
     assert gisted.usage.prefilled > first.sampling.max_tokens
-
-
-async def test_a_killed_gist_is_continued_from_what_was_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gisting, "_SAVED_EVERY_S", 0.0)
-    engine, saved = FakeEngine(says=["I'm sorry, I cannot assist with that.", GOOD]), list[SavedDraft]()
-    attempts = await careful_attempts(PAGE, engine)
-    await gist_page(PAGE, engine, attempts, Priority.BACKGROUND, save=saved.append)
-    begun = saved[-5]
-    assert begun.attempt == 1
-    assert len(begun.text) > 40
-    again = FakeEngine(says=[GOOD.removeprefix(begun.text)])
-    continued = await gist_page(PAGE, again, attempts, Priority.BACKGROUND, begun=begun)
-    assert (continued.gist.text, continued.faults) == (GOOD, ())
-    (call,) = again.calls
-    assert call.text.endswith(begun.text)
-    assert call.sampling.max_tokens < attempts[1].sampling.max_tokens
-    assert SavedDraft(1) in saved, "of a rejected attempt nothing is continued"
 
 
 async def test_after_two_faults_sentences_of_the_page_stand_in() -> None:
@@ -84,45 +61,6 @@ async def test_a_gist_that_was_cut_off_ends_with_its_last_whole_sentence() -> No
     said = Completion(f"{GOOD} Then he went on to", "length", NO_USAGE)
     gisted = await gisted_page(PAGE, FakeEngine(says=[said]))
     assert gisted.gist.text == GOOD
-
-
-async def test_a_title_page_is_its_own_gist_without_a_request() -> None:
-    engine = FakeEngine()
-    gisted = await gisted_page("HE WALKED AROUND\n\nBY NOBODY", engine)
-    assert gisted.gist.text == "HE WALKED AROUND\n\nBY NOBODY"
-    assert gisted.gist.source is GistSource.VERBATIM
-    assert engine.calls == []
-
-
-async def test_braces_on_the_page_are_text() -> None:
-    engine = FakeEngine(says=[GOOD])
-    await gisted_page(PAGE + " {words} {passage}", engine)
-    assert "{words} {passage}" in engine.calls[0].text
-
-
-def test_the_wanted_length_of_a_gist_is_proportional_to_its_page() -> None:
-    assert wanted_words(450) == 70
-    assert wanted_words(3000) == 160
-    assert wanted_words(61) == 20
-
-
-async def test_a_model_that_begins_the_prompt_again_is_stopped_there() -> None:
-    engine = FakeEngine(says=["", GOOD])
-    await gisted_page(PAGE, engine)
-    for call in engine.calls:
-        task = call.text.rpartition("---\n")[2]
-        assert any(task.startswith(stop.strip()) for stop in call.sampling.stop)
-
-
-async def test_a_long_run_of_letters_without_a_space_is_not_its_own_gist() -> None:
-    gisted = await gisted_page("x" * 3000, FakeEngine(says=["", ""]))
-    assert gisted.gist.source is GistSource.EXTRACTIVE
-    assert len(gisted.gist.text) < 300
-
-
-NAMES = [
-    f"{first}{second}" for first in ("An", "Bor", "Cla", "Dav", "Em") for second in ("a", "is", "ra", "id", "il", "us")
-]
 
 
 class Listening(FakeEngine):
@@ -153,24 +91,3 @@ async def test_a_hopeless_draft_is_ended_early(words: str, fault: Fault) -> None
     gisted = await gisted_page(PAGE, engine)
     assert (gisted.gist.text, gisted.faults) == (GOOD, (fault,))
     assert engine.heard < len(words.split()) / 2
-
-
-async def test_without_the_guard_the_gist_is_what_the_model_wrote() -> None:
-    looped = "Sure! The boat was gone. " + "boat boat boat boat " * 40
-    engine = FakeEngine(says=[looped])
-    gisted = await gist_page(PAGE, engine, await careful_attempts(PAGE, engine), Priority.BACKGROUND, guarded=False)
-    assert gisted.gist.text == looped.strip()
-    assert (gisted.gist.source, gisted.faults) == (GistSource.MODEL, ())
-
-
-async def test_an_empty_gist_is_replaced_even_without_the_guard() -> None:
-    engine = FakeEngine(says=[" \n"])
-    gisted = await gist_page(PAGE, engine, await careful_attempts(PAGE, engine), Priority.BACKGROUND, guarded=False)
-    assert gisted.gist.source is GistSource.EXTRACTIVE
-    assert gisted.faults == (Fault.EMPTY,)
-
-
-def test_a_summary_of_gists_is_shortened_less() -> None:
-    assert merged_words(160) == 50
-    assert merged_words(70) == 40
-    assert merged_words(640) == 160

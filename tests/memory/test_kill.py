@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gistread import journal
 from gistread.memory.model import PageSize
-from tests.memory.books import make_book, prose
+from gistread.store import journal
+from tests.memory.books import prose
 
 CHAPTERS = [[prose(60, seed=20 * c + i) for i in range(12)] for c in range(4)]
 SIZE = PageSize(60, 150)
@@ -82,7 +82,3 @@ def test_twenty_kills_end_with_the_same_pages_without_repeats(tmp_path: Path) ->
         kept = len(now)
     assert start(tmp_path / "killed").wait(timeout=60) == 0
     assert read_pages(tmp_path / "killed") == pages
-
-
-def test_the_story_is_long_enough_to_be_killed_in_the_middle() -> None:
-    assert make_book(*CHAPTERS).words / SIZE.max_words > 15

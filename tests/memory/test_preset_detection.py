@@ -58,17 +58,6 @@ def test_other_scripts_and_verse_are_fiction(name: str) -> None:
     assert detect_preset(open_book(data(f"epub/epub3-samples/{name}.epub"))) == "fiction"
 
 
-@pytest.mark.parametrize("name", ["docs/settings.md", "CHANGELOG.md", "README.md"])
-def test_our_own_documents_are_manuals(name: str) -> None:
-    assert detect_preset(open_book(ROOT / name)) == "manual"
-
-
-@pytest.mark.parametrize("name", ["memory/store.py", "tui/app.py", "book/sniff.py"])
-def test_our_own_source_is_code(name: str) -> None:
-    source = (ROOT / "src" / "gistread" / name).read_bytes()
-    assert detect_preset(open_bytes(source, "source.txt")) == "code"
-
-
 @pytest.mark.parametrize(
     "turn",
     [
@@ -105,20 +94,3 @@ def test_citations_and_a_list_of_references_make_a_paper_in_any_language(heading
     body = [f"Es wurde gezeigt [{n}], und anderswo bezweifelt (Meier, 19{n}; Abt, 2001)." for n in range(10, 20)]
     assert detect_preset(text("Über die Dinge", *body, heading, "Meier (1910): Dinge.")) == "paper"
     assert detect_preset(text("Über die Dinge", *body)) == "fiction"
-
-
-def test_a_list_of_steps_is_a_manual() -> None:
-    assert (
-        detect_preset(text("Der Einbau", *(f"{n}. Schrauben Sie Teil {n} an die Wand." for n in range(1, 12))))
-        == "manual"
-    )
-
-
-def test_a_preformatted_novel_is_not_code() -> None:
-    novel = "\n\n".join(f"<pre>Es war einmal ein König, der {n} Töchter\nund keinen Sohn.</pre>" for n in range(9))
-    assert detect_preset(open_bytes(f"<html><body>{novel}</body></html>".encode(), "n.html")) == "fiction"
-
-
-@pytest.mark.parametrize("words", ["One.", "a: b\n\nc: d"])
-def test_a_very_short_text_is_fiction(words: str) -> None:
-    assert detect_preset(text(words)) == "fiction"

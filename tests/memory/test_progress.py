@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from gistread.journal import encode_line
 from gistread.memory.progress import all_memories, furthest_memories
+from gistread.store.journal import encode_line
 
 
 def write(file: Path, sha256: str, model: str, *pages: tuple[int, int], **focus: object) -> None:
@@ -21,22 +21,6 @@ def test_the_progress_is_that_of_the_furthest_memory_up_to_its_first_gap(tmp_pat
     found = furthest_memories(all_memories(tmp_path))
     assert (found["a" * 64].model_name, found["a" * 64].read_until, found["a" * 64].pages) == ("small", 250, 2)
     assert found["b" * 64].pages == 0
-
-
-def test_pages_after_a_gap_count_as_read(tmp_path: Path) -> None:
-    write(tmp_path / "a.memory", "a" * 64, "small", (0, 100), (500, 900), (850, 1000))
-    (found,) = all_memories(tmp_path)
-    assert (found.read_until, found.pages, found.characters) == (100, 3, 600)
-
-
-def test_damaged_and_foreign_files_are_ignored(tmp_path: Path) -> None:
-    (tmp_path / "c.memory").write_bytes(b"\x00 nothing \n")
-    (tmp_path / "d.memory").mkdir()
-    write(tmp_path / "a.memory", "a" * 64, "small", (0, 10))
-    with (tmp_path / "a.memory").open("ab") as file:
-        file.write(b"torn")
-    assert list(furthest_memories(all_memories(tmp_path))) == ["a" * 64]
-    assert furthest_memories(all_memories(tmp_path / "nowhere")) == {}
 
 
 def test_a_memory_with_a_task_counts_only_if_it_got_further(tmp_path: Path) -> None:

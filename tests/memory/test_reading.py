@@ -1,17 +1,15 @@
 """A model reads a book, is stopped, and resumes."""
 
 import asyncio
-from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gistread.book.model import ParagraphKind
-from gistread.engine.protocol import Priority
 from gistread.errors import EngineError
 from gistread.memory.front_matter import front_matter_end
-from gistread.memory.model import GistMemory, GistSource, PageSize, Pauses, ReadingMethod, ReadingMode
+from gistread.memory.model import GistMemory, GistSource, PageSize, ReadingMode
 from gistread.memory.reading import PageAhead, PageFound, PageRead, ReadingPlan, characters_left, read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
 from tests.fake_engine import FakeEngine
@@ -40,7 +38,7 @@ def store(tmp_path: Path) -> MemoryStore:
 
 
 async def read_through(store: MemoryStore, model: FakeEngine, reading: ReadingMode = ReadingMode.CAREFUL) -> GistMemory:
-    with store.open(BOOK, MemoryRequest("fake", "f", SIZE, ReadingMethod(reading))) as kept:
+    with store.open(BOOK, MemoryRequest("fake", "f", SIZE, reading)) as kept:
         async for _ in read_book(kept, model):
             pass
         return kept.memory
@@ -57,25 +55,11 @@ async def test_every_page_is_found_then_gisted_then_the_book_is_finished(store: 
     assert kept.memory.complete
 
 
-async def test_the_first_page_is_gisted_before_the_second_is_found(store: MemoryStore) -> None:
-    book, model = make_book(["# Two", *(prose(60, seed=i) for i in range(8))]), engine(parallel=8)
-    with store.open(book, MemoryRequest("fake", "f", SIZE)) as kept:
-        events = [event async for event in read_book(kept, model)]
-    assert [type(event) for event in events[:3]] == [PageFound, PageRead, PageFound]
-    assert [call.kind for call in model.calls[:2]] == ["choose", "complete"]
-
-
 async def test_a_page_is_saved_before_it_is_reported(store: MemoryStore) -> None:
     with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:
         async for event in read_book(kept, engine()):
             if isinstance(event, PageRead):
                 assert store.find(BOOK)[0].pages == event.entry.page.number
-
-
-async def test_reading_is_background_work_by_default(store: MemoryStore) -> None:
-    model = engine()
-    await read_through(store, model)
-    assert {call.priority for call in model.calls} == {Priority.BACKGROUND}
 
 
 async def test_a_reading_stopped_anywhere_ends_with_the_same_memory(tmp_path: Path) -> None:
@@ -98,35 +82,6 @@ async def test_a_reading_stopped_anywhere_ends_with_the_same_memory(tmp_path: Pa
         assert len(gists) <= pages - max(kept_before, verbatim)
 
 
-@pytest.mark.parametrize("mode", list(ReadingMode))
-async def test_the_end_of_a_page_is_chosen_once_even_if_a_kill_loses_its_gist(
-    tmp_path: Path, mode: ReadingMode
-) -> None:
-    request = MemoryRequest("fake", "f", SIZE, ReadingMethod(mode))
-    chosen = []
-    for name, found_before_kill in (("whole", 99), ("killed", 3)):
-        models = [engine(), engine()]
-        for model, found in zip(models, (found_before_kill, 99), strict=True):
-            with MemoryStore(tmp_path / name).open(BOOK, request) as kept:
-                async with aclosing(read_book(kept, model)) as events:
-                    async for event in events:
-                        found -= isinstance(event, PageFound)
-                        if not found:
-                            break
-                pages = [entry.page for entry in kept.memory.entries]
-        chosen.append((pages, sum(call.kind == "choose" for model in models for call in model.calls)))
-    assert chosen[0] == chosen[1]
-
-
-async def test_a_complete_book_is_not_read_again(store: MemoryStore) -> None:
-    await read_through(store, engine())
-    model = engine()
-    with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:
-        assert kept.pages == len(kept.memory.entries) > 0
-        assert [event async for event in read_book(kept, model)] == []
-    assert model.calls == []
-
-
 async def test_an_engine_that_fails_loses_only_the_page_in_flight(store: MemoryStore) -> None:
     failing = FakeEngine(says=["w0x1 w0x2 w0x3 w0x4 w0x5 w0x6 w0x7.", EngineError("The model died.")])
     with store.open(BOOK, MemoryRequest("fake", "f", SIZE)) as kept:
@@ -135,32 +90,6 @@ async def test_an_engine_that_fails_loses_only_the_page_in_flight(store: MemoryS
                 pass
         assert len(kept.memory.entries) == 2
     assert store.find(BOOK)[0].pages == 2
-
-
-async def test_pagination_and_gisting_share_the_beginning_of_the_passage(store: MemoryStore) -> None:
-    memory = await read_through(store, engine())
-    reused = sum(entry.usage.reused for entry in memory.entries)
-    prefilled = sum(entry.usage.prefilled for entry in memory.entries)
-    assert reused > 0.2 * prefilled
-
-
-async def test_an_empty_book_is_finished_at_once(store: MemoryStore) -> None:
-    empty = make_book([])
-    with store.open(empty, MemoryRequest("fake", "f", SIZE)) as kept:
-        assert [event async for event in read_book(kept, engine())] == []
-
-
-@pytest.mark.parametrize("reading", ReadingMode)
-async def test_uniform_pages_without_a_guard_work_in_both_modes(store: MemoryStore, reading: ReadingMode) -> None:
-    model = FakeEngine(says=lambda _: "boat " * 40)
-    with store.open(
-        BOOK, MemoryRequest("fake", "f", SIZE, ReadingMethod(reading, pauses=Pauses.UNIFORM, guarded=False))
-    ) as kept:
-        async for _ in read_book(kept, model):
-            pass
-    assert kept.memory.complete
-    assert {call.kind for call in model.calls} == {"complete"}
-    assert {entry.gist.text for entry in kept.memory.entries[1:]} == {("boat " * 40).strip()}
 
 
 async def test_reading_from_the_current_chapter_ends_with_the_same_memory(store: MemoryStore) -> None:
@@ -191,7 +120,7 @@ async def test_the_chapter_to_which_the_person_moves_comes_next_and_the_memory_e
 ) -> None:
     whole = await read_through(MemoryStore(store.directory / "whole"), engine(), reading)
     places, third = [0], BOOK.chapters[2]
-    with store.open(BOOK, MemoryRequest("fake", "f", SIZE, ReadingMethod(reading))) as kept:
+    with store.open(BOOK, MemoryRequest("fake", "f", SIZE, reading)) as kept:
         order = []
         async for event in read_book(kept, engine(), place=lambda: places[-1]):
             if isinstance(event, PageRead | PageAhead) and event.entry.page.start not in order:
@@ -214,13 +143,6 @@ async def test_a_chapter_can_be_read_alone(store: MemoryStore) -> None:
         read = [entry.page for entry in kept.all_entries()]
         assert (read[0].start, read[-1].end) == (second.start, second.end)
         assert characters_left(kept, plan) == 0
-
-
-@pytest.mark.parametrize(("opening", "skipped"), [("I  Who will be the Bishop?", True), (prose(60), False)])
-def test_contents_under_the_title_of_the_book_are_front_matter(opening: str, *, skipped: bool) -> None:
-    book = make_book(["# The Book", opening], ["# One", prose(60)], title="The Book")
-    book = replace(book, chapters=(replace(book.chapters[0], title="The Book"), *book.chapters[1:]))
-    assert front_matter_end(book) == (book.chapters[1].start if skipped else 0)
 
 
 @pytest.mark.parametrize(("opening", "skipped"), [("I. The House,\nII. The Ride,", True), (prose(60), False)])

@@ -3,14 +3,12 @@
 import asyncio
 import itertools
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gistread.book.model import Book
 from gistread.book.series import join_books
-from gistread.memory import facts, tree
 from gistread.memory.focus import GistFocus
 from gistread.memory.model import (
     GistMemory,
@@ -18,12 +16,9 @@ from gistread.memory.model import (
     MemoryEntry,
     PageSize,
     PageSizes,
-    Pauses,
-    ReadingMethod,
     ReadingMode,
 )
-from gistread.memory.reading import PageFound, PageRead, read_book
-from gistread.memory.sizes import choose_size, choose_sizes
+from gistread.memory.reading import PageRead, read_book
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.memory.tree import PageRange, outline
 from gistread.memory.writer import MemoryWriter
@@ -80,14 +75,11 @@ def of_volume(memory: GistMemory, index: int) -> list[tuple[int, int, str, GistS
 
 
 @pytest.mark.parametrize("reading", list(ReadingMode))
-@pytest.mark.parametrize("pauses", list(Pauses))
-async def test_the_volumes_of_a_series_are_read_as_they_are_alone(
-    tmp_path: Path, reading: ReadingMode, pauses: Pauses
-) -> None:
-    series = await read(MemoryStore(tmp_path / "series"), SAGA, engine(), method=ReadingMethod(reading, pauses))
+async def test_the_volumes_of_a_series_are_read_as_they_are_alone(tmp_path: Path, reading: ReadingMode) -> None:
+    series = await read(MemoryStore(tmp_path / "series"), SAGA, engine(), mode=reading)
     assert series.complete
     for index, book in enumerate((ONE, TWO)):
-        alone = await read(MemoryStore(tmp_path / "alone"), book, engine(), method=ReadingMethod(reading, pauses))
+        alone = await read(MemoryStore(tmp_path / "alone"), book, engine(), mode=reading)
         assert of_volume(series, index) == told(alone.entries)
 
 
@@ -104,30 +96,6 @@ async def test_pages_are_consecutive_and_each_volume_starts_with_a_title_page(st
     ]
 
 
-async def test_pages_of_volumes_read_alone_are_reused(store: MemoryStore) -> None:
-    for book in (TWO, ONE):
-        await read(store, book, engine())
-    model = engine()
-    memory = await read(store, SAGA, model)
-    assert memory.complete
-    assert (model.calls, model.counted) == ([], 0)
-
-
-async def test_a_second_volume_that_was_read_first_waits_for_the_first(store: MemoryStore) -> None:
-    alone = await read(store, TWO, engine())
-    model = engine()
-    with store.open(SAGA, MemoryRequest("fake", "f", SIZE)) as kept:
-        assert kept.memory.entries == []
-        assert kept.pages == len(alone.entries) + 1
-        async for _ in read_book(kept, model):
-            pass
-    assert kept.memory.complete
-    assert of_volume(kept.memory, 1) == told(alone.entries)
-    first = engine()
-    await read(MemoryStore(store.directory / "other"), ONE, first)
-    assert len(model.calls) == len(first.calls)
-
-
 async def test_pages_of_a_series_are_reused_by_its_volumes_and_by_a_longer_series(store: MemoryStore) -> None:
     memory = await read(store, SAGA, engine())
     model = engine()
@@ -141,15 +109,6 @@ async def test_pages_of_a_series_are_reused_by_its_volumes_and_by_a_longer_serie
     swapped = engine()
     await read(store, join_books("Another", (), [THREE, ONE, TWO]), swapped)
     assert swapped.calls == []
-
-
-async def test_only_a_changed_volume_is_read_again(store: MemoryStore) -> None:
-    await read(store, SAGA, engine())
-    model, alone = engine(), engine()
-    changed = replace(volume(7), title="Volume 2")
-    await read(store, join_books("Saga", (), [ONE, changed]), model)
-    await read(MemoryStore(store.directory / "other"), changed, alone)
-    assert len(model.calls) == len(alone.calls) > 0
 
 
 async def test_a_stopped_reading_resumes_anywhere_without_repeating_work(tmp_path: Path) -> None:
@@ -169,33 +128,6 @@ async def test_a_stopped_reading_resumes_anywhere_without_repeating_work(tmp_pat
                 break
     assert told(kept.memory.entries) == told(wanted.entries)
     assert len(kept.memory.entries) == len(wanted.entries)
-
-
-async def test_every_page_is_reported_once_with_its_number(store: MemoryStore) -> None:
-    with store.open(SAGA, MemoryRequest("fake", "f", SIZE)) as kept:
-        events = [event async for event in read_book(kept, engine())]
-    gisted = [event.entry.page for event in events if isinstance(event, PageRead)]
-    found = [event.page for event in events if isinstance(event, PageFound)]
-    assert gisted == [entry.page for entry in kept.memory.entries]
-    assert found == [page for page in gisted if not SAGA.is_volume_heading(page.start)]
-
-
-async def test_chapters_of_several_volumes_may_be_read_at_once(store: MemoryStore, tmp_path: Path) -> None:
-    together = await read(store, LONGER, engine(parallel=32))
-    assert told(together.entries) == told((await read(MemoryStore(tmp_path / "b"), LONGER, engine())).entries)
-
-
-async def test_each_volume_has_pages_of_the_size_it_has_alone(store: MemoryStore) -> None:
-    long = volume(4, chapters=9, words=600)
-    book = join_books("Saga", (), [ONE, long])
-    sizes = choose_sizes(book, 8192)
-    assert sizes == (choose_size(ONE.words, 8192), choose_size(long.words, 8192))
-    assert sizes[0] != sizes[1]  # type: ignore[index]
-    await read(store, book, engine(), sizes)
-    model = engine()
-    await read(store, ONE, model, choose_sizes(ONE, 8192))
-    await read(store, long, model, choose_sizes(long, 8192))
-    assert model.calls == []
 
 
 class TestItsMemories:
@@ -248,31 +180,6 @@ async def test_a_volume_open_in_another_process_is_read_without_saving(store: Me
             pass
         assert kept.memory.complete
     assert store.find(ONE)[0].complete
-
-
-async def test_artifacts_are_shared_between_a_volume_and_its_series(store: MemoryStore) -> None:
-    async def gathered(memory: GistMemory) -> int:
-        model = engine()
-        async for _ in facts.build(memory, model):
-            pass
-        async for _ in tree.build(memory, model):
-            pass
-        return len(model.calls)
-
-    alone = await read(store, ONE, engine())
-    assert await gathered(alone) > 0
-    series = await read(store, SAGA, engine())
-    in_series = await gathered(series)
-    two = store.load(TWO, store.find(TWO)[0])
-    assert await gathered(two) == 0
-    assert in_series > 0
-    again = store.load(SAGA, store.find(SAGA)[0])
-    assert await gathered(again) == 0
-    longer = await read(store, LONGER, engine())
-    three = store.load(THREE, store.find(THREE)[0])
-    # The pages of the third volume, the title in front of it, and what stands above several volumes.
-    assert await gathered(longer) <= await gathered(three) + in_series
-    assert await gathered(store.load(ONE, store.find(ONE)[0])) == 0
 
 
 def leaves(stretch: PageRange) -> list[int]:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from gistread import journal
 from gistread.book.model import Book
 from gistread.errors import StorageError
-from gistread.memory.model import GistMemory, MemoryEntry, PageSize, Pauses, ReadingMethod
+from gistread.memory.model import GistMemory, MemoryEntry, PageSize
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.memory.writer import MemoryWriter
+from gistread.store import journal
 from tests.memory.test_model import make_memory
 
 SIZE = PageSize(50, 150)
@@ -48,11 +48,6 @@ def test_saved_pages_are_loaded_again(store: MemoryStore, memory: GistMemory) ->
     assert reopened(store, memory) == (memory.entries, "")
 
 
-def test_creating_a_store_creates_no_file(store: MemoryStore, memory: GistMemory) -> None:
-    assert store.find(memory.book) == []
-    assert not store.directory.exists()
-
-
 def test_an_entry_is_on_disk_before_the_memory_has_it(store: MemoryStore, memory: GistMemory) -> None:
     with open_it(store, memory.book) as kept:
         kept.add(memory.entries[0])
@@ -86,22 +81,6 @@ def test_pages_ahead_of_a_gap_survive_a_kill(store: MemoryStore, memory: GistMem
     with open_it(store, memory.book) as kept:
         assert kept.memory.entries == []
         assert kept.add(memory.entries[0]) == memory.entries
-
-
-def test_another_model_or_size_is_another_memory(store: MemoryStore, memory: GistMemory) -> None:
-    write_all(store, memory)
-    for kept in (open_it(store, memory.book, "f2"), open_it(store, memory.book, size=PageSize(50, 160))):
-        with kept:
-            assert kept.memory.entries == []
-    assert len(store.find(memory.book)) == 3
-
-
-def test_other_prompts_are_another_memory(
-    store: MemoryStore, memory: GistMemory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    write_all(store, memory)
-    monkeypatch.setattr("gistread.prompts.version", lambda *names, given: "other")
-    assert reopened(store, memory) == ([], "")
 
 
 def test_a_file_cut_at_any_byte_resumes_at_its_last_whole_record(store: MemoryStore, memory: GistMemory) -> None:
@@ -193,15 +172,6 @@ def test_a_read_only_folder_is_a_notice(store: MemoryStore, memory: GistMemory) 
         assert "this session only" in kept.notice
 
 
-def test_a_folder_that_cannot_be_made_is_a_notice(tmp_path: Path, memory: GistMemory) -> None:
-    (tmp_path / "file").write_text("in the way")
-    with open_it(MemoryStore(tmp_path / "file" / "memories"), memory.book) as kept:
-        assert "this session only" in kept.notice
-        assert not kept.is_saved
-        kept.add(memory.entries[0])
-        assert kept.memory.entries == memory.entries[:1]
-
-
 def test_a_full_disk_is_reported_once_and_reading_continues(
     store: MemoryStore, memory: GistMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,49 +200,13 @@ def test_memories_are_found_without_their_model_furthest_first(store: MemoryStor
     assert store.load(memory.book, first).entries == memory.entries
 
 
-def test_a_file_that_is_no_memory_is_not_found(store: MemoryStore, memory: GistMemory) -> None:
-    path = write_all(store, memory)
-    path.write_bytes(os.urandom(500))
-    assert store.find(memory.book) == []
-
-
-def test_the_least_recently_opened_memories_are_evicted(store: MemoryStore) -> None:
-    books = [make_memory(pages) for pages in (2, 3, 4, 5)]
+def test_all_memories_but_those_in_use_are_cleared_with_what_is_derived(store: MemoryStore) -> None:
+    books = [make_memory(pages) for pages in (2, 3)]
     paths = [write_all(store, memory) for memory in books]
-    for age, path in enumerate(paths):
-        os.utime(path, (1000 + age, 1000 + age))
-    sizes = [path.stat().st_size for path in paths]
-    with open_it(store, books[1].book):  # in use
-        os.utime(paths[1], (1001, 1001))
-        freed = store.trim(sizes[3], keep=[books[0].book.sha256])
-    assert [path.exists() for path in paths] == [True, True, False, False]
-    assert freed == sizes[2] + sizes[3]
-    assert store.trim(sum(sizes)) == 0
-
-
-def test_opening_a_memory_keeps_all_of_them_within_their_limit(
-    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    old = write_all(store, make_memory(3))
-    newer = make_memory(4)
-    write_all(store, newer)
-    monkeypatch.setattr("gistread.memory.store._LIMIT_BYTES", 1)
-    with open_it(store, newer.book) as kept:
-        assert len(kept.memory.entries) == 4
-    assert not old.exists()
-
-
-def test_another_reading_method_is_another_memory(store: MemoryStore, memory: GistMemory) -> None:
-    write_all(store, memory)
-    methods = [ReadingMethod(pauses=pauses, guarded=guarded) for pauses in Pauses for guarded in (True, False)]
-    for method in methods[1:]:
-        with store.open(memory.book, MemoryRequest("fake", "f1", SIZE, method)) as kept:
-            assert (kept.memory.entries, kept.memory.method) == ([], method)
-            kept.add(memory.entries[0])
-    loaded = [store.load(memory.book, header) for header in store.find(memory.book)]
-    assert {one.method for one in loaded} == set(methods)
-
-
-def test_the_default_method_is_left_out_of_the_header(store: MemoryStore, memory: GistMemory) -> None:
-    header = journal.read_records(write_all(store, memory))[0][0]
-    assert not {"pauses", "guarded"} & header.keys()
+    derived = [path.with_suffix(".derived") for path in paths]
+    for path in derived:
+        path.write_bytes(b"x" * 1000)
+    size = paths[1].stat().st_size + 1000
+    with open_it(store, books[0].book):
+        assert store.clear() == size
+    assert [path.exists() for path in (*paths, *derived)] == [True, False, True, False]

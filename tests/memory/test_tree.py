@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from gistread.engine.protocol import Priority
 from gistread.memory.derived import ArtifactProgress, DerivedRecords
 from gistread.memory.model import GistMemory
 from gistread.memory.tree import MAX_CHILDREN, Node, build, current_tree, nodes, outline
@@ -44,17 +43,6 @@ async def test_every_page_is_a_leaf_once_in_order_and_no_node_has_too_many_child
     assert [(one.done, one.total) for one in grown] == [(done, expected) for done in range(1, expected + 1)]
 
 
-async def test_stored_results_are_found_by_another_process(tmp_path: Path) -> None:
-    first, again = make_memory(70, 70), make_memory(70, 70)
-    first.derived = DerivedRecords(tmp_path / "x.derived")
-    again.derived = DerivedRecords(tmp_path / "x.derived")
-    built, _ = await tree_of(first, engine())
-    fake = engine()
-    found, _ = await tree_of(again, fake)
-    assert found == built
-    assert fake.calls == []
-
-
 async def test_a_stopped_build_resumes(tmp_path: Path) -> None:
     memory, again = make_memory(70, 70), make_memory(70, 70)
     memory.derived = DerivedRecords(tmp_path / "x.derived")
@@ -86,39 +74,6 @@ async def test_a_damaged_line_costs_only_its_summary(tmp_path: Path) -> None:
     assert 1 <= len(fake.calls) <= 2
 
 
-async def test_summaries_are_guarded_as_gists_are() -> None:
-    fake = FakeEngine(says=lambda _: "I am sorry, I cannot assist with that.")
-    top, _ = await tree_of(make_memory(40, 40), fake)
-    assert {node.summary.source.value for node in top.children} == {"extractive"}
-
-
-async def test_summaries_are_background_work_unless_a_user_waits() -> None:
-    fake = engine()
-    await tree_of(make_memory(40, 40), fake)
-    assert {call.priority for call in fake.calls} == {Priority.BACKGROUND}
-
-
-async def test_the_book_is_summarised_on_request() -> None:
-    memory = make_memory(40, 40)
-    without, _ = await tree_of(memory, engine())
-    assert not without.made
-    progress = [event async for event in build(memory, engine(), whole=True)]
-    assert current_tree(memory).made
-    assert [event.total for event in progress] == [6] * 6
-
-
-async def test_sentences_stand_in_for_a_missing_summary() -> None:
-    memory = make_memory(70, 70)
-    top = current_tree(memory)
-    above = [node for node in all_nodes(top) if node.children and not node.made]
-    assert len(above) > 5
-    for node in above:
-        below = "\n\n".join(child.summary.text for child in node.children)
-        assert node.summary.words < sum(child.summary.words for child in node.children)
-        assert node.summary.text.split(".")[0] in below
-    assert current_tree(memory) == top
-
-
 async def test_a_summary_is_shown_as_soon_as_it_is_stored() -> None:
     memory = make_memory(70, 70)
     growing = build(memory, engine(fingerprint="another model"))
@@ -128,12 +83,3 @@ async def test_a_summary_is_shown_as_soon_as_it_is_stored() -> None:
     assert 3 <= sum(node.made for node in all_nodes(current_tree(memory)) if node.children) < 9
     grown, _ = await tree_of(memory, engine())
     assert current_tree(memory) == grown
-
-
-@pytest.mark.parametrize("context", [400, 800, 2048])
-async def test_a_small_window_makes_summaries_that_still_fit_it_together(context: int) -> None:
-    """The fake refuses a prompt that does not fit: nothing was asked in vain, and nothing is raised."""
-    fake = FakeEngine(says=lambda text: " ".join(text.split()[2:60]) + ".", context_tokens=context)
-    top, _ = await tree_of(make_memory(200, 200), fake)
-    assert fake.calls
-    assert all(node.made for node in all_nodes(top) if node is not top)

@@ -39,11 +39,6 @@ def test_a_preset_of_the_persons_own_takes_the_place_of_ours(tmp_path: Path) -> 
     assert built_in_presets()["meeting"].title == "a meeting"
 
 
-def test_without_a_title_it_is_called_by_its_name(tmp_path: Path) -> None:
-    (tmp_path / "trial.toml").write_text('keep = "Keep it"\nask = "What?"')
-    assert find_preset("trial", tmp_path).title == "trial"
-
-
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
@@ -65,11 +60,6 @@ def test_a_file_that_is_no_preset_is_named_with_its_fault(tmp_path: Path, name: 
     with pytest.raises(UsageError) as raised:
         find_preset(name, tmp_path)
     assert said in str(raised.value)
-
-
-def test_bytes_that_are_no_text_are_no_preset(tmp_path: Path) -> None:
-    (tmp_path / "mine.toml").write_bytes(b'keep = "\xff"')
-    assert "Preset mine.toml" in read_presets(tmp_path)[1][0]
 
 
 def test_a_name_that_there_is_not_is_told_with_those_that_there_are(tmp_path: Path) -> None:

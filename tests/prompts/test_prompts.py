@@ -26,17 +26,8 @@ def test_a_value_too_few_or_too_many_is_an_error(values: dict[str, object]) -> N
         prompts.PromptTemplate("x", "{passage} and {words}").fill(**values)
 
 
-def test_the_version_changes_with_every_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = prompts.version("gist", "pagination")
-    assert prompts.version("gist") != before
-    changed = prompts.PromptTemplate("gist", prompts.load("gist").text + ".")
-    load = prompts.load
-    monkeypatch.setattr(prompts, "load", lambda name: changed if name == "gist" else load(name))
-    assert prompts.version("gist", "pagination") != before
-
-
-TEXTS = ("passage", "text", "findings", "summaries", "facts", "elements", "memory", "notes")
-WITHOUT_TEXT = {"aim", "lookup_reason", "answer_closed", "plan", "judge_strict", "judge_permissive"}
+TEXTS = ("passage", "text", "findings", "reports", "summaries", "facts", "elements", "memory", "notes")
+WITHOUT_TEXT = {"aim", "answer_closed", "plan"}
 TASKS = ("single_pass", "task_", "server_")
 WITH_TEXT = sorted(name for name in set(names()) - WITHOUT_TEXT if not name.startswith(TASKS))
 
@@ -49,21 +40,11 @@ def test_the_text_comes_first_and_the_task_last(name: str) -> None:
     assert len(text) - text.index(place) > 100
 
 
-def test_in_single_pass_reading_any_task_follows_one_text() -> None:
-    assert prompts.load("single_pass_text").text.endswith("{text}")
-    for task in ("single_pass_pause", "single_pass_gist"):
-        assert prompts.load(task).text.startswith("---\n")
-
-
 def test_look_up_and_answer_begin_alike() -> None:
     until = "{question}"
-    lookup, answer = prompts.load("lookup").text, prompts.load("answer").text
-    assert lookup[: lookup.index(until)] == answer[: answer.index(until)]
-
-
-def test_both_raters_of_the_judge_begin_alike() -> None:
-    strict, permissive = prompts.load("judge_strict").text, prompts.load("judge_permissive").text
-    assert strict[: strict.index("---")] == permissive[: permissive.index("---")]
+    answer = prompts.load("answer").text
+    for name in ("lookup", "lookup_reason", "lookup_parallel"):
+        assert prompts.load(name).text.startswith(answer[: answer.index(until)])
 
 
 def test_what_is_given_beforehand_is_data_too_and_part_of_the_version() -> None:
@@ -73,3 +54,14 @@ def test_what_is_given_beforehand_is_data_too_and_part_of_the_version() -> None:
     assert template.own_words == " : {words} {text} in  "
     assert prompts.version("gist", given={"keep": "a"}) != prompts.version("gist", given={"keep": "b"})
     assert prompts.version("pagination", given={"keep": "a"}) == prompts.version("pagination")
+
+
+def test_a_model_with_an_adapter_gets_the_prompts_that_it_was_trained_on() -> None:
+    own = {file.name.removesuffix(".txt") for file in (resources.files("gistread.prompts") / prompts.TRAINED).iterdir()}
+    trained = sorted(own | {"answer", "answer_passages", "check_turn", "gist_again", "single_pass_text", "task_choice"})
+    assert set(trained) <= set(names())
+    # Another wording needs another training.
+    assert prompts.version(*trained, wording=prompts.TRAINED) == "ad97006643ac"
+    for name in trained:
+        template = prompts.load(name, prompts.TRAINED)
+        assert template.fill(**dict.fromkeys(prompts.load(name).places | template.places, "x"))

@@ -1,7 +1,7 @@
 """A small memory for tests of readers: eight pages in eight chapters, with a fact or two on each."""
 
-from gistread.book.normalise import count_words
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
+from gistread.words import count_words
 from tests.memory.books import make_book
 
 FACTS = (

@@ -14,7 +14,6 @@ from gistread.readers.answering import is_looping, says_not_found, without_repet
         "The book does not explicitly state who did it.",
         "It is not mentioned in the passage.",
         "There is no information about his wife.",
-        "That cannot be determined from the text.",
         "Das Buch sagt es nicht.",
         "Le livre ne le dit pas.",
         "El libro no lo dice.",
@@ -47,13 +46,6 @@ def test_repetition_is_recognised(tail: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["No, no, no!", "Ha ha ha, he said.", "", "She took the key and went. She took it home."]
-)
-def test_ordinary_text_is_no_repetition(text: str) -> None:
-    assert not is_looping(text)
-
-
-@pytest.mark.parametrize(
     ("text", "kept"),
     [
         ("He went home again. She stayed. He went home again. She left.", "He went home again. She stayed."),
@@ -66,16 +58,3 @@ def test_ordinary_text_is_no_repetition(text: str) -> None:
 )  # fmt: skip
 def test_an_answer_is_cut_where_it_begins_to_repeat_itself(text: str, kept: str) -> None:
     assert without_repetition(text) == kept
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "No, no, no! He would not.",
-        "Yes. He said yes. Yes.",
-        "She went to the first house and asked for bread. She went to the second house and asked for bread.",
-        "Far, far away, at the end of the end of the world.",
-    ],
-)
-def test_deliberate_repetition_is_kept(text: str) -> None:
-    assert without_repetition(text) == text

@@ -4,14 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from gistread.engine.protocol import NO_USAGE
+from gistread.engine.protocol import NO_USAGE, Trust
 from gistread.memory.model import GistMemory
-from gistread.readers.checked import NO_ANSWER, QUOTED, check_answer, closest_sentences, missing_names
-from gistread.readers.events import Answered, Citation, ReaderEvent, Started
+from gistread.readers.checked import QUOTED, check_answer, missing_names
+from gistread.readers.events import Answered, Started
 from gistread.readers.protocol import ReaderOptions
-from gistread.readers.registry import METHODS
-from gistread.readers.steering import Steering
-from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS, make_memory
 
 MEMORY = make_memory()
@@ -20,7 +17,7 @@ ALL = ((0, len(TEXT)),)
 QUESTION = "Who stole the brass key?"
 STARTED = Started("gistread", 8, 8, complete=True, share_shown=1.0)
 LOOKING_UP = Started("readagent-s", 8, 8, complete=True)
-WEAK = ReaderOptions(is_reliable=False)
+WEAK = ReaderOptions(trust=Trust.FAILED)
 
 
 def after_check(
@@ -37,15 +34,10 @@ def after_check(
     return check_answer(answered, question, memory, started, options, refused)
 
 
-async def ask(engine: FakeEngine, reader: str, options: ReaderOptions, pages: int = 8) -> list[ReaderEvent]:
-    events = METHODS[reader].reader()(QUESTION, make_memory(pages), engine, Steering(), options)
-    return [event async for event in events]
-
-
 def test_a_supported_answer_is_kept() -> None:
     said = after_check("Ferrand stole it. Napoleon paid Wellington.")
     assert (said.answer, said.found, said.quoted) == ("Ferrand stole it. Napoleon paid Wellington.", True, False)
-    assert [one.supported for one in said.statements] == [True, False]
+    assert [said.answer[one.start : one.end] for one in said.marks] == ["Napoleon paid Wellington."]
 
 
 def test_refused_pages_are_not_quoted_though_their_gists_were_shown() -> None:
@@ -67,41 +59,39 @@ def test_refused_pages_are_not_quoted_though_their_gists_were_shown() -> None:
 )
 def test_an_unsupported_answer_is_replaced_by_the_closest_sentences(answer: str) -> None:
     said = after_check(answer)
-    assert (said.answer, said.found, said.quoted, said.statements) == (QUOTED, False, True, ())
+    assert (said.answer, said.found, said.quoted, said.marks) == (QUOTED, False, True, ())
     assert 1 <= len(said.citations) <= 3
     assert all(TEXT[one.start : one.end] == one.quote for one in said.citations)
     assert FACTS[5] in {one.quote for one in said.citations}
 
 
-def test_a_reliable_model_may_paraphrase() -> None:
-    said = after_check("The king had a dragon.", ReaderOptions(is_reliable=True))
-    assert (said.answer, said.quoted) == ("The king had a dragon.", False)
-    assert [one.supported for one in said.statements] == [False]
-    assert after_check("It was Napoleon.", ReaderOptions(is_reliable=True)).quoted
+@pytest.mark.parametrize("trust", [Trust.PASSED, Trust.UNKNOWN])
+@pytest.mark.parametrize(
+    ("answer", "marked"),
+    [
+        ("Greed drove a lodger to theft.", []),
+        ("The king had a dragon.", []),
+        ("It was Napoleon.", ["Napoleon"]),
+        ("He said, “I know.”", []),
+        ("The book does not say why he lied; it tells only of the ledger that would hang him.", []),
+        ("As an AI language model I would say that Ferrand did.", []),
+    ],
+)
+def test_a_model_that_did_not_fail_its_check_is_never_overwritten(trust: Trust, answer: str, marked: list[str]) -> None:
+    said = after_check(answer, ReaderOptions(trust=trust))
+    assert (said.answer, said.quoted) == (answer, False)
+    assert [answer[one.start : one.end] for one in said.marks] == marked
 
 
-def test_sentences_about_the_model_are_removed() -> None:
-    said = after_check("This is a shortened version of the original text. Ferrand stole it.")
-    assert said.answer == "Ferrand stole it."
-    assert [(one.start, one.end) for one in said.statements] == [(0, len(said.answer))]
-
-
-def test_repeated_instructions_are_removed() -> None:
-    said = after_check("In one or two short sentences, in the language of the question: Ferrand stole it. He stole it.")
-    assert said.answer == "He stole it."
+def test_only_the_agreed_phrase_alone_is_replaced_by_what_was_searched() -> None:
+    for phrase in ("The book does not say.", "the book does not say", "Das Buch sagt es nicht."):
+        said = after_check(phrase, ReaderOptions())
+        assert (said.answer, said.found) == ("Not found in the text that was looked at.", False)
 
 
 def test_a_weak_model_that_repeats_the_question_has_not_answered_it() -> None:
     assert after_check("The brass key it was, that brass key.").quoted
     assert after_check("No, he did.").answer == "No, he did."
-
-
-def test_a_citation_that_is_not_verbatim_is_dropped() -> None:
-    right = Citation(4, TEXT.index(FACTS[3]), TEXT.index(FACTS[3]) + len(FACTS[3]), FACTS[3])
-    said = after_check("Ferrand stole it.", citations=(right, replace(right, quote="He never played.")))
-    assert said.citations == (right,)
-    short = after_check("On a nail.", question="Where was the key?")
-    assert [one.quote for one in short.citations] == [FACTS[1]]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +115,7 @@ def test_a_weak_model_is_not_believed_about_a_name_that_the_text_lacks() -> None
     asked = {"question": "What did the King of Norway, or Ferand, steal?"}
     said = after_check("The brass key.", **asked)
     assert (said.answer, said.found) == ("The book does not name Norway.", False)
-    assert after_check("The brass key.", ReaderOptions(is_reliable=True), **asked).found
+    assert after_check("The brass key.", ReaderOptions(trust=Trust.PASSED), **asked).found
     known = MEMORY.upto(TEXT.index("Ferrand") - 1)
     bounded = replace(STARTED, bound_share=known.bound_share)
     said = after_check("A key.", started=bounded, memory=known, question="What did Mr Ferrand steal?", seen=())
@@ -138,40 +128,3 @@ def test_a_weak_model_is_not_believed_about_a_name_that_the_text_lacks() -> None
     assert missing_names("What did Ledgar say?", MEMORY.book) == ["Ledgar"]  # a ledger is nobody
     assert missing_names("Who came in January?", MEMORY.book) == []  # a month is none either
     assert missing_names("Wann kam Napoleon?", replace(MEMORY.book, language="de")) == []
-
-
-def test_with_nothing_to_quote_there_is_no_answer() -> None:
-    assert after_check("", seen=()).answer == NO_ANSWER
-
-
-def test_a_neighbour_of_the_closest_sentence_is_close() -> None:
-    found = closest_sentences("What hung on a nail?", MEMORY, ALL)
-    assert FACTS[1] in [one.quote for one in found]
-    assert list(found) == sorted(found, key=lambda one: one.start)
-    assert closest_sentences("Zebras?", MEMORY, ALL) == ()
-
-
-@pytest.mark.parametrize(
-    ("is_reliable", "pages", "reader", "why"),
-    [
-        (True, 8, "readagent-s", "Look-ups: this model chooses reliably."),
-        (False, 8, "gistread", "Ranked passages: this model does not choose reliably."),
-        (None, 8, "gistread", "Ranked passages: this model was not checked."),
-        (True, 3, "gistread", "Ranked passages: the book is not read to its end yet."),
-        (True, 0, "gistread", "Ranked passages: the book is not read to its end yet."),
-    ],
-)
-async def test_auto_uses_look_ups_for_reliable_models_and_ranking_for_others(
-    is_reliable: bool | None, pages: int, reader: str, why: str
-) -> None:
-    engine = FakeEngine(says=lambda _: "Ferrand stole it.", chooses=lambda _, options: len(options) - 1)
-    started = (await ask(engine, "auto", ReaderOptions(is_reliable=is_reliable), pages))[0]
-    assert isinstance(started, Started)
-    assert (started.reader, started.choice) == (reader, why)
-
-
-@pytest.mark.parametrize("is_reliable", [True, False, None])
-async def test_only_models_that_passed_their_check_are_asked_for_reasons(is_reliable: bool | None) -> None:
-    engine = FakeEngine(says=lambda _: "It may tell.", chooses=["Page 6", "STOP"])
-    await ask(engine, "readagent-s", ReaderOptions(is_reliable=is_reliable))
-    assert sum(call.kind == "complete" for call in engine.calls) == (2 if is_reliable else 1)

@@ -1,59 +1,76 @@
-"""The places that an answer rests on."""
+"""Which sentences an answer cites: those of the passages that the model names, or the nearest ones."""
 
-from gistread.readers.citations import cite, without_false_references, written_references
+import pytest
+
+from gistread.readers.answering import References
+from gistread.readers.citations import cite, nearest_sentences
 from tests.readers.memories import FACTS, make_memory
 
 MEMORY = make_memory()
-EVERY = range(1, 9)
+TEXT = MEMORY.book.text
+ALL = [(0, len(TEXT))]
+PLACES = [(chapter.start, chapter.end) for chapter in MEMORY.book.chapters]
+NUMBERED = dict(enumerate(PLACES, start=1))
 
 
-def test_the_sentence_with_the_answer_is_cited() -> None:
-    (citation,) = cite("Ferrand lost it at cards.", "Where is the silver watch?", MEMORY, [3, 4], EVERY)
-    assert (citation.page, citation.quote) == (4, FACTS[3])
-    assert MEMORY.book.text[citation.start : citation.end] == citation.quote
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("Somebody played for money and was robbed of his timepiece: a watch of silver.", FACTS[3]),
+        ("The wreck was the schooner Petrel. It struck because no lamp was burning.", FACTS[4]),
+        ("His wooden leg.", FACTS[2]),
+    ],
+)
+def test_the_first_citation_is_the_sentence_that_tells(answer: str, told: str) -> None:
+    found = cite(answer, "What happened to Ferrand?", MEMORY, ALL)
+    assert found[0].quote == told
+    assert all(TEXT[one.start : one.end] == one.quote for one in found)
+    assert MEMORY.page_at(found[0].start) == MEMORY.entry(found[0].page).page
 
 
-def test_only_open_pages_are_cited() -> None:
-    citations = cite("Ferrand lost it at cards.", "Where is the silver watch?", MEMORY, [3], EVERY)
-    assert {citation.page for citation in citations} <= {3}
+def test_words_of_many_sentences_count_where_there_are_few() -> None:
+    start = TEXT.index(FACTS[1])
+    found = cite("The brass key.", "What hung on a nail?", MEMORY, [(start, start + len(FACTS[1]))])
+    assert [one.quote for one in found] == [FACTS[1]]
 
 
-def test_without_open_pages_any_page_shown_is_cited() -> None:
-    citations = cite("Ferrand lost it at cards.", "Where is the silver watch?", MEMORY, [], EVERY)
-    assert [citation.page for citation in citations] == [4]
+def test_a_sentence_that_the_model_was_not_shown_is_cited_unless_the_user_refused_it() -> None:
+    """A model that knows the book tells more than it was shown."""
+    answer, told = "The wreck was the schooner Petrel. It struck because no lamp was burning.", TEXT.index(FACTS[4])
+    asked = answer, "What happened to Ferrand?", MEMORY, PLACES[:1]
+    assert nearest_sentences(*asked, closed=())[0][0].quote == FACTS[4]
+    refused = nearest_sentences(*asked, closed=[(told, told + len(FACTS[4]))])
+    assert FACTS[4] not in [one.quote for one, _ in refused]
 
 
-def test_no_page_is_cited_that_was_not_shown() -> None:
-    citations = cite("Ferrand lost it at cards.", "Where is the silver watch?", MEMORY, [], [1, 2])
-    assert 4 not in {citation.page for citation in citations}
+@pytest.mark.parametrize("answer", ["A giraffe ate the moon.", "It was unkind of the bishop.", ""])
+def test_unrelated_sentences_are_no_sources(answer: str) -> None:
+    assert cite(answer, "What did the giraffe eat?", MEMORY, ALL) == ()
 
 
-def test_an_answer_with_nothing_in_common_has_no_citation() -> None:
-    assert cite("Zebras gallop.", "Why giraffes?", MEMORY, [3, 4], EVERY) == ()
+def test_a_cited_passage_gives_its_nearest_sentence_in_the_order_of_the_references() -> None:
+    found = cite("He confessed the theft [1]. Earlier he gambled away a watch. [2]", "Why?", MEMORY, [], PLACES[7:2:-4])
+    assert [one.quote for one in found] == [FACTS[7], FACTS[3]]
+    strange = cite("Nothing alike [1].", "Why?", MEMORY, [], PLACES[:1])
+    assert [one.page for one in strange] == [1]
 
 
-def test_shared_stop_words_give_no_citation() -> None:
-    answer = "He kept at it, and that was all of her."
-    assert cite(answer, "Which colour had it?", MEMORY, [1, 7], EVERY) == ()
+@pytest.mark.parametrize(
+    ("written", "shown", "cited"),
+    [
+        ("So it was [3], and so [1, 3] again.", "So it was [1], and so [2][1] again.", (3, 1)),
+        ("So [page 2], or [passages 4 and 5] or [6-8].", "So [1], or [2][3] or [4][5][6].", (2, 4, 5, 6, 7, 8)),
+        ("It was in 1809 [99].", "It was in 1809.", ()),
+        ("[He] left [the house] in [1809], they say.", "[He] left [the house] in, they say.", ()),
+    ],
+)
+def test_references_are_renumbered_as_they_are_written(written: str, shown: str, cited: tuple[int, ...]) -> None:
+    whole = References(NUMBERED)
+    assert whole.add(written) + whole.rest() == shown
+    by_letters = References(NUMBERED)
+    assert "".join(map(by_letters.add, written)) + by_letters.rest() == shown
+    assert by_letters.cited == tuple(NUMBERED[number] for number in cited)
 
 
-def test_a_page_that_the_model_names_is_cited_if_it_was_shown() -> None:
-    citations = cite("Ferrand lost it at cards [4]. He has a wooden leg [3].", "Who is he?", MEMORY, [4], EVERY)
-    assert {3, 4} <= {citation.page for citation in citations}
-    assert 99 not in {c.page for c in cite("Ferrand lost it at cards [99].", "What?", MEMORY, [4], EVERY)}
-
-
-def test_references_are_parsed_in_every_form() -> None:
-    assert written_references("So it was [3], and so [4, 7] and [page 8].") == [3, 4, 7, 8]
-
-
-def test_false_references_are_removed() -> None:
-    assert (
-        without_false_references("So it was [3], and so [4, 99] again [1809].", {3, 4})
-        == "So it was [3], and so [4] again."
-    )
-
-
-def test_citations_are_in_the_order_of_the_book() -> None:
-    citations = cite("Ferrand stole the brass key from its nail and confessed.", "Who?", MEMORY, [6, 8], EVERY)
-    assert [c.start for c in citations] == sorted(c.start for c in citations)
+def test_without_numbers_in_the_prompt_brackets_stay() -> None:
+    assert References({}).add("So it was [3].") == "So it was [3]."

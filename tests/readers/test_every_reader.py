@@ -4,6 +4,7 @@ A real engine runs them with a tiny model of random weights; where a prompt has 
 """
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import aclosing
 from dataclasses import replace
@@ -16,24 +17,22 @@ import pytest_asyncio
 
 from gistread.engine.llama.client import LlamaEngine
 from gistread.engine.protocol import Engine, EngineState, Phase
-from gistread.errors import BudgetTooSmallError, PromptTooLongError, UsageError
+from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.model import GistMemory
 from gistread.readers import graph_path
 from gistread.readers.events import Answered, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.protocol import ReaderOptions
-from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
-from tests.fake_embedder import FakeEmbedder
 from tests.fake_engine import FakeEngine
+from tests.readers.all_readers import METHODS
 from tests.readers.memories import make_memory
 from tests.tiny_gguf import write_tiny_gguf
 
 QUESTION = "Who stole the brass key?"
 CHOICES = ("Martha Quill", "Ferrand", "the  fishermen", "nobody")
-LETTERED = f"{QUESTION}\nA. Martha Quill\nB. Ferrand\nC. the fishermen\nD. nobody"
-OPTIONS = ReaderOptions(max_pages=2, answer_tokens=24, embedder=FakeEmbedder())
+OPTIONS = ReaderOptions(max_pages=2, answer_tokens=24)
 
-STEP_BY_STEP = {"auto", "readagent-s", "readagent-p", "memwalker", "graphreader", "longagent", "notes"}
+STEP_BY_STEP = {"readagent-s", "readagent-p", "memwalker", "graphreader", "longagent", "notes"}
 WITHOUT_TEXT = {"gists", "closed-book"}
 FROM_NOTES = {"longagent", "notes", "graphreader"}
 """Readers whose last prompt has notes in it and none of the book's own words."""
@@ -104,15 +103,6 @@ async def result_of(
         return error
 
 
-@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.needs_memory])
-async def test_an_empty_memory_is_answered_without_the_model(name: str) -> None:
-    engine = FakeEngine()
-    events = await events_of(name, engine, make_memory(0, 8))
-    assert [type(event) for event in events] == [Started, Stopped, Answered]
-    assert (answered(events).found, engine.calls) == (False, [])
-    assert "Nothing" in answered(events).answer
-
-
 @every_reader_for_real
 async def test_every_question_ends_with_an_answer(name: str, tiny: LlamaEngine, memory: GistMemory) -> None:
     events = await events_of(name, tiny, memory)
@@ -123,9 +113,9 @@ async def test_every_question_ends_with_an_answer(name: str, tiny: LlamaEngine, 
     ]
     said = answered(events)
     assert said.choice is None
-    quotes = [*said.citations, *(one.quote for one in said.statements if one.quote)]
+    quotes = said.citations
     assert all(memory.book.text[quote.start : quote.end] == quote.quote for quote in quotes)
-    assert all(said.answer[one.start : one.end].strip() for one in said.statements)
+    assert all(said.answer[one.start : one.end].strip() for one in said.marks)
     assert said.found or said.quoted or said.answer.startswith("Not found")
 
 
@@ -147,28 +137,15 @@ async def test_a_question_with_options_is_answered_with_an_option(
     assert said.answer == " ".join(CHOICES[said.choice].split())
 
 
-@every_reader
-async def test_every_prompt_has_the_question_and_its_options(name: str) -> None:
-    fake = FakeEngine(chooses=lambda _, options: len(options) - 1)
-    said = answered(await events_of(name, fake, make_memory(), replace(OPTIONS, choices=CHOICES)))
-    assert (said.choice, said.answer) == (3, "nobody")
-    assert fake.calls[-1].options == ("A", "B", "C", "D")
-    asked = [call.text for call in fake.calls if f"uestion: {QUESTION}" in call.text or "uestion about" in call.text]
-    assert asked
-    assert all(LETTERED in text for text in asked)
-
-
-@pytest.mark.parametrize("choices", [("one",), ("one", " "), ("one", "one "), tuple(map(str, range(27)))])
-async def test_invalid_options_are_refused(choices: tuple[str, ...]) -> None:
-    for method in METHODS.values():
-        with pytest.raises(UsageError, match="at least two different options"):
-            method.reader()(QUESTION, make_memory(0), FakeEngine(), Steering(), replace(OPTIONS, choices=choices))
+def words_alone(text: str) -> str:
+    """Without numbers of passages and white space."""
+    return "".join(re.sub(r"\[\d+\] ", "", text).split())
 
 
 def says(text: str) -> str:
     if "Write down" in text:
         return "Ferrand lost a watch." if "Above is page" in text else "Ferrand took it."
-    return "Somebody did it."
+    return "Ferrand did it, and lost his watch."
 
 
 @every_reader
@@ -179,15 +156,16 @@ async def test_the_answer_reports_the_text_that_the_model_saw(name: str) -> None
     book, last = memory.book, fake.calls[-1]
     assert all(0 <= start < end <= len(book.text) for start, end in said.seen)
     assert all(one[1] < other[0] and book.text[one[1] : other[0]].strip() for one, other in pairwise(said.seen))
-    assert bool(said.seen) == (name not in WITHOUT_TEXT)
-    quotes = [*said.citations, *(one.quote for one in said.statements if one.quote)]
+    assert bool(said.seen or said.noted) == (name not in WITHOUT_TEXT)
+    quotes = said.citations
     assert all(book.text[quote.start : quote.end] == quote.quote for quote in quotes)
     if name not in FROM_NOTES:
         shown = [p for p in book.paragraphs if any(start <= p.start and p.end <= end for start, end in said.seen)]
         assert bool(shown) == bool(said.seen)
-        assert all(book.text[paragraph.start : paragraph.end].strip() in last.text for paragraph in shown)
+        plain = words_alone(last.text)
+        assert all(words_alone(book.text[paragraph.start : paragraph.end]) in plain for paragraph in shown)
     of_task = await fake.measure(last.prompt) - said.context_tokens
-    assert 20 < of_task < 120
+    assert 20 < of_task < 160
     assert bool(said.context_tokens) == (name != "closed-book")
 
 
@@ -199,18 +177,6 @@ async def test_the_budget_is_never_exceeded(name: str, budget: int, tiny: LlamaE
         assert budget < said.needed_tokens < 1500
         assert f"{budget} tokens" in said.message
         assert str(said.needed_tokens) in said.message
-    else:
-        assert isinstance(said, Answered)
-        assert said.context_tokens <= budget
-
-
-@every_reader
-@pytest.mark.parametrize("budget", sweep(range(4, 1000, 37), usual=(4, 41, 226, 855)))
-async def test_a_budget_of_any_size_is_used_or_refused(name: str, budget: int) -> None:
-    options = replace(OPTIONS, budget_tokens=budget, choices=CHOICES if budget % 2 else ())
-    said = await result_of(name, FakeEngine(), make_memory(), options)
-    if isinstance(said, BudgetTooSmallError):
-        assert said.needed_tokens > budget
     else:
         assert isinstance(said, Answered)
         assert said.context_tokens <= budget

@@ -8,20 +8,20 @@ import pytest
 
 from gistread.book.open import open_book
 from gistread.engine.llama.client import LlamaEngine
-from gistread.engine.llama.token_counter import counter_of
-from gistread.engine.llama.vocabulary import read_vocabulary
+from gistread.engine.llama.token_counter import read_counter
+from gistread.engine.protocol import Trust
 from gistread.memory.sizes import unread_memory
+from gistread.prompts import TRAINED
 from gistread.readers.choices import with_options, without_options
 from gistread.readers.events import Answered, ReaderEvent
 from gistread.readers.protocol import ReaderOptions
-from gistread.readers.registry import METHODS
 from gistread.readers.steering import Steering
-from gistread.readers.thread import QuestionAnswer, is_follow_up, with_thread, within_bound
+from gistread.readers.thread import QuestionAnswer, is_follow_up, with_thread
 from gistread.sample import story_path
 from gistread.search.ranked import Relevance
-from tests.fake_embedder import FakeEmbedder
 from tests.fake_engine import FakeEngine
 from tests.models import starter_path
+from tests.readers.all_readers import METHODS
 from tests.readers.memories import FACTS, make_memory
 from tests.tiny_gguf import write_tiny_gguf
 
@@ -66,12 +66,6 @@ def test_as_many_of_the_last_exchanges_are_shown_as_fit() -> None:
     assert with_thread("And?", thread, 20, short=False) == "And?"
 
 
-def test_no_exchange_from_behind_the_bound_is_left() -> None:
-    early, late, unbounded = (QuestionAnswer("q", "a", upto) for upto in (100, 300, None))
-    assert within_bound((early, late, unbounded), 200) == (early,)
-    assert within_bound((early, late, unbounded), None) == (early, late, unbounded)
-
-
 def test_names_of_the_thread_help_to_find_the_passage_less_than_the_question_itself() -> None:
     passages = ["Ferrand sold the watch.", "Martha sold the lamp.", "The wind went round."]
     relevance = Relevance(passages)
@@ -92,7 +86,7 @@ async def events_of(
 @pytest.mark.parametrize("name", METHODS)
 async def test_every_reader_shows_the_exchange_after_the_text(name: str) -> None:
     fake = FakeEngine(says=lambda _: "Ferrand lost a watch.")
-    options = ReaderOptions(max_pages=2, answer_tokens=24, embedder=FakeEmbedder(), thread=(FIRST,))
+    options = ReaderOptions(max_pages=2, answer_tokens=24, thread=(FIRST,))
     await events_of(name, fake, FOLLOW_UP, options)
     answer = [call.text for call in fake.calls if FOLLOW_UP in call.text][-1]
     shown = f"{FIRST.question}\nAnswer: {FIRST.answer}\nQuestion: {FOLLOW_UP}"
@@ -110,27 +104,20 @@ async def test_no_reader_shows_an_exchange_from_behind_the_bound(name: str) -> N
         QuestionAnswer("And Rosebud?", "So.", bound + 1),
     )
     fake = FakeEngine()
-    options = ReaderOptions(max_pages=2, answer_tokens=24, embedder=FakeEmbedder(), thread=thread)
+    options = ReaderOptions(max_pages=2, answer_tokens=24, thread=thread)
     await events_of(name, fake, FOLLOW_UP, options, memory.upto(bound))
     assert not any("Rosebud" in call.text for call in fake.calls)
-
-
-async def test_a_question_without_search_words_is_found_by_its_thread() -> None:
-    fake = FakeEngine(says=lambda _: "He lost it.")
-    options = ReaderOptions(is_reliable=False, budget_tokens=60, thread=(FIRST,))
-    events = await events_of("gistread", fake, FOLLOW_UP, options)
-    assert FACTS[1] in fake.calls[0].text
-    assert isinstance(events[-1], Answered)
 
 
 async def test_a_follow_up_in_the_starters_window_evaluates_little_that_is_new() -> None:
     if (starter := starter_path()) is None:
         pytest.skip("the starter is not installed")
     prize = "What prize did Arthur Setchell win at the skating match?"
-    counter = counter_of(read_vocabulary(starter))
+    counter = read_counter(starter)
     assert counter is not None
     engine = FakeEngine(count=lambda text: counter.count(text) or 0, says=lambda _: "He won a leg of mutton.")
-    memory, options = unread_memory(open_book(story_path())), ReaderOptions(is_reliable=False, knows_absence=True)
+    engine._info = replace(engine.info, wording=TRAINED)
+    memory, options = unread_memory(open_book(story_path())), ReaderOptions(trust=Trust.FAILED, abstains_reliably=True)
     first = (await events_of("gistread", engine, prize, options, memory))[-1]
     assert isinstance(first, Answered)
     thread = (QuestionAnswer(prize, "Arthur Setchell won the skating match. " * 10, seen=first.seen),)
@@ -149,7 +136,10 @@ async def tiny(tmp_path: Path) -> AsyncIterator[LlamaEngine]:
 
 
 @pytest.mark.parametrize("name", ["gistread", "gists", "full"])
-async def test_a_follow_up_on_the_same_pages_evaluates_little_that_is_new(name: str, tiny: LlamaEngine) -> None:
+async def test_a_follow_up_on_the_same_pages_evaluates_little_that_is_new(
+    name: str, tiny: LlamaEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gistread.readers.sources.MOST_OFFERED", 0)  # It would be asked for the source as well.
     memory = make_memory(24, 24)
     options = ReaderOptions(max_pages=2, answer_tokens=8, budget_tokens=3400)
     first = (await events_of(name, tiny, FIRST.question, options, memory))[-1]
@@ -158,4 +148,4 @@ async def test_a_follow_up_on_the_same_pages_evaluates_little_that_is_new(name: 
     second = (await events_of(name, tiny, FOLLOW_UP, replace(options, thread=thread), memory))[-1]
     assert isinstance(second, Answered)
     assert second.seen == first.seen
-    assert second.usage.prefilled <= 0.15 * first.usage.prefilled
+    assert second.usage.prefilled <= 0.25 * first.usage.prefilled

@@ -17,7 +17,8 @@ TEXT = (
 
 
 def memory() -> GistMemory:
-    return GistMemory(make_book(list(TEXT)), PageSize(50, 150), "fake")
+    rain = "and the rain fell on the roof of the house and on the road to the sea, as it always did in the spring. "
+    return GistMemory(make_book([*TEXT, 6 * rain]), PageSize(50, 150), "fake")
 
 
 @pytest.mark.parametrize(
@@ -44,9 +45,9 @@ def test_a_question_asks_to_explain_a_name_or_something_else(question: str, name
 @pytest.mark.parametrize(
     ("name", "sentences"),
     [
-        ("Mr. Verrall", ["Mr Verrall came at dusk", "Mr Verrall was tall and grave"]),
+        ("Mr. Verrall", ["Mr Verrall was tall and grave"]),
         ("Natalia", ["He called on his sister"]),
-        ("Mrs Oake", ["Mr Verrall came at dusk", "Mrs Oake, a widow"]),
+        ("Mrs Oake", ["Mrs Oake, a widow"]),
         ("Biscuit", ["The dog was called"]),
         ("Mr Arthur Penn", ["Mr Penn, the Clerk"]),
         ("the Clerk of the Board", ["Mr Penn, the Clerk"]),
@@ -55,7 +56,7 @@ def test_a_question_asks_to_explain_a_name_or_something_else(question: str, name
         ("Ferrand", []),
     ],
 )
-def test_names_are_introduced_by_what_is_said_of_them_and_by_their_first_mention(
+def test_names_are_introduced_by_what_is_said_of_them_or_by_their_first_mention(
     name: str, sentences: list[str]
 ) -> None:
     asked = introductions(f"Who is {name}?", memory())

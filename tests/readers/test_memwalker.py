@@ -10,7 +10,7 @@ from gistread.readers.events import (
     Answered,
     Branched,
     Expanded,
-    LookedUp,
+    Noted,
     Prepared,
     ReaderEvent,
     Stopped,
@@ -37,7 +37,7 @@ def walking(*turns: str, tells: Callable[[str], bool] = lambda _: True) -> Calla
     left = list(turns)
 
     def choose(text: str, options: Sequence[str]) -> str:
-        if list(options) == ["yes", "no"]:
+        if list(options) == ["yes", "part", "no"]:
             return "yes" if tells(text) else "no"
         return left.pop(0) if left else options[0]
 
@@ -65,21 +65,20 @@ async def test_the_walk_leads_down_to_a_page_with_the_answer() -> None:
     assert [event for event in events if isinstance(event, Walked)] == [Walked(1, 8, 14), Walked(0, 8, 8)]
     assert FACTS[7] in fake.calls[-1].text
     assert (stopped(events), answered(events).expanded, answered(events).lookups) == (StopReason.ENOUGH, (8,), (8,))
-    assert answered(events).citations[0].quote == FACTS[7]
 
 
 async def test_a_page_without_the_answer_is_not_offered_again() -> None:
     fake = FakeEngine(says=says, chooses=walking("1", "1", tells=lambda text: FACTS[1] in text))
     events = await ask(fake)
     assert answered(events).lookups == (1, 2)
-    triages = [call.options for call in fake.calls if call.kind == "choose" and "yes" not in call.options]
-    assert (len(triages[1]), len(triages[2])) == (8, 7)
+    triages = [call.options for call in fake.calls if call.kind == "choose" and "part" not in call.options]
+    assert (len(triages[1]), len(triages[2])) == (9, 8)
 
 
 async def test_turning_back_is_possible_everywhere_but_at_the_top() -> None:
     fake = FakeEngine(says=says, chooses=walking("1", "none", "2", "1"))
     events = await ask(fake)
-    triages = [call.options for call in fake.calls if call.kind == "choose" and "yes" not in call.options]
+    triages = [call.options for call in fake.calls if call.kind == "choose" and "part" not in call.options]
     assert "none" not in triages[0]
     assert "none" in triages[1]
     assert len(triages[2]) == len(triages[0]) - 1
@@ -89,36 +88,34 @@ async def test_turning_back_is_possible_everywhere_but_at_the_top() -> None:
 @pytest.mark.parametrize(
     ("pages", "reason"), [*((n, StopReason.NOTHING_LEFT) for n in (1, 5, 9)), (20, StopReason.LIMIT)]
 )
-async def test_the_walk_ends_with_not_found_if_no_page_has_the_answer(pages: int, reason: StopReason) -> None:
+async def test_a_walk_past_every_page_ends_with_an_answer_from_the_summaries(pages: int, reason: StopReason) -> None:
     fake = FakeEngine(says=says, chooses=walking(tells=lambda _: False))
     events = await ask(fake, pages)
     assert stopped(events) is reason
     assert reason is StopReason.LIMIT or sorted(answered(events).lookups) == list(range(1, pages + 1))
-    assert (answered(events).found, answered(events).answer) == (False, memwalker.NOT_FOUND)
     assert len(set(answered(events).lookups)) == len(answered(events).lookups)
+    assert answered(events).answer == ANSWER
+    assert answered(events).gists == tuple(range(1, pages + 1))
     assert sum(call.kind == "choose" for call in fake.calls) <= memwalker.CALLS + 1
 
 
-async def test_the_number_of_choices_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memwalker, "CALLS", 5)
-    events = await ask(FakeEngine(says=says, chooses=walking(tells=lambda _: False)), 100)
-    assert stopped(events) is StopReason.LIMIT
+async def test_what_pages_tell_is_noted_and_completes_the_answer() -> None:
+    def choose(text: str, options: Sequence[str]) -> str:
+        if list(options) == ["yes", "part", "no"]:
+            return "yes" if "- Page 1: Ferrand stole it" in text else "part"
+        return "1"
 
+    def say(text: str) -> str:
+        return "Ferrand stole it." if "in JSON" in text else says(text)
 
-async def test_working_memory_has_the_summaries_on_the_way_down() -> None:
-    fake = FakeEngine(says=says, chooses=walking("2", "1"))
-    await ask(fake)
-    leaf = next(call.text for call in fake.calls if call.options == ("yes", "no"))
-    triage = next(call.text for call in fake.calls if call.kind == "choose")
-    passed = triage.partition("2. ")[2].partition("\n\n3.")[0]
-    assert passed in leaf
-    assert leaf.index(FACTS[7]) < leaf.index(passed)
-
-
-async def test_no_prompt_is_longer_than_the_window() -> None:
-    fake = FakeEngine(says=says, chooses=walking("1", "1", "1"), context_tokens=560)
-    await ask(fake, 100)
-    assert max([await fake.measure(call.prompt) for call in fake.calls]) <= 560
+    fake = FakeEngine(says=say, chooses=choose)
+    events = await ask(fake)
+    assert [(event.text, event.path) for event in events if isinstance(event, Noted)] == [("Ferrand stole it", 0)]
+    assert TurnedBack(0, 1, 1, told=True) in events
+    assert "- Page 1: Ferrand stole it" in fake.calls[-1].text
+    assert answered(events).lookups == (1, 2)
+    memory = make_memory(20, 20)
+    assert answered(events).noted == ((memory.entry(1).page.start, memory.entry(1).page.end),)
 
 
 async def test_refused_pages_are_not_entered_and_stop_ends_the_walk() -> None:
@@ -163,11 +160,6 @@ async def test_events_report_the_nodes_offered_and_rejected() -> None:
     assert isinstance(after, Branched)
     assert [(part.level, part.first) for part in after.parts] == [(0, page) for page in range(1, 8)]
     assert back == TurnedBack(1, 1, 7)
-
-
-async def test_every_page_looked_at_is_reported() -> None:
-    events = await ask(FakeEngine(says=says, chooses=walking("1", "1", tells=lambda text: FACTS[1] in text)))
-    assert [event.page for event in events if isinstance(event, LookedUp)] == [1, 2]
 
 
 async def test_the_beginning_of_a_page_beyond_the_budget_is_read_and_reported() -> None:

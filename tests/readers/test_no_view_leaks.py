@@ -11,11 +11,10 @@ from gistread.memory import facts, tree
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.people.index import Index
 from gistread.people.timeline import build_timeline
-from gistread.readers.claims import claims, identities
 from gistread.readers.introductions import introducing_sentences
 from gistread.readers.recap import recap
 from gistread.readers.suggestions import suggestions
-from gistread.user_data import NameCorrection
+from gistread.store.model import NameCorrection
 from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book
 
@@ -61,21 +60,19 @@ async def read(book: Book) -> GistMemory:
 
 async def test_no_view_shows_what_stands_behind_the_bound() -> None:
     book = telling_book()
-    memory, index = await read(book), Index.of(book)
+    memory, index = await read(book), Index.from_book(book)
     firsts = {name: book.text.index(name) for c in range(_CHAPTERS) for n in range(4) if (name := _name(c, n))}
-    corrections = [NameCorrection("merge", ("Tomas",), _name(5, 3)), NameCorrection("split", (_name(5, 0),))]
+    corrections = [NameCorrection("merge", ("Tomas",), _name(5, 3)), NameCorrection("hide", (_name(5, 0),))]
     dice = random.Random(7)
     for bound in (dice.randrange(len(book.text)) for _ in range(PLACES)):
         view, known = index.upto(bound, corrections), memory.upto(bound)
         cards = [view.card(entity) for entity in view.entities]
-        said = [claims(entity, known) for entity in view.entities[:2]]
-        same = [list(identities(entity, view)) for entity in view.entities[:2]]
         quotes = [
             book.text[start:end] for card in cards[:12] for start, end in introducing_sentences(card.entity, view.book)
         ]
         told = recap(known, corrections)
         shown = repr([view.entities, cards, quotes, told, suggestions(known, corrections), facts.known_facts(known)])
-        shown += repr([build_timeline(view), said, same])
+        shown += repr(build_timeline(view))
         assert not [name for name, first in firsts.items() if first + len(name) > bound and name in shown], bound
         assert not told.stopped or told.stopped[1] <= bound
         assert all(len(card.chapters) == len(view.book.chapters) for card in cards)

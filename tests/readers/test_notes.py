@@ -4,7 +4,7 @@ import pytest
 
 from gistread.memory.model import GistMemory
 from gistread.readers import notes
-from gistread.readers.events import Answered, Noted, PartRead, ReaderEvent, Stopped, StopReason
+from gistread.readers.events import Answered, Noted, ReaderEvent, Stopped, StopReason
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
@@ -44,28 +44,6 @@ async def test_the_whole_text_is_read_in_order_with_notes() -> None:
     assert all(note in fake.calls[-1].text for note in written)
     assert isinstance(events[-1], Answered)
     assert events[-1].answer == ANSWER
-
-
-async def test_every_chunk_is_reported_when_it_has_been_read() -> None:
-    memory = make_memory()
-    events = [event for event in await ask(FakeEngine(says=says), memory) if isinstance(event, PartRead)]
-    assert [event.number for event in events] == list(range(1, events[0].total + 1))
-    assert " ".join(memory.book.text[event.start : event.end] for event in events).split() == memory.book.text.split()
-
-
-async def test_earlier_notes_follow_the_next_chunk() -> None:
-    fake = FakeEngine(says=says)
-    await ask(fake)
-    assert "Notes so far:\nnone" in fake.calls[0].text
-    assert f"- Here: {FACTS[5]}" in fake.calls[-2].text
-
-
-async def test_a_reply_without_news_adds_no_note() -> None:
-    fake = FakeEngine(says=lambda text: ANSWER if "Notes so far" not in text else "Nothing new here, the weather only.")
-    events = await ask(fake)
-    assert not any(isinstance(event, Noted) for event in events)
-    assert isinstance(events[-1], Answered)
-    assert not events[-1].found
 
 
 async def test_old_notes_are_dropped_with_a_notice_to_fit_the_window() -> None:

@@ -1,11 +1,14 @@
 """Parallel look-up: all pages named in one step, before any is opened."""
 
+import pytest
+
+from gistread.engine.protocol import GREEDY, NO_USAGE, Completion, Priority, Prompt, Sampling
 from gistread.readers.events import Expanded, LookedUp, OpenedBy, Stopped, StopReason
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 from tests.fake_engine import FakeEngine
 from tests.readers.memories import FACTS
-from tests.readers.test_text_readers import ANSWER, answered, ask
+from tests.research.evaluation.test_baselines import ANSWER, answered, ask
 
 
 def engine(*chooses: str, context_tokens: int = 8192) -> FakeEngine:
@@ -28,20 +31,26 @@ async def test_pages_are_named_by_importance_then_opened_before_the_answer() -> 
     assert FACTS[5] in fake.calls[-1].text
 
 
-async def test_pages_are_named_in_one_growing_reply_before_any_is_open() -> None:
-    fake = engine("Page 8", "Page 6", "STOP")
-    await ask("readagent-p", fake)
-    choices = [call for call in fake.calls if call.kind == "choose"]
-    assert all(FACTS[7] not in call.text for call in choices)
-    assert [call.prompt[1].content for call in choices[1:]] == ["Page 8, ", "Page 8, Page 6, "]
-    assert len({call.prompt[0] for call in choices}) == 1
+@pytest.mark.parametrize(
+    ("reply", "pages"),
+    [
+        ("Page 8, Page 6, Page 8, Page 99, STOP", (8, 6)),
+        ("Page 8\nPage 6", (8, 6)),
+        ("STOP", ()),
+        ("I would open page 8.", (6,)),
+    ],
+)
+async def test_a_server_may_name_pages_in_another_form(reply: str, pages: tuple[int, ...]) -> None:
+    class Server(FakeEngine):
+        """Does not know of grammars."""
 
+        async def complete(
+            self, prompt: Prompt, sampling: Sampling = GREEDY, priority: Priority = Priority.INTERACTIVE
+        ) -> Completion:
+            return Completion(reply, "end", NO_USAGE) if sampling.grammar else await super().complete(prompt, sampling)
 
-async def test_no_page_is_named_twice() -> None:
-    fake = engine("Page 8", "Page 6", "STOP")
-    await ask("readagent-p", fake)
-    last = [call.options for call in fake.calls if call.kind == "choose"][-1]
-    assert last == (*(f"Page {n}" for n in (1, 2, 3, 4, 5, 7)), "STOP")
+    events = await ask("readagent-p", Server(says=lambda _: ANSWER, chooses=["Page 6"]))
+    assert answered(events).lookups == pages
 
 
 async def test_named_pages_keep_the_limit_and_fit_the_window() -> None:

@@ -1,9 +1,7 @@
 """The story so far: whole sentences with their places, nothing from behind the place."""
 
-from dataclasses import replace
-
 from gistread.memory import tree
-from gistread.memory.model import GistMemory, PageSize
+from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.readers.recap import describe_sources, recap
 from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book
@@ -19,9 +17,10 @@ def test_it_is_told_from_the_gists_up_to_the_place() -> None:
     for one in told:
         page = memory.page_at(one.start)
         assert page is not None
-        assert one.text in " ".join(memory.entry(page.number).gist.text.split())
+        sources = (memory.entry(page.number).gist.text, memory.text_of(page))
+        assert any(one.text in " ".join(source.split()) for source in sources)
     assert [one.start for one in told] == sorted(one.start for one in told)
-    assert describe_sources(whole) == "from the gists of 8 pages"
+    assert describe_sources(whole) == "from the gists of 8 sections"
     end = memory.entry(2).page.end
     bounded = recap(memory.upto(end))
     assert bounded.pages == 2
@@ -30,13 +29,18 @@ def test_it_is_told_from_the_gists_up_to_the_place() -> None:
     assert bounded.stopped[1] <= end
 
 
-def test_the_front_matter_is_not_told() -> None:
-    memory = make_memory()
-    first, *others = memory.book.chapters
-    book = replace(memory.book, chapters=(replace(first, title="Imprint"), *others))
-    story = recap(replace(memory, book=book))
-    assert story.pages == 7
-    assert all(one.start >= first.end for one in (*story.before, *story.chapter))
+def test_the_book_is_quoted_where_a_gist_says_something_else() -> None:
+    page = "One man was missing from the boat, and the keeper counted again. Nobody said a word until the tide turned."
+    book = make_book([page, "The keeper lit the lamp at nine."])
+    told = []
+    for gist in (
+        "One man is missing.",
+        "Four men were missing from the boat.",
+        "They asked Zed for the man missing from the boat.",
+    ):
+        entry = MemoryEntry(Page(1, 0, len(page), 20), Gist(gist, 5, GistSource.MODEL))
+        told += [one.text for one in recap(GistMemory(book, PageSize(5, 50), "m", [entry])).chapter]
+    assert told == ["One man is missing.", *2 * ["One man was missing from the boat, and the keeper counted again."]]
 
 
 async def test_summaries_that_are_there_tell_the_story_before() -> None:
@@ -48,6 +52,7 @@ async def test_summaries_that_are_there_tell_the_story_before() -> None:
     assert story.summaries
     texts = [" ".join(node.summary.text.split()) for node in tree.existing_summaries(memory, 14)]
     assert len(texts) < 14
+    texts.append(" ".join(memory.book.text.split()))
     assert all(any(one.text in text for text in texts) for one in story.before)
     assert "summaries of" in describe_sources(story)
     calls = len(engine.calls)
@@ -64,18 +69,3 @@ def test_without_gists_it_is_told_in_the_sentences_of_the_chapter() -> None:
     assert story.chapter
     assert all(book.text[one.start :].startswith(one.text) for one in story.chapter)
     assert story.people == ("Mr. Penn",)
-
-
-def test_notes_of_the_transcriber_are_not_told() -> None:
-    note = "[Transcriber's Note: Extensive research did not uncover any evidence that the copyright was renewed.]"
-    scene = "Martha Quill set the lifeboat down with care and stared in silence at the city beyond the reef."
-    book = make_book([note, scene, scene.replace("city", "tower")])
-    told = recap(GistMemory(book, PageSize(50, 150), "")).chapter
-    assert told
-    assert not any("research" in one.text for one in told)
-
-
-def test_at_the_very_beginning_there_is_nothing_to_tell() -> None:
-    memory = GistMemory(make_book(["It rained."]), PageSize(50, 150), "")
-    story = recap(memory.upto(0))
-    assert (story.before, story.chapter, story.people, story.stopped) == ((), (), (), None)

@@ -11,22 +11,22 @@ import pytest
 
 from gistread.book.model import Book
 from gistread.book.series import join_books
+from gistread.engine.protocol import Trust
 from gistread.errors import PromptTooLongError
-from gistread.memory.artifacts import ALL_SUMMARIES, ArtifactModels, build_artifacts
+from gistread.memory.artifacts import ALL_SUMMARIES, build_artifacts
 from gistread.memory.focus import GistFocus
-from gistread.memory.model import GistMemory, PageSize, ReadingMethod, ReadingMode
+from gistread.memory.model import GistMemory, PageSize, ReadingMode
 from gistread.memory.reading import read_book
+from gistread.memory.spoilers import has_plot
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.presets import built_in_presets
 from gistread.readers import graph_path
-from gistread.readers.bound import has_plot
 from gistread.readers.events import Answered, Proposed, ReaderEvent, Started
 from gistread.readers.protocol import ReaderOptions
-from gistread.readers.registry import METHODS
 from gistread.readers.steering import Decision, Steering, Steps
-from tests.fake_embedder import FakeEmbedder
 from tests.fake_engine import FakeEngine
 from tests.memory.books import make_book, prose
+from tests.readers.all_readers import METHODS
 
 SECRET = "Rosebud"
 QUESTION = f"Who is {prose(1)} and what about the w1x3?"
@@ -79,12 +79,11 @@ def book_with_a_secret(chance: random.Random, *, volumes: int) -> tuple[Book, in
 
 async def memory_of(book: Book, store: MemoryStore, focus: GistFocus, mode: ReadingMode) -> GistMemory:
     engine = FakeEngine(says=telling)
-    request = MemoryRequest("fake", "f", PageSize(60, 180), ReadingMethod(mode), focus)
+    request = MemoryRequest("fake", "f", PageSize(60, 180), mode, focus)
     with store.open(book, request) as writer:
         async for _ in read_book(writer, engine):
             pass
-        models = ArtifactModels(engine, FakeEmbedder(), answers=True)
-        async for _ in build_artifacts((ALL_SUMMARIES, "facts", "vectors"), writer.memory, models):
+        async for _ in build_artifacts((ALL_SUMMARIES, "facts"), writer.memory, engine):
             pass
         return writer.memory
 
@@ -127,16 +126,14 @@ async def test_no_reader_shows_what_stands_behind_the_bound(
     for bound in (secret, chance.randrange(secret // 2, secret)):
         known = memory.upto(bound)
         for name in METHODS:
-            embedder = FakeEmbedder()
-            options = ReaderOptions(max_pages=2, answer_tokens=24, is_reliable=bool(place % 4), embedder=embedder)
+            options = ReaderOptions(max_pages=2, answer_tokens=24, trust=Trust.PASSED if place % 4 else Trust.FAILED)
             window = chance.choice((400, 700, 8192))
             steps = Steps.ASK if place % 2 else Steps.ALONE
             events, engine = await asked(name, known, context_tokens=window, options=options, steps=steps)
             assert not any(SECRET in call.text or SECRET in "".join(call.options) for call in engine.calls), name
-            assert SECRET not in repr(embedder.asked), name
             assert SECRET not in repr(events), name
             check_what_is_said(events, known, bound, len(book.text))
-        about = ReaderOptions(passage=(max(0, len(known.book.text) - 60), len(known.book.text)))
+        about = ReaderOptions(selection=(max(0, len(known.book.text) - 60), len(known.book.text)))
         events, engine = await asked("auto", known, context_tokens=8192, options=about)
         assert SECRET not in repr([events, engine.calls])
         check_what_is_said(events, known, bound, len(book.text))

@@ -26,12 +26,11 @@ from gistread.readers.events import (
     SteppedBack,
     Stopped,
     StopReason,
-    Walked,
 )
 from gistread.readers.protocol import ReaderOptions
-from gistread.readers.registry import METHODS
 from gistread.readers.steering import Decision, Steering, Steps, parse_decision
 from tests.fake_engine import FakeEngine
+from tests.readers.all_readers import METHODS
 from tests.readers.memories import make_memory
 from tests.readers.test_graphreader import choosing
 from tests.readers.test_graphreader import says as says_facts
@@ -99,12 +98,6 @@ async def test_a_refused_page_stays_closed_and_another_one_is_opened_instead() -
     assert 7 not in answered.lookups
 
 
-async def test_more_pages_can_be_opened_and_the_answer_put_off() -> None:
-    events = await ask("readagent-s", Decision(pages=(8,)), YES, NO, YES, YES)
-    assert opened(events)[:2] == [(1, OpenedBy.AGENT), (8, OpenedBy.PERSON)]
-    assert proposed(events) == [(1,), (2,), (), (7,), ()]  # with the answer refused, a page is proposed in its place
-
-
 @pytest.mark.parametrize(
     "reader", ["readagent-s", "readagent-p", "memwalker", "graphreader", "gistread", "bm25", "dos"]
 )
@@ -121,7 +114,6 @@ async def test_the_last_step_can_be_decided_again_in_every_reader_that_has_one(r
     assert second.may_go_back
     (back,) = (event for event in events if isinstance(event, SteppedBack))
     assert back.pages == first.pages
-    assert not any(isinstance(event, Refused | Proposed) for event in back.kept)
     assert not {*first.pages} & steering.refused
     opened_pages = {event.page for event in events[events.index(back) :] if isinstance(event, LookedUp | Expanded)}
     assert reader == "dos" or opened_pages & {*first.pages}
@@ -130,16 +122,6 @@ async def test_the_last_step_can_be_decided_again_in_every_reader_that_has_one(r
     if reader in ("readagent-s", "memwalker"):
         asked = [(call.text, call.options) for call in engine.calls if call.kind == "choose"]
         assert len(asked) == len({*asked})
-
-
-async def test_steps_before_the_one_that_is_decided_again_stay() -> None:
-    events = await ask("readagent-s", YES, YES, BACK, NO, YES, "go_back", YES)
-    assert proposed(events)[:4] == [(1,), (2,), (3,), (2,)]
-    back = next(event for event in events if isinstance(event, SteppedBack))
-    assert back.pages == (2,)
-    assert Expanded(1, OpenedBy.AGENT) in back.kept
-    assert opened(events).count((1, OpenedBy.AGENT)) == 1  # not said twice
-    assert 2 not in events[-1].expanded  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize("reader", ["readagent-s", "gistread"])
@@ -157,12 +139,6 @@ async def test_the_last_step_can_be_taken_back_while_the_answer_is_written(reade
     (waited,) = (event for event in events if isinstance(event, Proposed))
     assert waited.waits
     assert sum(isinstance(event, Answered) for event in events) == 1
-
-
-async def test_where_nothing_is_looked_up_there_is_no_step_to_go_back_to() -> None:
-    steering = Steering(steps=Steps.ASK)
-    async for _ in METHODS["full"].reader()(QUESTION, make_memory(), FakeEngine(), steering, ReaderOptions()):
-        assert not steering.go_back()
 
 
 @pytest.mark.parametrize("reader", ["gistread", "dos"])
@@ -187,16 +163,6 @@ async def test_where_no_page_has_been_read_places_of_the_text_are_proposed(reade
     assert isinstance(more, Answered)
     assert overlaps(more.seen, (at, at + 1))
     assert sum(end - start for start, end in more.seen) > last - start
-
-
-async def test_nothing_but_what_was_proposed_and_named_is_shown() -> None:
-    weak = ReaderOptions(is_reliable=False, knows_absence=True)
-    events = await ask("gistread", Decision(pages=(20,)), memory=make_memory(24, 24), options=weak)
-    (wanted,) = proposed(events)[:1]
-    assert 20 not in wanted
-    looked_up = {event.page for event in events if isinstance(event, LookedUp)}
-    assert looked_up <= {*wanted}
-    assert (20, OpenedBy.PERSON) in opened(events)
 
 
 @pytest.mark.parametrize("reader", ["readagent-s", "readagent-p", "memwalker", "gistread", "bm25", "dos"])
@@ -264,32 +230,6 @@ async def test_pages_chosen_at_once_are_proposed_together(reader: str) -> None:
     assert not {*first} & {*second}
 
 
-async def test_memwalker_goes_down_to_a_page_that_the_person_names() -> None:
-    engine = FakeEngine(chooses=lambda _, options: "yes" if "yes" in options else 0)
-    events = await ask("memwalker", Decision(refuses=True, pages=(6,)), engine=engine)
-    assert Walked(0, 6, 6) in events
-    assert events[-1].lookups == (6,)  # type: ignore[union-attr]
-    first, second, *_ = proposed(await ask("memwalker", NO, engine=engine))
-    assert not {*first} & {*second}
-    named = first[-1]  # in the part that is proposed, whose other pages are not refused
-    events = await ask("memwalker", Decision(refuses=True, pages=(named,)), engine=engine)
-    assert Walked(0, named, named) in events
-    assert not any(isinstance(one, Refused) for one in events)
-
-
-async def test_paths_of_graphreader_propose_one_page_after_another() -> None:
-    engine = FakeEngine(says=says_facts, chooses=choosing(), parallel=4)
-    events = await ask("graphreader", NO, Decision(refuses=True, pages=(5,)), engine=engine)
-    refused = [event for event in events if isinstance(event, Refused)]
-    assert refused[1].instead == (5,)
-    assert all(event.path for event in refused)
-    looked = [event.page for event in events if isinstance(event, LookedUp)]
-    assert 5 in looked
-    assert not {refused[0].pages[0]} & {*looked}
-    refused_once = (refused[0].pages, refused[1].pages, (5,))
-    assert all(proposed(events).count(pages) <= 1 for pages in refused_once), "no path asks again for what was decided"
-
-
 def test_a_typed_decision() -> None:
     wants, ranked = Proposed((3,), 1, 20), Proposed((3,), 1, 20, text_end=500)
     assert [parse_decision(text, wants, 1000) for text in ("", "no", "Back", "answer")] == [YES, NO, BACK, None]
@@ -297,9 +237,9 @@ def test_a_typed_decision() -> None:
     assert parse_decision("+12", wants, 1000) == Decision(pages=(12,))
     assert parse_decision("12 40%", ranked, 1000) == Decision(refuses=True, pages=(12,), offsets=(400,))
     for text, proposal, message in (
-        ("maybe", wants, "Enter a page number, no"),
-        ("40%", wants, "Enter a page number, no"),
-        ("40", ranked, "no page 40"),
+        ("maybe", wants, "Enter a section's number, no"),
+        ("40%", wants, "Enter a section's number, no"),
+        ("40", ranked, "no section 40"),
         ("50%", ranked, "ahead of your place"),
     ):
         with pytest.raises(ValueError, match=message):

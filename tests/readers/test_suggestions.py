@@ -36,10 +36,3 @@ def test_nothing_behind_the_bound_is_suggested() -> None:
     memory = make_memory()
     bound = memory.entry(2).page.end
     assert not any("Ferrand" in one for one in suggestions(memory.upto(bound)))
-
-
-def test_without_names_there_are_general_ones_and_none_in_another_language() -> None:
-    assert len(suggestions(known(make_book(["it rained, and nobody came."])))) == 3
-    assert suggestions(known(make_book(["Es regnete."], language="de"))) == ()
-    assert suggestions(known(make_book(STORY), 0)) == ()
-    assert "What is this part about?" in suggestions(known(make_book(STORY)), plot=False)

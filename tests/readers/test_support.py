@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from gistread.memory.model import GistMemory, PageSize
-from gistread.readers.events import Citation
-from gistread.readers.support import check, statement_spans
+from gistread.readers.support import check
+from gistread.store.evidence import Citation
 from tests.memory.books import make_book
 from tests.readers.memories import FACTS, FILLING, make_memory
 
@@ -43,7 +43,7 @@ def test_statements_in_the_same_or_similar_words_are_supported(answer: str) -> N
     [
         ("It was stolen by Napoleon.", ("Napoleon",)),
         ("Ferrand stole it in 1812.", ("1812",)),
-        ("He said: “I never saw this brass key before.”", ("I never saw this brass key before.",)),
+        ("He said: “I never saw this brass key before.”", ("“I never saw this brass key before.”",)),
         ("A dragon ate it.", ()),
         ("The king wanted a new palace for his daughters.", ()),
     ],
@@ -51,12 +51,6 @@ def test_statements_in_the_same_or_similar_words_are_supported(answer: str) -> N
 def test_statements_that_the_text_does_not_make_are_not_supported(answer: str, foreign: tuple[str, ...]) -> None:
     (statement,) = check(answer, QUESTION, MEMORY, ALL)
     assert (statement.supported, statement.foreign, statement.quote) == (False, foreign, None)
-
-
-def test_a_single_word_is_checked_if_the_question_asks_for_a_name() -> None:
-    assert supported("Pirates.", "Who stole the key?") == [False]
-    assert supported("Ashamed.", "How did Ferrand feel?") == [True]
-    assert supported("Yes.", "Did Ferrand steal it?") == [True]
 
 
 @pytest.mark.parametrize(
@@ -74,11 +68,6 @@ def test_a_name_or_a_number_alone_must_stand_near_what_is_asked(question: str, a
     assert supported(answer, question, memory) == [is_supported]
 
 
-def test_names_of_the_question_and_small_numbers_are_not_foreign() -> None:
-    assert supported("Napoleon did not steal the key.", "Did Napoleon steal the key?") == [True]
-    assert supported("The key hung behind 1 stove.") == [True]
-
-
 def test_statements_are_checked_one_by_one() -> None:
     answer = "Ferrand stole it. Napoleon paid Wellington.\nHe lost his watch at cards"
     statements = check(answer, QUESTION, MEMORY, ALL)
@@ -92,17 +81,6 @@ def test_the_quote_is_the_sentence_that_carries_the_statement() -> None:
     assert quote is not None
     assert (quote.page, quote.quote) == (4, FACTS[3])
     assert MEMORY.book.text[quote.start : quote.end] == quote.quote
-
-
-def test_an_answer_in_digits_is_quoted_from_the_sentence_with_them() -> None:
-    told = ("In 1204 the duke lost Normandy.", "The duchy was founded in 911 by a treaty.", "He was 911 miles away.")
-    book = make_book([" ".join(told)])
-    memory = GistMemory(book, PageSize(50, 150), "")
-    for answer in ("In 911.", "911."):
-        (said,) = check(answer, "When was the duchy founded?", memory, [(0, len(book.text))])
-        assert said.supported
-        assert said.quote
-        assert said.quote.quote == told[1]
 
 
 def test_text_that_the_model_did_not_see_supports_nothing() -> None:
@@ -130,10 +108,6 @@ def test_statements_in_other_languages_are_checked(text: str, right: str, wrong:
     language = "de" if "Martha" in text else "zh"
     memory = GistMemory(replace(make_book([text]), language=language), PageSize(50, 150), "")
     assert supported(f"{right}\n{wrong}", "?", memory) == [True, False]
-
-
-def test_lines_without_words_are_no_statements() -> None:
-    assert statement_spans("1.\n- \nHe went.\n***") == [(6, 14)]
 
 
 @pytest.mark.parametrize(

@@ -1,40 +1,31 @@
-"""Saves the results of model checks by fingerprint, in one JSON file in the cache; the starter's is shipped."""
+"""Saves the results of model checks by fingerprint; the starter's is shipped."""
 
 import contextlib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import orjson
 
-from gistread.atomic_write import make_folder, replace_file
+from gistread.engine.protocol import Trust
+from gistread.errors import StorageError
+from gistread.paths import Paths
+from gistread.store.database import Database
+from gistread.store.rows import Row, from_json, to_json
 
-FORMAT = 3
-RIGHT = 0.75  # Share of right choices (a third by chance) and answers (half) of a model that passes
+FORMAT = 4
+_ABSTAINS = 0.75  # Least share of right answers where half may have none
 SHIPPED = Path(__file__).with_name("starter_check.json")
-_MAX_ENTRIES = 200  # The oldest are dropped first
-
-
-class Worth(StrEnum):
-    """How well a model is suited to reading books."""
-
-    READING = "reading"  # Its gists pass the guard, and it chooses by what it has read
-    SOME = "some"  # Only some of its gists pass the guard, or its choices are unreliable
-    EXTRACTIVE = "extractive"  # Most of its gists are rejected and replaced by sentences of the pages
-    NONE = "none"  # It cannot be used
 
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    worth: Worth
+    trust: Trust
     line: str  # For people, such as `good for reading` or `cannot be used: it writes nothing`
-    chosen: int = 0  # Right choices, of `choices`
-    choices: int = 0
-    by_place: bool = False  # It chose by the position of the option
-    by_words: int = 0  # Right choices by the likelihood of an option's words; tried only if letters failed
+    is_usable: bool = True
+    right: int = 0  # Questions about a text answered rightly, of `asked`
+    asked: int = 0
     answered: int = 0  # Questions answered if and only if the text has the answer, of `questions`
     questions: int = 0
     ends_turns: bool = True  # It ends its turns, without text of its chat template
@@ -44,63 +35,49 @@ class CheckResult:
     seconds: float = 0.0  # Duration of the check
 
     @property
-    def is_reliable(self) -> bool:
-        """Whether the model chooses by what it has read."""
-        return self.chosen >= RIGHT * self.choices
-
-    @property
-    def knows_absence(self) -> bool:
+    def abstains_reliably(self) -> bool:
         """Whether its "the book does not say" is reliable."""
-        return bool(self.questions) and self.answered >= RIGHT * self.questions
-
-
-_Entry = dict[str, Any]
+        return bool(self.questions) and self.answered >= _ABSTAINS * self.questions
 
 
 @cache
-def _shipped() -> _Entry:
-    """The packaged result of the starter with its adapter, written by `python -m training.check`."""
-    entry: _Entry = orjson.loads(SHIPPED.read_bytes())
-    return entry
+def _shipped() -> tuple[str, CheckResult | None]:
+    """Fingerprint and result of the starter with its adapter, as `python -m research.training.check` wrote them."""
+    entry = orjson.loads(SHIPPED.read_bytes())
+    return entry["fingerprint"], _result(to_json({"format": FORMAT, **entry["verdict"]}))
 
 
 class CheckResults:
-    """The file of results. Read on every access, since another process may have written it."""
+    """The saved results. Read on every access, since another process may have written one."""
 
-    def __init__(self, path: Path, library: str) -> None:
+    def __init__(self, paths: Paths, library: str) -> None:
         """`library` is the version of the engine; results of other versions are ignored."""
-        self._path = path
+        self._database = Database(paths)
         self._library = library
 
     def get(self, fingerprint: str) -> CheckResult | None:
-        saved = next((_result(entry) for entry in self._read() if self._is_for(entry, fingerprint)), None)
-        return saved or (_result(_shipped()) if fingerprint == _shipped()["fingerprint"] else None)
+        saved = next((_result(row["verdict"]) for row in self._rows() if row["fingerprint"] == fingerprint), None)
+        return saved or (_shipped()[1] if fingerprint == _shipped()[0] else None)
 
     def by_file(self) -> Callable[[Path], CheckResult | None]:
         """A function that gives the result for a model's file; None if it was not checked or has changed since."""
-        known = {(e["path"], e["size"], e["modified_ns"]): e for e in self._read() if e["library"] == self._library}
-        return lambda path: _result(known.get(_file_of(path), {})) if known else None
+        known = {(row["path"], row["size"], row["modified_ns"]): _result(row["verdict"]) for row in self._rows()}
+        return lambda path: known.get(_file_of(path)) if known else None
 
     def save(self, fingerprint: str, path: Path | None, verdict: CheckResult) -> None:
-        file = dict(zip(("path", "size", "modified_ns"), _file_of(path), strict=True))
-        entry = {"fingerprint": fingerprint, "library": self._library, **file, "verdict": asdict(verdict)}
-        entries = [*(other for other in self._read() if not self._is_for(other, fingerprint)), entry]
-        document = {"format": FORMAT, "entries": entries[-_MAX_ENTRIES:]}
-        with contextlib.suppress(OSError):
-            make_folder(self._path.parent)
-            replace_file(self._path, orjson.dumps(document, option=orjson.OPT_INDENT_2))
+        values = (fingerprint, self._library, *_file_of(path), to_json({"format": FORMAT, **asdict(verdict)}))
+        with contextlib.suppress(StorageError), self._database.writing() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO checks (fingerprint, library, path, size, modified_ns, verdict)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                values,
+            )
 
-    def _is_for(self, entry: _Entry, fingerprint: str) -> bool:
-        return (entry["fingerprint"], entry["library"]) == (fingerprint, self._library)
-
-    def _read(self) -> list[_Entry]:
-        """The valid entries. Another version of llama.cpp's bindings may run a model differently, or not at all."""
-        try:
-            document = orjson.loads(self._path.read_bytes())
-            entries = list(document["entries"]) if document["format"] == FORMAT else []
-        except (OSError, ValueError, TypeError, KeyError):
-            return []
-        return [entry for entry in entries if isinstance(entry, dict) and _is_valid(entry)]
+    def _rows(self) -> list[Row]:
+        """Another version of llama.cpp's bindings may run a model differently, or not at all."""
+        with contextlib.suppress(StorageError), self._database.reading() as connection:
+            return connection.execute("SELECT * FROM checks WHERE library = ?", (self._library,)).fetchall()
+        return []
 
 
 def _file_of(path: Path | None) -> tuple[str, int, int]:
@@ -114,16 +91,13 @@ def _file_of(path: Path | None) -> tuple[str, int, int]:
     return str(real), state.st_size, state.st_mtime_ns
 
 
-def _is_valid(entry: _Entry) -> bool:
-    texts = all(isinstance(entry.get(name), str) for name in ("fingerprint", "library", "path"))
-    return texts and all(isinstance(entry.get(name), int) for name in ("size", "modified_ns")) and bool(_result(entry))
-
-
-def _result(entry: _Entry) -> CheckResult | None:
+def _result(verdict: str) -> CheckResult | None:
+    told = from_json(verdict)
+    if told.pop("format", None) != FORMAT:
+        return None
     try:
-        told = entry["verdict"]
-        found = CheckResult(**{**told, "worth": Worth(told["worth"]), "faults": tuple(map(str, told["faults"]))})
+        found = CheckResult(**{**told, "trust": Trust(told["trust"]), "faults": tuple(map(str, told["faults"]))})
     except (ValueError, TypeError, KeyError):
         return None
-    counts = (found.chosen, found.choices, found.answered, found.questions, found.gists, found.passages)
+    counts = (found.right, found.asked, found.answered, found.questions, found.gists, found.passages)
     return found if isinstance(found.line, str) and all(isinstance(count, int) for count in counts) else None

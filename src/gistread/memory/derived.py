@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from gistread.engine.protocol import Usage
 from gistread.errors import StorageError
-from gistread.journal import Record, append_record, read_records
+from gistread.store.journal import Record, append_record, read_records
 
 T = TypeVar("T")
 

@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Sequence
 from math import log
 
-from gistread.book.normalise import count_words
 from gistread.book.sentences import sentence_spans
+from gistread.words import UNSPACED, count_words
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")
+_UNSPACED = re.compile(f"[{UNSPACED}]+")
 CHARACTERS_PER_WORD = 16  # A text with longer words is assumed to have no spaces; its characters count instead
 _MEAN_WORD_CHARACTERS = 6  # Space included
 _SHORTEST_STEM = 4

@@ -7,7 +7,6 @@ from contextlib import aclosing
 from dataclasses import dataclass
 
 from gistread import prompts
-from gistread.book.normalise import count_words
 from gistread.book.sentences import sentence_spans
 from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Sampling, Usage
@@ -17,6 +16,7 @@ from gistread.memory.extractive import extract, shared_terms
 from gistread.memory.guard import Draft, Fault, no_foreign_names, not_a_refusal, not_the_prompt
 from gistread.memory.model import GistMemory, MemoryEntry
 from gistread.memory.sizes import TOKENS_PER_WORD
+from gistread.words import count_words
 
 PROMPTS = ("extract",)
 _KIND = "facts"
@@ -87,14 +87,9 @@ def known_facts(memory: GistMemory) -> tuple[Fact, ...]:
     return tuple(fact for entry in memory.entries for fact in _known(memory, entry) or ())
 
 
-def without_facts(memory: GistMemory) -> list[MemoryEntry]:
-    """The pages read so far without extracted facts. Hashes the whole text: run it in a thread."""
-    return [entry for entry in memory.entries if _known(memory, entry) is None]
-
-
 def remaining(memory: GistMemory) -> RemainingWork:
     """Estimate the extraction left, unread pages included. Hashes the whole text: run it in a thread."""
-    wanted = [entry.page.words for entry in without_facts(memory)]
+    wanted = [entry.page.words for entry in memory.entries if _known(memory, entry) is None]
     done = len(memory.entries) - len(wanted)
     wanted += unread_page_words(memory)
     task = count_words(prompts.load("extract").own_words)

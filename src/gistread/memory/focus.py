@@ -1,14 +1,14 @@
 """What gists keep: a preset for the kind of book (ReadAgent, F.2) and an optional task (F.1). Identifies a memory."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, field
 from functools import cached_property
 
 from gistread import prompts
 from gistread.errors import UsageError
-from gistread.journal import Record
 from gistread.presets import FICTION, Preset
 from gistread.prompts import PromptTemplate
+from gistread.store.journal import Record
 
 MAX_TASK_CHARACTERS = 600  # The task is part of every gisting prompt, so it must be short compared to a page
 
@@ -17,6 +17,7 @@ MAX_TASK_CHARACTERS = 600  # The task is part of every gisting prompt, so it mus
 class GistFocus:
     preset: Preset = FICTION
     task: str = ""  # What the person looks for, in one line; empty for general gists
+    wording: str = field(default="", compare=False)  # Of the prompts; see `EngineInfo.wording`
 
     @property
     def description(self) -> str:
@@ -25,14 +26,14 @@ class GistFocus:
 
     @cached_property
     def placeholders(self) -> Mapping[str, str]:
-        task = f"{prompts.load('aim').fill(task=self.task)}\n" if self.task else ""
+        task = f"{prompts.load('aim', self.wording).fill(task=self.task)}\n" if self.task else ""
         return {"aim": task, "keep": self.preset.keep, "ask": self.preset.ask}
 
     def template(self, name: str) -> PromptTemplate:
-        return prompts.load(name).given(self.placeholders)
+        return prompts.load(name, self.wording).given(self.placeholders)
 
     def version(self, *names: str) -> str:
-        return prompts.version(*names, given=self.placeholders)
+        return prompts.version(*names, given=self.placeholders, wording=self.wording)
 
 
 DEFAULT_FOCUS = GistFocus()

@@ -6,9 +6,9 @@ from dataclasses import replace
 from itertools import pairwise
 
 from gistread.book.model import Book, Chapter, ParagraphKind
-from gistread.book.normalise import count_words
 from gistread.memory.extractive import extract
 from gistread.memory.model import Gist, GistSource, MemoryEntry, Page
+from gistread.words import count_words
 
 _TITLES = frozenset(
     re.sub(r"[\W_]+", "", title)

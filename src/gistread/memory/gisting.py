@@ -1,27 +1,23 @@
 """Shortens a page (ReadAgent, section 3.1, Figure 3): two guarded attempts, then the page's own sentences (D6)."""
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
-from functools import partial
 
-from gistread import prompts
-from gistread.book.normalise import count_words
 from gistread.engine import protocol
 from gistread.memory.extractive import CHARACTERS_PER_WORD, extract
 from gistread.memory.focus import DEFAULT_FOCUS, GistFocus
 from gistread.memory.guard import Draft, Fault, clean, find_fault, find_final_fault
 from gistread.memory.model import Gist, GistSource
 from gistread.prompts import PromptTemplate
+from gistread.words import count_words
 
 PROMPTS = ("gist", "gist_again")  # Part of a memory's identity
 
 VERBATIM_WORDS = 60  # A shorter page (a title page, a few last lines) is its own gist
 
 _CHECKED_EVERY = 120  # Characters between checks of an unfinished gist; some twenty words
-_SAVED_EVERY_S = 2.0  # A kill loses at most this much of an unfinished gist
 _ROOM = 1.8  # Tokens allowed for each token of the length asked for
 
 
@@ -57,14 +53,6 @@ class Attempt:
     before: str = ""  # Text before the page that the prompt shows too
 
 
-@dataclass(frozen=True, slots=True)
-class SavedDraft:
-    """An unfinished gist of an earlier reading that was killed."""
-
-    attempt: int = 0  # Index of the attempt; those before it were rejected
-    text: str = ""
-
-
 async def gist_page(
     text: str,
     engine: protocol.Engine,
@@ -72,45 +60,27 @@ async def gist_page(
     priority: protocol.Priority,
     *,
     task: str = "",
-    guarded: bool = True,
     wanted: int = 0,
     on_draft: Callable[[str], None] = lambda _: None,
-    begun: SavedDraft = SavedDraft(),
-    save: Callable[[SavedDraft], None] = lambda _: None,
 ) -> GistResult:
     """Make the gist of a page; the fallback takes sentences near the `task`. Raises EngineError.
 
-    `on_draft` gets the text so far of a guarded attempt, and an empty text if it is rejected. Every few seconds `save`
-    gets a draft from which a later reading can resume, as `begun`.
+    `on_draft` gets the text so far of an attempt, and an empty text if it is rejected.
     """
     page_words = count_words(text)
     if is_short(text):
         return GistResult(Gist(text, page_words, GistSource.VERBATIM), (), protocol.NO_USAGE)
     faults: list[Fault] = []
     usage = protocol.NO_USAGE
-    if not guarded:
-        said = await engine.complete(attempts[0].prompt, attempts[0].sampling, priority)
-        usage += said.usage
-        if written := said.text.strip():
-            return GistResult(Gist(written, count_words(written), GistSource.MODEL), (), usage)
-        attempts, faults = (), [Fault.EMPTY]
-    for number, attempt in enumerate(attempts[begun.attempt :], begun.attempt):
-        start = begun.text if number == begun.attempt else ""
-        save_text = partial(_save_text, save, number)
-        gist, fault, cost = await _draft(text, attempt, engine, priority, on_draft, start, save_text)
+    for attempt in attempts:
+        gist, fault, cost = await _draft(text, attempt, engine, priority, on_draft)
         usage += cost
         if fault is None:
             return GistResult(Gist(gist, count_words(gist), GistSource.MODEL), tuple(faults), usage)
         on_draft("")
-        save(SavedDraft(number + 1))
         faults.append(fault)
     own = extract(text, wanted or wanted_words(page_words), task)
     return GistResult(Gist(own, count_words(own), GistSource.EXTRACTIVE), tuple(faults), usage)
-
-
-def _save_text(save: Callable[[SavedDraft], None], attempt: int, text: str) -> None:
-    if whole_words := text.rpartition(" ")[0]:
-        save(SavedDraft(attempt, whole_words))
 
 
 async def _draft(
@@ -119,35 +89,25 @@ async def _draft(
     engine: protocol.Engine,
     priority: protocol.Priority,
     on_draft: Callable[[str], None],
-    begun: str,
-    save: Callable[[str], None],
 ) -> tuple[str, Fault | None, protocol.Usage]:
     """The model's text, its fault if any, and the cost. Stops early at a fault that further words cannot mend."""
-    written, checked = begun, 0
-    saved_at = time.monotonic()
+    written, checked = "", 0
     usage = protocol.NO_USAGE
-    prompt, sampling = attempt.prompt, attempt.sampling
-    if begun:
-        prompt = (*prompt, protocol.Message("assistant", begun))
-        sampling = replace(sampling, max_tokens=max(1, sampling.max_tokens - await engine.count(begun)))
-    async with aclosing(engine.stream(prompt, sampling, priority)) as stream:
+    async with aclosing(engine.stream(attempt.prompt, attempt.sampling, priority)) as stream:
         async for event in stream:
             match event:
                 case protocol.TextDelta(piece, usage):
                     written += piece
                     on_draft(written)
-                    if time.monotonic() >= saved_at + _SAVED_EVERY_S:
-                        saved_at = time.monotonic()
-                        save(written)
                     if len(written) >= checked + _CHECKED_EVERY:
                         checked = len(written)
                         so_far, _ = clean(written)
                         if fault := find_final_fault(Draft(so_far, text, attempt.own_words, before=attempt.before)):
                             return so_far, fault, usage
-                case protocol.Restarted():
-                    written, checked = begun, 0
+                case protocol.StreamRestarted():
+                    written, checked = "", 0
                 case protocol.Completion():
-                    gist, cut_off = clean(begun + event.text, cut_off=event.finish == "length")
+                    gist, cut_off = clean(event.text, cut_off=event.finish == "length")
                     draft = Draft(gist, text, attempt.own_words, cut_off, attempt.before)
                     return gist, find_fault(draft), event.usage
     return "", Fault.EMPTY, usage
@@ -169,9 +129,9 @@ async def careful_attempts(
     )
 
 
-async def extra_task_tokens(engine: protocol.Engine, gist: PromptTemplate, other: str, least: int) -> int:
-    """Tokens of the task of a gisting prompt beyond those of the task of the prompt `other`; at least `least`."""
-    mine, others = [await engine.count(_task(template)) for template in (gist, prompts.load(other))]
+async def extra_task_tokens(engine: protocol.Engine, focus: GistFocus, gist: str, other: str, least: int) -> int:
+    """Tokens of the task of the prompt `gist` beyond those of the task of the prompt `other`; at least `least`."""
+    mine, others = [await engine.count(_task(focus.template(name))) for name in (gist, other)]
     return max(least, mine - others)
 
 
@@ -191,5 +151,8 @@ def make_attempt(template: PromptTemplate, filled: str, sampling: protocol.Sampl
     """Build an attempt. Its stop strings end a weak model that repeats the prompt after its gist."""
     stop = ("\n---", "\nPassage:", "\n" + " ".join(_task(template).split()[:2]))
     return Attempt(
-        (protocol.Message("user", filled, may_move=True),), replace(sampling, stop=stop), template.own_words, before
+        (protocol.Message("user", filled, allow_kv_shift=True),),
+        replace(sampling, stop=stop),
+        template.own_words,
+        before,
     )

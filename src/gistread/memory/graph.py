@@ -1,7 +1,7 @@
 """The graph of key elements (GraphReader, section 3.2), normalised: an edge joins elements that one fact names."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -10,6 +10,12 @@ from gistread.search.tokens import ARTICLES, Terms, folded
 
 _SIMILAR = 0.88  # Similarity from which names of at least `_LONG` letters are merged
 _LONG = 6
+# A name after one of these is not the same name alone: Lady Fortunato is not Fortunato.
+_OF_ANOTHER = """
+lady mrs miss ms mistress madam madame mme mlle mademoiselle dame señora señorita signora signorina frau fräulein
+mevrouw pani mother father sister brother wife husband son daughter widow aunt uncle cousin young old little
+queen king prince princess duchess duke countess count baroness baron house castle street family
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +40,9 @@ def build_graph(facts: tuple[Fact, ...], language: str = "") -> Mapping[str, Ele
                 written[key][element.strip()] += 1
                 of_fact.append(key)
         named.append((fact, of_fact))
-    merged = _merge_keys({key: sum(forms.values()) for key, forms in written.items()})
+    names = {key for key, forms in written.items() if _usual_form(forms)[:1].isupper()}
+    of_another = {keys.of(word) for word in _OF_ANOTHER.split()}
+    merged = _merge_keys({key: sum(forms.values()) for key, forms in written.items()}, names, of_another)
     facts_of: dict[str, dict[Fact, None]] = defaultdict(dict)
     beside: dict[str, Counter[str]] = defaultdict(Counter)
     for fact, of_fact in named:
@@ -64,15 +72,17 @@ class _Keys:
         return " ".join(folded(self._terms.stem(word)) for word in counted if word)
 
 
-def _merge_keys(counts: Mapping[str, int]) -> dict[str, str]:
+def _merge_keys(counts: Mapping[str, int], names: Set[str], of_another: Set[str]) -> dict[str, str]:
+    """The key that stands for each: a full name for its last word, if only one ends with it, or a similar key."""
     ends: dict[str, list[str]] = defaultdict(list)
     for key in counts:
         first, _, last = key.rpartition(" ")
-        if first:
+        if first and key in names:
             ends[last].append(key)
     home = {key: key for key in counts}
     for key in counts:
-        if " " not in key and len(full := ends.get(key, [])) == 1:
+        full = ends[key] if " " not in key and key in names else []
+        if len(full) == 1 and of_another.isdisjoint(full[0].split()):
             home[key] = full[0]
     by_start: dict[str, list[str]] = defaultdict(list)
     for key in sorted(counts, key=lambda key: -counts[key]):
@@ -87,7 +97,7 @@ def _merge_keys(counts: Mapping[str, int]) -> dict[str, str]:
 
 
 def _are_similar(one: str, other: str) -> bool:
-    # 1809 and 1890 are as similar as a misspelt name, but differ.
-    if abs(len(one) - len(other)) > 2 or any(char.isdigit() for char in one + other):
+    # 1809 and 1890 are as similar as a misspelt name, but differ; so do Fortunato and Fortunata.
+    if abs(len(one) - len(other)) > 2 or one[-1] != other[-1] or any(char.isdigit() for char in one + other):
         return False
     return SequenceMatcher(None, one, other).ratio() >= _SIMILAR

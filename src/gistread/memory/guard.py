@@ -4,11 +4,13 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from gistread.book.normalise import count_words
+from gistread.book.numbers import numbers_in
 from gistread.book.sentences import sentence_spans
+from gistread.search.tokens import folded
+from gistread.words import UNSPACED_CHARACTER, count_words, folded_words
 
 
 class Fault(StrEnum):
@@ -59,9 +61,7 @@ _ABOUT_ITSELF = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE | re.MULTILINE,
 )
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]{3,}")
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
 
 _OPENING = re.compile(
     r"""\A\s*(?:
@@ -74,6 +74,17 @@ _OPENING = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
+# A chat template's tokens. Those that end a turn end the gist.
+_TURN_ENDS = re.compile(
+    r"(?<=.)(?:<\|(?:im_end|eot_id|end|endoftext|end_of_text|return)\|>|</s>|<end_of_turn>).*", re.DOTALL
+)
+_CONTROL = re.compile(
+    r"<\|im_start\|>(?:\s*(?:assistant|user|system)\b)?|<[|｜][^|｜<>\n]{1,40}[|｜]>|</?s>|<(?:start|end)_of_turn>(?:model\b)?|"
+    r"\[/?INST\]|<think>.*?</think>|</?think>",
+    re.DOTALL,
+)
+_NATIONAL = re.compile(r"\w+(?:ish|ese|i?ans?|m[ae]n|wom[ae]n)")  # "Scottish", "Englishman": forms of a country's name
+_LEAST_NUMBER = 3  # Smaller numbers are counted by paraphrases ("the two of them")
 _LABEL = re.compile(r"(?<!\S)<\d{1,4}>(?!\S)")  # A pause label of a prompt
 _REFUSAL = re.compile(
     r"""
@@ -93,9 +104,7 @@ _REFUSAL = re.compile(
 
 def clean(written: str, *, cut_off: bool = False) -> tuple[str, bool]:
     """The cleaned gist, one line a paragraph, and whether it is still cut off in mid-sentence."""
-    text = "".join(
-        c for c in written if c == "\n" or c == "\t" or unicodedata.category(c) not in ("Cc", "Cs", "Co", "Cn")
-    )
+    text = without_control_tokens(written)
     text = _LABEL.sub("", text)
     for _ in range(3):  # "Sure! Here is the passage: Summary: …"
         text = _OPENING.sub("", text, count=1)
@@ -113,6 +122,14 @@ def clean(written: str, *, cut_off: bool = False) -> tuple[str, bool]:
     return _without_repetition(text), cut_off
 
 
+def without_control_tokens(written: str) -> str:
+    """The text without control characters and without tokens of chat templates."""
+    text = "".join(
+        c for c in written if c == "\n" or c == "\t" or unicodedata.category(c) not in ("Cc", "Cs", "Co", "Cn")
+    )
+    return _CONTROL.sub("", _TURN_ENDS.sub("", text))
+
+
 def find_fault(draft: Draft) -> Fault | None:
     return next((fault for rule in RULES if (fault := rule(draft))), None)
 
@@ -122,7 +139,8 @@ def find_final_fault(draft: Draft) -> Fault | None:
     for rule in (not_a_refusal, not_the_prompt, not_about_itself, same_script):
         if fault := rule(draft):
             return fault
-    if len(foreign_names(draft)[0]) > _MAX_FOREIGN_NAMES:
+    begun = replace(draft, text=draft.text.rpartition(" ")[0])  # The last word may be unfinished
+    if len(foreign_names(draft)[0]) > _MAX_FOREIGN_NAMES or foreign_numbers(begun):
         return Fault.FOREIGN_NAMES
     if _copied_share(draft) > 0.8:
         return Fault.COPIED
@@ -162,10 +180,10 @@ def not_copied(draft: Draft) -> Fault | None:
 
 
 def _copied_share(draft: Draft) -> float:
-    words = _tokens(draft.text)
+    words = folded_words(draft.text)
     if len(words) < _FEW:
         return 0.0
-    length = 16 if _UNSPACED.search(draft.text) else 8
+    length = 16 if UNSPACED_CHARACTER.search(draft.text) else 8
     on_page = _runs(draft.page, length)
     copied = [False] * len(words)
     for at in range(len(words) - length + 1):
@@ -187,7 +205,7 @@ def is_meta(sentence: str) -> bool:
 
 def not_a_loop(draft: Draft) -> Fault | None:
     """Enough distinct words for its length, and few repeated runs of four."""
-    words = _tokens(draft.text)
+    words = folded_words(draft.text)
     if len(words) < _FEW:
         return None
     distinct = len(set(words)) / len(words)
@@ -209,26 +227,39 @@ def same_script(draft: Draft) -> Fault | None:
 
 
 def no_foreign_names(draft: Draft) -> Fault | None:
-    """At least nine in ten names and numbers occur on the page or before it in some form."""
+    """At least nine in ten names occur on the page or before it in some form, and every number on the page."""
     foreign, named = foreign_names(draft)
-    return Fault.FOREIGN_NAMES if len(foreign) > 0.1 * len(named) else None
+    return Fault.FOREIGN_NAMES if len(foreign) > 0.1 * len(named) or foreign_numbers(draft) else None
 
 
 def foreign_names(draft: Draft) -> tuple[set[str], set[str]]:
-    """The names and numbers of a draft that its page and the text before lack; and all of its names and numbers."""
+    """The names of a draft that its page and the text before lack, accents aside; and all of its names."""
     names = _names(draft.text) if capitals_mark_names(draft.page) else set()
     names |= set(_KATAKANA.findall(draft.text))
-    seen = f"{draft.before}\n{draft.page}"
-    words = " ".join(["", *(word.casefold() for word in _WORD.findall(seen))])
-    foreign = {name for name in names if f" {_stem(name.casefold())}" not in words and name not in seen}
-    numbers = set(_NUMBER.findall(draft.text))
-    return foreign | (numbers - set(_NUMBER.findall(seen))), names | numbers
+    seen = _fold(f"{draft.before}\n{draft.page}")
+    words = " ".join(["", *_WORD.findall(seen)])
+    foreign = {name for name in names if f" {_stem(_fold(name))}" not in words and _fold(name) not in seen}
+    return {name for name in foreign if not _NATIONAL.fullmatch(name)}, names
+
+
+def _fold(text: str) -> str:
+    return folded(text.casefold())
+
+
+def foreign_numbers(draft: Draft) -> set[int]:
+    """The numbers of a draft, in digits or words, that its page lacks."""
+    known = {part for _, parts in numbers_in(draft.page) for part in parts}
+    return {
+        value
+        for value, parts in numbers_in(draft.text)
+        if value >= _LEAST_NUMBER and value not in known and not known >= (parts - {value} or {value})
+    }
 
 
 def about_the_page(draft: Draft) -> Fault | None:
     """At least four in ten of the longer words occur on the page in some form."""
-    if _UNSPACED.search(draft.text):
-        written = set(_UNSPACED.findall(draft.text))
+    if UNSPACED_CHARACTER.search(draft.text):
+        written = set(UNSPACED_CHARACTER.findall(draft.text))
         shared = written & set(draft.page)
     else:
         written = {_stem(word.casefold()) for word in _WORD.findall(draft.text) if len(word) > 4}
@@ -249,7 +280,7 @@ def _without_repetition(text: str) -> str:
         kept: list[str] = []
         for start, end in sentence_spans(paragraph):
             sentence = " ".join(paragraph[start:end].split())
-            words = set(_tokens(sentence))
+            words = set(folded_words(sentence))
             again = max((len(words & earlier) for earlier in said), default=0)
             if not words or (len(words) >= _FEW_REPEATED and again >= _SAME_SENTENCE * len(words)):
                 continue
@@ -263,17 +294,12 @@ def _without_repetition(text: str) -> str:
 def _join_sentences(sentences: list[str]) -> str:
     joined = sentences[0]
     for sentence in sentences[1:]:
-        joined += sentence if _UNSPACED.match(joined[-1]) or joined[-1] in "。！？」』" else f" {sentence}"
+        joined += sentence if UNSPACED_CHARACTER.match(joined[-1]) or joined[-1] in "。！？」』" else f" {sentence}"
     return joined
 
 
-def _tokens(text: str) -> list[str]:
-    separated = _UNSPACED.sub(lambda character: f" {character[0]} ", text.casefold())
-    return re.findall(r"\w+(?:['’]\w+)*", separated)
-
-
 def _runs(text: str, length: int) -> set[tuple[str, ...]]:
-    words = _tokens(text)
+    words = folded_words(text)
     return {tuple(words[at : at + length]) for at in range(len(words) - length + 1)}
 
 

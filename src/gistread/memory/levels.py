@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from gistread.book.normalise import count_words
 from gistread.memory.extractive import extract
 from gistread.memory.model import GistMemory
 from gistread.memory.tree import Node
+from gistread.words import count_words
 
 _LINE_WORDS = 14
 _POSITION_WEIGHT = 0.5  # Weight of the page where the person reads; the page most relevant to the question has 1

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from gistread.book.model import Book
-from gistread.book.normalise import count_words
 from gistread.engine.protocol import NO_USAGE, Usage
 from gistread.memory.derived import DerivedRecords
 from gistread.memory.extractive import extract
 from gistread.memory.focus import DEFAULT_FOCUS, GistFocus
+from gistread.words import count_words
 
 
 class GistSource(StrEnum):
@@ -26,24 +26,6 @@ class ReadingMode(StrEnum):
 
 
 DEFAULT_READING_MODE = ReadingMode.SINGLE_PASS
-
-
-class Pauses(StrEnum):
-    CHOSEN = "chosen"  # Where the model chooses
-    # After equal numbers of words, at the nearest end of a sentence (ReadAgent, Appendix A, Table 5).
-    UNIFORM = "uniform"
-
-
-@dataclass(frozen=True, slots=True)
-class ReadingMethod:
-    """How pages and gists are made. Evaluations vary the last two to measure their effect."""
-
-    mode: ReadingMode = ReadingMode.CAREFUL
-    pauses: Pauses = Pauses.CHOSEN
-    guarded: bool = True  # False: gists are not checked by the guard (D6), as in ReadAgent
-
-
-CAREFUL = ReadingMethod()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +74,7 @@ class GistMemory:
     model_name: str
     entries: list[MemoryEntry] = field(default_factory=list)
     derived: DerivedRecords = field(default_factory=DerivedRecords)
-    method: ReadingMethod = CAREFUL
+    mode: ReadingMode = ReadingMode.CAREFUL
     focus: GistFocus = DEFAULT_FOCUS
     bound_share: float = 1.0  # Share of the whole book in front of the spoiler bound
 

@@ -2,7 +2,7 @@
 
 A passage starts at the last pause point and has at most `max_words`. After `min_words`, every end of a paragraph has a
 label that the model may choose (design D3). The end of a chapter is always a pause point. Pages cover the whole text.
-Only `next_page` needs a model, and not for uniform pages (Appendix A, Table 5).
+Only `next_page` needs a model.
 """
 
 from collections.abc import Iterator
@@ -10,21 +10,21 @@ from dataclasses import dataclass
 
 from gistread import prompts
 from gistread.book.model import Book, Paragraph, ParagraphKind
-from gistread.book.normalise import count_words
 from gistread.book.sentences import sentence_spans
-from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Usage
+from gistread.engine.protocol import NO_USAGE, Engine, Message, Priority, Prompt, Usage, choose_or
 from gistread.errors import EngineError
 from gistread.memory.extractive import CHARACTERS_PER_WORD
 from gistread.memory.gisting import gist_tokens
-from gistread.memory.model import Page, PageSize, Pauses
+from gistread.memory.model import Page, PageSize
+from gistread.words import count_words
 
 PROMPTS = ("pagination",)  # Part of a memory's identity
 
 TOKENS_BESIDE = 48  # Least reserve for the gisting prompt, which may be longer than the one here
 _MIN_PASSAGE_WORDS = 8  # A window with less room cannot be used
 _APART_WORDS = 80  # Least distance between labels if the page size allows it: each label costs six tokens
+_SPEECH = tuple('“”„"«»‘‚—–「『')  # Beginnings of direct speech
 _LABELS = 6  # Number of labels that a smaller range of page sizes still allows
-_PAGES_AHEAD = 8  # Uniform pages at the end of a chapter are equally long, so that none is tiny
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,7 @@ class _Unit:
     words: int
     heading: bool = False  # A page must not end here
     scene_break: bool = False
+    speech: bool = False  # Begins with direct speech
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,30 +61,35 @@ class _Label:
     end: int  # Offset of the pause
     number: int
     words: int  # From the start of the passage
-    scene_end: bool = False
+    rank: int = 0  # 2: the end of a scene, 0: within a conversation, 1: another
 
 
-def find_passage(book: Book, start: int, size: PageSize, pauses: Pauses = Pauses.CHOSEN) -> Passage:
-    """The passage at the pause point `start`, within its chapter, and its legal pause points (uniform: one)."""
+def find_passage(book: Book, start: int, size: PageSize) -> Passage:
+    """The passage at the pause point `start`, within its chapter, and its legal pause points."""
     stop = chapter_end(book, start)
-    if pauses is Pauses.UNIFORM:
-        return _uniform(book, start, stop, size)
     units, left_over = _fill(_units(book, start, stop, size.max_words), start, size)
     total = sum(unit.words for unit in units)
     if left_over is not None and total < size.min_words / 2:
-        more, _ = _fill(_pieces_of(book.text, left_over, size.max_words), start, size, total)
+        window = size.max_words * CHARACTERS_PER_WORD
+        pieces = _sentences(book.text, left_over.start, left_over.end, left_over.end, window)
+        more, _ = _fill(pieces, start, size, total)
         units += more
         total += sum(unit.words for unit in more)
     end = units[-1].end
-    left = _words_left(book, end, stop, size.min_words) if end < stop else 0
+    # Counted no further than needed.
+    left = count_words(book.text[end : min(stop, end + size.min_words * CHARACTERS_PER_WORD)])
     legal: list[_Label] = []
     tidy: list[_Label] = []
     words = 0
     for number, unit in enumerate(units, start=1):
         words += unit.words
         if words >= size.min_words and not unit.heading:
-            scene_end = unit.scene_break or any(following.heading for following in units[number : number + 1])
-            legal.append(_Label(unit.end, number, words, scene_end))
+            following = units[number] if number < len(units) else None
+            if unit.scene_break or (following and following.heading):
+                rank = 2
+            else:
+                rank = int(not (following and unit.speech and following.speech))
+            legal.append(_Label(unit.end, number, words, rank))
             if total - words + left >= size.min_words / 2 or unit.end == stop:
                 tidy.append(legal[-1])
     labels = _space_out(tidy or legal or [_Label(end, len(units), words)], size)
@@ -91,34 +97,16 @@ def find_passage(book: Book, start: int, size: PageSize, pauses: Pauses = Pauses
 
 
 def _space_out(labels: list[_Label], size: PageSize) -> list[_Label]:
-    """Drop labels that are too close. The last label stays; the end of a scene replaces a label shortly before it."""
+    """Drop labels that are too close. The last label stays; one of a higher rank replaces a label shortly before it."""
     apart = min(_APART_WORDS, (size.max_words - size.min_words) // (_LABELS - 1))
     kept: list[_Label] = []
     for label in labels:
         close = bool(kept) and label.words - kept[-1].words < apart
-        if close and (label is labels[-1] or (label.scene_end and not kept[-1].scene_end)):
+        if close and (label is labels[-1] or label.rank > kept[-1].rank):
             kept[-1] = label
         elif not close:
             kept.append(label)
     return kept if kept[-1] is labels[-1] else [*kept, labels[-1]]
-
-
-def _uniform(book: Book, start: int, stop: int, size: PageSize) -> Passage:
-    usual = max(1, (size.min_words + size.max_words) // 2)
-    left = _words_left(book, start, stop, _PAGES_AHEAD * usual)
-    share = left / max(1, round(left / usual)) if left < _PAGES_AHEAD * usual else usual
-    taken: list[_Unit] = []
-    words = 0
-    for unit in _units(book, start, stop, usual, whole_words=0):
-        # A unit across the end of the share belongs to it if at least half of its words are inside.
-        over = words + unit.words / 2 > share or unit.end - start > 2 * usual * CHARACTERS_PER_WORD
-        if over and taken:
-            break
-        taken.append(unit)
-        words += unit.words
-    while len(taken) > 1 and taken[-1].heading and taken[-1].end < stop:
-        taken.pop()
-    return Passage(start, (taken[-1].end,), (len(taken),))
 
 
 def _fill(units: Iterator[_Unit], start: int, size: PageSize, words: int = 0) -> tuple[list[_Unit], _Unit | None]:
@@ -137,21 +125,21 @@ async def next_page(
     start: int,
     size: PageSize,
     engine: Engine,
-    pauses: Pauses = Pauses.CHOSEN,
     beside_tokens: int = TOKENS_BESIDE,
+    wording: str = "",
 ) -> tuple[Page, Usage]:
     """Find the page that begins at `start`, unnumbered, and the cost. Raises EngineError when no page fits."""
-    passage = find_passage(book, start, size, pauses)
-    prompt = _prompt(book, passage)
+    passage = find_passage(book, start, size)
+    prompt = _prompt(book, passage, wording)
     while (needed := await _needed_tokens(book, passage, prompt, engine) + beside_tokens) > engine.info.context_tokens:
         size = shorten_size(book, passage, size, needed, engine.info.context_tokens)
-        passage = find_passage(book, start, size, pauses)
-        prompt = _prompt(book, passage)
+        passage = find_passage(book, start, size)
+        prompt = _prompt(book, passage, wording)
     usage = NO_USAGE
     end = passage.end
     if len(passage.pauses) > 1:
         labels = [_label(number) for number in passage.numbers]
-        choice = await engine.choose(prompt, labels, Priority.BACKGROUND)
+        choice = await choose_or(engine, prompt, labels, len(labels) - 1, Priority.BACKGROUND)
         usage = choice.usage
         end = passage.pauses[choice.index]
     return Page(0, start, end, count_words(book.text[start:end])), usage
@@ -178,14 +166,14 @@ def shorten_size(book: Book, passage: Passage, size: PageSize, needed: int, cont
     return PageSize(min(size.min_words, max(1, max_words // 2)), max_words)
 
 
-def _prompt(book: Book, passage: Passage) -> Prompt:
+def _prompt(book: Book, passage: Passage, wording: str) -> Prompt:
     """The passage with its labels. Book text that looks like a label is harmless: it is no legal answer."""
     pieces: list[str] = []
     at = passage.start
     for number, pause in zip(passage.numbers, passage.pauses, strict=True):
         pieces += [book.text[at:pause].rstrip(), f"\n\n{_label(number)}\n\n"]
         at = pause
-    template = prompts.load("pagination")
+    template = prompts.load("pagination", wording)
     return (Message("user", template.fill(passage="".join(pieces).strip())),)
 
 
@@ -205,9 +193,8 @@ def chapter_end(book: Book, start: int) -> int:
     return last
 
 
-def _units(book: Book, start: int, end: int, max_words: int, *, whole_words: int | None = None) -> Iterator[_Unit]:
-    """The units without gaps: whole paragraphs of up to `whole_words` (None: `max_words`), else sentences."""
-    whole_words = max_words if whole_words is None else whole_words
+def _units(book: Book, start: int, end: int, max_words: int) -> Iterator[_Unit]:
+    """The units without gaps: whole paragraphs of up to `max_words`, else sentences."""
     first = book.paragraph_index(start)
     for index in range(first, len(book.paragraphs)):
         paragraph = book.paragraphs[index]
@@ -215,23 +202,20 @@ def _units(book: Book, start: int, end: int, max_words: int, *, whole_words: int
             return
         following = book.paragraphs[index + 1].start if index + 1 < len(book.paragraphs) else len(book.text)
         begins = start if index == first else paragraph.start
-        yield from _divide(book.text, begins, paragraph, min(following, end), max_words, whole_words)
+        yield from _divide(book.text, begins, paragraph, min(following, end), max_words)
 
 
-def _divide(text: str, start: int, paragraph: Paragraph, end: int, max_words: int, whole_words: int) -> Iterator[_Unit]:
+def _divide(text: str, start: int, paragraph: Paragraph, end: int, max_words: int) -> Iterator[_Unit]:
     most_characters = max_words * CHARACTERS_PER_WORD
-    heading = paragraph.kind is ParagraphKind.HEADING
     if paragraph.end - start <= most_characters:
         words = count_words(text[start : paragraph.end])
-        if words <= (max_words if heading else whole_words):
-            yield _Unit(start, end, words, heading, paragraph.kind is ParagraphKind.BREAK)
+        if words <= max_words:
+            speech = text[start : paragraph.end].lstrip()[:1] in _SPEECH
+            kind = paragraph.kind
+            yield _Unit(start, end, words, kind is ParagraphKind.HEADING, kind is ParagraphKind.BREAK, speech)
             return
     for sentence in _sentences(text, start, paragraph.end, end, 2 * most_characters):
         yield from _pieces(text, sentence.start, sentence.end, max_words)
-
-
-def _pieces_of(text: str, unit: _Unit, max_words: int) -> Iterator[_Unit]:
-    return _sentences(text, unit.start, unit.end, unit.end, max_words * CHARACTERS_PER_WORD)
 
 
 def _sentences(text: str, start: int, stop: int, end: int, window: int) -> Iterator[_Unit]:
@@ -263,8 +247,3 @@ def _pieces(text: str, start: int, end: int, max_words: int) -> Iterator[_Unit]:
         words = count_words(text[start:stop])
         yield _Unit(start, stop, words)
         start = stop
-
-
-def _words_left(book: Book, start: int, end: int, enough: int) -> int:
-    """Words from `start` to `end`; counts no further than needed to reach `enough`."""
-    return count_words(book.text[start : min(end, start + enough * CHARACTERS_PER_WORD)])

@@ -4,27 +4,31 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
 from gistread.book.model import Book, ParagraphKind
-from gistread.book.normalise import count_words
 from gistread.book.sentences import sentence_spans
+from gistread.words import count_words
 
 # Longest passage of several paragraphs or sentences. DOS RAG uses chunks of 100 tokens (arXiv 2506.03989).
 PASSAGE_WORDS = 100
+NUMBERED_WORDS = 60  # Longest numbered one: the fewer sentences it has, the surer which of them an answer means
 
 GAP = "[…]"  # Marks text left out
 
-Passage = tuple[int, int]  # `book.text[start:end]`
+Span = tuple[int, int]  # `book.text[start:end]`
+Passage = Span  # One that a prompt may show
 
 
-def split_into_passages(book: Book, start: int = 0, end: int | None = None) -> list[Passage]:
-    return list(_passages(book, start, len(book.text) if end is None else end))
+def split_into_passages(
+    book: Book, start: int = 0, end: int | None = None, most_words: int = PASSAGE_WORDS
+) -> list[Passage]:
+    return list(_passages(book, start, len(book.text) if end is None else end, most_words))
 
 
-def _passages(book: Book, start: int, end: int) -> Iterator[Passage]:
+def _passages(book: Book, start: int, end: int, most_words: int = PASSAGE_WORDS) -> Iterator[Passage]:
     open_from = passage_end = -1
     words, headed = 0, False
-    for piece_start, piece_end, is_heading in _pieces(book, start, end):
+    for piece_start, piece_end, is_heading in _pieces(book, start, end, most_words):
         size = count_words(book.text[piece_start:piece_end])
-        if open_from >= 0 and not headed and (is_heading or words + size > PASSAGE_WORDS):
+        if open_from >= 0 and not headed and (is_heading or words + size > most_words):
             yield open_from, passage_end
             open_from, words = -1, 0
         if open_from < 0:
@@ -42,6 +46,15 @@ def sentences_of(book: Book, start: int, end: int) -> Iterator[Passage]:
             yield first + begin, first + finish
 
 
+def sentence_at(book: Book, offset: int) -> Passage:
+    """The sentence at an offset of the book, or the next one of its paragraph between two sentences."""
+    if not book.paragraphs:
+        return 0, len(book.text)
+    paragraph = book.paragraphs[book.paragraph_index(offset)]
+    sentences = list(sentences_of(book, paragraph.start, paragraph.end)) or [(paragraph.start, paragraph.end)]
+    return next((one for one in sentences if one[1] > offset), sentences[-1])
+
+
 def join(passages: Iterable[Passage], book: Book) -> list[Passage]:
     """The passages in the order of the book, adjacent ones (with only white space between) joined."""
     joined: list[Passage] = []
@@ -53,18 +66,29 @@ def join(passages: Iterable[Passage], book: Book) -> list[Passage]:
     return joined
 
 
-def render(passages: Sequence[Passage], book: Book) -> str:
-    """The text of joined passages, with a mark for every gap."""
+def render(passages: Sequence[Passage], book: Book, *, numbered: bool = False) -> str:
+    """The text of joined passages, with a mark for every gap. `numbered`: each of `numbered_passages` after "[1]"."""
     pieces: list[str] = []
-    at = 0
+    at = count = 0
     for start, end in passages:
         if book.text[at:start].strip():
             pieces.append(GAP)
-        pieces.append(book.text[start:end].strip())
+        if numbered:
+            for first, last in split_into_passages(book, start, end, NUMBERED_WORDS):
+                count += 1
+                pieces.append(f"[{count}] {book.text[first:last].strip()}")
+        else:
+            pieces.append(book.text[start:end].strip())
         at = end
     if passages and book.text[at:].strip():
         pieces.append(GAP)
     return "\n\n".join(pieces)
+
+
+def numbered_passages(passages: Sequence[Passage], book: Book) -> tuple[tuple[int, Passage], ...]:
+    """The pieces of joined passages that `render` numbers, each with its number."""
+    pieces = [piece for start, end in passages for piece in split_into_passages(book, start, end, NUMBERED_WORDS)]
+    return tuple(enumerate(pieces, start=1))
 
 
 async def split_into_chunks(
@@ -93,11 +117,11 @@ async def split_into_chunks(
     return found
 
 
-def _pieces(book: Book, start: int, end: int) -> Iterable[tuple[int, int, bool]]:
+def _pieces(book: Book, start: int, end: int, most_words: int) -> Iterable[tuple[int, int, bool]]:
     for paragraph in book.paragraphs_between(start, end):
         first, last = max(start, paragraph.start), min(end, paragraph.end)
         text = book.text[first:last]
-        if count_words(text) <= PASSAGE_WORDS:
+        if count_words(text) <= most_words:
             yield first, last, paragraph.kind is ParagraphKind.HEADING
         else:
             for begin, finish in sentence_spans(text):

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from gistread.book.model import Book, ParagraphKind
-from gistread.book.normalise import count_words
+from gistread.words import count_words
 
 _MIN_PARAGRAPHS = 4
 _MAX_CHARACTERS = 400_000  # Read from the beginning of the book; headings are read to its end

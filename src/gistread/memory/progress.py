@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gistread import journal
 from gistread.errors import StorageError
 from gistread.memory.focus import DEFAULT_FOCUS, GistFocus, focus_from_record
+from gistread.store import journal
 
 _SUFFIX = ".memory"
 

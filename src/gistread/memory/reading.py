@@ -8,16 +8,14 @@ the page size and the earlier pages of the chapter, not on the order of chapters
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from gistread.book.model import Book
-from gistread.book.normalise import count_words
 from gistread.engine.concurrency_limit import ConcurrencyLimit
-from gistread.engine.protocol import NO_USAGE, Engine, Priority, Usage
-from gistread.memory.derived import key_of
+from gistread.engine.protocol import Engine, Priority, Usage
 from gistread.memory.front_matter import front_matter_end, front_matter_entries
-from gistread.memory.gisting import Attempt, SavedDraft, careful_attempts, extra_task_tokens, gist_page, is_short
+from gistread.memory.gisting import Attempt, careful_attempts, extra_task_tokens, gist_page, is_short
 from gistread.memory.guard import Fault
 from gistread.memory.model import GistSource, MemoryEntry, Page, ReadingMode
 from gistread.memory.pagination import TOKENS_BESIDE, chapter_end, next_page
@@ -29,9 +27,6 @@ _REMOTE_REQUESTS_PER_CHAPTER = 2  # On a server, where one page is found while a
 _PAGES_AT_FIRST = 1
 _PAGES_MORE = 2
 _SECOND_PAYS = 1 / 6  # Second attempts at gists end if fewer than this share of them pass
-_DRAFT = "draft"  # Kind of the records of unfinished gists
-_BOUNDS = "page"  # Kind of the records of pages without a gist
-_KEY_CHARACTERS = 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +198,9 @@ class _Reading:
         memory = self._memory
         if self._known_until(start) >= end:
             return
-        single_pass = self._single_pass(start) if memory.method.mode is ReadingMode.SINGLE_PASS else None
+        single_pass: SinglePass | None = None
+        if memory.mode is ReadingMode.SINGLE_PASS:
+            single_pass = SinglePass(memory.book, start, self._writer.size_at(start), self._engine, memory.focus)
         at = start
         while at < end:
             known = self._writer.entry_at(at)
@@ -217,11 +214,7 @@ class _Reading:
                 self._pages.release()
                 self._waiting.append((start, end))
                 return
-            known_end = self._saved_end(at, end)
-            find = single_pass.next_page if single_pass else self._find_page
-            page, attempts, usage = await find(at, known_end)
-            if page.end != known_end:
-                self._save_end(page)
+            page, attempts, usage = await (single_pass.next_page(at) if single_pass else self._find_page(at))
             number = 0
             if start <= self._next_start():
                 self._pending += 1
@@ -230,11 +223,6 @@ class _Reading:
             self._gisting[page.start] = page
             tasks.create_task(self._gist(page, attempts, usage))
             at = page.end
-
-    def _single_pass(self, start: int) -> SinglePass:
-        memory, size = self._memory, self._writer.size_at(start)
-        pauses = memory.method.pauses
-        return SinglePass(memory.book, start, size, self._engine, pauses, memory.focus)
 
     def _known_until(self, start: int) -> int:
         while known := self._writer.entry_at(start):
@@ -245,28 +233,10 @@ class _Reading:
         book, at = self._memory.book, self._memory.read_until
         return book.volumes[book.volume_index(at)].start if book.is_volume_heading(at) else at
 
-    def _saved_end(self, start: int, end: int) -> int | None:
-        """The end of a page that an earlier reading found but did not gist."""
-        match self._memory.derived.at(start).get(_BOUNDS, self._bounds_key(start)):
-            case {"length": int(length)} if 0 < length <= end - start:
-                return start + length
-        return None
-
-    def _save_end(self, page: Page) -> None:
-        record = {"length": page.end - page.start}
-        self._memory.derived.at(page.start).put(_BOUNDS, self._bounds_key(page.start), record)
-
-    def _bounds_key(self, start: int) -> str:
-        return key_of(self._memory.book.text[start : start + _KEY_CHARACTERS])
-
-    async def _find_page(self, start: int, known_end: int | None) -> tuple[Page, tuple[Attempt, ...], Usage]:
+    async def _find_page(self, start: int) -> tuple[Page, tuple[Attempt, ...], Usage]:
         memory, size = self._memory, self._writer.size_at(start)
-        if known_end is not None:
-            page, usage = Page(0, start, known_end, count_words(memory.book.text[start:known_end])), NO_USAGE
-        else:
-            beside = await extra_task_tokens(self._engine, memory.focus.template("gist"), "pagination", TOKENS_BESIDE)
-            pauses = memory.method.pauses
-            page, usage = await next_page(memory.book, start, size, self._engine, pauses, beside)
+        beside = await extra_task_tokens(self._engine, memory.focus, "gist", "pagination", TOKENS_BESIDE)
+        page, usage = await next_page(memory.book, start, size, self._engine, beside, memory.focus.wording)
         text = memory.text_of(page)
         return page, () if is_short(text) else await careful_attempts(text, self._engine, memory.focus), usage
 
@@ -275,11 +245,6 @@ class _Reading:
         if self._second_passed < int(_SECOND_PAYS * self._second):
             attempts = attempts[:1]
         text = memory.text_of(page)
-        derived, key = memory.derived.at(page.start), key_of(text)
-        begun = SavedDraft()
-        match derived.get(_DRAFT, key):
-            case {"attempt": int(number), "text": str(written)} if not self._engine.info.is_remote:
-                begun = SavedDraft(number, written)
         try:
             result = await gist_page(
                 text,
@@ -287,10 +252,7 @@ class _Reading:
                 attempts,
                 Priority.BACKGROUND,
                 task=memory.focus.task,
-                guarded=memory.method.guarded,
                 on_draft=partial(self._on_draft, page.start),
-                begun=begun,
-                save=lambda draft: derived.put(_DRAFT, key, asdict(draft)),
             )
         finally:
             del self._gisting[page.start]
@@ -301,7 +263,10 @@ class _Reading:
             self._second += 1
             self._second_passed += result.gist.source is GistSource.MODEL
         self._faults[page.start] = result.faults
-        self._add(MemoryEntry(page, result.gist, usage + result.usage))
+        usage += result.usage
+        if self._engine.info.is_remote:  # Pages at a server are read side by side, so each takes a share of the time
+            usage = replace(usage, seconds=usage.seconds / (1 + len(self._gisting)))
+        self._add(MemoryEntry(page, result.gist, usage))
 
     def _add(self, entry: MemoryEntry) -> None:
         joined = self._writer.add(entry)

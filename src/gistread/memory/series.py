@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from gistread.book.model import Book
-from gistread.book.normalise import count_words
 from gistread.errors import StorageError
 from gistread.memory.derived import DerivedRecords
 from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize
 from gistread.memory.writer import MemoryHeader, MemoryWriter, chain
+from gistread.words import count_words
 
 
 def open_series(
@@ -46,7 +46,7 @@ def headers_of(book: Book, volumes: Sequence[Sequence[MemoryHeader]]) -> list[Me
     alike: dict[tuple[object, ...], list[MemoryHeader | None]] = {}
     for index, headers in enumerate(volumes):
         for header in headers:
-            key = (header.fingerprint, header.prompts, header.method, header.focus)
+            key = (header.fingerprint, header.prompts, header.mode, header.focus)
             parts = alike.setdefault(key, [None] * len(volumes))
             parts[index] = parts[index] or header
     return [_header(book, parts) for parts in alike.values()]

@@ -8,15 +8,14 @@ Prompts depend only on the book, the page size, the pages so far, token counts, 
 
 from dataclasses import dataclass
 
-from gistread import prompts
 from gistread.book.model import Book
-from gistread.book.normalise import count_words
-from gistread.engine.protocol import NO_USAGE, STREAM_TOKENS, Engine, Message, Priority, Prompt, Usage
+from gistread.engine.protocol import NO_USAGE, STREAM_TOKENS, Engine, Message, Priority, Prompt, Usage, choose_or
 from gistread.memory.focus import DEFAULT_FOCUS, GistFocus
 from gistread.memory.gisting import Attempt, extra_task_tokens, gist_tokens, make_attempt, samplings, wanted_words
-from gistread.memory.model import Page, PageSize, Pauses
+from gistread.memory.model import Page, PageSize
 from gistread.memory.pagination import Passage, find_passage, shorten_size
 from gistread.memory.sizes import TOKENS_PER_WORD
+from gistread.words import count_words
 
 PROMPTS = ("single_pass_text", "single_pass_pause", "single_pass_gist")  # Part of a memory's identity
 
@@ -60,13 +59,12 @@ class SinglePass:
         start: int,
         size: PageSize,
         engine: Engine,
-        pauses: Pauses = Pauses.CHOSEN,
         focus: GistFocus = DEFAULT_FOCUS,
     ) -> None:
         self._book = book
         self._size = size
-        self._pauses = pauses
         self._engine = engine
+        self._focus = focus
         self._gist = focus.template("single_pass_gist")
         self._room = min(engine.info.context_tokens, WINDOW_TOKENS)
         placement = engine.info.placement
@@ -78,18 +76,14 @@ class SinglePass:
         await self._show(page.start)
         self._finish_page(page.end)
 
-    async def next_page(self, start: int, known_end: int | None) -> tuple[Page, tuple[Attempt, ...], Usage]:
-        """Find the page at `start`: page, attempts for its gist, cost. Raises EngineError when no page fits.
-
-        `known_end`: where the model chose to pause in an earlier reading.
-        """
+    async def next_page(self, start: int) -> tuple[Page, tuple[Attempt, ...], Usage]:
+        """Find the page at `start`: page, attempts for its gist, cost. Raises EngineError when no page fits."""
         passage = await self._show(start)
         end, usage = passage.end, NO_USAGE
-        if known_end in passage.pauses:
-            end = known_end
-        elif len(passage.pauses) > 1:
+        if len(passage.pauses) > 1:
             labels = [self._window.label_at(pause) for pause in passage.pauses]
-            choice = await self._engine.choose(self._pause_prompt(passage), labels, Priority.BACKGROUND)
+            asked = self._pause_prompt(passage)
+            choice = await choose_or(self._engine, asked, labels, len(labels) - 1, Priority.BACKGROUND)
             end, usage = passage.pauses[choice.index], choice.usage
         page = Page(0, start, end, count_words(self._book.text[start:end]))
         filled = self._gist.fill(
@@ -105,9 +99,11 @@ class SinglePass:
     async def _show(self, start: int) -> Passage:
         size = self._size
         fresh = self._window.begin == start
-        task_tokens = await extra_task_tokens(self._engine, self._gist, "single_pass_pause", _TASK_TOKENS)
+        task_tokens = await extra_task_tokens(
+            self._engine, self._focus, "single_pass_gist", "single_pass_pause", _TASK_TOKENS
+        )
         while True:
-            passage = self._label(find_passage(self._book, start, size, self._pauses))
+            passage = self._label(find_passage(self._book, start, size))
             shown = await self._engine.measure(self._pause_prompt(passage))
             text = self._book.text[start : passage.end].strip()
             words = count_words(text)
@@ -158,9 +154,9 @@ class SinglePass:
             self._window = _Window(start, labels, window.shown_until)
 
     def _pause_prompt(self, passage: Passage) -> Prompt:
-        task = prompts.load("single_pass_pause").fill(start=self._window.label_at(passage.start))
-        return (Message("user", self._prompt(passage.end, task), may_move=True),)
+        task = self._focus.template("single_pass_pause").fill(start=self._window.label_at(passage.start))
+        return (Message("user", self._prompt(passage.end, task), allow_kv_shift=True),)
 
     def _prompt(self, until: int, task: str) -> str:
-        text = prompts.load("single_pass_text").fill(text=self._window.text(self._book, until))
+        text = self._focus.template("single_pass_text").fill(text=self._window.text(self._book, until))
         return f"{text}\n\n{task}"

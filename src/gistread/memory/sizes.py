@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from gistread.book.model import Book
-from gistread.book.normalise import count_words
-from gistread.engine.protocol import Engine
 from gistread.errors import EngineError, UsageError
 from gistread.memory.model import GistMemory, PageSize, PageSizes
 
@@ -23,7 +21,6 @@ TOKENS_PER_WORD = 1.5  # Upper estimate for English prose (SmolLM2: 1.4)
 PROMPT_TOKENS = 256  # Reserve for the prompt, the question and the chat template
 ANSWER_TOKENS = 256  # Reserve for an answer
 PAGES_OPEN = 2  # Pages that should fit in full in addition to the gists
-_SAMPLES, _SAMPLE = 16, 1000  # Number of samples of a book, and characters of each
 SMALLEST_PAGE_WORDS = 60  # A shorter page is not worth gisting
 
 
@@ -67,13 +64,6 @@ def choose_sizes(
         for one in (book.volume_books or (book,))
     ]
     return tuple(each) if book.volumes else each[0]
-
-
-async def measure_tokens_per_word(book: Book, engine: Engine) -> float:
-    """Tokens per word of this book with this engine, from samples of the whole book; at least 1."""
-    step = max(_SAMPLE, len(book.text) // _SAMPLES)
-    sample = "\n\n".join(book.text[at : at + _SAMPLE] for at in range(0, len(book.text), step))
-    return max(1.0, await engine.count(sample) / max(1, count_words(sample)))
 
 
 def _usual_size(book_words: int, room_words: int) -> PageSize:

@@ -1,47 +1,38 @@
-"""Gist memories on disk (design D5, section 7): one journal each, with one record a page. Evicts old memories."""
+"""Gist memories on disk (design D5, section 7): one journal each, with one record a page."""
 
 import contextlib
 import hashlib
 import os
-from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gistread import journal
-from gistread.atomic_write import replace_file
+from gistread import prompts
 from gistread.book.model import Book
-from gistread.engine.protocol import NO_USAGE
+from gistread.engine.llama.machine import file_bytes
 from gistread.errors import StorageError
-from gistread.export_files import ExistsError
-from gistread.journal import Journal, Record
 from gistread.memory import gisting, pagination, series, single_pass
 from gistread.memory.derived import SUFFIX, DerivedRecords
-from gistread.memory.estimate import UNKNOWN_PACE, Pace, past_pace
 from gistread.memory.focus import DEFAULT_FOCUS, GistFocus, focus_from_record, focus_record
 from gistread.memory.model import (
-    CAREFUL,
     GistMemory,
     MemoryEntry,
     PageSize,
     PageSizes,
-    Pauses,
-    ReadingMethod,
     ReadingMode,
 )
 from gistread.memory.progress import count_characters
-from gistread.memory.sharing import SharedMemory
 from gistread.memory.writer import MemoryHeader, MemoryWriter, chain, entries_of, not_saved_notice, page_record
-from gistread.units import counted
+from gistread.store import journal
+from gistread.store.files import replace_file
+from gistread.store.journal import Journal, Record
 
 _FORMAT = "gistread memory"
 _VERSION = 1
 _SUFFIX = ".memory"
 _DAMAGED = ".damaged"
-_LATEST = 20  # Most memories searched for the pace of a model
-_LIMIT_BYTES = 256 * 2**20  # For all memories together; War and Peace takes 1 MB
 
 # Header fields that identify a memory.
-_KEY = ("book", "fingerprint", "min_words", "max_words", "prompts", "reading", "pauses", "guarded")
+_KEY = ("book", "fingerprint", "min_words", "max_words", "prompts", "reading")
 _BOOK_KEY_LENGTH = 16
 
 # The prompts that are part of a memory's identity: a change of wording creates a new memory.
@@ -57,7 +48,7 @@ class MemoryRequest:
     model_name: str
     fingerprint: str  # Hash of the model's weights
     size: PageSizes
-    method: ReadingMethod = CAREFUL
+    mode: ReadingMode = ReadingMode.CAREFUL
     focus: GistFocus = DEFAULT_FOCUS
 
 
@@ -68,9 +59,8 @@ class MemoryStore:
         self.directory = directory
 
     def open(self, book: Book, request: MemoryRequest) -> MemoryWriter:
-        """Open or create this memory, evicting others when all are too large. Raises StorageError."""
+        """Open or create this memory. Raises StorageError."""
         volumes = book.volume_books
-        self.trim(_LIMIT_BYTES, keep={one.sha256 for one in (volumes or (book,))})
         if not volumes:
             assert isinstance(request.size, PageSize), "only a series has several page sizes"
             return self._open_book(book, request, request.size)
@@ -82,7 +72,7 @@ class MemoryStore:
         path = self._path(header)
         _refuse_later_version(path)
         derived = DerivedRecords(path.with_suffix(SUFFIX))
-        memory = GistMemory(book, size, request.model_name, [], derived, request.method, request.focus)
+        memory = GistMemory(book, size, request.model_name, [], derived, request.mode, request.focus)
         try:
             file = Journal(path)
         except StorageError as error:
@@ -106,10 +96,13 @@ class MemoryStore:
 
     def reopen(self, book: Book, header: MemoryHeader, sizes: PageSizes) -> MemoryWriter | None:
         """Open this memory for its model; None if the prompts have changed since. Raises StorageError."""
-        if header.focus.version(*_PROMPTS[header.method.mode]) != header.prompts:
+        if header.focus.version(*_PROMPTS[header.mode]) != header.prompts:
             return None
-        size = header.size if not header.volumes else _saved_sizes(header, sizes)
-        return self.open(book, MemoryRequest(header.model_name, header.fingerprint, size, header.method, header.focus))
+        size: PageSizes = header.size
+        if header.volumes:
+            others = (sizes,) * len(header.volumes) if isinstance(sizes, PageSize) else sizes
+            size = tuple(part.size if part else other for part, other in zip(header.volumes, others, strict=True))
+        return self.open(book, MemoryRequest(header.model_name, header.fingerprint, size, header.mode, header.focus))
 
     def is_damaged(self, book: Book) -> bool:
         """Whether records of a memory of this book are damaged. Raises StorageError if one cannot be read."""
@@ -127,7 +120,7 @@ class MemoryStore:
         return sorted(found, key=lambda one: (one.read_until, not one.focus.task, one.modified_s), reverse=True)
 
     def _files_of(self, book: Book) -> list[Path]:
-        return journal.list_files(self.directory, f"{_book_key(book)}-*{_SUFFIX}")
+        return journal.list_files(self.directory, f"{book.sha256[:_BOOK_KEY_LENGTH]}-*{_SUFFIX}")
 
     def load(self, book: Book, header: MemoryHeader) -> GistMemory:
         """Load a memory read-only, without its model. Raises StorageError when it is gone."""
@@ -136,7 +129,7 @@ class MemoryStore:
         records = _records(header.path)
         entries = chain(entries_of(records[1:], book))
         derived = DerivedRecords(header.path.with_suffix(SUFFIX))
-        return GistMemory(book, header.size, header.model_name, entries, derived, header.method, header.focus)
+        return GistMemory(book, header.size, header.model_name, entries, derived, header.mode, header.focus)
 
     def pages_ahead(self, book: Book, header: MemoryHeader) -> list[MemoryEntry]:
         """The saved pages after the first gap, by place and without numbers. Raises StorageError."""
@@ -146,79 +139,39 @@ class MemoryStore:
         read_until = max((entry.page.end for entry in chain(entries)), default=0)
         return [entries[start] for start in sorted(entries) if start >= read_until]
 
-    def share(self, book: Book, header: MemoryHeader) -> list[SharedMemory]:
-        """Export a memory for sharing; of a series, the memories of its volumes. Raises StorageError."""
-        if header.volumes:
-            parts = zip(book.volume_books, header.volumes, strict=True)
-            return [one for volume, part in parts if part and part.pages for one in self.share(volume, part)]
-        records = _records(header.path)
-        pages = [page_record(replace(entry, usage=NO_USAGE)) for entry in chain(entries_of(records[1:], book))]
-        derived, _ = journal.read_records(header.path.with_suffix(SUFFIX))
-        return [SharedMemory(records[0], len(book.text), pages, derived)]
-
-    def add_shared(self, memory: SharedMemory, *, force: bool = False) -> None:
-        """Import a shared memory; `force` replaces an existing one. Raises ExistsError, StorageError."""
-        path = self._path(memory.header)
-        _refuse_later_version(path)
-        with Journal(path) as file:
-            if len(file.records) > 1 and not force:
-                pages, given = (counted(number, "page") for number in (len(file.records) - 1, len(memory.pages)))
-                raise ExistsError(f"This memory of {memory.title} exists: it has {pages}, the file {given}.")
-            file.rewrite([memory.header, *memory.pages])
-        if memory.derived:
-            with Journal(path.with_suffix(SUFFIX), wait_s=1.0) as derived:
-                derived.append(*memory.derived)
-        self.trim(_LIMIT_BYTES, keep={memory.book})
-
-    def past_pace(self, fingerprint: str, mode: ReadingMode) -> Pace:
-        """The pace of this model in the last book that it read on this machine; unknown if there is none."""
-        with contextlib.suppress(OSError):
-            latest = sorted(self.directory.glob(f"*{_SUFFIX}"), key=lambda path: path.stat().st_mtime, reverse=True)
-            for path in latest[:_LATEST]:
-                with contextlib.suppress(StorageError):
-                    header, *pages = journal.read_records(path)[0] or [{}]
-                    same = (header.get("fingerprint"), header.get("reading")) == (fingerprint, mode.value)
-                    if same and (pace := past_pace(pages)) != UNKNOWN_PACE:
-                        return pace
-        return UNKNOWN_PACE
-
     def delete(self, header: MemoryHeader) -> None:
         """Delete a memory and all derived from it. Raises StorageError if it is in use."""
         for part in filter(None, header.volumes or (header,)):
             try:
-                Journal(part.path).close()
+                _remove(part.path)
             except journal.InUseError:
                 raise StorageError("This memory is in use in another gistread.", "Close that first.") from None
-            for path in (part.path, part.path.with_suffix(SUFFIX), part.path.with_name(part.path.name + _DAMAGED)):
-                path.unlink(missing_ok=True)
 
-    def trim(self, limit_bytes: int, keep: Collection[str] = ()) -> int:
-        """Remove the least recently opened memories, except those in use or in `keep`; return the bytes freed."""
-        kept_keys = {sha256[:_BOOK_KEY_LENGTH] for sha256 in keep}
-        files: list[tuple[float, int, Path]] = []
-        for path in self._all_files():
-            with contextlib.suppress(OSError):
-                status = path.stat()
-                files.append((status.st_mtime, status.st_size, path))
-        total = sum(size for _, size, _ in files)
+    def clear(self) -> int:
+        """Remove all memories but those in use; return the bytes freed."""
+        patterns = (f"*{_SUFFIX}", f"*{_SUFFIX}{_DAMAGED}", f"*{SUFFIX}")
+        files = [path for pattern in patterns for path in self.directory.glob(pattern)]
         freed = 0
-        for _, size, path in sorted(files):
-            if total - freed <= limit_bytes:
-                break
-            if path.name.partition("-")[0] in kept_keys:
-                continue
-            try:
-                if path.suffix == _SUFFIX:
-                    Journal(path).close()  # refused while another process writes to it
-                path.unlink()
-            except (StorageError, OSError):
-                continue
-            freed += size
+        for path in {path.with_name(path.name.removesuffix(_DAMAGED)).with_suffix(_SUFFIX) for path in files}:
+            size = sum(map(file_bytes, _parts(path)))
+            with contextlib.suppress(StorageError, OSError):
+                _remove(path)
+                freed += size
         return freed
 
-    def _all_files(self) -> list[Path]:
-        patterns = (f"*{_SUFFIX}", f"*{_SUFFIX}{_DAMAGED}", f"*{SUFFIX}")
-        return [path for pattern in patterns for path in self.directory.glob(pattern)]
+
+def _parts(path: Path) -> tuple[Path, Path, Path]:
+    """The files of a memory: what is derived from it, what was damaged, and its journal."""
+    return path.with_suffix(SUFFIX), path.with_name(path.name + _DAMAGED), path
+
+
+def _remove(path: Path) -> None:
+    """Remove the files of a memory. Raises InUseError, OSError."""
+    *others, own = _parts(path)
+    with Journal(own):  # Refused while another process writes to it
+        for each in others:
+            each.unlink(missing_ok=True)
+    own.unlink(missing_ok=True)
 
 
 def _records(path: Path) -> list[Record]:
@@ -249,21 +202,11 @@ def _resume(file: Journal, header: Record, memory: GistMemory) -> MemoryWriter:
         notice = _REREAD_NOTICE
     memory.entries.extend(chain(entries))
     with contextlib.suppress(OSError):
-        os.utime(file.path)  # Time of the last opening, for `trim`
+        os.utime(file.path)  # Time of the last opening
     return MemoryWriter(memory, file, notice, (e for e in entries.values() if e.page.start >= memory.read_until))
 
 
-def _saved_sizes(header: MemoryHeader, sizes: PageSizes) -> PageSizes:
-    others = (sizes,) * len(header.volumes) if isinstance(sizes, PageSize) else sizes
-    return tuple(volume.size if volume else other for volume, other in zip(header.volumes, others, strict=True))
-
-
-def _book_key(book: Book) -> str:
-    return book.sha256[:_BOOK_KEY_LENGTH]
-
-
 def _header(book: Book, request: MemoryRequest, size: PageSize) -> Record:
-    method = request.method
     header: Record = {
         "format": _FORMAT,
         "version": _VERSION,
@@ -273,14 +216,9 @@ def _header(book: Book, request: MemoryRequest, size: PageSize) -> Record:
         "fingerprint": request.fingerprint,
         "min_words": size.min_words,
         "max_words": size.max_words,
-        "prompts": request.focus.version(*_PROMPTS[method.mode]),
-        "reading": method.mode.value,
+        "prompts": request.focus.version(*_PROMPTS[request.mode]),
+        "reading": request.mode.value,
     }
-    # Defaults are left out, so that memories older than these fields keep their file names.
-    if method.pauses is not Pauses.CHOSEN:
-        header["pauses"] = method.pauses.value
-    if not method.guarded:
-        header["guarded"] = False
     return header | focus_record(request.focus)
 
 
@@ -306,14 +244,20 @@ def _refuse_later_version(path: Path) -> None:
         )
 
 
+def _focus(header: Record, mode: ReadingMode) -> GistFocus:
+    """The focus of a memory in the wording of the prompts that made it. Raises ValueError for an invalid one."""
+    focus = focus_from_record(header)
+    worded = (replace(focus, wording=wording) for wording in prompts.WORDINGS)
+    return next((one for one in worded if one.version(*_PROMPTS[mode]) == header["prompts"]), focus)
+
+
 def _read_header(path: Path, book: Book) -> MemoryHeader | None:
     try:
         records, _ = journal.read_records(path)
         header = records[0]
         if header["format"] != _FORMAT or header["version"] > _VERSION or header["book"] != book.sha256:
             return None
-        pauses = Pauses(header.get("pauses", Pauses.CHOSEN))
-        method = ReadingMethod(ReadingMode(header["reading"]), pauses, header.get("guarded", True) is not False)
+        mode = ReadingMode(header["reading"])
         entries = entries_of(records[1:], book)
         read_until = max((entry.page.end for entry in chain(entries)), default=0)
         return MemoryHeader(
@@ -327,8 +271,8 @@ def _read_header(path: Path, book: Book) -> MemoryHeader | None:
             read_until=read_until,
             complete=read_until >= len(book.text),
             modified_s=path.stat().st_mtime,
-            method=method,
-            focus=focus_from_record(header),
+            mode=mode,
+            focus=_focus(header, mode),
         )
     except (FileNotFoundError, LookupError, TypeError, ValueError):  # gone, or no header
         return None

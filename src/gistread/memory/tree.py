@@ -14,7 +14,6 @@ from itertools import groupby
 from typing import TypeVar
 
 from gistread.book.model import Book
-from gistread.book.normalise import count_words
 from gistread.engine.concurrency_limit import ConcurrencyLimit
 from gistread.engine.protocol import NO_USAGE, Engine, Priority, Usage
 from gistread.errors import PromptTooLongError
@@ -25,6 +24,7 @@ from gistread.memory.extractive import extract
 from gistread.memory.gisting import careful_attempts, gist_page, is_short, merged_words, wanted_words
 from gistread.memory.model import Gist, GistMemory, GistSource, Page
 from gistread.memory.sizes import TOKENS_PER_WORD
+from gistread.words import count_words
 
 MAX_CHILDREN = 8  # MemWalker has 5 to 8 (Table 4)
 _KIND = "summary"
@@ -193,21 +193,17 @@ async def _summary(
 ) -> tuple[Gist, Usage]:
     if (known := _known(memory, pages, text)) is not None:
         return known, NO_USAGE
-    wanted = min(merged_words(count_words(text)), _most_words(engine.info.context_tokens))
+    most = int((engine.info.context_tokens / TOKENS_PER_WORD - _TASK_WORDS) / (MAX_CHILDREN + _OUTPUT_CHILDREN))
+    wanted = min(merged_words(count_words(text)), max(1, most))
     attempts = await careful_attempts(text, engine, memory.focus, wanted)
     task = memory.focus.task
     try:
-        guarded = memory.method.guarded
-        result = await gist_page(text, engine, attempts, priority, task=task, guarded=guarded, wanted=wanted)
+        result = await gist_page(text, engine, attempts, priority, task=task, wanted=wanted)
         gist, usage = result.gist, result.usage
     except PromptTooLongError:  # a model with a larger window made the gists
         gist, usage = _stand_in(text, task), NO_USAGE
     _derived(memory, pages).put(_KIND, _key(memory, text), {"text": gist.text, "source": gist.source.value})
     return gist, usage
-
-
-def _most_words(context_tokens: int) -> int:
-    return max(1, int((context_tokens / TOKENS_PER_WORD - _TASK_WORDS) / (MAX_CHILDREN + _OUTPUT_CHILDREN)))
 
 
 def outline(memory: GistMemory) -> PageRange:

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Self
 
 from gistread.book.model import Book
-from gistread.book.normalise import count_words
 from gistread.engine.protocol import Usage
 from gistread.errors import StorageError
-from gistread.journal import Journal, Record
 from gistread.memory.focus import DEFAULT_FOCUS, GistFocus
-from gistread.memory.model import CAREFUL, Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize, ReadingMethod
+from gistread.memory.model import Gist, GistMemory, GistSource, MemoryEntry, Page, PageSize, ReadingMode
+from gistread.store.journal import Journal, Record
+from gistread.words import count_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,15 +26,15 @@ class MemoryHeader:
     read_until: int  # Offset in the book where the first missing page begins
     complete: bool
     modified_s: float  # When it was last opened or written, in seconds since the epoch
-    method: ReadingMethod = CAREFUL
+    mode: ReadingMode = ReadingMode.CAREFUL
     focus: GistFocus = DEFAULT_FOCUS
     # Of a series: the memory of each volume, if any. `path` and `size` are from one of them.
     volumes: tuple["MemoryHeader | None", ...] = ()
 
     def describes(self, memory: GistMemory) -> bool:
         size = memory.size if self.volumes else self.size
-        own = (self.model_name, size, self.method, self.focus)
-        return own == (memory.model_name, memory.size, memory.method, memory.focus)
+        own = (self.model_name, size, self.mode, self.focus)
+        return own == (memory.model_name, memory.size, memory.mode, memory.focus)
 
 
 class MemoryWriter:

@@ -39,13 +39,13 @@ def built_in_presets() -> dict[str, Preset]:
 
 def read_presets(folder: Path) -> tuple[dict[str, Preset], list[str]]:
     """All presets by name, with the user's own, and one line for each invalid file."""
-    found, broken = _own(folder)
+    found, broken = _user_presets(folder)
     return built_in_presets() | found, list(broken.values())
 
 
 def find_preset(name: str, folder: Path) -> Preset:
     """The preset of this name. Raises UsageError if it is unknown or its file is invalid."""
-    found, broken = _own(folder)
+    found, broken = _user_presets(folder)
     if name in broken:
         raise UsageError(broken[name], f"The file is in {folder}.")
     known = built_in_presets() | found
@@ -56,7 +56,7 @@ def find_preset(name: str, folder: Path) -> Preset:
     raise UsageError(f"Unknown preset {name!r}.{suggestion}", f"Presets: {', '.join([AUTO, *known])}.")
 
 
-def _own(folder: Path) -> tuple[dict[str, Preset], dict[str, str]]:
+def _user_presets(folder: Path) -> tuple[dict[str, Preset], dict[str, str]]:
     found: dict[str, Preset] = {}
     broken: dict[str, str] = {}
     for path in sorted(folder.glob("*.toml")):

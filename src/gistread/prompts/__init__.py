@@ -1,4 +1,8 @@
-"""All prompts, a text file each: text first, task last (design D4). `{name}` is a placeholder."""
+"""All prompts, a text file each: text first, task last (design D4). `{name}` is a placeholder.
+
+An adapter is trained on an exact wording. That wording is a folder of files that replace those of the same name; what
+is the same in both stands once.
+"""
 
 import hashlib
 import re
@@ -9,12 +13,16 @@ from importlib import resources
 
 _PLACE = re.compile(r"\{([a-z_]+)\}")
 
+TRAINED = "trained"  # The wording that the starter's adapter was trained on
+WORDINGS = ("", TRAINED)
+
 
 @dataclass(frozen=True, slots=True)
 class PromptTemplate:
     name: str
     text: str
     known: Mapping[str, str] = field(default_factory=dict)  # Values filled in already
+    unused: frozenset[str] = frozenset()  # Placeholders of the usual wording that this one lacks
 
     @property
     def places(self) -> frozenset[str]:
@@ -26,7 +34,7 @@ class PromptTemplate:
 
     def fill(self, **values: object) -> str:
         """The prompt with every placeholder filled. Raises KeyError for missing or unknown values."""
-        if unknown := values.keys() ^ self.places:
+        if unknown := (values.keys() ^ self.places) - self.unused:
             raise KeyError(f"prompt {self.name}: {', '.join(sorted(unknown))}")
         filled = {**self.known, **values}
         return _PLACE.sub(lambda place: str(filled[place[1]]), self.text)
@@ -42,10 +50,15 @@ class PromptTemplate:
 
 
 @cache
-def load(name: str) -> PromptTemplate:
-    """The prompt in `NAME.txt`. Raises FileNotFoundError."""
-    text = resources.files(__name__).joinpath(f"{name}.txt").read_text(encoding="utf-8")
-    return PromptTemplate(name, text.strip())
+def load(name: str, wording: str = "") -> PromptTemplate:
+    """The prompt in `WORDING/NAME.txt` if that exists, else in `NAME.txt`. Raises FileNotFoundError."""
+    folder = resources.files(__name__)
+    usual = PromptTemplate(name, folder.joinpath(f"{name}.txt").read_text(encoding="utf-8").strip())
+    other = folder.joinpath(wording, f"{name}.txt")
+    if not (wording and other.is_file()):
+        return usual
+    template = PromptTemplate(name, other.read_text(encoding="utf-8").strip())
+    return replace(template, unused=usual.places - template.places)
 
 
 def names() -> tuple[str, ...]:
@@ -53,9 +66,9 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(".txt") for name in files if name.endswith(".txt")))
 
 
-def version(*names: str, given: Mapping[str, str] | None = None) -> str:
+def version(*names: str, given: Mapping[str, str] | None = None, wording: str = "") -> str:
     """A hash of these prompts with the values given: what other wording made does not match (D5)."""
     digest = hashlib.sha256()
     for name in names:
-        digest.update(f"{name}\0{load(name).given(given or {}).wording}\0".encode())
+        digest.update(f"{name}\0{load(name, wording).given(given or {}).wording}\0".encode())
     return digest.hexdigest()[:12]

@@ -1,15 +1,13 @@
 """Groups short answers that agree, comparing words without case, articles, punctuation and diacritics."""
 
-import re
 from collections.abc import Sequence
 
 from gistread.search.tokens import ARTICLES, folded
-
-_WORD = re.compile(r"\w+")
+from gistread.words import PART
 
 
 def words_of(answer: str) -> frozenset[str]:
-    words = [folded(word) for word in _WORD.findall(answer.casefold())]
+    words = [folded(word) for word in PART.findall(answer.casefold())]
     return frozenset(word for word in words if word not in ARTICLES) or frozenset(words)
 
 

@@ -1,31 +1,36 @@
 """The last step of every reader: a free answer, streamed and checked for loops, or the choice of an option."""
 
 import re
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from functools import partial
 
 from gistread import prompts
 from gistread.book.model import Book
 from gistread.book.sentences import sentence_spans
 from gistread.engine import protocol
-from gistread.engine.protocol import NO_USAGE, Completion, Engine, Message, Prompt, Sampling, TextDelta, Usage
-from gistread.memory.guard import Draft, clean, not_the_prompt
+from gistread.engine.protocol import NO_USAGE, Completion, Engine, Message, Prompt, Sampling, TextDelta, Trust, Usage
+from gistread.memory.guard import Draft, clean, not_the_prompt, without_control_tokens
+from gistread.memory.passages import Passage
 from gistread.readers.choices import LETTERS, as_sentence, without_options
-from gistread.readers.events import AnswerDelta, Answered, Citation, Restarted
+from gistread.readers.events import AnswerDelta, Answered, Restarted
 from gistread.readers.protocol import ReaderOptions
+from gistread.words import WORD
 
 SHORT_TOKENS = 40  # Longest answer in a few words
-_STOP = ("\nQuestion:", "\n---", "\n(Page ")  # Stops a model that continues the prompt instead of ending
+# Stop a model that continues the prompt instead of ending; a weak one also repeats the rule above the task.
+_STOP = ("\nQuestion:", "\n(Page ")
+_STOP_WEAK = (*_STOP, "\n---")
+# What the numbers of a prompt stand for, by prompt.
+_NUMBERED_UNITS = {"answer": "page", "answer_passages": "passage"}
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerContext:
     text: str  # Everything in the prompt that is from the book: text, gists, summaries, notes
     compression_rate: float
-    # Returns the places that support an answer to a question.
-    cite: Callable[[str, str], tuple[Citation, ...]] = lambda answer, question: ()
     seen: tuple[tuple[int, int], ...] = ()  # See `Answered.seen`
     noted: tuple[tuple[int, int], ...] = ()  # See `Answered.noted`
     gists: tuple[int, ...] = ()  # See `Answered.gists`
@@ -33,22 +38,30 @@ class AnswerContext:
     expanded: tuple[int, ...] = ()
     usage: Usage = field(default=NO_USAGE)  # Cost of everything before the answer
     has_evidence: bool = True  # False: nothing was found, so the answer cannot be trusted
+    numbered: tuple[tuple[int, Passage], ...] = ()  # Numbered passages and pages of the prompt, which it may cite
 
 
 def answer_prompt(
-    name: str, options: ReaderOptions, *, stable: int = 0, must_answer: bool = False, **values: object
+    name: str, options: ReaderOptions, *, cacheable_prefix: int = 0, must_answer: bool = False, **values: object
 ) -> Prompt:
-    """The prompt `name` with the task. `stable`: see `Message`. `must_answer`: do not offer "not found"."""
+    """The prompt `name` with the task. `cacheable_prefix`: see `Message`. `must_answer`: do not offer "not found"."""
     if _by_likelihood(options):
         values["question"] = without_options(str(values["question"]))
         must_answer = True
     if options.choices and not _by_likelihood(options):
         task = "task_choice"
-    elif name == "answer_closed":
-        task = "task_answer_closed"
     else:
         task = "task_answer_always" if must_answer else "task_answer"
-    return (Message("user", prompts.load(name).fill(**values, task=prompts.load(task).text), stable),)
+    load = partial(prompts.load, wording=options.wording)
+    asked = load(task).text
+    if name in _NUMBERED_UNITS and is_asked_to_cite(options):
+        asked += " " + load("task_cite").fill(unit=_NUMBERED_UNITS[name])
+    return (Message("user", load(name).fill(**values, task=asked), cacheable_prefix),)
+
+
+def is_asked_to_cite(options: ReaderOptions) -> bool:
+    """Whether the prompt numbers its passages and asks for those numbers: not from weak or adapted models."""
+    return options.trust is not Trust.FAILED and not options.wording and not options.choices
 
 
 def compression_rate(words: int, book: Book) -> float:
@@ -56,12 +69,12 @@ def compression_rate(words: int, book: Book) -> float:
     return 100.0 * (1.0 - words / max(1, book.words))
 
 
-def user_prompt(name: str, **values: object) -> Prompt:
-    return (Message("user", prompts.load(name).fill(**values)),)
+def user_prompt(name: str, wording: str = "", **values: object) -> Prompt:
+    return (Message("user", prompts.load(name, wording).fill(**values)),)
 
 
-async def short_answer(prompt: Prompt, engine: Engine) -> tuple[str, Usage]:
-    said = await engine.complete(prompt, Sampling(SHORT_TOKENS, repeat_penalty=1.1, stop=("\n",)))
+async def short_answer(prompt: Prompt, engine: Engine, max_tokens: int = SHORT_TOKENS) -> tuple[str, Usage]:
+    said = await engine.complete(prompt, Sampling(max_tokens, repeat_penalty=1.1, stop=("\n",)))
     answer = " ".join(said.text.split()).strip(" .\"'“”")
     return "" if says_not_found(answer) else answer, said.usage
 
@@ -75,7 +88,7 @@ async def answer_from(
     if options.choices:
         said = _choose_option(prompt, question, engine, options)
     else:
-        said = _write_answer(prompt, engine, options.answer_tokens)
+        said = _write_answer(prompt, engine, options, dict(context.numbered))
     async with aclosing(said) as events:
         async for event in events:
             if not isinstance(event, _Result):
@@ -85,7 +98,7 @@ async def answer_from(
             yield Answered(
                 answer=event.text,
                 found=found,
-                citations=context.cite(event.text, without_options(question)) if found else (),
+                citations=(),
                 lookups=context.lookups,
                 expanded=context.expanded,
                 compression_rate=context.compression_rate,
@@ -95,6 +108,7 @@ async def answer_from(
                 context_tokens=tokens,
                 noted=context.noted,
                 gists=context.gists,
+                cited=event.cited,
             )
 
 
@@ -104,6 +118,7 @@ class _Result:
     found: bool  # False: the answer is "the book does not say"
     usage: Usage
     choice: int | None = None
+    cited: tuple[Passage, ...] = ()  # See `Answered.cited`
 
 
 async def _choose_option(
@@ -122,33 +137,90 @@ async def _choose_option(
 
 def _by_likelihood(options: ReaderOptions) -> bool:
     """Whether to choose the likeliest option, since the model cannot choose reliably by letter."""
-    return bool(options.choices) and options.is_reliable is False
+    return bool(options.choices) and options.trust is Trust.FAILED
 
 
 async def _write_answer(
-    prompt: Prompt, engine: Engine, max_tokens: int
+    prompt: Prompt, engine: Engine, options: ReaderOptions, numbered: Mapping[int, Passage]
 ) -> AsyncGenerator[AnswerDelta | Restarted | _Result, None]:
+    is_weak = options.trust is Trust.FAILED
     text = ""
     finish = "end"
     usage = NO_USAGE
-    sampling = Sampling(max_tokens=max_tokens, repeat_penalty=1.1, stop=_STOP)
+    sampling = Sampling(options.answer_tokens, repeat_penalty=1.1, stop=_STOP_WEAK if is_weak else _STOP)
+    references = References(numbered)
     async with aclosing(engine.stream(prompt, sampling)) as stream:
         async for event in stream:
             match event:
                 case TextDelta(piece, usage):
                     text += piece
-                    yield AnswerDelta(piece)
-                    if is_looping(text) or (_ENDS.search(piece) and without_repetition(text) != text):
+                    if ready := references.add(piece):
+                        yield AnswerDelta(ready)
+                    repeats = is_weak and _ENDS.search(piece) and without_repetition(text) != text
+                    if is_looping(text) or repeats:
                         finish = "length"
                         break
-                case protocol.Restarted(reason):
-                    text = ""
+                case protocol.StreamRestarted(reason):
+                    text, references = "", References(numbered)
                     yield Restarted(reason)
                 case Completion():
                     text, finish, usage = event.text, event.finish, event.usage
+    if rest := references.rest():
+        yield AnswerDelta(rest)
     answer = re.sub(r"\A\W{0,3}answer\W{0,2}:\W{0,3}\s*", "", text.strip(), flags=re.IGNORECASE)
-    answer, _ = clean(without_repetition(answer), cut_off=finish == "length")
-    yield _Result(answer, bool(answer) and not says_not_found(answer), usage)
+    if is_weak:
+        answer, _ = clean(without_repetition(answer), cut_off=finish == "length")
+    else:
+        answer = without_control_tokens(answer).strip()
+        answer = without_repetition(answer) if is_looping(answer) else answer
+        if finish == "length" and not re.search(r"[.!?…。！？][\"'”’»)\]*]*\Z", answer):
+            answer += " …"
+    references = References(numbered)
+    answer = (references.add(answer) + references.rest()).strip()
+    yield _Result(answer, bool(answer) and not says_not_found(answer), usage, cited=references.cited)
+
+
+class References:
+    """Renumbers the references of an answer as it is written: the first passage cited becomes [1]; false ones go."""
+
+    def __init__(self, numbered: Mapping[int, Passage]) -> None:
+        """`numbered`: the places that the prompt numbers; empty: the answer stays as it is."""
+        self._numbered = numbered
+        self._order: list[int] = []
+        self._held = ""
+
+    @property
+    def cited(self) -> tuple[Passage, ...]:
+        """The place of each reference, [1] first."""
+        return tuple(self._numbered[number] for number in self._order)
+
+    def add(self, piece: str) -> str:
+        """The text that became final with this piece."""
+        if not self._numbered:
+            return piece
+        self._held += piece
+        final, last = "", 0
+        for found in _REFERENCE.finditer(self._held):
+            final += self._held[last : found.start()] + self._renumbered(found)
+            last = found.end()
+        begun = _REFERENCE_BEGUN.search(self._held, last)
+        until = begun.start() if begun else len(self._held)
+        final += self._held[last:until]
+        self._held = self._held[until:]
+        return final
+
+    def rest(self) -> str:
+        held, self._held = self._held, ""
+        return held
+
+    def _renumbered(self, found: re.Match[str]) -> str:
+        wanted: list[int] = []
+        for first, last in re.findall(r"(\d+)(?:\s*[-–]\s*(\d+))?", found[1]):
+            wanted += range(int(first), min(int(last or first), int(first) + _LONGEST_RANGE) + 1)
+        known = [number for number in dict.fromkeys(wanted) if number in self._numbered]
+        self._order += [number for number in known if number not in self._order]
+        marks = "".join(f"[{self._order.index(number) + 1}]" for number in known)
+        return f" {marks}" if marks and found[0][0].isspace() else marks
 
 
 def is_looping(text: str) -> bool:
@@ -167,7 +239,7 @@ def repeats_prompt(statement: str) -> bool:
 
 def without_repetition(text: str) -> str:
     """Cut the text before a repeated sentence or run of words, or before the third of three similar sentences."""
-    words = list(_LOOP_WORD.finditer(text))
+    words = list(WORD.finditer(text))
     plain = [word[0].casefold() for word in words]
     for at in range(len(words)):
         for length in range(1, min(_LONGEST_RUN, (len(words) - at) // 2) + 1):
@@ -176,7 +248,7 @@ def without_repetition(text: str) -> str:
                 return text[: words[at + length].start()].rstrip()
     said: list[list[str]] = []
     for start, end in sentence_spans(text):
-        sentence = [word[0].casefold() for word in _LOOP_WORD.finditer(text, start, end)]
+        sentence = [word[0].casefold() for word in WORD.finditer(text, start, end)]
         if len(sentence) >= 4:
             nearly = sum(SequenceMatcher(None, sentence, other).ratio() > _NEARLY_EQUAL for other in said)
             if sentence in said or nearly >= 2:
@@ -186,27 +258,30 @@ def without_repetition(text: str) -> str:
 
 
 _ENDS = re.compile(r"[.!?。！？\n]")
-_LOOP_WORD = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]|\w+(?:['’]\w+)*")
 _LONGEST_RUN = 40  # Words of a run that may be repeated; longer ones are sentences
 _NEARLY_EQUAL = 0.8
+_REFERENCE = re.compile(
+    r"\s*\[(?:(?:pages?|passages?|pp?\.)\s*)?(\d{1,4}(?:\s*(?:[,;&–-]|and)\s*\d{1,4})*)\]", re.IGNORECASE
+)
+_REFERENCE_BEGUN = re.compile(r"\s*(?:\[[^\]\n]{0,40})?\Z")
+_LONGEST_RANGE = 4  # Numbers after the first of "[2-6]"
 _DOES_NOT_SAY = re.compile(
-    r"""
-      \b(?:book|text|passages?|stor(?:y|ies)|gists?|memory|pages?|narrative|novel|excerpts?|it)
-        \ (?:(?:above|given|provided)\ )?
-        (?:does|do|did)\ ?(?:not|n['’]t)\ (?:\w+ly\ )?
-        (?:say|tell|mention|state|specify|contain|provide|give|reveal|indicate|answer|describe|explain|include)
-    | \b(?:is|are|was)\ (?:not|never)\ (?:\w+ly\ )?
-        (?:mentioned|stated|specified|given|told|said|described|revealed|provided)
-        \ (?:anywhere|(?:in|by)\ the\ (?:\w+\ )?(?:book|text|passages?|story|gists?|memory|pages?|novel|excerpts?))\b
-    | \b(?:there\ is|contains?|provides?)\ no\ (?:mention|information|indication)\b
-    | \bI\ (?:do\ not|don['’]t)\ know\b
-    | \b(?:cannot|can['’]t|can\ not)\ be\ (?:determined|answered|known|found)\b
-    """,
+    r"""\W*
+      (?: (?:the|this)\ (?:given\ |provided\ )?(?:book|text|passages?|stor(?:y|ies)|pages?|novel|excerpts?)
+          \ (?:(?:above|given|provided|shown)\ )?(?:do|does)\ ?(?:not|n['’]t)\ (?:\w+ly\ )?
+          (?:say|tell|mention|state|specify|reveal|indicate|answer|describe|explain|give|provide|contain)
+        | (?:it|that)\ is\ (?:not|never)\ (?:\w+ly\ )?(?:said|told|mentioned|stated|specified|revealed|given)\b
+          (?!\ (?:of|about|to|by)\b)
+        | there\ is\ no\ (?:mention|information|indication)\b
+        | I\ (?:do\ not|don['’]t)\ know\b
+      )""",
     re.IGNORECASE | re.VERBOSE,
 )
 _WORD = re.compile(r"\w")
-_IN_OTHER_LANGUAGES = (
+_AGREED_PHRASES = (
     "the book does not say",
+    "the text does not say",
+    "i do not know",
     "das buch sagt es nicht",
     "das buch sagt nichts darüber",
     "le livre ne le dit pas",
@@ -226,12 +301,18 @@ _IN_OTHER_LANGUAGES = (
 
 
 def says_not_found(answer: str) -> bool:
-    """Whether an answer means "the book does not say", also in other languages."""
-    first = re.split(r"(?<=[.!?。！？])\s*", answer.strip(), maxsplit=1)[0]
-    if _DOES_NOT_SAY.search(first):
-        return True
-    plain = re.sub(r"[^\w\s]", "", first).casefold().strip()
-    return any(SequenceMatcher(None, plain, known).ratio() > 0.8 for known in _IN_OTHER_LANGUAGES)
+    """Whether an answer begins with "the book does not say", also in other languages; an explanation may follow."""
+    return bool(_DOES_NOT_SAY.match(answer)) or _is_agreed_phrase(re.split(r"[.!?。！？;:]", answer, maxsplit=1)[0])
+
+
+def says_only_not_found(answer: str) -> bool:
+    """Whether an answer is the agreed phrase alone, without an explanation."""
+    return _is_agreed_phrase(answer)
+
+
+def _is_agreed_phrase(text: str) -> bool:
+    plain = re.sub(r"[^\w\s]", "", text).casefold().strip()
+    return any(SequenceMatcher(None, plain, known).ratio() > 0.85 for known in _AGREED_PHRASES)
 
 
 def adds_nothing(note: str) -> bool:

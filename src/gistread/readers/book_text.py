@@ -4,18 +4,27 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
 
 from gistread.book.model import Book
-from gistread.book.normalise import count_words
 from gistread.book.sentences import sentence_spans
 from gistread.engine.protocol import NO_USAGE, Engine, Prompt
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage, join, render
-from gistread.readers.answering import AnswerContext, answer_from, answer_prompt, compression_rate
-from gistread.readers.citations import cite_passages
+from gistread.memory.passages import Passage, join, numbered_passages, render
+from gistread.readers.answering import (
+    AnswerContext,
+    answer_from,
+    answer_prompt,
+    compression_rate,
+    is_asked_to_cite,
+)
 from gistread.readers.events import Expanded, OpenedBy, Proposed, ReaderEvent, Refused, Shown, Started, Unfit
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 from gistread.search.ranked import cached_ranker
+from gistread.words import count_words
+
+_SETTING_WORDS = 40  # Of the gist before a page
+
+_NUMBER_TOKENS = 6  # Of the number of a passage and the blank line before it
 
 CountTokens = Callable[[str], Awaitable[int]]
 
@@ -29,6 +38,7 @@ class BookText:
         self._memory = memory
         self._engine = engine
         self._options = options
+        self._is_numbered = is_asked_to_cite(options)
         self.usage = NO_USAGE  # Cost of answers that were discarded
         self.shown: list[Passage] = []  # The last selection
 
@@ -44,16 +54,16 @@ class BookText:
         async def measure(text: str) -> int:
             return max(await engine.measure(self._prompt(text)) + answer_tokens - least, await engine.count(text))
 
-        async def fits(text: str) -> bool:
-            return await measure(text) <= room
+        async def fits(place: Passage) -> bool:
+            return await measure(self._text([place])) <= room
 
         book = self._memory.book
-        shown = await _fill(wanted, book, room, engine.count, measure)
+        shown = await self._fill(wanted, room, measure)
         if shown or not wanted:
             return shown
         if (start := await fit_beginning(wanted[0], book, fits)) is not None:
             return [start]
-        needed = await measure(render(wanted[:1], book))
+        needed = await measure(self._text(wanted[:1]))
         if least + needed > window:
             raise PromptTooLongError(least + needed - answer_tokens, answer_tokens, window)
         raise BudgetTooSmallError(needed, budget)
@@ -68,10 +78,10 @@ class BookText:
         first: Sequence[Passage] = (),
         named_budget: int | None = None,
     ) -> AsyncGenerator[Proposed | Refused, None]:
-        """Select the passages to show: those named or pinned by the person, then the nearest that fit.
+        """Select the passages to show: those named or pinned by the user, then the nearest that fit.
 
-        The person may review the selection. `most`: most passages of `ranked`. `first`: passages proposed instead,
-        until the person objects. `named_budget`: the budget if the person named or pinned passages. Raises as `fit`.
+        The user may review the selection. `most`: most passages of `ranked`. `first`: passages proposed instead,
+        until the user objects. `named_budget`: the budget if the user named or pinned passages. Raises as `fit`.
         """
         memory, known, agreed = self._memory, self.shown, False
         while True:
@@ -104,45 +114,61 @@ class BookText:
             steering.pinned.update(decision.pages)
             steering.only = steering.only or (decision.refuses and decision.names_any)
 
-    def share(self, shown: Sequence[Passage] | None) -> float:
+    def share(self, shown: Sequence[Passage]) -> float:
         length = len(self._memory.book.text.strip())
-        return min(1.0, sum(end - start for start, end in shown or ()) / length) if length else 1.0
+        return min(1.0, sum(end - start for start, end in shown) / length) if length else 1.0
 
-    def started(self, shown: Sequence[Passage] | None) -> Started:
+    def started(self, shown: Sequence[Passage]) -> Started:
         memory, share = self._memory, self.share(shown)
         return Started(self._name, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=share)
 
     async def answer(
         self,
-        shown: Sequence[Passage] | None,
+        shown: Sequence[Passage],
         lookups: tuple[int, ...] = (),
         opened: Collection[int] = (),
         *,
         must_answer: bool = False,
     ) -> AsyncGenerator[ReaderEvent, None]:
-        """Answer from these passages (None: no text). `opened`: pages to report as open."""
+        """Answer from these passages. `opened`: pages to report as open."""
         memory = self._memory
-        text = None if shown is None else render(shown, memory.book)
-        seen = tuple(shown or ())
+        text = self._text(shown)
+        seen = tuple(shown)
         yield Shown(seen)
         words = sum(count_words(memory.book.text[start:end]) for start, end in seen)
         context = AnswerContext(
-            text or "",
+            text,
             compression_rate(words, memory.book),
-            cite=lambda said, question: cite_passages(said, question, memory, seen),
             seen=seen,
             lookups=lookups,
             expanded=tuple(sorted(opened)),
             usage=self.usage,
+            numbered=numbered_passages(seen, memory.book) if self._is_numbered else (),
         )
         prompt = self._prompt(text, must_answer=must_answer)
         async for event in answer_from(context, prompt, self._question, self._engine, self._options):
             yield event
 
-    def _prompt(self, text: str | None, *, must_answer: bool = False) -> Prompt:
+    def _text(self, shown: Sequence[Passage]) -> str:
+        return render(shown, self._memory.book, numbered=self._is_numbered)
+
+    async def _fill(self, wanted: Sequence[Passage], room: int, measure: CountTokens) -> list[Passage]:
+        book = self._memory.book
+        chosen: list[Passage] = []
+        left = room
+        for start, end in wanted:
+            tokens = await self._engine.count(book.text[start:end]) + (_NUMBER_TOKENS if self._is_numbered else 2)
+            if tokens > left:
+                break
+            left -= tokens
+            chosen.append((start, end))
+        # The token counts of pieces add up only approximately, so the whole text is measured.
+        while chosen and await measure(self._text(join(chosen, book))) > room:
+            del chosen[-max(1, len(chosen) // 20) :]
+        return join(chosen, book)
+
+    def _prompt(self, text: str, *, must_answer: bool = False) -> Prompt:
         options, question = self._options, self._question
-        if text is None:
-            return answer_prompt("answer_closed", options, question=question)
         return answer_prompt("answer_passages", options, must_answer=must_answer, text=text, question=question)
 
 
@@ -156,30 +182,13 @@ async def rank_passages(question: str, passages: Sequence[Passage], book: Book) 
     return await asyncio.to_thread(rank)
 
 
-async def _fill(
-    wanted: Sequence[Passage], book: Book, room: int, count: CountTokens, measure: CountTokens
-) -> list[Passage]:
-    chosen: list[Passage] = []
-    left = room
-    for start, end in wanted:
-        tokens = await count(book.text[start:end]) + 2
-        if tokens > left:
-            break
-        left -= tokens
-        chosen.append((start, end))
-    # The token counts of pieces add up only approximately, so the whole text is measured.
-    while chosen and await measure(render(join(chosen, book), book)) > room:
-        del chosen[-max(1, len(chosen) // 20) :]
-    return join(chosen, book)
-
-
-async def fit_beginning(place: Passage, book: Book, fits: Callable[[str], Awaitable[bool]]) -> Passage | None:
+async def fit_beginning(place: Passage, book: Book, fits: Callable[[Passage], Awaitable[bool]]) -> Passage | None:
     """The longest beginning of a passage that fits, in whole sentences or words if possible; None if nothing fits."""
     start, end = place
     fitting, too_long = start, end
     while too_long - fitting > 1:
         middle = (fitting + too_long) // 2
-        if await fits(render([(start, middle)], book)):
+        if await fits((start, middle)):
             fitting = middle
         else:
             too_long = middle
@@ -188,6 +197,22 @@ async def fit_beginning(place: Passage, book: Book, fits: Callable[[str], Awaita
     until = sentences[-1] if sentences else max(map(shown.rfind, " \n"))
     shown = shown[:until] if until > 0 else shown
     return (start, start + len(shown)) if shown.strip() else None
+
+
+def setting(memory: GistMemory, start: int) -> str:
+    """The chapter of the text at `start`, and what its last page told: they say who speaks. Begins with a space."""
+    book = memory.book
+    if not book.chapters:
+        return ""
+    chapter = book.chapters[book.chapter_index(start)]
+    title = "" if book.is_volume_heading(chapter.start) else " ".join(chapter.title.split())  # hidden by a bound
+    told = f" It is from the chapter “{title}”." if title else ""
+    before = [entry for entry in memory.entries if chapter.start <= entry.page.start and entry.page.end <= start]
+    if before:
+        gist = before[-1].gist.text
+        first = next((gist[begin:end] for begin, end in sentence_spans(gist)), "")
+        told += f" Just before it: {' '.join(first.split()[:_SETTING_WORDS])}"
+    return told
 
 
 def places_of(memory: GistMemory, numbers: set[int]) -> list[Passage]:

@@ -1,4 +1,4 @@
-"""Wrappers around readers: check answers, quote the book instead of unsupported ones (D9), handle an empty memory."""
+"""Wrappers around readers: cite and mark answers (D9), replace useless ones of weak models, handle an empty memory."""
 
 import asyncio
 import re
@@ -8,24 +8,29 @@ from dataclasses import replace
 from difflib import get_close_matches
 
 from gistread.book.model import Book
-from gistread.book.normalise import count_words
-from gistread.engine.protocol import NO_USAGE, Engine
+from gistread.engine.protocol import NO_USAGE, Engine, Trust
 from gistread.memory.guard import is_meta
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage, sentences_of
-from gistread.people.mentions import is_covered, word_tables
-from gistread.readers.answering import repeats_prompt, says_not_found
-from gistread.readers.book_text import overlaps
-from gistread.readers.events import Answered, Citation, ReaderEvent, Started, Stopped, StopReason
-from gistread.readers.passage import is_translation
+from gistread.memory.passages import Passage, join, sentences_of
+from gistread.people.mentions import supports_names, word_tables
+from gistread.readers.answer_marks import find_marks
+from gistread.readers.answering import repeats_prompt, says_not_found, says_only_not_found
+from gistread.readers.book_text import overlaps, places_of
+from gistread.readers.citations import cite
+from gistread.readers.events import Answered, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.protocol import Reader, ReaderOptions
+from gistread.readers.selection import is_translation
+from gistread.readers.sources import with_sources
 from gistread.readers.steering import Steering
-from gistread.readers.support import check
-from gistread.readers.text import bound_phrase
+from gistread.readers.support import Statement, check
+from gistread.readers.trace import bound_phrase
 from gistread.search.ranked import Relevance
+from gistread.store.evidence import AnswerMark, AnswerMarkKind, Citation
+from gistread.words import count_words
 
 QUOTED = "The model gave no usable answer. The passages closest to the question:"
 NO_ANSWER = "The model gave no usable answer."
+NOT_SUPPORTED = "not supported by the text"
 _NAME = r"[A-Z][^\W\d_]{2,}\b(?! of\b)"  # "Norway" alone of "the King of Norway"
 _NAMED = re.compile(rf"(?<=[a-z,;] ){_NAME}(?: {_NAME})*")  # Not a first word, which is always capitalised
 _LIKE = 0.7  # Least similarity (`difflib`) of two spellings of a name
@@ -36,6 +41,7 @@ async def check_events(
     events: AsyncGenerator[ReaderEvent, None],
     question: str,
     memory: GistMemory,
+    engine: Engine,
     steering: Steering,
     options: ReaderOptions,
 ) -> AsyncGenerator[ReaderEvent, None]:
@@ -47,7 +53,15 @@ async def check_events(
                 event = started = replace(event, bound_share=memory.bound_share)
             draft = event if isinstance(event, Answered) and event.choice is None and not event.quoted else None
             if draft and started and not _nothing_read(started):
-                yield await asyncio.to_thread(check_answer, draft, question, memory, started, options, steering.refused)
+                refused = steering.refused
+                checked = await asyncio.to_thread(check_answer, draft, question, memory, started, options, refused)
+                is_kept = options.trust is not Trust.FAILED and checked.answer == draft.answer
+                if is_kept and not draft.cited and not (options.selection and is_translation(question)):
+                    closed = [(0, len(memory.book.text))] if steering.only else steering.hidden
+                    closed = [*closed, *places_of(memory, refused)]
+                    places = _places(draft, memory, refused)
+                    checked = await with_sources(checked, question, memory, engine, places, closed)
+                yield checked
             else:
                 yield event
 
@@ -60,31 +74,73 @@ def check_answer(
     options: ReaderOptions,
     refused: Collection[int] = (),
 ) -> Answered:
-    """The answer with checked statements; an unsupported answer is replaced by quotes, none from refused pages."""
-    if options.passage and is_translation(question):
+    """The answer with its marks, and with the sentences of the passages that it cites.
+
+    Only an answer of a weak model may be replaced by quotations.
+    """
+    if options.selection and is_translation(question):
         return answered  # A translation cannot be compared with the text.
-    if options.is_reliable is False and not options.passage and (names := missing_names(question, memory.book)):
-        text = f"{'text' if memory.bound_share < 1 else 'book'}{bound_phrase(started)}"
-        told = f"The {text} does not name {' or '.join(names)}."
-        return replace(answered, answer=told, found=False, citations=(), statements=())
-    if says_not_found(answered.answer):
-        return replace(answered, answer=not_found_text(answered, memory, started), found=False, citations=())
-    answered = _without_meta(answered, question, memory)
-    if answered.found and _should_keep(answered, options):
-        cited = [one for one in answered.citations if _is_verbatim(one, memory)]
-        compared = dict.fromkeys(one.quote for one in answered.statements if one.quote)
-        return replace(answered, citations=tuple(cited or list(compared)[:_MOST]))
-    places = (
-        answered.seen
-        or answered.noted
-        or tuple((page.start, page.end) for page in (memory.entry(n).page for n in answered.gists if n not in refused))
+    if options.trust is Trust.FAILED:
+        return _check_weak(answered, question, memory, started, options, refused)
+    if says_only_not_found(answered.answer):
+        return replace(answered, answer=not_found_text(answered, memory, started), found=False)
+    if not answered.answer.strip(" .\n"):
+        return replace(answered, answer=NO_ANSWER, found=False)
+    conversation = [f"{one.question} {one.answer}" for one in options.thread]
+    gists = [memory.entry(number).gist.text for number in answered.gists]
+    texts = [memory.book.text[start:end] for start, end in (*answered.seen, *answered.noted, *answered.cited)]
+    places = _places(answered, memory, refused)
+    return replace(
+        answered,
+        citations=cite(answered.answer, question, memory, places, answered.cited) if answered.cited else (),
+        marks=find_marks(answered.answer, question, "\n".join([*texts, *gists, *conversation]), memory.book),
     )
-    if quotes := closest_sentences(question, memory, places, options.passage):
-        return replace(answered, answer=QUOTED, found=False, quoted=True, citations=quotes, statements=())
+
+
+def _places(answered: Answered, memory: GistMemory, refused: Collection[int]) -> list[Passage]:
+    """What was shown of the book; without that, the pages whose gists were shown."""
+    pages = (memory.entry(number).page for number in answered.gists if number not in refused)
+    return join([*answered.seen, *answered.noted], memory.book) or [(page.start, page.end) for page in pages]
+
+
+def _check_weak(
+    answered: Answered,
+    question: str,
+    memory: GistMemory,
+    started: Started,
+    options: ReaderOptions,
+    refused: Collection[int],
+) -> Answered:
+    """The answer if the text supports a statement of it; else the sentences closest to the question."""
+    if not options.selection and (names := missing_names(question, memory.book)):
+        text = f"{'text' if memory.bound_share < 1 else 'book'}{bound_phrase(started)}"
+        return replace(answered, answer=f"The {text} does not name {' or '.join(names)}.", found=False)
+    if says_not_found(answered.answer):
+        return replace(answered, answer=not_found_text(answered, memory, started), found=False)
+    answered, statements = _without_meta(answered, question, memory)
+    places = _places(answered, memory, refused)
+    if answered.found and _should_keep(answered.answer, statements):
+        compared = tuple(dict.fromkeys(one.quote for one in statements if one.quote))
+        found = answered.citations or cite(answered.answer, question, memory, places, answered.cited)
+        return replace(answered, citations=(found or compared)[:_MOST], marks=_marks_of(answered.answer, statements))
+    if quotes := closest_sentences(question, memory, places, options.selection):
+        return replace(answered, answer=QUOTED, found=False, quoted=True, citations=quotes)
     if answered.found and answered.answer:
         return answered  # There is no text to quote from.
     text = not_found_text(answered, memory, started) if answered.answer else NO_ANSWER
-    return replace(answered, answer=text, found=False, citations=(), statements=())
+    return replace(answered, answer=text, found=False)
+
+
+def _marks_of(answer: str, statements: Sequence[Statement]) -> tuple[AnswerMark, ...]:
+    """A mark for each unsupported statement; neighbours in one."""
+    marks: list[AnswerMark] = []
+    supported_last = True
+    for one in statements:
+        if not one.supported:
+            start = one.start if supported_last else marks.pop().start
+            marks.append(AnswerMark(start, one.end, AnswerMarkKind.STATEMENT, NOT_SUPPORTED))
+        supported_last = one.supported
+    return tuple(marks)
 
 
 def missing_names(question: str, book: Book) -> list[str]:
@@ -92,7 +148,7 @@ def missing_names(question: str, book: Book) -> list[str]:
 
     Of 12,021 questions about tales and novels, two have such a name.
     """
-    if not is_covered(book):
+    if not supports_names(book):
         return []
     text = book.text.casefold()
     named = [name.split() for name in _NAMED.findall(question)]
@@ -128,35 +184,26 @@ def _nothing_read(started: Started) -> bool:
     return not started.pages_read and started.share_shown is None
 
 
-def _without_meta(answered: Answered, question: str, memory: GistMemory) -> Answered:
-    def statements(answer: str) -> Answered:
-        return replace(answered, answer=answer, statements=check(answer, question, memory, places, answered.gists))
-
-    places = (*answered.seen, *answered.noted)
-    answered = statements(answered.answer)
-    text = answered.answer
-    said = [(one, text[one.start : one.end]) for one in answered.statements]
+def _without_meta(answered: Answered, question: str, memory: GistMemory) -> tuple[Answered, tuple[Statement, ...]]:
+    """The answer without statements about the task, and its other statements."""
+    places, text = (*answered.seen, *answered.noted), answered.answer
+    statements = check(text, question, memory, places, answered.gists)
+    said = [(one, text[one.start : one.end]) for one in statements]
     meta = [one for one, words in said if repeats_prompt(words) or (not one.supported and is_meta(words))]
     if not meta:
-        return answered
+        return answered, statements
     for one in reversed(meta):
         text = f"{text[: one.start]}{text[one.end :].lstrip(' ')}"
-    return statements(text.strip())
+    text = text.strip()
+    return replace(answered, answer=text), check(text, question, memory, places, answered.gists)
 
 
-def _should_keep(answered: Answered, options: ReaderOptions) -> bool:
-    """Whether to keep the answer. A model that passed its check may paraphrase the text."""
-    if not answered.statements:
-        return bool(answered.answer.strip(" .\n"))
-    said = [(one, answered.answer[one.start : one.end]) for one in answered.statements]
+def _should_keep(answer: str, statements: Sequence[Statement]) -> bool:
+    if not statements:
+        return bool(answer.strip(" .\n"))
+    said = [(one, answer[one.start : one.end]) for one in statements]
     # A longer statement without a quote only repeats the question.
-    if any(one.supported and (one.quote or count_words(words) <= _SHORT_WORDS) for one, words in said):
-        return True
-    return bool(options.is_reliable) and not all(one.foreign for one in answered.statements)
-
-
-def _is_verbatim(citation: Citation, memory: GistMemory) -> bool:
-    return bool(citation.quote) and memory.book.text[citation.start : citation.end] == citation.quote
+    return any(one.supported and (one.quote or count_words(words) <= _SHORT_WORDS) for one, words in said)
 
 
 _MOST = 3

@@ -1,115 +1,184 @@
-"""Finds the sentences of the book that support an answer (D9), by shared significant words."""
+"""Finds the sentences of the book that tell what an answer says (D9): in the passages it cites, or in all shown."""
 
+import math
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 
 from gistread.book.model import Book
-from gistread.memory.extractive import shared_terms
-from gistread.memory.model import GistMemory, Page
-from gistread.memory.passages import sentences_of
-from gistread.readers.events import Citation
-from gistread.search.ranked import Ranker
+from gistread.book.numbers import numbers_in
+from gistread.book.sentences import sentence_spans
+from gistread.memory.model import GistMemory
+from gistread.memory.passages import Passage, join, sentences_of, split_into_passages
+from gistread.search.ranked import Relevance
+from gistread.search.tokens import Terms, code_of, language_of, stop_words
+from gistread.store.evidence import Citation
 
-_MAX_CITATIONS = 3
-_MIN_SHARE_OF_BEST = 0.6  # Least score of a further citation, as a share of the best
-_PAGES_SEARCHED = 3  # Pages nearest to the answer that are searched when none was open
-_REFERENCE = re.compile(r"\s*\[(?:pages?\s*)?(\d+(?:\s*[,;]\s*\d+)*)\]", re.IGNORECASE)
+_MOST = 3  # Citations that the program finds itself
+_FURTHER_PASSAGES = 4  # Of the whole book, beside those shown
+_LEAST_SHARE = 2 / 3  # Least score of a further one, as a share of the best
+_QUESTION_WEIGHT = 0.5  # Of the question's words, relative to those of the answer
+_NEIGHBOUR_WEIGHT = 0.5  # Of the words in the sentences before and after
+_ASKING_WEIGHT = 0.7  # Of a sentence that asks: it seldom tells
+_STEM_LETTERS = 6  # "Greedier" counts as "greedy"
+_LENGTH_WORDS = 120.0  # A sentence with as many content words needs twice the score
+
+_LISTED = re.compile(r"^[ \t]*(?:[-*•|]|\d+[.)])", re.MULTILINE)
+REFERENCE = re.compile(r"\[(\d+)\]")
+
+
+def cite(
+    answer: str,
+    question: str,
+    memory: GistMemory,
+    places: Sequence[Passage],
+    cited: Sequence[Passage] = (),
+) -> tuple[Citation, ...]:
+    """The sentences that tell what the answer says.
+
+    `places`: what was shown of the book. `cited`: the passages that the answer cites as [1], [2] …; the citations then
+    are as many, in this order. Without them up to three, the nearest to the answer first.
+    """
+    if cited:
+        evidence = Evidence(question, memory, join([*places, *cited], memory.book))
+        return tuple(evidence.best(_citing(answer, number), [place])[0] for number, place in enumerate(cited, start=1))
+    return leading(nearest_sentences(answer, question, memory, places))
+
+
+def nearest_sentences(
+    answer: str, question: str, memory: GistMemory, places: Sequence[Passage], closed: Sequence[Passage] | None = None
+) -> list[tuple[Citation, float]]:
+    """Sentences by their nearness to the answer as a whole or to one of its statements, the nearest first.
+
+    `places`: what was shown of the book. The rest of it counts as well but for the places `closed`; None: nothing else.
+    """
+    parts = [answer[start:end] for start, end in statement_spans(answer)]
+    if len(_LISTED.findall(answer)) < 2:
+        parts.insert(0, answer)
+    if closed is not None:
+        said = [f"{question} {part}" for part in dict.fromkeys(parts)]
+        places = join({*places, *_told_elsewhere(said, memory, closed)}, memory.book)
+    evidence = Evidence(question, memory, places)
+    found: dict[Citation, float] = {}
+    for part in dict.fromkeys(parts):
+        for citation, score in evidence.ranked(part):
+            found[citation] = max(score, found.get(citation, 0.0))
+    return sorted(found.items(), key=lambda one: -one[1])
+
+
+def leading(ranked: Sequence[tuple[Citation, float]]) -> tuple[Citation, ...]:
+    """The nearest sentences, as long as they are not much farther from the answer than the first."""
+    return tuple(one for one, score in ranked[:_MOST] if score >= _LEAST_SHARE * ranked[0][1])
+
+
+def _told_elsewhere(said: Iterable[str], memory: GistMemory, closed: Sequence[Passage]) -> Iterator[Passage]:
+    """The passages of the book nearest to what is said: a model may know more than it was shown."""
+    passages = split_into_passages(memory.book)
+    relevance = Relevance([memory.book.text[start:end] for start, end in passages], memory.book.language)
+    for part in said:
+        scores = relevance.scores(REFERENCE.sub(" ", part))
+        by_own_words = sorted(range(len(passages)), key=scores.alone.__getitem__, reverse=True)
+        for index in {*scores.order[:_FURTHER_PASSAGES], *by_own_words[:_FURTHER_PASSAGES]}:
+            start, end = passages[index]
+            if not any(first < end and start < last for first, last in closed):
+                yield start, end
+
+
+def statement_spans(answer: str) -> list[tuple[int, int]]:
+    """(start, end) of every sentence or line with letters, or of an answer that is a number."""
+    found = [
+        (line.start() + start, line.start() + end)
+        for line in re.finditer(r"[^\n]+", answer)
+        for start, end in sentence_spans(line[0])
+        if re.search(r"[^\W\d_]", line[0][start:end])
+    ]
+    number = answer.strip()
+    return found or ([(answer.index(number), len(answer.rstrip()))] if re.search(r"\d", number) else [])
+
+
+def _citing(answer: str, number: int) -> str:
+    """The statements that cite this number; a reference after the full stop belongs to the sentence before."""
+    spans = statement_spans(answer)
+    said: list[str] = []
+    for found in re.finditer(rf"\[{number}\]", answer):
+        said += [answer[start:end] for start, end in spans if start <= max(0, found.start() - 2) < end][:1]
+    return " ".join(said) or answer
 
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    page: int
     start: int
     end: int
+    terms: frozenset[str]  # Stems of its content words, and numbers
 
 
-def written_references(answer: str) -> list[int]:
-    return [int(number) for found in _REFERENCE.finditer(answer) for number in re.findall(r"\d+", found[1])]
+class Evidence:
+    """The sentences of some places of a book, compared with statements by the rarity of the words they share."""
+
+    def __init__(self, question: str, memory: GistMemory, places: Iterable[Passage]) -> None:
+        self._memory = memory
+        terms = Terms(memory.book.language)
+        self._words_of = terms.words
+        self._language = code_of(memory.book.language)
+        self._stem = cache(terms.stem)
+        self._stop_words = terms.stop_words or stop_words()["en"]
+        self._asked = self._content(question)
+        spans = [span for place in places for span in sentences_of(memory.book, *place)]
+        self._sentences = [self._sentence(*span) for span in spans if _has_text(memory.book, span)]
+        self._spread = Counter(term for one in self._sentences for term in one.terms)
+
+    def best(self, statement: str, places: Sequence[Passage]) -> tuple[Citation, float]:
+        """The sentence of these places nearest to the statement; the first one if none shares a word."""
+        ranked = self.ranked(statement, places)
+        if ranked:
+            return ranked[0]
+        start, end = places[0]
+        span = next((one for one in sentences_of(self._memory.book, start, end)), (start, end))
+        return self._citation(*span), 0.0
+
+    def ranked(self, statement: str, places: Sequence[Passage] = ()) -> list[tuple[Citation, float]]:
+        """The sentences that share a word with the statement or the question, the nearest first."""
+        # An answer in another language shares only names and numbers.
+        language = language_of(statement, self._language)
+        is_foreign = language != self._language
+        small = self._content(" ".join(stop_words()[language])) if is_foreign else frozenset[str]()
+        own, asked = self._content(statement) - small, self._asked - small
+        weights = {term: self._rarity(term) * (1.0 if term in own else _QUESTION_WEIGHT) for term in own | asked}
+        alone = [sum(weights[term] for term in weights.keys() & one.terms) for one in self._sentences]
+        padded = [0.0, *alone, 0.0]
+        scored: list[tuple[Citation, float]] = []
+        for at, one in enumerate(self._sentences):
+            if places and not any(start < one.end and one.start < end for start, end in places):
+                continue
+            if not alone[at]:
+                continue
+            score = alone[at] + _NEIGHBOUR_WEIGHT * (padded[at] + padded[at + 2]) / 2
+            citation = self._citation(one.start, one.end)
+            score *= (_ASKING_WEIGHT if "?" in citation.quote else 1.0) / (1 + len(one.terms) / _LENGTH_WORDS)
+            scored.append((citation, score))
+        return sorted(scored, key=lambda pair: -pair[1])
+
+    def _rarity(self, term: str) -> float:
+        count = self._spread[term]
+        return math.log(1 + (len(self._sentences) - count + 0.5) / (count + 0.5)) if count else 0.0
+
+    def _content(self, text: str) -> frozenset[str]:
+        """Stems of the content words, and numbers as digits."""
+        words = [word for word in self._words_of(REFERENCE.sub(" ", text)) if word not in self._stop_words]
+        stems = [
+            self._stem(word.removesuffix("'s"))[:_STEM_LETTERS] for word in words if len(word) > 1 or not word.isascii()
+        ]
+        return frozenset(stems) | {str(value) for value, _ in numbers_in(text)}
+
+    def _sentence(self, start: int, end: int) -> _Sentence:
+        return _Sentence(start, end, self._content(self._memory.book.text[start:end]))
+
+    def _citation(self, start: int, end: int) -> Citation:
+        page = self._memory.page_at(start)
+        return Citation(page.number if page else 0, start, end, self._memory.book.text[start:end])
 
 
-def without_false_references(answer: str, shown: Collection[int]) -> str:
-    def kept(found: re.Match[str]) -> str:
-        numbers = [number for number in re.findall(r"\d+", found[1]) if int(number) in shown]
-        return f" {''.join(f'[{number}]' for number in numbers)}" if numbers else ""
-
-    return _REFERENCE.sub(kept, answer)
-
-
-def cite(
-    answer: str, question: str, memory: GistMemory, opened: Collection[int], shown: Collection[int]
-) -> tuple[Citation, ...]:
-    """Up to three supporting sentences of the `opened` pages, or else the nearest `shown`, in order."""
-    referred = [number for number in dict.fromkeys(written_references(answer)) if number in shown]
-    plain = _REFERENCE.sub("", answer)
-    pages = [memory.entry(number).page for number in sorted({*opened, *referred})]
-    if not pages:
-        pages = _nearest_pages(plain, question, memory, shown)
-    places = [place for page in pages for place in _sentences(memory.book, page.start, page.end, page.number)]
-    return _supporting(places, plain, question, memory.book, referred[:_MAX_CITATIONS])
-
-
-def cite_passages(
-    answer: str, question: str, memory: GistMemory, passages: Iterable[tuple[int, int]]
-) -> tuple[Citation, ...]:
-    """As `cite`, from the passages shown to the model. Text beyond the pages read so far counts as page 0."""
-    sentences = [place for start, end in passages for place in _sentences(memory.book, start, end, 0)]
-    pages = [memory.page_at(place.start) for place in sentences]
-    places = [replace(at, page=page.number) if page else at for at, page in zip(sentences, pages, strict=True)]
-    return _supporting(places, _REFERENCE.sub("", answer), question, memory.book, ())
-
-
-def _supporting(
-    places: list[_Sentence], answer: str, question: str, book: Book, referred: Sequence[int]
-) -> tuple[Citation, ...]:
-    if not places:
-        return ()
-    texts = [book.text[place.start : place.end] for place in places]
-    scores = _support(texts, answer, question, book.language)
-    best = sorted(range(len(places)), key=lambda index: -scores[index])
-    chosen = [
-        index
-        for index in best[:_MAX_CITATIONS]
-        if scores[index] > 0 and scores[index] >= _MIN_SHARE_OF_BEST * scores[best[0]]
-    ]
-    for number in referred:
-        on_page = [index for index in best if places[index].page == number]
-        if on_page and not any(places[index].page == number for index in chosen):
-            chosen.append(on_page[0])
-    return tuple(
-        Citation(places[index].page, places[index].start, places[index].end, texts[index]) for index in sorted(chosen)
-    )
-
-
-def _support(texts: list[str], answer: str, question: str, language: str) -> list[float]:
-    """How well each text supports the answer: BM25 by the answer, plus half by the question.
-
-    Zero for texts with fewer than two significant words. Significant are the words of the question and the names and
-    long words of the answer, unless many texts have them.
-    """
-    terms = [set(shared_terms(text)) for text in texts]
-    spread = Counter(term for found in terms for term in found)
-    common = {term for term, count in spread.items() if count > max(2, 0.15 * len(texts))}
-    telling = [word for word in re.findall(r"\w+", answer) if len(word) > 4 or not word.islower()]
-    of_answer = set(shared_terms(" ".join(telling))) - common
-    wanted = of_answer | (set(shared_terms(question)) - common)
-    ranker = Ranker(texts, language)
-    by_answer, by_question = ranker.scores(answer), ranker.scores(question)
-    return [
-        a + 0.5 * q if len(found & wanted) >= 2 or (found & of_answer and len(wanted) < 3) else 0.0
-        for found, a, q in zip(terms, by_answer, by_question, strict=True)
-    ]
-
-
-def _nearest_pages(answer: str, question: str, memory: GistMemory, shown: Collection[int]) -> list[Page]:
-    pages = [memory.entry(number).page for number in sorted(shown)]
-    if len(pages) <= _PAGES_SEARCHED:
-        return pages
-    scores = Ranker([memory.text_of(page) for page in pages], memory.book.language).scores(f"{answer} {question}")
-    best = sorted(range(len(pages)), key=lambda index: -scores[index])[:_PAGES_SEARCHED]
-    return [pages[index] for index in sorted(best)]
-
-
-def _sentences(book: Book, start: int, end: int, page: int) -> list[_Sentence]:
-    return [_Sentence(page, *place) for place in sentences_of(book, start, end) if book.text[slice(*place)].strip()]
+def _has_text(book: Book, span: Passage) -> bool:
+    return bool(book.text[slice(*span)].strip())

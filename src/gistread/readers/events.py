@@ -1,9 +1,10 @@
 """The events of a reader's stream, the last of them `Answered` (D7), also for `--events`."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 
 from gistread.engine.protocol import Usage
+from gistread.store.evidence import AnswerMark, Citation
 
 
 class OpenedBy(StrEnum):
@@ -89,11 +90,12 @@ class Walked:
 
 @dataclass(frozen=True, slots=True)
 class TurnedBack:
-    """The reader goes back up: the node has no answer."""
+    """The reader goes back up: the node does not have the whole answer."""
 
     level: int
     first: int
     last: int
+    told: bool = False  # Whether it told a part
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,11 +148,11 @@ class Reported:
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """Two members who disagree have read both chunks; one answer is dropped."""
+    """The chunks of two members whose reports contradict each other were read together."""
 
     members: tuple[int, int]
-    kept: int  # The member whose answer stays
-    answer: str
+    kept: int  # The first member whose chunk the answer is from
+    answer: str  # It replaces both reports
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,28 +184,26 @@ class Proposed:
     path: int = 0  # The path that asks, from 1; 0 for readers without paths
     places: tuple[tuple[int, int], ...] = ()  # Start and end of passages outside the pages read
     text_end: int = 0  # Offset before which other places may be named; 0: only pages may
-    waits: bool = True  # Until the person decides; False: only for a moment
+    waits: bool = True  # Until the user decides; False: only for a moment
     may_go_back: bool = False  # Whether an earlier step can be decided again
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The person refused these pages and places, or an answer if there are none."""
+    """The user refused these pages and places, or an answer if there are none."""
 
     pages: tuple[int, ...]
-    instead: tuple[int, ...] = ()  # Pages that the person chose
+    instead: tuple[int, ...] = ()  # Pages that the user chose
     path: int = 0
     places: tuple[tuple[int, int], ...] = ()
-    instead_at: tuple[int, ...] = ()  # Offsets of places that the person chose
+    instead_at: tuple[int, ...] = ()  # Offsets of places that the user chose
 
 
 @dataclass(frozen=True, slots=True)
 class SteppedBack:
-    """The person decides the last step again: its pages are closed, or no longer refused; a draft is discarded."""
+    """The user decides the last step again: its pages are closed, or no longer refused; a draft is discarded."""
 
     pages: tuple[int, ...]
-    # The events before that step; later ones are void.
-    kept: "tuple[ReaderEvent, ...]" = field(default=(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,31 +262,10 @@ class Restarted:
 
 
 @dataclass(frozen=True, slots=True)
-class Citation:
-    """A place in the book that supports the answer; `quote` is `book.text[start:end]` (D9)."""
-
-    page: int
-    start: int
-    end: int
-    quote: str
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """`answer[start:end]`, checked against the text in the prompt."""
-
-    start: int
-    end: int
-    supported: bool
-    foreign: tuple[str, ...] = ()  # Names, numbers and quotations that neither the text nor the question has
-    quote: Citation | None = None  # The sentence of the book that supports it best
-
-
-@dataclass(frozen=True, slots=True)
 class Answered:
     answer: str
     found: bool  # False: not found in the text that was read
-    citations: tuple[Citation, ...]
+    citations: tuple[Citation, ...]  # The answer refers to the first as [1], or to none
     lookups: tuple[int, ...]  # Pages that the reader asked for, in order
     expanded: tuple[int, ...]  # Every page shown in full for the answer, pinned ones included, in the order of the book
     compression_rate: float
@@ -301,8 +280,8 @@ class Answered:
     context_tokens: int = 0  # Tokens of text, gists, summaries and notes in the prompt of the answer
     noted: tuple[tuple[int, int], ...] = ()  # Further places of the book from which facts in the prompt were taken
     gists: tuple[int, ...] = ()  # Pages whose gists were in the prompt of the answer
-    # In order. Empty for a choice, a quotation, or an answer that was not found.
-    statements: tuple[Statement, ...] = ()
+    marks: tuple[AnswerMark, ...] = ()  # What of the answer the text lacks, in order
+    cited: tuple[tuple[int, int], ...] = ()  # Passages or pages that the model cites as [1], [2] … in the answer
     quoted: bool = False  # The citations are the answer, in the book's own words
 
 

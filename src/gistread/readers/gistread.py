@@ -7,7 +7,8 @@ the order of the book. The differences come from measurements (docs/methods.md, 
 - After "not found", twice as much text is read, unless a budget was set.
 - An unreliable model is shown fewer passages. After "not found" it is asked again: over the next passages if its "not
   found" is reliable, else over the same ones without offering "not found".
-- An answer whose statements all have names that the book lacks counts as not found.
+- A question for a fact is put to an unreliable model over each near passage alone (`shortlist.py`).
+- An unreliable model's answer whose statements all have names that the book lacks counts as not found.
 - A question without search terms ("Summarise it.") is answered from the gists.
 - For "Who is Mr. Bingley?", the passages that introduce the name come first. For an unreliable model these are quoted
   instead of an answer, and so is the story so far.
@@ -21,16 +22,17 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
-from gistread.engine.protocol import NO_USAGE, Engine, Usage
+from gistread.engine.protocol import NO_USAGE, Engine, Trust, Usage
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage, split_into_passages
+from gistread.memory.passages import Passage, sentence_at, split_into_passages
 from gistread.readers.answering import says_not_found
 from gistread.readers.book_text import BookText, opening_event, overlaps, places_of, share_of
+from gistread.readers.budget import PASSAGE_TOKENS, UNRELIABLE_TOKENS, readable_tokens, whole_text_tokens
 from gistread.readers.choices import without_options
+from gistread.readers.citations import cite
 from gistread.readers.events import (
     AnswerDelta,
     Answered,
-    Citation,
     Expanded,
     LookedUp,
     OpenedBy,
@@ -40,27 +42,29 @@ from gistread.readers.events import (
     Stopped,
     StopReason,
 )
-from gistread.readers.introductions import Introductions, introductions, sentence_at
+from gistread.readers.introductions import Introductions, introductions
 from gistread.readers.lookups import answer, begin, start_search
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.recap import recap
+from gistread.readers.shortlist import LONG_BOOK_PASSAGES, MOST_PASSAGES, SHORTLIST_TOKENS, ask_each, asks_for_a_fact
 from gistread.readers.steering import Steering
 from gistread.readers.support import check
-from gistread.readers.text_readers import DOS_TOKENS
 from gistread.readers.thread import Thread, retrieval_context
 from gistread.search.ranked import Relevance
+from gistread.store.evidence import Citation
 
 NAME = "gistread"
-# Budget of an unreliable model: the starter finds the answer more often in less text (docs/methods.md).
-UNRELIABLE_TOKENS = 600
 _NEAREST = 3  # Nearest passages that the last prompt must show to be used again (`tests/benchmarks/follow_ups.py`)
 _STORY = "The story so far, in the book's own sentences:"
 _BOOK = r"(?:the|this) (?:story|book|novel|tale|plot|chapter)"
 _ASKS_FOR_THE_STORY = re.compile(
     rf"\W*(?:(?:please )?(?:summari[sz]e|sum up|retell) {_BOOK}|what(?: is| was|['’]s) {_BOOK}(?: about)?|"
-    rf"what(?: has)? happen(?:s|ed)(?: in {_BOOK})?)(?: so far| until now| up to now)?\W*",
+    rf"what(?: has)? happen(?:s|ed)(?: in {_BOOK})?|tell me {_BOOK}|recap|the story)"
+    r"(?: so far| until now| up to now)?\W*",
     re.IGNORECASE,
 )
+_MOST_SOURCES = 2  # Passages that agree on an answer and are searched for its sources
+_SPARE = 6  # Part of the whole text's tokens by which its passages, counted one by one, may exceed it
 _DECISIVE_CHARACTERS = 80  # "Not found" is recognizable within this length
 
 
@@ -80,14 +84,19 @@ async def gistread(
     """Answer `question` from the book's text. See `registry.Reader`."""
     ranked = await asyncio.to_thread(rank, without_options(question), memory, options.choices, options.thread)
     asked, hidden = ranked.introductions, places_of(memory, steering.pinned | steering.refused)
-    if asked and options.is_reliable is False and not any(overlaps(hidden, place) for place in asked.sentences):
+    if asked and options.trust is Trust.FAILED and not any(overlaps(hidden, place) for place in asked.sentences):
         told = quote_introductions(asked, BookText(NAME, question, memory, engine, options), memory)
-    elif options.is_reliable is False and not options.choices and (places := await story_so_far(question, memory)):
+    elif options.trust is Trust.FAILED and not options.choices and (places := await story_so_far(question, memory)):
         told = _quote(_STORY, places, BookText(NAME, question, memory, engine, options), memory)
-    elif ranked.has_terms or not memory.entries:
-        told = _from_passages(question, ranked, memory, engine, steering, options)
+    elif _has_shortlist(question, ranked, steering, options):
+        told = _from_each_passage(question, ranked, memory, engine, steering, options)
     else:
-        told = _from_gists(question, memory, engine, steering, options)
+        budget = await _passage_budget(memory, engine, options)
+        by_gists = memory.entries and (not ranked.has_terms or (not options.choices and asks_for_story(question)))
+        if by_gists and not budget.is_whole:
+            told = _from_gists(question, memory, engine, steering, options)
+        else:
+            told = _from_passages(question, ranked, budget, memory, engine, steering, options)
     async with aclosing(told) as events:
         async for event in events:
             yield event
@@ -114,6 +123,22 @@ def rank(question: str, memory: GistMemory, choices: Sequence[str] = (), thread:
 
 
 @dataclass(frozen=True, slots=True)
+class _Budget:
+    tokens: int  # Of the first look
+    is_whole: bool = False  # Whether the whole text fits it
+
+
+async def _passage_budget(memory: GistMemory, engine: Engine, options: ReaderOptions) -> _Budget:
+    if options.trust is Trust.FAILED:
+        return _Budget(min(options.budget_tokens or PASSAGE_TOKENS, UNRELIABLE_TOKENS))
+    readable = readable_tokens(engine.info, options.first_word_s)
+    most = min(readable, options.budget_tokens) if options.budget_tokens else readable
+    if (whole := await whole_text_tokens(memory, engine, most)) is not None:
+        return _Budget(whole + whole // _SPARE, is_whole=True)
+    return _Budget(options.budget_tokens or min(PASSAGE_TOKENS, max(UNRELIABLE_TOKENS, readable)))
+
+
+@dataclass(frozen=True, slots=True)
 class _Look:
     times: int = 1  # Budget as a multiple of the first look's
     is_further: bool = False  # Show the next passages, not those of the first look
@@ -123,8 +148,8 @@ class _Look:
 def _looks(options: ReaderOptions) -> tuple[_Look, ...]:
     if options.choices:
         return (_Look(),)
-    if options.is_reliable is False:
-        if not options.knows_absence:
+    if options.trust is Trust.FAILED:
+        if not options.abstains_reliably:
             return _Look(), _Look(must_answer=True)
         is_enough = 0 < options.budget_tokens < 2 * UNRELIABLE_TOKENS
         return (_Look(),) if is_enough else (_Look(), _Look(is_further=True))
@@ -141,7 +166,13 @@ class _NotFound:
 
 
 async def _from_passages(
-    question: str, ranked: Ranked, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
+    question: str,
+    ranked: Ranked,
+    budget: _Budget,
+    memory: GistMemory,
+    engine: Engine,
+    steering: Steering,
+    options: ReaderOptions,
 ) -> AsyncGenerator[ReaderEvent, None]:
     text = BookText(NAME, question, memory, engine, options)
     opened: list[int] = []
@@ -151,15 +182,16 @@ async def _from_passages(
     for look in looks:
         seen = before if look.is_further else []
         wanted = [place for place in ranked.passages if not overlaps(seen, place)]
-        most_tokens = options.budget_tokens or look.times * DOS_TOKENS
-        tokens = min(most_tokens, UNRELIABLE_TOKENS) if options.is_reliable is False else most_tokens
+        tokens = look.times * budget.tokens
+        named_tokens = options.budget_tokens or max(tokens, look.times * PASSAGE_TOKENS)
         again = (
             reusable_passages(ranked, options.thread, places_of(memory, steering.refused)) if look is looks[0] else []
         )
-        async for proposed in text.select(wanted, steering, tokens, first=again, named_budget=most_tokens):
+        async for proposed in text.select(wanted, steering, tokens, first=again, named_budget=named_tokens):
             yield proposed
         shown, pinned = text.shown, steering.pinned - steering.refused
-        pages = _pages_in(shown, ranked, memory, {*opened, *pinned})[: options.max_pages - len(opened)]
+        known = {*opened, *pinned}
+        pages = [] if budget.is_whole else _pages_in(shown, ranked, memory, known)[: options.max_pages - len(opened)]
         if not_found and shown == before and not look.must_answer:
             break  # nothing more fits the window
         before = shown
@@ -176,7 +208,7 @@ async def _from_passages(
         everything = steering.only or all(overlaps([*shown, *closed], place) for place in wanted)
         stopped = Stopped(StopReason.NOTHING_LEFT if everything else StopReason.WINDOW)
         said = text.answer(shown, tuple(opened), {*opened, *pinned}, must_answer=look.must_answer)
-        told = _check_answers(said, stopped, question, memory, seen)
+        told = _check_answers(said, stopped, question, memory, options, seen)
         further = look is not looks[-1] and (looks[-1].must_answer or not everything)
         not_found = None
         async with aclosing(_unless_not_found(told, steering) if further else told) as events:
@@ -189,6 +221,57 @@ async def _from_passages(
             return
     for event in not_found.events if not_found else ():
         yield event
+
+
+def _has_shortlist(question: str, ranked: Ranked, steering: Steering, options: ReaderOptions) -> bool:
+    return (
+        options.trust is Trust.FAILED
+        and not options.choices
+        and not (steering.pinned or steering.only)
+        and (not options.budget_tokens or options.budget_tokens >= SHORTLIST_TOKENS)
+        and ranked.has_terms
+        and len(ranked.passages) >= LONG_BOOK_PASSAGES
+        and asks_for_a_fact(without_options(question))
+    )
+
+
+async def _from_each_passage(
+    question: str, ranked: Ranked, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
+) -> AsyncGenerator[ReaderEvent, None]:
+    """Ask an unreliable model over each near passage alone; over the nearest together if none tells an answer."""
+    text = BookText(NAME, question, memory, engine, options)
+    async for proposed in text.select(ranked.passages, steering, SHORTLIST_TOKENS, most=MOST_PASSAGES):
+        yield proposed
+    shown = tuple(text.shown)
+    pages = tuple(_pages_in(shown, ranked, memory, set())[: options.max_pages])
+    yield text.started(shown)
+    for step, number in enumerate(pages, 1):
+        yield LookedUp(number, step, "")
+        yield Expanded(number, OpenedBy.AGENT)
+    yield Shown(shown)
+    near = [place for place in ranked.passages if overlaps(shown, place)][:MOST_PASSAGES]
+    found = await ask_each(without_options(question), near, memory.book, engine, options)
+    text.usage = found.usage
+    yield Stopped(StopReason.WINDOW)
+    if not found.votes:
+        together = await text.fit(near, UNRELIABLE_TOKENS)
+        async for event in text.answer(together, pages, pages):
+            yield event
+        return
+    said = found.votes[0].answer
+    yield AnswerDelta(said)
+    sources = tuple(sorted(vote.passage for vote in found.votes[:_MOST_SOURCES]))
+    answered = Answered(
+        said,
+        True,
+        cite(said, without_options(question), memory, sources),
+        pages,
+        pages,
+        100.0 * (1 - text.share(shown)),
+        found.usage,
+        seen=shown,
+    )
+    yield await asyncio.to_thread(_check_names, answered, question, memory)
 
 
 def reusable_passages(ranked: Ranked, thread: Thread, refused: Sequence[Passage] = ()) -> list[Passage]:
@@ -204,14 +287,16 @@ async def _check_answers(
     stopped: Stopped,
     question: str,
     memory: GistMemory,
+    options: ReaderOptions,
     before: Sequence[Passage],
 ) -> AsyncGenerator[ReaderEvent, None]:
-    """`stopped`, then the answer, checked against the book; "not found" includes the passages seen `before`."""
+    """`stopped`, then the answer; an unreliable model's is checked. "Not found" includes the passages seen `before`."""
     yield stopped
     async with aclosing(said) as events:
         async for event in events:
             if isinstance(event, Answered):
-                answered = await asyncio.to_thread(_check_names, event, question, memory)
+                checked = options.trust is Trust.FAILED
+                answered = await asyncio.to_thread(_check_names, event, question, memory) if checked else event
                 yield answered if answered.found else replace(answered, seen=(*answered.seen, *before))
             else:
                 yield event
@@ -244,19 +329,25 @@ async def _unless_not_found(
                 held.clear()
 
 
+def asks_for_story(question: str) -> bool:
+    return bool(_ASKS_FOR_THE_STORY.fullmatch(without_options(question)))
+
+
 async def story_so_far(question: str, memory: GistMemory) -> tuple[Passage, ...]:
     """The sentences of the book that tell the story so far, if the question asks for it; else empty."""
-    if not _ASKS_FOR_THE_STORY.fullmatch(question):
+    if not asks_for_story(question):
         return ()
     story = await asyncio.to_thread(recap, memory)
-    return tuple(sorted({sentence_at(told.start, memory.book) for told in (*story.before, *story.chapter)}))
+    return tuple(sorted({sentence_at(memory.book, told.start) for told in (*story.before, *story.chapter)}))
 
 
 def quote_introductions(asked: Introductions, text: BookText, memory: GistMemory) -> AsyncGenerator[ReaderEvent, None]:
-    """The sentences that introduce a name as the answer; not found without any."""
-    places = asked.sentences
-    answer = f"What the book says of {asked.name}:" if places else f"The book does not say who or what {asked.name} is."
-    return _quote(answer, places, text, memory)
+    """The sentence that tells who somebody is as the answer; not found without any."""
+    said = " ".join(" ".join(memory.book.text[start:end].split()) for start, end in asked.sentences)
+    answer = said if asked.tells else f"No sentence says plainly who or what {asked.name} is. The nearest: {said}"
+    if not said:
+        answer = f"The book does not say who or what {asked.name} is."
+    return _quote(answer, asked.sentences, text, memory)
 
 
 async def _quote(
@@ -275,6 +366,7 @@ async def _quote(
         yield Expanded(number, OpenedBy.AGENT)
     yield Shown(places)
     yield Stopped(StopReason.ENOUGH if places else StopReason.NOTHING_LEFT)
+    yield AnswerDelta(answer)
     yield Answered(
         answer,
         bool(places),
@@ -297,7 +389,7 @@ async def _from_gists(
     yield Stopped(StopReason.NOTHING_LEFT)
     is_not_found = False
     told = answer(search)
-    async with aclosing(_unless_not_found(told, steering) if options.is_reliable is False else told) as events:
+    async with aclosing(_unless_not_found(told, steering) if options.trust is Trust.FAILED else told) as events:
         async for event in events:
             if isinstance(event, _NotFound):
                 is_not_found, search.usage = True, event.usage

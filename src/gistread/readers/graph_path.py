@@ -12,15 +12,16 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from gistread import prompts
-from gistread.engine.protocol import NO_USAGE, Engine, Message, Prompt, Sampling, Usage
+from gistread.engine.protocol import NO_USAGE, Engine, Prompt, Sampling, Usage, choose_or
 from gistread.memory.facts import Fact
 from gistread.memory.graph import Element
 from gistread.memory.model import GistMemory
 from gistread.readers.agreement import words_of
 from gistread.readers.answering import adds_nothing, user_prompt
+from gistread.readers.book_text import setting
 from gistread.readers.choices import without_options
+from gistread.readers.choosing import STOP, choose_several
 from gistread.readers.events import LookedUp, Noted, PathEnded, Proposed, ReaderEvent, Unfit, Visited
-from gistread.readers.lookups import STOP
 from gistread.readers.steering import Steering
 from gistread.search.ranked import Ranker
 
@@ -30,8 +31,8 @@ _NEIGHBOURS_SHOWN = 30  # A node may have a hundred; the list must fit a window 
 _PAGES_QUEUED = 3
 _NOTE_TOKENS = 64
 NOTES_KEPT = 8
-_CHOICE_TOKENS = 48  # A choice and the earlier choices that it continues
-_NOTHING = "nothing yet"
+CHOICE_TOKENS = 48  # Longest reply with one or several choices
+_NOTHING = "(empty)"
 
 _MORE, _PREVIOUS, _NEXT, _END = "search more", "previous page", "next page", "enough"
 
@@ -46,7 +47,7 @@ class Note:
 
 
 @dataclass(slots=True)
-class Search:
+class GraphSearch:
     question: str
     memory: GistMemory
     engine: Engine
@@ -58,7 +59,8 @@ class Search:
         return await self.engine.measure(prompt) + answer_tokens <= self.engine.info.context_tokens
 
     def prompt(self, name: str, task: str, notes: str, **values: object) -> Prompt:
-        return user_prompt(name, question=self.question, plan=self.plan, notes=notes, task=task, **values)
+        wording = self.engine.info.wording
+        return user_prompt(name, wording, question=self.question, plan=self.plan, notes=notes, task=task, **values)
 
     def place(self, page: int) -> Place:
         found = self.memory.entry(page).page
@@ -73,6 +75,7 @@ class Path:
     queue: deque[int] = field(default_factory=deque)  # Pages to read
     pages_read: list[int] = field(default_factory=list)
     visited: set[str] = field(default_factory=set)  # Keys of elements
+    known: set[Fact] = field(default_factory=set)  # Facts that it has been shown
     steps: int = 0
 
     def shown(self) -> list[Note]:
@@ -82,13 +85,13 @@ class Path:
         return "\n".join(f"- {note.text}" for note in self.shown()[without:]) or _NOTHING
 
 
-async def walk(search: Search, path: Path, steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
+async def walk(search: GraphSearch, path: Path, steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
     async for event in _walk(search, path, steering):
         yield event
     yield PathEnded(path.number)
 
 
-async def _walk(search: Search, path: Path, steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
+async def _walk(search: GraphSearch, path: Path, steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
     while path.steps < STEPS and not steering.stop:
         path.visited.add(path.element.key)
         async for event in _read_facts(search, path, steering):
@@ -121,9 +124,9 @@ async def _walk(search: Search, path: Path, steering: Steering) -> AsyncGenerato
         path.element = neighbour
 
 
-async def _read_facts(search: Search, path: Path, steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
+async def _read_facts(search: GraphSearch, path: Path, steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
     path.steps += 1
-    all_facts = [fact for fact in path.element.facts if fact.page not in steering.refused]
+    all_facts = [fact for fact in path.element.facts if fact.page not in steering.refused and fact not in path.known]
     facts = await asyncio.to_thread(nearest, search, all_facts, _FACTS_SHOWN)
 
     def prompt(asked: str, notes: str) -> Prompt:
@@ -134,22 +137,19 @@ async def _read_facts(search: Search, path: Path, steering: Steering) -> AsyncGe
         facts = await asyncio.to_thread(nearest, search, all_facts, len(facts) * 3 // 4)
     if not facts:
         return
+    path.known.update(facts)
     yield Visited(path.number, path.element.name, len(facts), tuple(sorted({fact.page for fact in facts})))
     place = search.place(facts[0].page)
     if note := await _note(search, path, prompt(note_task, path.notebook()), place, from_text=False):
         yield Noted(note, *place, path.number)
     unread = [page for page in sorted({fact.page for fact in facts}) if page not in path.pages_read]
-    asked = await _fit_prompt(search, path, partial(prompt, pages_task), _CHOICE_TOKENS)
-    wanted: list[int] = []
-    while asked and len(wanted) < min(_PAGES_QUEUED, len(unread)):
-        left = [page for page in unread if page not in wanted]
-        begun = (Message("assistant", "".join(f"Page {page}, " for page in wanted)),) if wanted else ()
-        choice = await search.engine.choose((*asked, *begun), [*(f"Page {page}" for page in left), STOP])
-        search.usage += choice.usage
-        if choice.index == len(left):
-            break
-        wanted.append(left[choice.index])
-    path.queue = deque(wanted)
+    asked = await _fit_prompt(search, path, partial(prompt, pages_task), CHOICE_TOKENS)
+    path.queue = deque()
+    if asked and unread:
+        options = [f"Page {page}" for page in unread]
+        chosen, usage = await choose_several(search.engine, asked, options, _PAGES_QUEUED)
+        search.usage += usage
+        path.queue.extend(unread[index] for index in chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,12 +158,14 @@ class _Read:
     enough: bool  # The path ends here
 
 
-async def _read_page(search: Search, path: Path, page: int, steering: Steering) -> _Read | None:
+async def _read_page(search: GraphSearch, path: Path, page: int, steering: Steering) -> _Read | None:
     path.steps += 1
     memory = search.memory
+    shown = memory.entry(page).page
+    where = setting(memory, shown.start)
 
     def prompt(asked: str, notes: str) -> Prompt:
-        return search.prompt("node_page", asked, notes, text=memory.text_of(memory.entry(page).page), page=page)
+        return search.prompt("node_page", asked, notes, text=memory.text_of(shown), page=page, where=where)
 
     to_note = await _fit_prompt(search, path, partial(prompt, prompts.load("task_note").text), _NOTE_TOKENS)
     if to_note is None:
@@ -176,10 +178,10 @@ async def _read_page(search: Search, path: Path, page: int, steering: Steering) 
     }
     actions = [_MORE, *possible, _END]
     asked = prompts.load("task_action").fill(actions=", ".join(f'"{action}"' for action in actions))
-    to_choose = await _fit_prompt(search, path, partial(prompt, asked), _CHOICE_TOKENS)
+    to_choose = await _fit_prompt(search, path, partial(prompt, asked), CHOICE_TOKENS)
     if to_choose is None:
         return _Read(note, enough=False)
-    choice = await search.engine.choose(to_choose, actions)
+    choice = await choose_or(search.engine, to_choose, actions, 0)
     search.usage += choice.usage
     action = actions[choice.index]
     if action in possible:
@@ -187,7 +189,7 @@ async def _read_page(search: Search, path: Path, page: int, steering: Steering) 
     return _Read(note, action == _END)
 
 
-async def _fit_prompt(search: Search, path: Path, prompt: Callable[[str], Prompt], tokens: int) -> Prompt | None:
+async def _fit_prompt(search: GraphSearch, path: Path, prompt: Callable[[str], Prompt], tokens: int) -> Prompt | None:
     for without in range(len(path.shown()) + 1):
         fitting = prompt(path.notebook(without))
         if await search.fits(fitting, tokens):
@@ -195,9 +197,10 @@ async def _fit_prompt(search: Search, path: Path, prompt: Callable[[str], Prompt
     return None
 
 
-async def _neighbour(search: Search, path: Path) -> Element | None:
+async def _neighbour(search: GraphSearch, path: Path) -> Element | None:
     path.steps += 1
     unseen = [search.graph[key] for key in path.element.neighbours if key in search.graph and key not in path.visited]
+    unseen = [element for element in unseen if not path.known.issuperset(element.facts)]
     shown = await asyncio.to_thread(_nearest_elements, search, unseen)
     while shown:
         listed = "\n".join(f"{number}. {element.name}" for number, element in enumerate(shown, start=1))
@@ -209,17 +212,17 @@ async def _neighbour(search: Search, path: Path) -> Element | None:
             plan=search.plan,
             notes=path.notebook(),
         )
-        if not await search.fits(prompt, _CHOICE_TOKENS):
+        if not await search.fits(prompt, CHOICE_TOKENS):
             shown = shown[: len(shown) // 2]
             continue
         labels = [str(number) for number in range(1, len(shown) + 1)]
-        choice = await search.engine.choose(prompt, [*labels, STOP])
+        choice = await choose_or(search.engine, prompt, [*labels, STOP], len(labels))
         search.usage += choice.usage
         return shown[choice.index] if choice.index < len(shown) else None
     return None
 
 
-async def _note(search: Search, path: Path, prompt: Prompt, place: Place, *, from_text: bool) -> str:
+async def _note(search: GraphSearch, path: Path, prompt: Prompt, place: Place, *, from_text: bool) -> str:
     said = await search.engine.complete(prompt, Sampling(_NOTE_TOKENS, repeat_penalty=1.1, stop=("\n\n", "\n---")))
     search.usage += said.usage
     note = " ".join(said.text.split())
@@ -232,7 +235,7 @@ async def _note(search: Search, path: Path, prompt: Prompt, place: Place, *, fro
     return note
 
 
-def nearest(search: Search, facts: Sequence[Fact], most: int) -> list[Fact]:
+def nearest(search: GraphSearch, facts: Sequence[Fact], most: int) -> list[Fact]:
     """The facts nearest to the question (BM25), in the order of the book."""
     if len(facts) <= most:
         return list(facts)
@@ -247,7 +250,7 @@ def rank_elements(elements: Sequence[Element], query: str, most: int, language: 
     return Ranker(texts, language).top(query, most)
 
 
-def _nearest_elements(search: Search, elements: Sequence[Element]) -> list[Element]:
+def _nearest_elements(search: GraphSearch, elements: Sequence[Element]) -> list[Element]:
     if len(elements) <= _NEIGHBOURS_SHOWN:
         return list(elements)
     best = rank_elements(elements, f"{search.question} {search.plan}", _NEIGHBOURS_SHOWN, search.memory.book.language)

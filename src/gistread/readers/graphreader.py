@@ -1,44 +1,36 @@
-"""GraphReader: a rational plan, five paths through the graph of key elements, and a vote (sections 3.3 and 3.4).
+"""GraphReader: a rational plan, five paths through the graph of key elements, and one answer (sections 3.3 and 3.4).
 
 Missing facts are extracted first (`memory/facts.py`, `memory/graph.py`). The model plans and chooses the initial
-elements; a path with its own notebook starts at each (`graph_path.py`), all concurrently. Finally every notebook gives
-a short answer, answers that agree are counted, and the answer is written from notebooks and votes.
+elements; a path with its own notebook starts at each (`graph_path.py`), all concurrently. The answer is written from
+all notebooks, each note once, or from the facts nearest to the question if no path noted anything.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 
-from gistread.book.normalise import count_words
 from gistread.engine.concurrency_limit import ConcurrencyLimit
-from gistread.engine.protocol import Engine, Message, Priority, Prompt, Sampling
+from gistread.engine.protocol import Engine, Priority, Prompt, Sampling
 from gistread.errors import PromptTooLongError
 from gistread.memory import facts
 from gistread.memory.graph import Element, build_graph
 from gistread.memory.model import GistMemory
 from gistread.memory.passages import join
-from gistread.readers.agreement import group_answers
-from gistread.readers.answering import (
-    AnswerContext,
-    answer_from,
-    answer_prompt,
-    compression_rate,
-    short_answer,
-    user_prompt,
-)
-from gistread.readers.citations import cite_passages
-from gistread.readers.events import Agreed, Planned, Prepared, ReaderEvent, Started, Stopped, StopReason
-from gistread.readers.graph_path import NOTES_KEPT, Note, Path, Search, nearest, rank_elements, walk
-from gistread.readers.lookups import STOP
+from gistread.readers.agreement import words_of
+from gistread.readers.answering import AnswerContext, answer_from, answer_prompt, compression_rate, user_prompt
+from gistread.readers.choosing import choose_several
+from gistread.readers.events import Planned, Prepared, ReaderEvent, Started, Stopped, StopReason
+from gistread.readers.graph_path import CHOICE_TOKENS, NOTES_KEPT, GraphSearch, Note, Path, nearest, rank_elements, walk
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
+from gistread.words import count_words
 
 NAME = "graphreader"
 
 PATHS = 5  # Number of initial nodes (section 4.1)
 SHORTLIST = 40  # Elements offered as initial nodes; a book of 256k tokens has some 15,000
 _PLAN_TOKENS = 96
-_EMPTY = "The notebooks are empty."
+_EMPTY = "(They found nothing.)"
 
 
 async def graphreader(
@@ -51,7 +43,7 @@ async def graphreader(
         raise PromptTooLongError(2 * needed - options.answer_tokens, options.answer_tokens, engine.info.context_tokens)
     yield Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete)
     graph: Mapping[str, Element] = {}
-    search = Search(question, memory, engine, graph)
+    search = GraphSearch(question, memory, engine, graph)
     # The first page may take a minute, so progress is reported before it.
     if not (left := await asyncio.to_thread(facts.remaining, memory)).complete:
         yield Prepared("facts", left.done, left.total)
@@ -68,15 +60,15 @@ async def graphreader(
         async with aclosing(_follow(search, paths, steering)) as following:
             async for event in following:
                 yield event
-    if steering.stop and not any(path.notes for path in paths):
-        paths = [await asyncio.to_thread(_path_of_facts, search, steering)]
+    if not any(path.notes for path in paths):
+        paths.append(await asyncio.to_thread(_path_of_facts, search, steering))
     yield Stopped(StopReason.PERSON if steering.stop else StopReason.ENOUGH)
     async for event in _answer(search, paths, options):
         yield event
 
 
-def _path_of_facts(search: Search, steering: Steering) -> Path:
-    """A notebook of the known facts nearest to the question, for a search stopped before its first note."""
+def _path_of_facts(search: GraphSearch, steering: Steering) -> Path:
+    """A notebook of the known facts nearest to the question, for a search that noted nothing."""
     memory = search.memory
     made = facts.known_facts(memory)
     shown = nearest(search, [fact for fact in made if fact.page not in steering.refused], NOTES_KEPT)
@@ -84,7 +76,7 @@ def _path_of_facts(search: Search, steering: Steering) -> Path:
     return Path(1, Element("", "", tuple(shown), ()), notes)
 
 
-async def _follow(search: Search, paths: list[Path], steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
+async def _follow(search: GraphSearch, paths: list[Path], steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
     engine = search.engine
     prompt = user_prompt("plan", question=search.question)
     planned = await engine.complete(prompt, Sampling(_PLAN_TOKENS, repeat_penalty=1.1))
@@ -99,32 +91,29 @@ async def _follow(search: Search, paths: list[Path], steering: Steering) -> Asyn
             yield event
 
 
-async def _initial_nodes(search: Search) -> list[Element]:
+async def _initial_nodes(search: GraphSearch) -> list[Element]:
     elements = list(search.graph.values())
     query = f"{search.question} {search.question} {search.plan}"
     order = await asyncio.to_thread(rank_elements, elements, query, SHORTLIST, search.memory.book.language)
     shown = [elements[index] for index in order] or elements[:SHORTLIST]
-    while len(shown) > 1 and not await search.fits(_choice_of(search, shown, []), 16):
+    while len(shown) > 1 and not await search.fits(_choice_of(search, shown), CHOICE_TOKENS):
         shown = shown[: len(shown) // 2]
-    chosen: list[int] = []
-    while len(chosen) < min(PATHS, len(shown)):
-        left = [number for number in range(1, len(shown) + 1) if number not in chosen]
-        labels = [str(number) for number in left] + ([STOP] if chosen else [])
-        choice = await search.engine.choose(_choice_of(search, shown, chosen), labels)
-        search.usage += choice.usage
-        if choice.index == len(left):
-            break
-        chosen.append(left[choice.index])
-    return [shown[number - 1] for number in chosen]
+    if not shown:
+        return []
+    numbers = [str(number) for number in range(1, len(shown) + 1)]
+    chosen, usage = await choose_several(search.engine, _choice_of(search, shown), numbers, PATHS)
+    search.usage += usage
+    return [shown[index] for index in chosen]
 
 
-def _choice_of(search: Search, shown: Sequence[Element], chosen: Sequence[int]) -> tuple[Message, ...]:
+def _choice_of(search: GraphSearch, shown: Sequence[Element]) -> Prompt:
     listed = "\n".join(f"{number}. {element.name}" for number, element in enumerate(shown, start=1))
-    prompt = user_prompt("start_nodes", elements=listed, question=search.question, plan=search.plan)
-    return (*prompt, Message("assistant", "".join(f"{number}, " for number in chosen))) if chosen else prompt
+    return user_prompt("start_nodes", elements=listed, question=search.question, plan=search.plan)
 
 
-async def _follow_all(search: Search, paths: Sequence[Path], steering: Steering) -> AsyncGenerator[ReaderEvent, None]:
+async def _follow_all(
+    search: GraphSearch, paths: Sequence[Path], steering: Steering
+) -> AsyncGenerator[ReaderEvent, None]:
     events: asyncio.Queue[ReaderEvent | None] = asyncio.Queue()
     limit = ConcurrencyLimit(search.engine)
 
@@ -147,25 +136,21 @@ async def _follow_all(search: Search, paths: Sequence[Path], steering: Steering)
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _answer(search: Search, paths: Sequence[Path], options: ReaderOptions) -> AsyncGenerator[ReaderEvent, None]:
+async def _answer(
+    search: GraphSearch, paths: Sequence[Path], options: ReaderOptions
+) -> AsyncGenerator[ReaderEvent, None]:
     memory = search.memory
     filled = [path for path in paths if path.notes]
-    answers = await asyncio.gather(*(_short_answer(search, path) for path in filled))
-    given = {path.number: answer for path, answer in zip(filled, answers, strict=True) if answer}
-    for vote in _votes(given):
-        yield vote
-    text = _notebooks(filled, given)
-    while filled and not await _fits(search, text, options):
+    while filled and not await _fits(search, _notebooks(filled), options):
         fullest = max(filled, key=lambda path: len(path.notes))
         del fullest.notes[0]
         filled = [path for path in filled if path.notes]
-        text = _notebooks(filled, given)
+    text = _notebooks(filled)
     notes = [note for path in filled for note in path.shown()]
     places = sorted({note.place for note in notes})
     context = AnswerContext(
         text,
         compression_rate(count_words(text), memory.book),
-        cite=lambda said, question: cite_passages(said, question, memory, places),
         seen=tuple(join({note.place for note in notes if note.from_text}, memory.book)),
         noted=tuple(places),
         lookups=tuple(dict.fromkeys(page for path in paths for page in path.pages_read)),
@@ -178,30 +163,27 @@ async def _answer(search: Search, paths: Sequence[Path], options: ReaderOptions)
         yield event
 
 
-def _notebooks(paths: Sequence[Path], given: Mapping[int, str]) -> str:
-    notebooks = [f"Notebook {path.number}:\n{path.notebook()}" for path in paths]
-    votes = _votes({path.number: given[path.number] for path in paths if path.number in given})
-    counted = "\n".join(f"{len(vote.by)} would answer: {vote.answer}" for vote in votes)
-    return "\n\n".join(part for part in (*notebooks, counted) if part)
+def _notebooks(paths: Sequence[Path]) -> str:
+    """The notes by path; a note whose words are all in an earlier one is left out."""
+    told: list[frozenset[str]] = []
+    notebooks: list[str] = []
+    for path in paths:
+        lines = [f"Searcher {path.number}:"]
+        for note in path.shown():
+            words = words_of(note.text)
+            if not any(words <= other for other in told):
+                told.append(words)
+                lines.append(f"- {note.text}")
+        if lines[1:]:
+            notebooks.append("\n".join(lines))
+    return "\n\n".join(notebooks)
 
 
-def _answer_prompt(search: Search, text: str, options: ReaderOptions) -> Prompt:
+def _answer_prompt(search: GraphSearch, text: str, options: ReaderOptions) -> Prompt:
     return answer_prompt("notebooks_answer", options, notes=text or _EMPTY, question=search.question)
 
 
-async def _fits(search: Search, text: str, options: ReaderOptions) -> bool:
+async def _fits(search: GraphSearch, text: str, options: ReaderOptions) -> bool:
     if 0 < options.budget_tokens < await search.engine.count(text):
         return False
     return await search.fits(_answer_prompt(search, text, options), options.answer_tokens)
-
-
-async def _short_answer(search: Search, path: Path) -> str:
-    prompt = user_prompt("notebooks_short", notes=path.notebook(), question=search.question)
-    answer, usage = await short_answer(prompt, search.engine)
-    search.usage += usage
-    return answer
-
-
-def _votes(answers: Mapping[int, str]) -> list[Agreed]:
-    numbers, said = list(answers), list(answers.values())
-    return [Agreed(said[group[0]], tuple(numbers[index] for index in group)) for group in group_answers(said)]

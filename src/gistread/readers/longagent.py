@@ -1,40 +1,53 @@
 """LongAgent: a leader, and members who have read one chunk of the book each (sections 2.2 to 2.4).
 
 In each round the leader asks all members one question. A member first says whether its chunk mentions the subject at
-all, since untrained members answer too readily. If answers conflict, a member answers from a chunk of each of two
-groups, and the group that is not confirmed is dropped. The leader then answers, or asks again a few times.
+all, since untrained members answer too readily. Reports that differ complement each other. Only if the leader says that
+two contradict each other, a member answers from both of their chunks, and this answer replaces theirs. The leader then
+answers, or asks again a few times.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from itertools import combinations
 
-from gistread.book.normalise import count_words
 from gistread.engine.concurrency_limit import ConcurrencyLimit
-from gistread.engine.protocol import NO_USAGE, Engine, Prompt, Sampling, Usage
-from gistread.memory.chunks import TASK_TOKENS, chunk_text, chunk_tokens, pinned
+from gistread.engine.protocol import NO_USAGE, Engine, Prompt, Sampling, Usage, choose_or
+from gistread.errors import PromptTooLongError
 from gistread.memory.derived import as_finished
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage, join, split_into_chunks
+from gistread.memory.passages import Span, join, render, split_into_chunks
 from gistread.readers import answering, events
 from gistread.readers.agreement import agree, group_answers
+from gistread.readers.book_text import setting
 from gistread.readers.choices import without_options
-from gistread.readers.citations import cite_passages
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
+from gistread.words import count_words
 
 NAME = "longagent"
 
 ROUNDS = 3  # Most questions from the leader to the members
 CONFLICTS = 8  # Most pairs of chunks read together in one round
-_NOTHING = "Nobody found anything."
+_COMPARED = 6  # Most different reports that are compared at once
+_REPORT_TOKENS = 96  # Longest report
+_NOTHING = "(No part tells anything about it.)"
+_NONE = "none"
+MAX_CHUNK_TOKENS = 2000  # Section 2.1: 1,024 or 2,048
+_TASK_TOKENS = 240  # Upper bound for the longest prompt and the chat template
+_QUESTION_TOKENS = 96  # Upper bound for a usual question, so that all such questions share the same chunks
 
 
 @dataclass(frozen=True, slots=True)
 class _Report:
-    chunk: int  # Index of the member's chunk
-    answer: str  # Empty if the chunk has none
+    chunks: tuple[int, ...]  # Indices of the member's chunk, or of two that were read together
+    answer: str  # Empty if the chunks have none
+
+    @property
+    def parts(self) -> str:
+        numbers = " and ".join(str(chunk + 1) for chunk in self.chunks)
+        return f"Parts {numbers}" if len(self.chunks) > 1 else f"Part {numbers}"
 
 
 @dataclass(slots=True)
@@ -44,20 +57,20 @@ class _Team:
     engine: Engine
     options: ReaderOptions
     chunk_tokens: int = 0  # Longest chunk
-    chunks: list[Passage] = field(default_factory=list)
+    chunks: list[Span] = field(default_factory=list)
     max_reports: int = 0  # Reports of one round that fit the leader's window
     usage: Usage = NO_USAGE
     # Each question to the members, with the reports kept.
     history: list[tuple[str, list[_Report]]] = field(default_factory=list)
 
     def text(self, *chunks: int) -> str:
-        return chunk_text((self.chunks[chunk] for chunk in chunks), self.memory.book)
+        return render(join((self.chunks[chunk] for chunk in chunks), self.memory.book), self.memory.book)
 
     def findings(self) -> str:
         lines = []
         for asked, reports in self.history:
             lines.append(f"Asked: {without_options(asked)}")
-            lines += [f"Part {report.chunk + 1}: {report.answer}" for report in reports] or [_NOTHING]
+            lines += [f"{report.parts}: {report.answer}" for report in reports] or [_NOTHING]
         return "\n".join(lines)
 
     def reported(self) -> list[_Report]:
@@ -68,6 +81,11 @@ class _Team:
         fullest[:] = _shortlist(fullest, len(fullest) - 1)
         self.history[:] = [(asked, found) for asked, found in self.history if found]
 
+    def member(self, task: str, question: str, *chunks: int) -> Prompt:
+        where = setting(self.memory, self.chunks[chunks[0]][0]) if len(chunks) == 1 else ""
+        wording = self.engine.info.wording
+        return answering.user_prompt(task, wording, text=self.text(*chunks), where=where, question=question)
+
     def leader(self, task: str) -> Prompt:
         return answering.user_prompt(task, findings=self.findings(), question=self.question)
 
@@ -77,9 +95,10 @@ async def longagent(
 ) -> AsyncGenerator[events.ReaderEvent, None]:
     """Answer from the whole book, chunk by chunk. See `registry.Reader`."""
     team = _Team(question, memory, engine, options)
-    answer_tokens = max(answering.SHORT_TOKENS, options.answer_tokens)
-    team.chunk_tokens = chunk_tokens(engine.info.context_tokens, await engine.count(question), answer_tokens)
-    team.max_reports = max(2, team.chunk_tokens // (ROUNDS * answering.SHORT_TOKENS))
+    answer_tokens = max(_REPORT_TOKENS, options.answer_tokens)
+    window, question_tokens = engine.info.context_tokens, await engine.count(question)
+    team.chunk_tokens = _chunk_tokens(window, question_tokens, answer_tokens)
+    team.max_reports = max(2, (window - answer_tokens - _TASK_TOKENS - question_tokens) // (ROUNDS * _REPORT_TOKENS))
     team.chunks = await split_into_chunks(memory.book, team.chunk_tokens, engine.count)
     yield events.Started(NAME, len(memory.entries), memory.estimated_pages, memory.complete, share_shown=1.0)
     yield events.TeamFormed(tuple(team.chunks))
@@ -91,7 +110,7 @@ async def longagent(
         reports: list[_Report] = []
         async with aclosing(_ask_members(team, asked, steering, from_end=round_number % 2 == 0)) as members:
             async for report in members:
-                yield events.Reported(report.chunk + 1, report.answer, *team.chunks[report.chunk])
+                yield events.Reported(report.chunks[0] + 1, report.answer, *team.chunks[report.chunks[0]])
                 if report.answer:
                     reports.append(report)
         async for settled in _resolve(team, asked, reports, steering):
@@ -116,20 +135,18 @@ async def _ask_members(
     """Yield the members' reports as they finish.
 
     Only as many members run at once as fit one window together, so that the prompt of a member's first choice is still
-    cached for its second prompt; on a server each has its own window. Members with pinned chunks go first, before
-    others evict them. `from_end` reverses the order, for servers that still cache the latest chunks.
+    cached for its second prompt; on a server each has its own window. `from_end` reverses the order: the latest chunks
+    may still be cached.
     """
     info = team.engine.info
-    in_window = info.context_tokens // (team.chunk_tokens + TASK_TOKENS + answering.SHORT_TOKENS)
+    in_window = info.context_tokens // (team.chunk_tokens + _TASK_TOKENS + answering.SHORT_TOKENS)
     limit = ConcurrencyLimit(team.engine, None if info.is_remote else in_window)
 
     async def member(chunk: int) -> _Report | None:
         async with limit:
             return None if steering.stop else await _ask(team, question, chunk)
 
-    are_pinned = await pinned(team.chunks, team.memory.book, team.engine)
     order = sorted(range(len(team.chunks)), reverse=from_end)
-    order.sort(key=lambda chunk: not are_pinned[chunk])
     tasks = [asyncio.create_task(member(chunk)) for chunk in order]
     async with aclosing(as_finished(tasks)) as reports:
         async for report in reports:
@@ -138,18 +155,14 @@ async def _ask_members(
 
 
 async def _ask(team: _Team, question: str, chunk: int) -> _Report:
-    mentions = await team.engine.choose(
-        answering.user_prompt("member_mention", text=team.text(chunk), question=question), ["yes", "no"]
-    )
+    mentions = await choose_or(team.engine, team.member("member_mention", question, chunk), ["yes", "no"], 0)
     team.usage += mentions.usage
-    if mentions.index == 1:
-        return _Report(chunk, "")
-    return _Report(chunk, await _short_answer(team, question, chunk))
+    return _Report((chunk,), await _answer_from(team, question, chunk) if mentions.index == 0 else "")
 
 
-async def _short_answer(team: _Team, question: str, *chunks: int) -> str:
-    prompt = answering.user_prompt("member_answer", text=team.text(*chunks), question=question)
-    answer, usage = await answering.short_answer(prompt, team.engine)
+async def _answer_from(team: _Team, question: str, *chunks: int) -> str:
+    prompt = team.member("member_answer", question, *chunks)
+    answer, usage = await answering.short_answer(prompt, team.engine, _REPORT_TOKENS)
     team.usage += usage
     return answer
 
@@ -157,34 +170,49 @@ async def _short_answer(team: _Team, question: str, *chunks: int) -> str:
 async def _resolve(
     team: _Team, question: str, reports: list[_Report], steering: Steering
 ) -> AsyncGenerator[events.Agreed | events.Shared, None]:
-    """Let two members who disagree read both chunks, until all remaining answers agree (section 2.3)."""
+    """Read the chunks of two reports together while the leader finds two that contradict each other (section 2.3)."""
     for attempt in range(CONFLICTS):
         groups = group_answers([report.answer for report in reports])
         if not attempt:
             for group in groups:
-                yield events.Agreed(
-                    reports[group[0]].answer, tuple(sorted(reports[index].chunk + 1 for index in group))
-                )
+                members = sorted(chunk + 1 for index in group for chunk in reports[index].chunks)
+                yield events.Agreed(reports[group[0]].answer, tuple(members))
         if len(groups) < 2 or steering.stop:
             return
-        first, second = reports[groups[0][0]], reports[groups[1][0]]
-        answer = await _short_answer(team, question, first.chunk, second.chunk)
-        # If the answer confirms neither group, the majority stays.
-        dropped = (
-            groups[0] if answer and agree(answer, second.answer) and not agree(answer, first.answer) else groups[1]
-        )
-        kept = first if dropped is groups[1] else second
-        yield events.Shared((first.chunk + 1, second.chunk + 1), kept.chunk + 1, kept.answer)
+        pair = await _conflict(team, question, [reports[group[0]] for group in groups[:_COMPARED]])
+        if pair is None:
+            return
+        first, second = (reports[groups[at][0]] for at in pair)
+        chunks = tuple(dict.fromkeys((*first.chunks[:1], *second.chunks[:1])))
+        answer = await _answer_from(team, question, *chunks)
+        # Without an answer from both, the larger group stays.
+        kept = _Report(chunks, answer) if answer else first
+        yield events.Shared((first.chunks[0] + 1, second.chunks[0] + 1), kept.chunks[0] + 1, kept.answer)
+        dropped = {*groups[pair[0]], *groups[pair[1]]} if answer else set(groups[pair[1]])
         reports[:] = [report for position, report in enumerate(reports) if position not in dropped]
+        if answer:
+            reports.append(kept)
+
+
+async def _conflict(team: _Team, question: str, reports: list[_Report]) -> tuple[int, int] | None:
+    """The positions of two reports that the leader finds to contradict each other."""
+    pairs = list(combinations(range(len(reports)), 2))
+    listed = "\n".join(f"{number}. {report.answer}" for number, report in enumerate(reports, start=1))
+    prompt = answering.user_prompt("leader_conflict", reports=listed, question=without_options(question))
+    choice = await choose_or(
+        team.engine, prompt, [*(f"{one + 1} and {other + 1}" for one, other in pairs), _NONE], len(pairs)
+    )
+    team.usage += choice.usage
+    return pairs[choice.index] if choice.index < len(pairs) else None
 
 
 def _shortlist(reports: list[_Report], most: int) -> list[_Report]:
     order = [position for group in group_answers([report.answer for report in reports]) for position in group]
-    return sorted((reports[position] for position in order[:most]), key=lambda report: report.chunk)
+    return sorted((reports[position] for position in order[:most]), key=lambda report: report.chunks)
 
 
 async def _next_question(team: _Team) -> str:
-    decision = await team.engine.choose(team.leader("leader_decide"), ["ANSWER", "ASK"])
+    decision = await choose_or(team.engine, team.leader("leader_decide"), ["ANSWER", "ASK"], 0)
     team.usage += decision.usage
     if decision.index == 0:
         return ""
@@ -202,12 +230,11 @@ async def _answer(team: _Team) -> AsyncGenerator[events.ReaderEvent, None]:
     while team.reported() and 0 < options.budget_tokens < await engine.count(team.findings()):
         team.drop_report()
     reports = team.reported()
-    places = [team.chunks[chunk] for chunk in sorted({report.chunk for report in reports})]
+    places = [team.chunks[chunk] for chunk in sorted({chunk for report in reports for chunk in report.chunks})]
     text = team.findings() if reports else ""
     context = answering.AnswerContext(
         text,
         answering.compression_rate(count_words(text), book),
-        cite=lambda said, question: cite_passages(said, question, team.memory, places),
         seen=tuple(join(places, book)),
         usage=team.usage,
         has_evidence=bool(reports),
@@ -215,3 +242,11 @@ async def _answer(team: _Team) -> AsyncGenerator[events.ReaderEvent, None]:
     prompt = answering.answer_prompt("leader_answer", options, findings=text or _NOTHING, question=team.question)
     async for event in answering.answer_from(context, prompt, team.question, engine, options):
         yield event
+
+
+def _chunk_tokens(window: int, question_tokens: int, answer_tokens: int) -> int:
+    """Most tokens of a chunk, so that two fit the window with a question. Raises PromptTooLongError."""
+    room = (window - answer_tokens - _TASK_TOKENS - max(_QUESTION_TOKENS, question_tokens)) // 2
+    if room < _TASK_TOKENS:
+        raise PromptTooLongError(window - 2 * room + 2 * _TASK_TOKENS, answer_tokens, window)
+    return min(MAX_CHUNK_TOKENS, room)

@@ -1,25 +1,22 @@
 """One question over a gist memory, for readers that look up pages: the open pages, those that fit, and the answer."""
 
-from collections.abc import AsyncGenerator, Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass, field
 
 from gistread import prompts
 from gistread.engine.protocol import NO_USAGE, Engine, Message, Prompt, Usage
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory.levels import one_line, page_by_page
-from gistread.memory.model import GistMemory
+from gistread.memory.model import GistMemory, Page
 from gistread.memory.passages import join
 from gistread.memory.tree import current_tree
 from gistread.readers import events
 from gistread.readers.answering import AnswerContext, answer_from, answer_prompt
-from gistread.readers.citations import cite, without_false_references
+from gistread.readers.choosing import SAID_TOKENS
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
 from gistread.readers.window import Window, lay_out, render
 
-STOP = "STOP"  # The model's choice when it wants no more pages
-
-REASON_TOKENS = 24
 _PAGE_MARGIN = 1.3  # Factor by which a page's tokens may differ from an estimate by words
 # Most pages near the limit that are counted before the model chooses; its choice is measured in any case.
 _PAGES_COUNTED = 24
@@ -39,7 +36,9 @@ class Search:
         """The memory as shown now, then the task `name`."""
         window = self.window
         shown = window.text(), window.opened
-        return _prompt(name, self.question, *shown, self.options, stable=window.whole, must_answer=must_answer)
+        return _prompt(
+            name, self.question, *shown, self.options, cacheable_prefix=window.whole, must_answer=must_answer
+        )
 
     async def fits(self, *pages: int) -> bool:
         opened = {*self.window.opened, *pages}
@@ -90,7 +89,7 @@ async def prepare(memory: GistMemory, engine: Engine) -> Usage:
     needed = await _measure_needed("", text, set(), engine, ReaderOptions())
     if not memory.entries or needed > engine.info.context_tokens:
         return NO_USAGE
-    return await engine.prepare(_prompt("lookup", "", text, set(), ReaderOptions(), stable=True))
+    return await engine.prepare(_prompt("lookup", "", text, set(), ReaderOptions(), cacheable_prefix=True))
 
 
 async def apply_steering(
@@ -113,11 +112,11 @@ async def apply_steering(
             yield events.Unfit(page)
 
 
-async def openable_pages(search: Search, steering: Steering, named: Iterable[int] = ()) -> list[int]:
-    """The pages, without the `named` ones, that probably still fit the window."""
+async def openable_pages(search: Search, steering: Steering) -> list[int]:
+    """The pages that probably still fit the window."""
     window = search.window
     memory = window.memory
-    unread = sorted(window.shown - window.opened - steering.refused - search.unfit - set(named))
+    unread = sorted(window.shown - window.opened - steering.refused - search.unfit)
     used = await _measure_needed(search.question, window.text(), window.opened, search.engine, search.options)
     free = search.engine.info.context_tokens - used
     tokens_per_word = await search.engine.count(window.text()) / max(1, window.words)
@@ -144,23 +143,24 @@ async def openable_pages(search: Search, steering: Steering, named: Iterable[int
 async def answer(search: Search, *, must_answer: bool = False) -> AsyncGenerator[events.ReaderEvent, None]:
     """The answer over the memory as shown now; the last event is `Answered`. `must_answer`: see `answer_prompt`."""
     window, memory = search.window, search.window.memory
-    pages = [memory.entry(number).page for number in window.opened]
+
+    def page_of(number: int) -> Page:
+        return memory.entry(number).page
+
+    pages = list(map(page_of, window.opened))
     context = AnswerContext(
         window.text(),
         window.compression_rate,
-        cite=lambda said, question: cite(said, question, memory, window.opened, window.detailed or window.shown),
         seen=tuple(join(((page.start, page.end) for page in pages), memory.book)),
         gists=tuple(sorted(window.shown - window.opened)),
         lookups=tuple(search.lookups),
         expanded=tuple(sorted(window.opened)),
         usage=search.usage,
+        numbered=tuple((page.number, (page.start, page.end)) for page in map(page_of, sorted(window.shown))),
     )
     prompt = search.prompt("answer", must_answer=must_answer)
     async for event in answer_from(context, prompt, search.question, search.engine, search.options):
-        if isinstance(event, events.Answered):
-            yield replace(event, answer=without_false_references(event.answer, window.shown))
-        else:
-            yield event
+        yield event
 
 
 def _prompt(
@@ -170,24 +170,24 @@ def _prompt(
     opened: set[int],
     options: ReaderOptions,
     *,
-    stable: bool = False,
+    cacheable_prefix: bool = False,
     must_answer: bool = False,
 ) -> Prompt:
-    """`stable`: whether other questions share the memory text, which is so while no page is open."""
+    """`cacheable_prefix`: whether other questions share the memory text, which is so while no page is open."""
     values = {"memory": memory_text, "opened": ", ".join(map(str, sorted(opened))) or "none", "question": question}
-    again = len(memory_text) if stable and not opened else 0
+    again = len(memory_text) if cacheable_prefix and not opened else 0
     if name == "answer":
-        return answer_prompt(name, options, stable=again, must_answer=must_answer, **values)
-    return (Message("user", prompts.load(name).fill(**values), again),)
+        return answer_prompt(name, options, cacheable_prefix=again, must_answer=must_answer, **values)
+    return (Message("user", prompts.load(name, options.wording).fill(**values), again),)
 
 
 async def _measure_needed(
     question: str, memory_text: str, opened: set[int], engine: Engine, options: ReaderOptions
 ) -> int:
     """Tokens of the longest prompt and its answer; with a budget, shifted so that exceeding it exceeds the window."""
-    lookup = await engine.measure(_prompt("lookup", question, memory_text, opened, options))
+    lookup = await engine.measure(_prompt("lookup_reason", question, memory_text, opened, options))
     answer = await engine.measure(_prompt("answer", question, memory_text, opened, options))
-    needed = max(lookup + REASON_TOKENS, answer) + max(options.answer_tokens, REASON_TOKENS)
+    needed = max(lookup + SAID_TOKENS, answer + options.answer_tokens)
     if not options.budget_tokens:
         return needed
     kept_free = engine.info.context_tokens - options.budget_tokens

@@ -1,37 +1,48 @@
-"""MemWalker: walks down a tree of summaries to the page with the answer (section 3.2; `memory/tree.py`).
+"""MemWalker: walks down a tree of summaries to the pages with the answer (section 3.2; `memory/tree.py`).
 
-At a node the model picks the most promising child (triage) or, below the top, none. At a page it says whether the page
-has the answer. Rejected nodes are not offered again, so a walk always ends. Every prompt includes the working memory:
-as many summaries of the path as fit, the nearest first.
+At a node the model picks the most promising child (triage), or answers if the summaries tell enough. At a page it says
+whether the page completes the answer, tells a part of it, which is noted, or does not help. Every prompt includes the
+working memory: the notes, and as many summaries of the path as fit. Rejected nodes are not offered again, so a walk
+always ends; then the answer comes from the summaries at the top and the notes.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
-from gistread.book.normalise import count_words
-from gistread.engine.protocol import NO_USAGE, Engine, Priority, Prompt, Usage
+from gistread.engine.protocol import NO_USAGE, Engine, Priority, Prompt, Usage, choose_or
 from gistread.errors import BudgetTooSmallError, PromptTooLongError
 from gistread.memory import tree
 from gistread.memory.model import GistMemory, Page
-from gistread.memory.passages import Passage
+from gistread.memory.passages import Passage, Span
 from gistread.memory.tree import Node
 from gistread.readers import events
-from gistread.readers.answering import AnswerContext, answer_from, answer_prompt, compression_rate, user_prompt
-from gistread.readers.book_text import fit_beginning, opening_event
-from gistread.readers.citations import cite_passages
+from gistread.readers.answering import (
+    AnswerContext,
+    adds_nothing,
+    answer_from,
+    answer_prompt,
+    compression_rate,
+    user_prompt,
+)
+from gistread.readers.book_text import fit_beginning, opening_event, setting
+from gistread.readers.choosing import SAID_TOKENS, choose_and_say
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
+from gistread.words import count_words
 
 NAME = "memwalker"
 
-CALLS = 40  # Most choices of one walk
+CALLS = 40  # Most decisions of one walk
 NOT_FOUND = "The book does not say."
 _LABEL_TOKENS = 8  # Longest choice among children
-_NONE = "none"
-_NOTHING_PASSED = "nothing yet"
+_NONE, _ANSWER = "none", "ANSWER"
+_NOTHING_KNOWN = "nothing yet"
+
+_Task = Callable[[str], Prompt]  # A prompt with this working memory
 
 
 @dataclass(slots=True)
@@ -42,6 +53,7 @@ class _Walk:
     options: ReaderOptions
     path: list[Node]  # From the top to the current node
     rejected: set[tuple[int, int]] = field(default_factory=set)  # Level and first page of rejected nodes
+    notes: dict[int, str] = field(default_factory=dict)  # What pages told, by number
     lookups: list[int] = field(default_factory=list)
     calls: int = 0
     usage: Usage = NO_USAGE
@@ -56,53 +68,83 @@ class _Walk:
     def turn_back(self) -> events.TurnedBack:
         node = self.path.pop()
         self.rejected.add((node.level, node.first))
-        return events.TurnedBack(node.level, node.first, node.last)
+        return events.TurnedBack(node.level, node.first, node.last, told=node.level == 0 and node.first in self.notes)
 
-    def text(self, place: Passage) -> str:
+    def text(self, place: Span) -> str:
         return self.memory.book.text[place[0] : place[1]].strip()
 
-    async def working_memory(self, *tasks: Callable[[str], Prompt], answer_tokens: int, text: str = "") -> str:
-        """As much working memory as fits these prompts. Raises PromptTooLongError, BudgetTooSmallError."""
+    def noted(self) -> tuple[Span, ...]:
+        """The pages that notes were taken on."""
+        pages = (self.memory.entry(number).page for number in sorted(self.notes))
+        return tuple((page.start, page.end) for page in pages)
+
+    async def working_memory(self, *tasks: _Task, answer_tokens: int, text: str = "") -> str:
+        """As much working memory as fits these prompts beside `text`, which counts towards the budget too.
+
+        The summaries farthest up are dropped first. Raises PromptTooLongError, BudgetTooSmallError.
+        """
         window, budget = self.engine.info.context_tokens, self.options.budget_tokens
-        passed = [node.summary.text for node in self.path[1:] if node.level]
+        known = [f"- {node.summary.text}" for node in self.path[1:] if node.level]
+        known += [f"- Page {number}: {note}" for number, note in sorted(self.notes.items())]
         while True:
-            memory = "\n\n".join(passed)
+            memory = "\n".join(known)
             needed = max([await self.engine.measure(task(memory)) for task in tasks])
             shown = await self.engine.count(_join_texts(text, memory)) if text and budget else 0
             if needed + answer_tokens <= window and shown <= budget:
                 return memory
-            if not passed:
+            if not known:
                 if shown > budget:
                     raise BudgetTooSmallError(shown, budget)
                 raise PromptTooLongError(needed, answer_tokens, window)
-            del passed[0]  # the farthest
+            del known[0]
 
-    async def at_page(self, page: Page) -> tuple[Passage, str]:
+    async def at_page(self, page: Page) -> tuple["_PageView", str]:
         """The beginning of this page that fits, and the working memory shown with it. Raises as `working_memory`."""
-        place = page.start, page.end
+        view = _PageView(self, page, (page.start, page.end))
         try:
-            return place, await self._fit_memory(self.text(place))
+            return view, await self._fit_memory(view)
         except (PromptTooLongError, BudgetTooSmallError):
-            start = await fit_beginning(place, self.memory.book, self._fits)
+            start = await fit_beginning(view.place, self.memory.book, partial(self._fits, page))
             if start is None:
                 raise
-            return start, await self._fit_memory(self.text(start))
+            view = _PageView(self, page, start)
+            return view, await self._fit_memory(view)
 
-    async def _fits(self, text: str) -> bool:
+    async def _fits(self, page: Page, place: Passage) -> bool:
         try:
-            await self._fit_memory(text)
+            await self._fit_memory(_PageView(self, page, place))
         except (PromptTooLongError, BudgetTooSmallError):
             return False
         return True
 
-    async def _fit_memory(self, text: str) -> str:
-        """The working memory for the tasks at a page with this text. Raises as `working_memory`."""
-        return await self.working_memory(
-            partial(_leaf_prompt, self, text),
-            partial(_leaf_answer_prompt, self, text),
-            answer_tokens=self.options.answer_tokens,
-            text=text,
-        )
+    async def _fit_memory(self, view: "_PageView") -> str:
+        tokens = max(self.options.answer_tokens, SAID_TOKENS)
+        return await self.working_memory(view.prompt, view.answer_prompt, answer_tokens=tokens, text=view.text)
+
+
+@dataclass(frozen=True, slots=True)
+class _PageView:
+    """A page, or its beginning, in front of the model."""
+
+    walk: _Walk
+    page: Page
+    place: Span
+
+    @property
+    def text(self) -> str:
+        return self.walk.text(self.place)
+
+    def _values(self, memory: str) -> dict[str, Any]:
+        walk, number = self.walk, self.page.number
+        where = setting(walk.memory, self.page.start)
+        known = memory or _NOTHING_KNOWN
+        return {"text": self.text, "page": number, "where": where, "memory": known, "question": walk.question}
+
+    def prompt(self, memory: str) -> Prompt:
+        return user_prompt("leaf", self.walk.options.wording, **self._values(memory))
+
+    def answer_prompt(self, memory: str) -> Prompt:
+        return answer_prompt("leaf_answer", self.walk.options, **self._values(memory))
 
 
 async def memwalker(
@@ -126,7 +168,7 @@ async def memwalker(
         walk.path.append(await asyncio.to_thread(tree.current_tree, memory))
     if walk.path:
         yield _branched(walk.path[-1])
-    wanted: int | None = None  # A page that the person chose to walk to
+    wanted: int | None = None  # A page that the user chose to walk to
     while not isinstance(step := await _step(walk, steering, wanted), events.StopReason):
         if isinstance(step, events.TurnedBack):
             yield step
@@ -151,20 +193,24 @@ async def memwalker(
         yield events.LookedUp(step.first, len(walk.lookups), "")
         page = memory.entry(step.first).page
         try:
-            place, passed = await walk.at_page(page)
+            view, known = await walk.at_page(page)
         except (PromptTooLongError, BudgetTooSmallError):
             yield events.Unfit(page.number)
             yield walk.turn_back()
             continue
-        yield opening_event(page.number, (page.start, page.end), [place], events.OpenedBy.AGENT)
-        if await _has_answer(walk, place, passed):
+        yield opening_event(page.number, (page.start, page.end), [view.place], events.OpenedBy.AGENT)
+        helps, note = await _judge(view, known)
+        if helps == "yes":
             yield events.Stopped(events.StopReason.ENOUGH)
-            async for event in _answer(walk, page, place, passed):
+            async for event in _answer_from_page(view, known):
                 yield event
             return
+        if helps == "part" and note and not adds_nothing(note):
+            walk.notes[page.number] = note
+            yield events.Noted(note, page.start, page.end)
         yield walk.turn_back()
     yield events.Stopped(step)
-    async for event in _not_found(walk):
+    async for event in _answer_from_summaries(walk, enough=step is events.StopReason.ENOUGH):
         yield event
 
 
@@ -188,82 +234,91 @@ async def _step(walk: _Walk, steering: Steering, wanted: int | None) -> Node | e
         return events.StopReason.NOTHING_LEFT if at_top else walk.turn_back()
     if chosen := next((child for child in children if wanted in pages_of(child)), None):
         return chosen
-    return await _triage(walk, children, may_turn_back=not at_top) or walk.turn_back()
-
-
-async def _triage(walk: _Walk, children: list[Node], *, may_turn_back: bool) -> Node | None:
-    summaries = "\n\n".join(f"{number}. {child.summary.text}" for number, child in enumerate(children, start=1))
-    none = f', or with "{_NONE}" when no part seems to tell it' if may_turn_back else ""
-
-    def task(memory: str) -> Prompt:
-        return user_prompt(
-            "triage", summaries=summaries, memory=memory or _NOTHING_PASSED, question=walk.question, none=none
-        )
-
+    labels = {str(number): child for number, child in enumerate(children, start=1)}
+    task = partial(_triage_prompt, walk, children, at_top)
     prompt = task(await walk.working_memory(task, answer_tokens=_LABEL_TOKENS))
-    labels = [str(number) for number in range(1, len(children) + 1)] + [_NONE] * may_turn_back
-    choice = await walk.engine.choose(prompt, labels)
+    options = [*labels, *([] if at_top else [_NONE]), _ANSWER]
+    choice = await choose_or(walk.engine, prompt, options, len(options) - 1)
     walk.calls += 1
     walk.usage += choice.usage
-    return children[choice.index] if choice.index < len(children) else None
+    if options[choice.index] == _ANSWER:
+        return events.StopReason.ENOUGH
+    return labels.get(options[choice.index]) or walk.turn_back()
 
 
-async def _has_answer(walk: _Walk, place: Passage, memory: str) -> bool:
-    choice = await walk.engine.choose(_leaf_prompt(walk, walk.text(place), memory), ["yes", "no"])
+def _triage_prompt(walk: _Walk, children: Sequence[Node], at_top: bool, memory: str) -> Prompt:
+    none = "" if at_top else f', "{_NONE}" if none of them would help'
+    summaries, known = _numbered(children), memory or _NOTHING_KNOWN
+    return user_prompt("triage", summaries=summaries, memory=known, question=walk.question, none=none)
+
+
+def _numbered(children: Sequence[Node]) -> str:
+    return "\n\n".join(f"{number}. {child.summary.text}" for number, child in enumerate(children, start=1))
+
+
+async def _judge(view: _PageView, known: str) -> tuple[str, str]:
+    """Whether the page helps (`yes`, `part` or `no`), and what it tells of the answer."""
+    walk, options = view.walk, ["yes", "part", "no"]
+    choice, told = await choose_and_say(walk.engine, view.prompt(known), options, view.prompt(known), "told")
     walk.calls += 1
     walk.usage += choice.usage
-    return choice.index == 0
+    return options[choice.index], told
 
 
-async def _answer(
-    walk: _Walk, page: Page, place: Passage, memory: str
+async def _answer_from_page(
+    view: _PageView, known: str
 ) -> AsyncGenerator[events.AnswerDelta | events.Restarted | events.Answered, None]:
-    text = walk.text(place)
+    walk, page, place = view.walk, view.page, view.place
     context = AnswerContext(
-        _join_texts(text, memory),
-        compression_rate(count_words(text) + count_words(memory), walk.memory.book),
-        cite=lambda said, question: cite_passages(said, question, walk.memory, [place]),
+        _join_texts(view.text, known),
+        compression_rate(count_words(view.text) + count_words(known), walk.memory.book),
         seen=(place,),
+        noted=walk.noted(),
         lookups=tuple(walk.lookups),
         expanded=(page.number,) if place == (page.start, page.end) else (),
         usage=walk.usage,
     )
-    prompt = _leaf_answer_prompt(walk, text, memory)
-    async for event in answer_from(context, prompt, walk.question, walk.engine, walk.options):
+    async for event in answer_from(context, view.answer_prompt(known), walk.question, walk.engine, walk.options):
         yield event
 
 
-async def _not_found(walk: _Walk) -> AsyncGenerator[events.AnswerDelta | events.Restarted | events.Answered, None]:
-    """Report that no page has the answer. An option is chosen from the summaries at the top."""
-    lookups = tuple(walk.lookups)
-    if not walk.options.choices:
+async def _answer_from_summaries(
+    walk: _Walk, *, enough: bool
+) -> AsyncGenerator[events.AnswerDelta | events.Restarted | events.Answered, None]:
+    """The answer from notes and summaries: those in front of the model if they tell `enough`, else those at the top."""
+    engine, options, lookups = walk.engine, walk.options, tuple(walk.lookups)
+    if not walk.path:
         yield events.Answered(NOT_FOUND, False, (), lookups, (), 100.0, walk.usage)
         return
-    engine, options = walk.engine, walk.options
-    summaries = [child.summary.text for child in walk.path[0].children]
-
-    def task(text: str) -> Prompt:
-        return answer_prompt("answer_passages", options, text=text or _NOTHING_PASSED, question=walk.question)
-
-    while summaries and (
-        await engine.measure(task("\n\n".join(summaries))) + options.answer_tokens > engine.info.context_tokens
-        or 0 < options.budget_tokens < await engine.count("\n\n".join(summaries))
-    ):
-        summaries.pop()
-    text = "\n\n".join(summaries)
-    rate = compression_rate(count_words(text), walk.memory.book)
-    context = AnswerContext(text, rate, lookups=lookups, usage=walk.usage, has_evidence=False)
-    async for event in answer_from(context, task(text), walk.question, engine, options):
+    walk.path = walk.path if enough else walk.path[:1]
+    children = list(walk.path[-1].children)
+    while True:
+        text = _numbered(children)
+        task = partial(_summaries_prompt, walk, text)
+        try:
+            known = await walk.working_memory(task, answer_tokens=options.answer_tokens, text=text)
+            break
+        except (PromptTooLongError, BudgetTooSmallError):
+            if not children:
+                raise
+            children.pop()
+    pages = {page for child in children for page in pages_of(child)}
+    context = AnswerContext(
+        _join_texts(text, known),
+        compression_rate(count_words(text) + count_words(known), walk.memory.book),
+        noted=walk.noted(),
+        gists=tuple(sorted(pages - set(walk.notes))),
+        lookups=lookups,
+        usage=walk.usage,
+        has_evidence=bool(text or known),
+    )
+    async for event in answer_from(context, task(known), walk.question, engine, options):
         yield event
 
 
-def _leaf_prompt(walk: _Walk, text: str, memory: str) -> Prompt:
-    return user_prompt("leaf", text=text, memory=memory or _NOTHING_PASSED, question=walk.question)
-
-
-def _leaf_answer_prompt(walk: _Walk, text: str, memory: str) -> Prompt:
-    passed = memory or _NOTHING_PASSED
-    return answer_prompt("leaf_answer", walk.options, text=text, memory=passed, question=walk.question)
+def _summaries_prompt(walk: _Walk, summaries: str, memory: str) -> Prompt:
+    known = memory or _NOTHING_KNOWN
+    return answer_prompt("walk_answer", walk.options, summaries=summaries, memory=known, question=walk.question)
 
 
 def _join_texts(text: str, memory: str) -> str:

@@ -3,11 +3,11 @@
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
 
-from gistread.book.normalise import count_words
 from gistread.engine.protocol import NO_USAGE, Engine, Sampling, Usage
 from gistread.errors import PromptTooLongError
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage, join, split_into_chunks
+from gistread.memory.passages import Span, join, split_into_chunks
+from gistread.readers.agreement import words_of
 from gistread.readers.answering import (
     AnswerContext,
     adds_nothing,
@@ -16,29 +16,34 @@ from gistread.readers.answering import (
     compression_rate,
     user_prompt,
 )
-from gistread.readers.citations import cite_passages
+from gistread.readers.book_text import setting
 from gistread.readers.events import Noted, PartRead, ReaderEvent, Started, Stopped, StopReason
 from gistread.readers.protocol import ReaderOptions
 from gistread.readers.steering import Steering
+from gistread.words import count_words
 
 NAME = "notes"
 
 CHUNK_TOKENS = 2000  # As in GraphReader (section 4.1)
 _NOTE_TOKENS = 64
-_TASK_TOKENS = 160  # Upper bound for the longest prompt and the chat template
+_TASK_TOKENS = 200  # Upper bound for the longest prompt and the chat template
 _NONE = "none"
 
 
 @dataclass(slots=True)
 class _Notebook:
     room_tokens: int
-    notes: list[tuple[str, Passage]] = field(default_factory=list)
+    notes: list[tuple[str, Span]] = field(default_factory=list)
     dropped: int = 0
 
     def text(self) -> str:
         return "\n".join(f"- {note}" for note, _ in self.notes)
 
-    async def add(self, note: str, place: Passage, engine: Engine) -> None:
+    def has(self, note: str) -> bool:
+        """Whether all words of a note are in an earlier one."""
+        return any(words_of(note) <= words_of(other) for other, _ in self.notes)
+
+    async def add(self, note: str, place: Span, engine: Engine) -> None:
         self.notes.append((note, place))
         while self.notes and await engine.count(self.text()) > self.room_tokens:
             del self.notes[0]
@@ -67,12 +72,16 @@ async def notes(
             reason = StopReason.PERSON
             break
         prompt = user_prompt(
-            "note_chunk", text=book.text[start:end].strip(), question=question, notes=notebook.text() or _NONE
+            "note_chunk",
+            text=book.text[start:end].strip(),
+            where=setting(memory, start),
+            question=question,
+            notes=notebook.text() or _NONE,
         )
         said = await engine.complete(prompt, Sampling(_NOTE_TOKENS, repeat_penalty=1.1, stop=("\n\n", "\n---")))
         usage += said.usage
         note = " ".join(said.text.split())
-        if note and not adds_nothing(note):
+        if note and not adds_nothing(note) and not notebook.has(note):
             await notebook.add(note, (start, end), engine)
             yield Noted(note, start, end)
         yield PartRead(number, len(parts), start, end)
@@ -85,7 +94,6 @@ async def notes(
     context = AnswerContext(
         text,
         compression_rate(count_words(text), book),
-        cite=lambda said, asked: cite_passages(said, asked, memory, places),
         seen=tuple(join(places, book)),
         usage=usage,
         has_evidence=bool(places),

@@ -4,8 +4,10 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from gistread.engine.protocol import Trust
+
 if TYPE_CHECKING:
-    from gistread.engine.protocol import Embedder, Engine
+    from gistread.engine.protocol import Engine
     from gistread.memory.model import GistMemory
     from gistread.readers.events import ReaderEvent
     from gistread.readers.steering import Steering
@@ -21,16 +23,15 @@ class ReaderOptions:
     budget_tokens: int = 0
     """Most tokens of book text, gists, summaries and notes in the prompt of the answer (`Answered.context_tokens`);
     0: as many as fit the window. Earlier prompts may have more in total."""
+    first_word_s: float = 0.0  # Time to evaluate text before the first word of the answer; 0: as long as it takes
     # The options of a multiple-choice question, in the order shown; the answer is one of them.
     choices: tuple[str, ...] = ()
-    is_reliable: bool | None = True
-    """Whether the model chooses by what it has read (`memory/check_results.py`), so that its "not found" counts; None
-    if unchecked."""
-    # Whether its "the book does not say" is reliable, even if its choices are not.
-    knows_absence: bool = False
+    trust: Trust = Trust.UNKNOWN
+    # Whether "the book does not say" is reliable from a model that failed its check.
+    abstains_reliably: bool = False
     thread: "Thread" = ()  # Earlier questions and answers; only those within the spoiler bound are used
-    passage: tuple[int, int] | None = None  # Start and end of the selected text that the question is about
-    embedder: "Embedder | None" = None  # For readers that search by meaning; loaded when first used
+    selection: tuple[int, int] | None = None  # Start and end of the selected text that the question is about
+    wording: str = ""  # Of the prompts; see `EngineInfo.wording`
 
 
 class Reader(Protocol):

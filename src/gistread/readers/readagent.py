@@ -2,14 +2,14 @@
 
 The model can only choose an unopened page of those shown, or stop (D3). Sequential look-up
 (ReadAgent-S, Figure 5) opens each page before the next choice; parallel look-up (ReadAgent-P, Figure 4, Appendix I)
-names all pages in one answer. The person may pin and refuse pages, or end the search, at any time.
+names all pages in one answer. The user may pin and refuse pages, or end the search, at any time.
 """
 
 from collections.abc import AsyncGenerator, Sequence
 
-from gistread import prompts
-from gistread.engine.protocol import Engine, Message, Sampling
+from gistread.engine.protocol import Engine, Trust, choose_or
 from gistread.memory.model import GistMemory
+from gistread.readers.choosing import STOP, choose_and_say, choose_several
 from gistread.readers.events import (
     Expanded,
     LookedUp,
@@ -20,8 +20,6 @@ from gistread.readers.events import (
     StopReason,
 )
 from gistread.readers.lookups import (
-    REASON_TOKENS,
-    STOP,
     Search,
     answer,
     apply_steering,
@@ -77,16 +75,15 @@ async def readagent_p(
     async for event in begin("readagent-p", search, steering):
         yield event
     while True:
-        named: list[int] = []
-        while isinstance(step := await _choose_page(search, steering, "lookup_parallel", named, named), int):
-            named.append(step)
-            yield LookedUp(step, len(named), "")
+        named, ended = await _choose_pages(search, steering)
+        for step, page in enumerate(named, start=1):
+            yield LookedUp(page, step, "")
         async for said in steering.review(Proposed(tuple(named), 1, len(memory.entries))):
             yield said
         decision = steering.decision
         if steering.stop or not decision.refuses or decision.pages:
             break
-    yield Stopped(StopReason.PERSON if steering.stop else step)
+    yield Stopped(StopReason.PERSON if steering.stop else ended)
     search.lookups.extend(named)
     for page in named:
         if page not in steering.refused and page not in search.window.opened:
@@ -98,72 +95,56 @@ async def readagent_p(
         yield answered
 
 
-async def gists(
-    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
-) -> AsyncGenerator[ReaderEvent, None]:
-    """Answer from the gists, with the person's pinned pages in full ("gist memory only"). See `registry.Reader`."""
-    search = await start_search(question, memory, engine, steering, options, max_pages=0)
-    async for event in begin("gists", search, steering):
-        yield event
-    yield Stopped(StopReason.NOTHING_LEFT)
-    async for answered in answer(search):
-        yield answered
+async def _choose_pages(search: Search, steering: Steering) -> tuple[list[int], StopReason]:
+    """The pages to open, the most important first, and why there are no more."""
+    named: list[int] = []
+    offered = await openable_pages(search, steering)
+    if ended := _must_end(search, steering, offered):
+        return named, ended
+    options, most = [f"Page {page}" for page in offered], search.options.max_pages
+    chosen, usage = await choose_several(search.engine, search.prompt("lookup_parallel"), options, most)
+    search.usage += usage
+    for page in (offered[index] for index in chosen):
+        if page in steering.refused or page in search.window.opened:
+            continue  # the user opened or refused it during the choice
+        if not await search.fits(*named, page):
+            return named, StopReason.WINDOW
+        named.append(page)
+    return named, StopReason.LIMIT if len(named) == most else StopReason.ENOUGH
 
 
 async def _propose(search: Search, steering: Steering, *, may_stop: bool) -> Proposed | StopReason:
     """Propose the next page, or the answer if the model has enough; or the reason why the search must end."""
-    page = await _choose_page(search, steering, "lookup", search.lookups, may_stop=may_stop)
     step, last = len(search.lookups) + 1, len(search.window.memory.entries)
-    if isinstance(page, StopReason):
-        return Proposed((), step, last) if page is StopReason.ENOUGH else page
-    return Proposed((page,), step, last, await _reason(search, page) if search.options.is_reliable else "")
-
-
-async def _choose_page(
-    search: Search,
-    steering: Steering,
-    task: str,
-    lookups: Sequence[int],
-    named: Sequence[int] = (),
-    *,
-    may_stop: bool = True,
-) -> int | StopReason:
-    window = search.window
     while True:
-        if steering.stop:
-            return StopReason.PERSON
-        if len(lookups) >= search.options.max_pages:
-            return StopReason.LIMIT
-        if not window.shown - window.opened - steering.refused - set(named):
-            return StopReason.NOTHING_LEFT
-        offered = await openable_pages(search, steering, named)
-        if not offered:
-            return StopReason.WINDOW
-        prompt = search.prompt(task)
-        if named:
-            prompt = (*prompt, Message("assistant", "".join(f"Page {page}, " for page in named)))
-        choice = await search.engine.choose(prompt, [*(f"Page {page}" for page in offered), *[STOP] * may_stop])
+        offered = await openable_pages(search, steering)
+        if ended := _must_end(search, steering, offered):
+            return ended
+        options, reason = [*(f"Page {page}" for page in offered), *[STOP] * may_stop], ""
+        if search.options.trust is Trust.FAILED:
+            choice = await choose_or(search.engine, search.prompt("lookup"), options, len(options) - 1)
+        else:
+            prompts = search.prompt("lookup_reason"), search.prompt("lookup")
+            choice, reason = await choose_and_say(search.engine, prompts[0], options, prompts[1])
         search.usage += choice.usage
         if steering.stop:
             return StopReason.PERSON
         if choice.index == len(offered):
-            return StopReason.ENOUGH
+            return Proposed((), step, last)
         page = offered[choice.index]
-        if page in steering.refused or page in window.opened:
-            continue  # the person opened or refused it during the choice
-        if await search.fits(*named, page):
-            return page
+        if page in steering.refused or page in search.window.opened:
+            continue  # the user opened or refused it during the choice
+        if await search.fits(page):
+            return Proposed((page,), step, last, reason)
         search.unfit.add(page)
 
 
-async def _reason(search: Search, page: int) -> str:
-    begun = prompts.load("lookup_reason").fill(page=page)
-    prompt = (*search.prompt("lookup"), Message("assistant", begun))
-    max_tokens = min(REASON_TOKENS, search.options.answer_tokens)
-    said = await search.engine.complete(prompt, Sampling(max_tokens, repeat_penalty=1.1, stop=("\n",)))
-    search.usage += said.usage
-    words = " ".join(said.text.split())
-    sentence, stop, _ = words.partition(". ")
-    if stop or said.finish == "end":
-        return sentence.strip(" .")
-    return f"{sentence.strip(' .,;')}…" if sentence else ""
+def _must_end(search: Search, steering: Steering, offered: Sequence[int]) -> StopReason | None:
+    window = search.window
+    if steering.stop:
+        return StopReason.PERSON
+    if len(search.lookups) >= search.options.max_pages:
+        return StopReason.LIMIT
+    if not window.shown - window.opened - steering.refused:
+        return StopReason.NOTHING_LEFT
+    return None if offered else StopReason.WINDOW

@@ -1,31 +1,33 @@
 """The story so far, at once and without a model: sentences about the story up to a place, and the people near it.
 
-The sentences are from summaries of parts, else from gists of pages. If nothing has been read, they are the book's own.
+The sentences are from summaries of parts, else from gists of pages. Where a gist says what its pages do not, or nothing
+has been read, they are the book's own.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gistread.book.model import Book, ParagraphKind
-from gistread.book.normalise import count_words
 from gistread.book.sentences import sentence_spans
 from gistread.memory.extractive import choose, shared_terms
 from gistread.memory.front_matter import front_matter_end
+from gistread.memory.guard import Draft, foreign_names, foreign_numbers
 from gistread.memory.model import GistMemory
-from gistread.memory.passages import Passage, sentences_of
+from gistread.memory.passages import Span, sentence_at, sentences_of
 from gistread.memory.tree import Node, existing_summaries
-from gistread.people.corrections import corrected
+from gistread.people.index import corrected
 from gistread.people.joining import Kind, join_names
-from gistread.people.mentions import find_names, is_covered
-from gistread.readers.introductions import sentence_at
+from gistread.people.mentions import find_names, supports_names
+from gistread.store.model import NameCorrection
 from gistread.units import counted
-from gistread.user_data import NameCorrection
+from gistread.words import count_words
 
 _BEFORE_WORDS = 110  # Of the story before the last chapter
 _CHAPTER_WORDS = 70
 _CHAPTER_PAGES = 6  # Most pages of the last chapter; those before them are the story before
 _NEAR = 4_000  # Characters in front of the place whose people are on stage
 _MOST_PEOPLE = 6
+_LEAST_SHARED = 1 / 3  # Share of the terms of a gist's sentence that its pages have; else it is unsure
 _FEW = 2  # Sentences to show if none represents the others
 _QUOTES = "“”\"‘'«„—–"  # Marks of direct speech, which tells little out of context
 _PAIRS = (("“", "”"), ("«", "»"))
@@ -46,13 +48,13 @@ class Recap:
     title: str  # Of the chapter
     chapter: tuple[RecapSentence, ...]  # The last chapter that was read
     people: tuple[str, ...]  # Those named near the place, the commonest first
-    stopped: Passage | None  # The sentence at the place; None at the very beginning
+    stopped: Span | None  # The sentence at the place; None at the very beginning
     pages: int  # Gists used; 0: the chapter's own sentences
     summaries: int  # Summaries of parts used
 
 
 def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Recap:
-    """Recap a memory that ends where the person is (`GistMemory.upto`)."""
+    """Recap a memory that ends where the user is (`GistMemory.upto`)."""
     book, end = memory.book, len(memory.book.text.rstrip())
     here = book.chapter_index(max(0, end - 1)) if book.chapters else 0
     chapters = [book.chapter_index(entry.page.start) if book.chapters else 0 for entry in memory.entries]
@@ -69,7 +71,7 @@ def recap(memory: GistMemory, corrections: Sequence[NameCorrection] = ()) -> Rec
         book.chapters[last].title if book.chapters else "",
         _tell(now, _CHAPTER_WORDS, memory) if now else _own_sentences(book, start, end, " ".join(people)),
         people,
-        sentence_at(end - 1, book) if end else None,
+        sentence_at(book, end - 1) if end else None,
         sum(entry.page.end > front for entry in memory.entries),
         sum(bool(node.children) for node in nodes),
     )
@@ -79,7 +81,7 @@ def describe_sources(story: Recap) -> str:
     """The sources of a recap, in words."""
     if not story.pages:
         return "in the chapter's own sentences"
-    gists = f"the gists of {counted(story.pages, 'page')}"
+    gists = f"the gists of {counted(story.pages, 'section')}"
     return (
         f"from the summaries of {counted(story.summaries, 'part')} and {gists}" if story.summaries else f"from {gists}"
     )
@@ -92,8 +94,20 @@ def _tell(nodes: Sequence[Node], words: int, memory: GistMemory) -> tuple[RecapS
         for node in nodes
         for start, end in sentence_spans(node.summary.text)
     ]
-    chosen = _choose([text for text, _ in sentences], words)
-    return tuple(RecapSentence(text, _place(text, node, memory)) for text, node in (sentences[at] for at in chosen))
+    chosen = [sentences[at] for at in _choose([text for text, _ in sentences], words)]
+    return tuple(dict.fromkeys(_told(text, node, memory) for text, node in chosen))
+
+
+def _told(sentence: str, node: Node, memory: GistMemory) -> RecapSentence:
+    """The sentence of a gist, or the book's most similar one where the gist says what its pages do not."""
+    place = _place(sentence, node, memory)
+    pages = [memory.entry(number).page for number in range(node.first, node.last + 1)]
+    draft = Draft(sentence, memory.book.text[pages[0].start : pages[-1].end])
+    terms = set(shared_terms(sentence))
+    is_sure = len(terms.intersection(shared_terms(draft.page))) >= _LEAST_SHARED * len(terms)
+    if is_sure and not foreign_numbers(draft) and not foreign_names(draft)[0]:
+        return RecapSentence(sentence, place[0])
+    return RecapSentence(" ".join(memory.book.text[slice(*place)].split()), place[0])
 
 
 def _own_sentences(book: Book, start: int, end: int, names: str) -> tuple[RecapSentence, ...]:
@@ -126,22 +140,21 @@ def _choose(sentences: Sequence[str], words: int, names: str = "") -> Sequence[i
     return choose(sentences, words, names) or range(len(sentences))[-_FEW:]
 
 
-def _place(sentence: str, node: Node, memory: GistMemory) -> int:
-    """Offset of the sentence most similar to this one, on the page of the node with the most similar gist."""
+def _place(sentence: str, node: Node, memory: GistMemory) -> Span:
+    """The sentence of the book most similar to this one, on the page of the node with the most similar gist."""
     terms = set(shared_terms(sentence))
 
-    def likeness(text: str) -> int:
+    def similarity(text: str) -> int:
         return len(terms.intersection(shared_terms(text)))
 
-    page = max(
-        (memory.entry(n) for n in range(node.first, node.last + 1)), key=lambda one: likeness(one.gist.text)
-    ).page
+    entries = (memory.entry(number) for number in range(node.first, node.last + 1))
+    page = max(entries, key=lambda one: similarity(one.gist.text)).page
     places = list(sentences_of(memory.book, page.start, page.end))
-    return max(places, key=lambda place: likeness(memory.book.text[slice(*place)]), default=(page.start,))[0]
+    return max(places, key=lambda place: similarity(memory.book.text[slice(*place)]), default=(page.start, page.end))
 
 
 def _people_near(memory: GistMemory, end: int, corrections: Sequence[NameCorrection]) -> tuple[str, ...]:
-    if not is_covered(memory.book):
+    if not supports_names(memory.book):
         return ()
     named = corrected(join_names(find_names(memory.book, max(0, end - _NEAR))), corrections)
     people = [one for one in named if one.kind is Kind.PERSON]

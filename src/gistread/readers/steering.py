@@ -1,4 +1,4 @@
-"""The person's control over a running reader: pinned and refused pages, and decisions about look-ups."""
+"""The user's control over a running reader: pinned and refused pages, and decisions about look-ups."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from gistread.memory.passages import Passage
+from gistread.memory.passages import Span
 from gistread.readers.events import Proposed, Refused
 
 OBJECTION_S = 1.0  # Time to object to an announced look-up
@@ -16,13 +16,13 @@ class Steps(StrEnum):
     """Who decides which pages are looked up."""
 
     ALONE = "alone"  # The reader
-    ANNOUNCE = "announce"  # The reader, unless the person objects within `OBJECTION_S`
-    ASK = "ask"  # The person
+    ANNOUNCE = "announce"  # The reader, unless the user objects within `OBJECTION_S`
+    ASK = "ask"  # The user
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The person's decision about a proposal; by default it is accepted."""
+    """The user's decision about a proposal; by default it is accepted."""
 
     refuses: bool = False  # Refuse what is proposed, except the pages in `pages`
     pages: tuple[int, ...] = ()  # Pages to open instead or in addition
@@ -45,14 +45,14 @@ class Steering:
     pinned: set[int] = field(default_factory=set)  # Pages to expand
     refused: set[int] = field(default_factory=set)  # Pages that must not be open
     stop: bool = False  # Answer now from what is open; see `answer_now`
-    here: int | None = None  # Offset in the book where the person reads: pages near it are shown in more detail
+    here: int | None = None  # Offset in the book where the user reads: pages near it are shown in more detail
     steps: Steps = Steps.ALONE
     objection: Callable[[], Awaitable[None]] = objection_time  # Waits for the time to object
     proposal: Proposed | None = None  # The proposal that waits for a decision
     decision: Decision = Decision()  # The last one
-    hidden: list[Passage] = field(default_factory=list)  # Places refused
-    offsets: list[int] = field(default_factory=list)  # Places that the person named
-    only: bool = False  # Show only what the person named
+    hidden: list[Span] = field(default_factory=list)  # Places refused
+    offsets: list[int] = field(default_factory=list)  # Places that the user named
+    only: bool = False  # Show only what the user named
     waiting: "asyncio.Task[Any] | None" = None  # Awaits the reader's next event; cancelled to go back
     undone: tuple[Proposed, Decision] | None = None  # The step that is to be decided again
     _decided: "asyncio.Future[Decision] | None" = None
@@ -62,7 +62,7 @@ class Steering:
     _one_by_one: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def review(self, proposal: Proposed) -> AsyncGenerator[Proposed | Refused, None]:
-        """Let the person review a look-up, depending on `steps`, and set `decision`."""
+        """Let the user review a look-up, depending on `steps`, and set `decision`."""
         async with self._one_by_one:
             self.decision = Decision()
             pages = set(proposal.pages)
@@ -149,8 +149,8 @@ class Steering:
 
 
 def describe_choices(proposal: Proposed, length: int) -> list[str]:
-    """What the person may name instead, in words, in a book of `length` characters."""
-    pages = ["a page number"] if proposal.last_page else []
+    """What the user may name instead, in words, in a book of `length` characters."""
+    pages = ["a section's number"] if proposal.last_page else []
     return [*pages, *([f"a place up to {proposal.text_end / max(1, length):.0%}"] if proposal.text_end else [])]
 
 
@@ -176,7 +176,7 @@ def parse_decision(text: str, proposal: Proposed | None, length: int) -> Decisio
         choices = ", ".join([*(describe_choices(proposal, length) if proposal else ()), "no"])
         raise ValueError(f"Enter {choices}, back or answer; Enter alone accepts.")
     if beyond := [number for number in numbers if not 0 < int(number) <= last]:
-        raise ValueError(f"There is no page {beyond[0]}: the last one here is {last}.")
+        raise ValueError(f"There is no section {beyond[0]}: the last one here is {last}.")
     offsets = tuple(length * int(share) // 100 for share in shares)
     if any(offset >= end for offset in offsets):
         raise ValueError("That is ahead of your place.")

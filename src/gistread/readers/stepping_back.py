@@ -1,4 +1,4 @@
-"""Lets the person undo a step of any reader: it runs again with the earlier decisions and cached model outputs."""
+"""Lets the user undo a step of any reader: it runs again with the earlier decisions and cached model outputs."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -68,7 +68,7 @@ async def with_steps_back(
                 elif not is_back and undone is not None:
                     is_back = True
                     pages = {*undone[0].pages, *undone[1].pages}
-                    yield SteppedBack(tuple(sorted(pages)), tuple(told))
+                    yield SteppedBack(tuple(sorted(pages)))
                 if not isinstance(event, AnswerDelta | Proposed):
                     told.append(event)
                 if not repeated:

@@ -4,17 +4,18 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from gistread.memory.model import GistMemory
-from gistread.people.corrections import corrected
+from gistread.memory.spoilers import has_plot
+from gistread.people.index import corrected
 from gistread.people.joining import Entity, Kind, join_names
-from gistread.people.mentions import find_names, is_covered
-from gistread.readers.bound import has_plot
-from gistread.user_data import NameCorrection
+from gistread.people.mentions import find_names, supports_names
+from gistread.store.model import NameCorrection
 
 _REACH = 12_000  # Characters in front of the bound whose names are known
 _NEAR = 6_000  # Characters whose names are asked about
 _GISTS = 3  # Gists of the last pages, whose names count more: they say who matters
 _GIST_WEIGHT = 2
 _LEAST = 2  # Times a name must occur
+_PERSON_WORDS = 3
 
 
 def suggestions(
@@ -25,7 +26,7 @@ def suggestions(
     `plot`: whether the whole book `has_plot`; None: judge by this part of it.
     """
     book = memory.book
-    if not book.text.strip() or not is_covered(book):
+    if not book.text.strip() or not supports_names(book):
         return ()
     gists = "\n".join(entry.gist.text for entry in memory.entries[-_GISTS:])
     end = len(book.text)
@@ -50,11 +51,11 @@ def _questions(near: list[Entity], *, plot: bool) -> Iterator[str]:
         yield "What are the main points so far?"
         yield "What follows from them?"
         return
+    # A longer name is that of an office or a company.
+    persons = [one for one in people if one.kind is Kind.PERSON and len(one.name.split()) <= _PERSON_WORDS]
     yield from (
-        f"Who is {one.name}?" if one.kind is Kind.PERSON else f"What do we learn about {one.name}?"
-        for one in people[:1]
+        f"Who is {one.name}?" if one in persons else f"What do we learn about {one.name}?" for one in people[:1]
     )
-    persons = [entity for entity in people if entity.kind is Kind.PERSON]
     if len(persons) > 1:
         yield f"What do {persons[0].name} and {persons[1].name} have to do with each other?"
     yield "What has happened so far?"

@@ -1,9 +1,9 @@
-"""Checks each statement of an answer against the text in the prompt.
+"""Checks each statement of a weak model's answer against the text in the prompt: is it a statement of the text at all?
 
-The check is lexical and lenient; docs/methods.md has its error rates. A statement is unsupported if it has a name, a
-number or a quotation that neither the text nor the question has, or if no three consecutive sentences of the text have
-more than a third of its content words. Content words are stems, without stop words and words of the question. A name or
-a number alone must be near words of the question.
+For models that failed their check; docs/methods.md has the error rates. A statement is unsupported if it has a name, a
+number or a quotation that the text lacks (`answer_marks.py`), or if no three consecutive sentences of the text have
+more than a third of its content words and, with those of the question, two of them. Content words are stems, without
+stop words and words of the question. A name or a number alone must be near words of the question.
 """
 
 import re
@@ -12,17 +12,16 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 
 from gistread.book.sentences import sentence_spans
-from gistread.memory.guard import Draft, capitals_mark_names, foreign_names
+from gistread.memory.guard import capitals_mark_names
 from gistread.memory.model import GistMemory, Page
 from gistread.memory.passages import sentences_of
-from gistread.readers.citations import without_false_references
-from gistread.readers.events import Citation, Statement
+from gistread.readers.answer_marks import find_marks
+from gistread.readers.citations import statement_spans
 from gistread.search.tokens import ARTICLES, Terms, stop_words
+from gistread.store.evidence import Citation
 
 _WINDOW_SENTENCES = 3
 _LEAST_SHARE = 1 / 3  # A window must have more than this share of a statement's content words
-_QUOTED_WORDS = 4  # A quotation of fewer words counts as a term, not as a quote of the book
-_QUOTATION = re.compile(r"[“\"«„]([^“”\"«»„]+)[”\"»“]")
 _NUMBER_WORDS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million dozen"
@@ -58,6 +57,17 @@ _ASKS_FOR_A_NAME = re.compile(r"\W*(?:who|whom|whose|where)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
+class Statement:
+    """`answer[start:end]`, checked against the text in the prompt."""
+
+    start: int
+    end: int
+    supported: bool
+    foreign: tuple[str, ...] = ()  # Names, numbers and quotations that neither the text nor the question has
+    quote: Citation | None = None  # The sentence of the book that supports it best
+
+
+@dataclass(frozen=True, slots=True)
 class _Sentence:
     terms: frozenset[str]
     start: int
@@ -71,18 +81,6 @@ def check(
     """The statements of `answer`, checked against these places of the book and the gists of these pages."""
     check = _Check(question, memory, places, gists)
     return tuple(check.statement(answer, start, end) for start, end in statement_spans(answer))
-
-
-def statement_spans(answer: str) -> list[tuple[int, int]]:
-    """(start, end) of every sentence or line with letters, or of an answer that is a number."""
-    found = [
-        (line.start() + start, line.start() + end)
-        for line in re.finditer(r"[^\n]+", answer)
-        for start, end in sentence_spans(line[0])
-        if re.search(r"[^\W\d_]", line[0][start:end])
-    ]
-    number = answer.strip()
-    return found or ([(answer.index(number), len(answer.rstrip()))] if _DIGITS.search(number) else [])
 
 
 def _fits(statement: str, question: str, words: int) -> bool:
@@ -105,7 +103,6 @@ class _Check:
         self._stem = cache(self._terms.stem)
         language = memory.book.language.replace("_", "-").partition("-")[0].lower() or "en"
         self._stop_words = stop_words().get(language, frozenset())
-        self._is_english = language == "en"
         self._question = question
         self._asked = self._content(question)
         self._windows: list[list[_Sentence]] = []
@@ -119,10 +116,9 @@ class _Check:
             self._add([_Sentence(self._content(text[start:end]), 0, 0, entry.page) for start, end in spans])
         self._text = "\n".join(texts)
         self._known = frozenset[str]().union(*(sentence.terms for window in self._windows for sentence in window))
-        self._words: str | None = None
 
     def statement(self, answer: str, start: int, end: int) -> Statement:
-        text = without_false_references(answer[start:end], ())
+        text = answer[start:end]
         new = self._content(text) - self._asked
         foreign = self._foreign(text)
         best = max(self._windows, key=lambda window: self._overlap(new, _union(window)), default=[])
@@ -133,7 +129,8 @@ class _Check:
         elif new <= self._names_and_numbers:
             supported = self._stands_near_the_question(new)
         elif len(new) > 1:
-            supported = len(new & _union(best)) > _LEAST_SHARE * len(new)
+            shared, asked = self._overlap(new, _union(best))
+            supported = shared > _LEAST_SHARE * len(new) and shared + asked > 1
         elif len(self._terms.words(text)) == 1 and not _ASKS_FOR_A_NAME.match(self._question):
             supported = True  # "Angry.": a single word may name what the text only implies.
         else:
@@ -176,27 +173,8 @@ class _Check:
         return len(new & terms), len(self._asked & terms)
 
     def _foreign(self, text: str) -> tuple[str, ...]:
-        names, _ = foreign_names(Draft(text, self._text, before=self._question))
-        found = [name for name in names if not name[0].isdigit() or not self._is_spelled_out(name)]
-        for quotation in _QUOTATION.findall(text):
-            words = self._terms.words(quotation)
-            if len(words) >= _QUOTED_WORDS and f" {' '.join(words)} " not in self._running_words():
-                found.append(quotation.strip())
-        return tuple(sorted(found))
-
-    def _is_spelled_out(self, number: str) -> bool:
-        """Whether the text may have this number in words; always true for one, two and round numbers."""
-        digits = re.sub(r"\D", "", number)
-        if len(digits) > 2:
-            return digits.endswith("00")
-        if not self._is_english or int(digits) < 3:
-            return True
-        return any(f" {form} " in self._running_words() for form in _spell(int(digits)))
-
-    def _running_words(self) -> str:
-        if self._words is None:
-            self._words = f" {' '.join(self._terms.words(f'{self._text} {self._question}'))} "
-        return self._words
+        marks = find_marks(text, self._question, self._text, self._memory.book, only_shown=True)
+        return tuple(text[mark.start : mark.end] for mark in marks)
 
     def _quote(self, new: frozenset[str], window: list[_Sentence]) -> Citation | None:
         if window and not window[0].end and window[0].page:
@@ -221,16 +199,6 @@ class _Check:
     def _cited(self, sentence: _Sentence) -> Citation:
         number = sentence.page.number if sentence.page else 0
         return Citation(number, sentence.start, sentence.end, self._said(sentence))
-
-
-def _spell(number: int) -> tuple[str, ...]:
-    """The ways to write a number from 3 to 99 in English words."""
-    words = _NUMBER_WORDS.split()
-    if number < 20:
-        return (words[number - 1],)
-    ten = words[17 + number // 10]
-    one = words[number % 10 - 1]
-    return (f"{ten} {one}", f"{one} and {ten}") if number % 10 else (ten,)
 
 
 def _union(window: Sequence[_Sentence]) -> frozenset[str]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gistread.readers.choices import without_options
+from gistread.readers.citations import REFERENCE
 
 _MOST_WORDS = 240  # Longest thread before a question
 _SHORT_WORDS = 50  # The same for an unreliable model, which a longer thread misleads
@@ -64,7 +65,7 @@ def with_thread(question: str, thread: Sequence[QuestionAnswer], window_tokens: 
     room = min(_SHORT_WORDS if short else _MOST_WORDS, int(window_tokens * _WINDOW_SHARE / 2))
     shown: list[str] = []
     for one in reversed(thread[-1:] if short else thread):
-        asked, answer = one.question.split(), one.answer.split()
+        asked, answer = one.question.split(), REFERENCE.sub("", one.answer).split()
         room -= len(asked)
         if room <= 0 or (shown and room < len(answer)):
             break

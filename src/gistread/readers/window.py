@@ -34,10 +34,6 @@ class Window:
         return {page for segment in self.segments for page in range(segment.first, segment.last + 1)} | self.opened
 
     @property
-    def detailed(self) -> set[int]:
-        return {segment.first for segment in self.segments if not segment.level and not segment.line} | self.opened
-
-    @property
     def words(self) -> int:
         pages = sum(self.memory.entry(number).page.words for number in self.opened)
         return pages + sum(segment.words for segment in self.segments if not _is_open(segment, self.opened))

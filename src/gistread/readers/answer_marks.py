@@ -1,0 +1,341 @@
+"""Marks names, numbers and quotations of an answer that the text lacks; no other wording is ever marked.
+
+A model that understands a text says it in words of its own, so shared words speak for a statement and missing ones do
+not speak against it. Names, numbers and quotations are copied from the text, and can be compared with it.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property, lru_cache, partial
+
+from gistread.book.model import Book, ParagraphKind
+from gistread.book.numbers import numbers_in
+from gistread.book.sentences import sentence_spans
+from gistread.memory.guard import capitals_mark_names
+from gistread.people.mentions import titles, word_tables
+from gistread.search.tokens import Terms, code_of, folded, language_of, stop_words
+from gistread.store.evidence import AnswerMark, AnswerMarkKind
+
+NOT_IN_TEXT = "not in the text"
+_QUOTED_WORDS = 4  # Shorter quotations are terms or titles
+_LEAST_NUMBER = 3  # Smaller numbers are counted ("the two of them")
+_NEAR = 0.2  # Largest relative error of a number after "about"
+_SIMILAR = 0.8  # Least similarity (`difflib`) of two spellings of a name
+_TOLD_WORDS = 2  # Least words shared with what the book tells elsewhere of a number or a date
+_NEARBY = 300  # Characters around a paragraph that belong to it
+_BARE_WORDS = 3  # Most words of an answer that is only a name
+
+_HEADING = ParagraphKind.HEADING
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_REFERENCE = re.compile(r"\[\d+\]")
+_OPENS_SENTENCE = re.compile(r"(?:\A|[.!?…:;|*•>\n—])[\s\"'“”‘’«»„(\[*_#-]*(?:\d+[.)]\s*)?[\"'“‘«„*]*\Z")
+_ABBREVIATION = re.compile(r"\b(?:[A-Z]|Mrs?|Ms|Mme|Mlle|Drs?|St|Prof|Capt|Col|Maj|Gen|Lieut|Rev|Hon|Mon)\.\s*\Z")
+_ROMAN = re.compile(r"[IVXLCDM]+")
+_NATIONAL = """
+    african american arab arabian asian australian austrian belgian brazilian british bulgarian burgundian canadian
+    celtic chinese corsican cossack cuban czech danish dutch egyptian english european finnish flemish florentine
+    french german gothic greek gypsy hebrew hungarian indian irish israeli italian japanese jewish korean latin
+    mediterranean mexican mongolian moorish moroccan neapolitan norman norse norwegian oriental parisian persian
+    polish portuguese prussian roman romanian russian sardinian saxon scandinavian scottish serbian sicilian slavic
+    spanish swedish swiss tartar turkish tuscan ukrainian venetian viennese viking welsh western eastern northern
+    southern victorian edwardian elizabethan biblical catholic protestant puritan christian muslim islamic buddhist
+    hindu freudian romantic renaissance god bible heaven hell earth europe
+"""
+_DATES = """
+    january february march april may june july august september october november december monday tuesday wednesday
+    thursday friday saturday sunday
+"""
+_CALENDAR = frozenset(_DATES.split())
+_ASKS_FOR_A_NAME = re.compile(r"\W*(?:who|whose|whom)\b|.*\b(?:name|called)\b", re.IGNORECASE)
+_NOBODY = re.compile(r"(?:no|any|some|every)(?:body|one|thing)|\w+sel(?:f|ves)|\w+s", re.IGNORECASE)
+# Every word has a capital at the beginning of a sentence: there a name is known by what only people do,
+_PERSON_ACTS = re.compile(
+    r"\s+(?:had\s+|then\s+|later\s+)?(?:said|says|told|tells|asked|asks|taught|teaches|married|marries|wrote|writes|"
+    r"met|meets|lived|lives|sold|sells|hired|hires|invited|invites|visited|visits|promised|promises)\b"
+)
+# or as the subject of an answer to "who".
+_ACTS = re.compile(
+    r"\s+(?:is|was|has|had|did|does|will|would|could|\w+ed|\w+s|gave|took|went|came|made|found|taught)\b"
+)
+_COMMON_ENDING = re.compile(
+    r"\w+(?:ness|i?ty|tion|sion|ment|ship|ance|ence|ism|ing|hood|dom|ly|ed|ful|less|ous|able|ible|ive|ists?|men|people)"
+)
+_IN_A_PLACE = re.compile(
+    r"\b(?:in|at|near|from)\s+(?:the\s+)?(?:[^\W\d_]+[\s-])*?([A-Z][^\W\d_]+),\s+\Z"
+)  # "in Ramsgate, Kent"
+
+_QUOTATION = re.compile(
+    r"[“„]([^“”„]+)[”“]|\"([^\"\n]+)\"|«([^«»]+)»|»(?=\w)([^«»]+)«|(?<!\w)[‘']((?:[^‘’'\n]|(?<=\w)['’](?=\w))+)['’](?!\w)"
+)
+_LEFT_OUT = re.compile(r"…|\.{3,}|\. \. \.|\[[^\]]*\]")
+_SAID = r"(?:[^“”\"‘’'\n]|(?<=\w)['’](?=\w)){1,120}"
+# What the narrator says between two parts of a speech: “Come here,” she said, “at once!”
+_SPEECH_TAGS = (
+    re.compile(rf"”{_SAID}“"),
+    re.compile(rf"(?<=[\w,.!?—-])\"\s{_SAID}\s\"(?=\w)"),
+    re.compile(rf"(?<=[\w,.!?—-])’\s{_SAID}‘"),
+    re.compile(rf"(?<=[,.!?—-])'\s{_SAID}\s'(?=\w)"),
+    re.compile(rf"(?<=[\w,.!?])«,?\s{_SAID}»(?=\w)"),
+    re.compile(rf"(?<=\s)»,?\s{_SAID}«(?=\s)"),
+)
+_NUMBERED_THING = re.compile(
+    r"\b(?:chapter|page|part|passage|volume|book|act|scene|line|step|section|no\.)s?\s*\Z", re.IGNORECASE
+)
+# Numbers that a text has in other words: "the half of a century" is fifty years.
+_SPANS_OF_TIME = tuple(
+    (re.compile(rf"\b{spoken}\b", re.IGNORECASE), value)
+    for spoken, value in (
+        (r"half (?:of )?a century", 50),
+        (r"centur(?:y|ies)", 100),
+        (r"half (?:of )?a decade", 5),
+        (r"decades?", 10),
+        (r"half an hour", 30),
+        (r"quarter of an hour", 15),
+        (r"half a dozen", 6),
+        (r"weeks?", 7),
+        (r"fortnights?", 14),
+        (r"half a year", 6),
+    )
+)
+_LISTS = re.compile(r"(?:\s+[\w'’-]+){0,3}:")  # "Four men: A, B, C and D" counts what it lists.
+_ABOUT = re.compile(
+    r"\b(?:about|around|roughly|nearly|almost|approximately|some|over|more than|less than|under|at least)\s+\Z", re.I
+)
+_NUMBER = re.compile(
+    r"\d+(?:[.,]\d+)*(?:st|nd|rd|th)?(?:[ -](?:thousand|hundred|million|dozen))?|[a-z]+", re.IGNORECASE
+)
+
+
+def find_marks(
+    answer: str, question: str, shown: str, book: Book, *, only_shown: bool = False
+) -> tuple[AnswerMark, ...]:
+    """Marks in the order of the answer. `shown`: all that the model saw of the book and of the conversation.
+
+    Names and quotations may be anywhere in the book, numbers and dates where it tells of the same; unless `only_shown`.
+    """
+    said = _REFERENCE.sub(lambda found: " " * len(found[0]), answer)
+    text = _Text(f"{shown}\n{question}", book, "" if only_shown else book.text)
+    language = language_of(said, text.language)
+    quotations = [found for found in _QUOTATION.finditer(said) if len(_WORD.findall(found[0])) >= _QUOTED_WORDS]
+    marks = [
+        _mark(found.start(), found.end(), AnswerMarkKind.QUOTATION)
+        for found in quotations
+        if not text.has_quotation(found[0], language_of(found[0], text.language))
+    ]
+    outside = said
+    for found in quotations:  # Checked as a whole
+        outside = f"{outside[: found.start()]}{' ' * len(found[0])}{outside[found.end() :]}"
+    marks += [_mark(*span, AnswerMarkKind.NUMBER) for span in _foreign_numbers(outside, text)]
+    marks += [_mark(*span, AnswerMarkKind.NAME) for span in _foreign_names(outside, question, text, language)]
+    return tuple(sorted(marks, key=lambda one: one.start))
+
+
+def _mark(start: int, end: int, kind: AnswerMarkKind) -> AnswerMark:
+    return AnswerMark(start, end, kind, NOT_IN_TEXT)
+
+
+@dataclass
+class _Text:
+    """What an answer is compared with: the text that was shown, and the whole book within the bound."""
+
+    shown: str
+    book: Book
+    whole: str
+
+    @property
+    def language(self) -> str:
+        return code_of(self.book.language)
+
+    @cached_property
+    def words(self) -> str:
+        book = self.book
+        return "\n".join(map(fold, (self.shown, book.title, " ".join(book.authors), self.whole)))
+
+    @cached_property
+    def numbers(self) -> frozenset[int]:
+        """Of the text shown, without headings: "Chapter 43" tells nothing of forty-three men."""
+        headings = {self.book.text[one.start : one.end] for one in self.book.paragraphs if one.kind is _HEADING}
+        told = "\n".join(line for line in self.shown.splitlines() if line.strip() not in headings)
+        spans = frozenset(value for spoken, value in _SPANS_OF_TIME if spoken.search(told))
+        return spans | frozenset(part for _, parts in numbers_in(told) for part in parts)
+
+    @cached_property
+    def names(self) -> set[str]:
+        return {fold(word) for word in _WORD.findall(f"{self.shown}\n{self.whole}") if word[0].isupper()}
+
+    def has_name(self, word: str) -> bool:
+        """Whether the text has the word in some form: "Montresors", "Chicagoan"; or in a similar spelling."""
+        plain = re.sub(r"'s?\Z", "", fold(word))
+        stem = plain if len(plain) < 5 else plain[:-2]
+        if re.search(rf"\b{re.escape(stem)}\w{{0,4}}\b", self.words):
+            return True
+        return bool(get_close_matches(plain, (name for name in self.names if name[0] == plain[0]), 1, _SIMILAR))
+
+    def tells_elsewhere(self, statement: str, has: Callable[[str], bool]) -> bool:
+        """Whether a paragraph of the book `has` it, next to two of the statement's words."""
+        terms = Terms(self.language or "en")
+        left_out = terms.stop_words | titles().keys() | _CALENDAR
+        own = {
+            terms.stem(word) for word in terms.words(statement) if word not in left_out and not any(numbers_in(word))
+        }
+        if not self.whole or len(own) < _TOLD_WORDS:
+            return False
+        for paragraph in self.book.paragraphs:
+            if paragraph.kind is not _HEADING and has(self.book.text[paragraph.start : paragraph.end]):
+                near = self.book.text[max(0, paragraph.start - _NEARBY) : paragraph.end + _NEARBY]
+                if len(own & {terms.stem(word) for word in terms.words(near)}) >= _TOLD_WORDS:
+                    return True
+        return False
+
+    def has_quotation(self, quotation: str, language: str) -> bool:
+        """Whether the text has it, but for punctuation, speech tags and what an ellipsis leaves out, or a title."""
+        if language != self.language:
+            return True  # A translation
+        words = _WORD.findall(quotation)
+        if sum(word[0].isupper() for word in words) > len(words) / 2:
+            return True
+        pieces = [piece for part in _LEFT_OUT.split(quotation) if (piece := _letters(part))]
+        texts = (*_letters_of(self.shown), *_letters_of(self.whole))
+        return any(all(piece in letters for piece in pieces) for letters in texts)
+
+
+@lru_cache(4)
+def fold(text: str) -> str:
+    """The text in lower case, without diacritics, with straight apostrophes."""
+    text = text.casefold().replace("’", "'")
+    accented = {letter for letter in set(text) if not letter.isascii() and letter.isalpha()}
+    return text.translate({ord(letter): folded(letter) for letter in accented})
+
+
+def _letters(text: str) -> str:
+    return re.sub(r"[\W_]+", "", fold(text))
+
+
+@lru_cache(4)
+def _letters_of(text: str) -> tuple[str, str]:
+    """The letters of the text, and those without what a narrator says within a speech."""
+    untagged = text
+    for tags in _SPEECH_TAGS:
+        untagged = tags.sub(" ", untagged)
+    return _letters(text), _letters(untagged)
+
+
+def _foreign_numbers(said: str, text: _Text) -> Iterator[tuple[int, int]]:
+    """(start, end) of numbers, in digits or English words, that the text shown lacks."""
+    for start, end, value, parts in _numbers_of(said):
+        before = said[:start]
+        if said[start:end].lower() == "score":
+            continue  # In a game; twenty is "a score of"
+        if value < _LEAST_NUMBER or {value, *parts} <= text.numbers or value in text.numbers:
+            continue
+        if text.language != "en" and (value < 100 or not value % 100):
+            continue  # The text may have it in words of its language
+        is_label = re.search(r"(?:\A|\n)[ \t*-]*\Z", before) and said[end : end + 1] in (".", ")")
+        if is_label or _NUMBERED_THING.search(before):
+            continue
+        if _LISTS.match(said, end) or (_ABOUT.search(before) and _has_near(value, text.numbers)):
+            continue
+        if not text.tells_elsewhere(_sentence_around(said, start), partial(_has_number, value)):
+            yield start, end
+
+
+def _has_number(value: int, text: str) -> bool:
+    return any(value == number for number, _ in numbers_in(text))
+
+
+def _sentence_around(said: str, at: int) -> str:
+    return next((said[start:end] for start, end in sentence_spans(said) if start <= at < end), said)
+
+
+def _numbers_of(said: str) -> Iterator[tuple[int, int, int, frozenset[int]]]:
+    """(start, end, value, parts) of each number: runs of words that `numbers_in` understands."""
+    runs: list[tuple[int, int]] = []
+    for found in _NUMBER.finditer(said):
+        is_number = any(numbers_in(found[0]))
+        if is_number and runs and re.fullmatch(r"[ -]+(?:and |a )?", said[runs[-1][1] : found.start()]):
+            runs[-1] = runs[-1][0], found.end()
+        elif is_number:
+            runs.append((found.start(), found.end()))
+    for start, end in runs:
+        numbers = list(numbers_in(said[start:end]))
+        if len(numbers) == 1:
+            yield start, end, *numbers[0]
+
+
+def _has_near(value: int, numbers: frozenset[int]) -> bool:
+    return any(abs(value - number) <= _NEAR * value for number in numbers)
+
+
+def _foreign_names(said: str, question: str, text: _Text, language: str) -> Iterator[tuple[int, int]]:
+    """(start, end) of names that neither the text nor the question has; neighbours together."""
+    if language == "de" or not capitals_mark_names(text.book.text):
+        return  # Capitals mark all nouns.
+    last: tuple[int, int] | None = None
+    for found in _WORD.finditer(said):
+        if fold(found[0]) in _CALENDAR:
+            is_foreign = _is_foreign_date(found, said, text, language)
+        else:
+            is_foreign = _is_name(found, said, question) and not text.has_name(found[0])
+        place = _IN_A_PLACE.search(said, 0, found.start())
+        if not is_foreign or (place and text.has_name(place[1])):
+            continue
+        if any(text.has_name(part) for part in found[0].split("-")[:-1]):
+            continue
+        if last and not said[last[1] : found.start()].strip():
+            last = last[0], found.end()
+            continue
+        if last:
+            yield last
+        last = found.start(), found.end()
+    if last:
+        yield last
+
+
+def _is_foreign_date(found: re.Match[str], said: str, text: _Text, language: str) -> bool:
+    """Whether a month or day of the week is neither in the text shown nor told elsewhere of the same. English only."""
+    word = found[0].lower()
+    opens = word in ("march", "may") and _OPENS_SENTENCE.search(said, 0, found.start())
+    if not found[0].istitle() or opens or not text.language == language == "en":
+        return False
+    is_named = re.compile(rf"\b{word[:3]}(?:{word[3:]}s?\b|[a-z]{{0,2}}\.)", re.IGNORECASE)
+    if is_named.search(text.shown):
+        return False
+    return not text.tells_elsewhere(_sentence_around(said, found.start()), lambda told: bool(is_named.search(told)))
+
+
+def _is_name(found: re.Match[str], said: str, question: str) -> bool:
+    """Whether a capitalised word is a name: not a title or nationality, and seldom the first of a sentence."""
+    word = found[0]
+    plain = re.sub(r"'s?\Z", "", fold(word))
+    if not word[0].isupper() or len(plain) < 3 or not word[0].isascii() or _ROMAN.fullmatch(word) or word.isupper():
+        return False
+    if plain in _not_names() or re.search(rf"\b{re.escape(plain)}\b", said):
+        return False
+    before = said[: found.start()]
+    if not _OPENS_SENTENCE.search(before) or _ABBREVIATION.search(before):
+        return True
+    if plain in _first_names():
+        return True
+    if _NOBODY.fullmatch(plain) or _COMMON_ENDING.fullmatch(plain):
+        return False
+    if _ASKS_FOR_A_NAME.match(question) and not before.strip():
+        is_bare = len(said.split()) <= _BARE_WORDS and len(_WORD.findall(said)) == 1
+        return is_bare or bool(_ACTS.match(said, found.end()))
+    return bool(_PERSON_ACTS.match(said, found.end()))
+
+
+def _not_names() -> frozenset[str]:
+    return (
+        frozenset(_NATIONAL.split())
+        | titles().keys()
+        | frozenset(word_tables()["alone"]["words"].split())
+        | stop_words()["en"]
+    )
+
+
+def _first_names() -> frozenset[str]:
+    tables = word_tables()
+    listed = f"{tables['men']['names']} {tables['women']['names']}"
+    return frozenset(re.split(r"[\s=,]+", listed))

@@ -1,0 +1,62 @@
+"""Chooses how to answer: by the model, the question, the length of the text and the pace of this machine."""
+
+import re
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import replace
+
+from gistread.engine.protocol import Engine, Trust
+from gistread.memory.model import GistMemory
+from gistread.readers.budget import CAREFUL, readable_tokens, whole_text_tokens
+from gistread.readers.choices import without_options
+from gistread.readers.cost import answer_work
+from gistread.readers.events import ReaderEvent, Started
+from gistread.readers.gistread import asks_for_story
+from gistread.readers.protocol import ReaderOptions
+from gistread.readers.registry import METHODS
+from gistread.readers.steering import Steering
+from gistread.units import format_duration
+
+_WHOLE_BOOK_S = 300.0  # Longest time for which the whole book is read without having been asked for
+_WHOLE_BOOK_TOKENS = 60_000  # The same limit before the model is measured, or on a server
+# Questions whose answer is spread over the book.
+_ASKS_ABOUT_ALL = re.compile(
+    r"\W*(?:how (?:many|often)|which of the|list|name (?:all|every|each)|count|enumerate|compare|contrast)\b"
+    r"|\b(?:all|every|each) (?:of )?(?:the )?(?:people|persons|characters|places|times?|names|chapters)\b"
+    r"|\bhow (?:do|does|did|are|is|was|were)\b.*\b(?:differ|alike|compare)\b",
+    re.IGNORECASE,
+)
+
+
+async def auto(
+    question: str, memory: GistMemory, engine: Engine, steering: Steering, options: ReaderOptions
+) -> AsyncGenerator[ReaderEvent, None]:
+    """Answer by the method that suits model and question. See `registry.Reader`."""
+    options = replace(options, first_word_s=CAREFUL * options.first_word_s)
+    name, choice = await _choose_method(without_options(question), memory, engine, options)
+    async with aclosing(METHODS[name].plain_reader()(question, memory, engine, steering, options)) as events:
+        async for event in events:
+            yield replace(event, choice=choice) if isinstance(event, Started) else event
+
+
+async def _choose_method(question: str, memory: GistMemory, engine: Engine, options: ReaderOptions) -> tuple[str, str]:
+    """The name of the method, and why it was chosen, for people."""
+    if options.trust is Trust.FAILED:
+        return "gistread", "Ranked passages: this model does not choose reliably."
+    most = readable_tokens(engine.info, options.first_word_s)
+    most = min(most, options.budget_tokens) if options.budget_tokens else most
+    if await whole_text_tokens(memory, engine, most) is not None:
+        return "gistread", "The whole text: it fits the model's window."
+    if options.choices:
+        pass
+    elif memory.entries and asks_for_story(question):
+        return "gistread", "The story so far, from the gists."
+    elif _ASKS_ABOUT_ALL.search(question):
+        work = answer_work("notes", memory, engine.info)
+        seconds = work.seconds(engine.info)
+        time = f", about {format_duration(seconds)}" if seconds is not None else ""
+        if seconds <= _WHOLE_BOOK_S if seconds is not None else work.prefilled <= _WHOLE_BOOK_TOKENS:
+            return "notes", f"The whole text, part by part: the question is about all of it{time}."
+    if memory.complete:
+        return "readagent-s", "Look-ups in the whole memory."
+    return "gistread", "Ranked passages: the book is not read to its end yet."

@@ -1,0 +1,286 @@
+"""The trace of an answer: the events of a reader as steps in words, linked to the book."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from gistread.book.model import Book
+from gistread.memory.model import GistMemory
+from gistread.readers import events
+from gistread.readers.events import ReaderEvent, StopReason
+from gistread.units import counted, format_share, ranges, ranges_words, short
+
+_CIRCLED = "①②③④⑤⑥⑦⑧⑨⑩⑪⑫⑬⑭⑮⑯⑰⑱⑲⑳"
+_LISTED = 10  # Most pages or places named in one step
+
+_STOPPED = {
+    StopReason.ENOUGH: "enough to answer",
+    StopReason.LIMIT: "no more look-ups allowed",
+    StopReason.WINDOW: "no room for more in the model's window or the budget",
+    StopReason.PERSON: "stopped by you",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ToPage:
+    page: int
+
+
+@dataclass(frozen=True, slots=True)
+class ToPlace:
+    """`book.text[start:end]`."""
+
+    start: int
+    end: int
+
+
+Target = ToPage | ToPlace
+
+
+class Link(NamedTuple):
+    """`text[start:end]` of a step leads to `target`."""
+
+    start: int
+    end: int
+    target: Target
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    text: str
+    sign: str = "·"
+    target: Target | None = None  # Where the whole line leads
+    links: tuple[Link, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.sign} {self.text}"
+
+
+class Places:
+    """Names places of a book: by section of the memory where the model has read, otherwise by percentage."""
+
+    def __init__(self, length: int = 0, memory: GistMemory | None = None, book: Book | None = None) -> None:
+        self._length = max(1, length)
+        self._memory = memory
+        self.book = book
+
+    def words(self, start: int, end: int) -> str:
+        """`section 3`, `sections 3–5`, `12–14%`."""
+        if self._memory is not None and end > start:
+            first, last = self._memory.page_at(start), self._memory.page_at(end - 1)
+            if first is not None and last is not None:
+                return pages_words(range(first.number, last.number + 1))
+        low, high = round(100 * start / self._length), round(100 * end / self._length)
+        return f"{low}–{high}%" if high > low else f"{low}%"
+
+    def share(self, places: Iterable[tuple[int, int]]) -> float:
+        """Share of the book that these places cover, from 0 to 1."""
+        return min(1.0, sum(end - start for start, end in places) / self._length)
+
+
+class _Line:
+    """The words of a step, built piece by piece."""
+
+    def __init__(self, text: str = "") -> None:
+        self.text = text
+        self._links: list[Link] = []
+
+    def add(self, piece: str, target: Target | None = None) -> "_Line":
+        if target is not None:
+            self._links.append(Link(len(self.text), len(self.text) + len(piece), target))
+        self.text += piece
+        return self
+
+    def pages(self, numbers: Iterable[int]) -> "_Line":
+        """Add `sections 3, 5–7`, each number linked."""
+        runs = ranges(numbers)
+        self.add("section " if len(runs) == 1 and runs[0][0] == runs[0][1] else "sections ")
+        for index, (first, last) in enumerate(runs[:_LISTED]):
+            self.add(", " if index else "").add(str(first), ToPage(first))
+            if last > first:
+                self.add("–").add(str(last), ToPage(last))
+        rest = sum(last - first + 1 for first, last in runs[_LISTED:])
+        return self.add(f" and {rest} more") if rest else self
+
+    def step(self, sign: str = "·", target: Target | None = None) -> Step:
+        return Step(self.text, sign, target or (self._links[0].target if self._links else None), tuple(self._links))
+
+
+def step_of(event: ReaderEvent, places: Places) -> Step | None:
+    """An event in words; None if it is no step of its own."""
+    match event:
+        case events.Started(choice=choice) if choice:
+            return Step(choice)
+        case events.Shown(places=shown):
+            return _given(shown, places)
+        case events.Walked(level=level, first=first, last=last) if level:
+            return _Line("down to ").pages(range(first, last + 1)).step("▸")
+        case events.TurnedBack(level=level, first=first, last=last, told=False):
+            left = _Line("back from " if level else "").pages(range(first, last + 1))
+            return left.add(": no answer there" if level else " has no answer").step("×")
+        case events.Planned(plan=plan, starts=starts):
+            begins = f"; begins at: {', '.join(starts)}" if starts else ""
+            return Step(f"plan: {' '.join(plan.split())}{begins}")
+        case events.Visited(path=path, element=element, facts=facts, pages=pages):
+            return _Line(f"path {path}: {counted(facts, 'fact')} about {element} on ").pages(pages).step("▸")
+        case events.TeamFormed(parts=parts):
+            return Step(f"{counted(len(parts), 'member')}, each with a part of the book")
+        case events.MembersAsked(round=number, question=question) if number > 1:
+            return Step(f"the leader asks: {question}", "?")
+        case events.Reported(member=member, answer=answer, start=start, end=end) if answer:
+            return _noted(places, (start, end), answer, f"member {member}, ", "●")
+        case events.Shared(members=(first, second), answer=answer):
+            return Step(f"members {first} and {second} disagree; both parts together say: {answer}", "⇄")
+        case events.Agreed(answer=answer, by=by) if len(by) > 1:
+            return Step(f"{len(by)} say: {answer}", "=")
+        case events.LookedUp(page=page, step=number, reason=reason):
+            said = f"section {page}" + (f": {reason}" if reason else "")
+            return Step(said, circled(number), ToPage(page))
+        case events.Expanded(page=page, by=events.OpenedBy.PERSON):
+            return Step(f"section {page}, opened by you", "◆", ToPage(page))
+        case events.Refused():
+            return Step(_refused(event), "×")
+        case events.SteppedBack(pages=pages):
+            return Step(": ".join(filter(None, ("one step back by you", _pages_and_places(pages)))), "↶")
+        case events.Unfit(page=page, shown=shown):
+            why = f"is too long for the model's window or the budget: read up to {shown:.0%} of it"
+            return Step(
+                f"section {page} {why}" if shown else f"section {page} does not fit the model's window",
+                "◇",
+                ToPage(page),
+            )
+        case events.Noted(text=text, start=start, end=end, path=path):
+            lead = f"path {path}, " if path else ""
+            return _noted(places, (start, end), text, lead, "✎") if end > start else Step(lead + text, "✎")
+        case events.Stopped(reason=reason) if reason in _STOPPED:
+            return Step(_STOPPED[reason], "■")
+        case events.Restarted(reason=reason):
+            return Step(f"the answer begins again: {reason.rstrip('.')}", "↻")
+    return None
+
+
+def summary_of(trace: Iterable[ReaderEvent], places: Places) -> str:
+    """What a reader did, on one line: `sections 3, 7 opened · 2 notes`."""
+    opened: list[int] = []
+    members = notes = 0
+    last = ""
+    given: tuple[tuple[int, int], ...] | None = None
+    for event in trace:
+        if step := step_of(event, places):
+            last = step.text
+        match event:
+            case events.LookedUp(page=page):
+                opened.append(page)
+            case events.SteppedBack(pages=pages):
+                opened = [page for page in opened if page not in pages]
+            case events.TeamFormed(parts=parts):
+                members = len(parts)
+            case events.Noted():
+                notes += 1
+            case events.Shown(places=given):
+                pass
+    said = [f"{_Line().pages(opened).text} opened"] if opened else []
+    said += [f"{counted(members, 'member')} asked"] if members else []
+    said += [counted(notes, "note")] if notes else []
+    said += [_given(given, places).text.partition(":")[0]] if given is not None else []
+    return " · ".join(said) or short(last, 80)
+
+
+def progress_of(trace: Sequence[ReaderEvent]) -> tuple[str, int, int] | None:
+    """What is under way at the end of the trace, with how much of it is done: `("parts", 3, 8)`."""
+    match trace[-1] if trace else None:
+        case events.Prepared(what=what, done=done, total=total):
+            return what, done, total
+        case events.PartRead(number=number, total=total) if number < total:
+            return "parts read", number, total
+        case events.Reported():
+            last_round = max(index for index, one in enumerate(trace) if isinstance(one, events.MembersAsked))
+            done = sum(isinstance(one, events.Reported) for one in trace[last_round:])
+            total = next(len(one.parts) for one in trace if isinstance(one, events.TeamFormed))
+            return ("members have read", done, total) if done < total else None
+    return None
+
+
+def describe_scope(started: events.Started) -> str:
+    """The part of the book and memory that a question covers; empty for everything."""
+    bound = bound_phrase(started)
+    said = []
+    if not started.complete and started.share_shown is None:
+        first = "first" if started.pages_read == 1 else f"first {started.pages_read}"
+        said.append(f"From the {first} of ~{started.pages_total} sections{bound}.")
+    elif bound:
+        said.append(f"From the text{bound}.")
+    return " ".join([*said, *([describe_segments(started.told)] if started.told else [])])
+
+
+def bound_phrase(started: events.Started) -> str:
+    """` up to 12% of the book`, where the spoiler bound is; empty without one."""
+    return f" up to {max(0.01, started.bound_share):.0%} of the book" if started.bound_share < 1 else ""
+
+
+def describe_segments(told: Sequence[events.SegmentLevel]) -> str:
+    """How many pages are shown at which level, in one sentence."""
+    own = sum(one.last - one.first + 1 for one in told if not one.level and not one.line)
+    said = [f"{counted(own, 'section')} by {'its' if own == 1 else 'their'} own gist"] if own else []
+    summaries = [one for one in told if one.level and not one.line]
+    lines = [one for one in told if one.line]
+    for pieces, words in ((summaries, ("summary", "summaries")), (lines, ("line", "lines"))):
+        if pieces:
+            pages = sum(one.last - one.first + 1 for one in pieces)
+            said.append(f"{counted(pages, 'section')} in {len(pieces)} {words[len(pieces) > 1]}")
+    unmade = sum(not one.made for one in told)
+    stand_in = f" {unmade} of these are sentences of the gists, until the model makes them." if unmade else ""
+    return f"The memory is larger than the model's window: {', '.join(said)}.{stand_in}"
+
+
+def describe_proposed(proposed: events.Proposed, length: int) -> str:
+    """What the reader wants to do next in a book of `length` characters: `Wants section 11: it tells of the key`."""
+    verb = "Wants" if proposed.waits else "Next:"
+    reason = f": {proposed.reason}" if proposed.reason else ""
+    answers = "to answer now" if proposed.waits else "the answer"
+    wanted = [pages_words(proposed.pages)] if proposed.pages else []
+    if proposed.places:
+        shares = dict.fromkeys(f"{start / max(1, length):.0%}" for start, _ in proposed.places)
+        wanted.append(f"the text at {', '.join(shares)}")
+    return f"{verb} {' and '.join(wanted) or answers}{reason if wanted else ''}"
+
+
+def pages_words(numbers: Iterable[int]) -> str:
+    """`section 3`, `sections 3, 5–7`."""
+    said = ranges_words(numbers)
+    return f"section {said}" if said.isdecimal() else f"sections {said}"
+
+
+def circled(number: int) -> str:
+    return _CIRCLED[number - 1] if 1 <= number <= len(_CIRCLED) else f"({number})"
+
+
+def _given(shown: Iterable[tuple[int, int]], places: Places) -> Step:
+    passages = [place for place in shown if place[1] > place[0]]
+    if not passages:
+        return Step("no passages given to the model", "¶")
+    share = format_share(places.share(passages))
+    line = _Line(f"{counted(len(passages), 'passage')} given to the model, {share} of the book: ")
+    named: dict[str, tuple[int, int]] = {}
+    for place in passages:
+        named.setdefault(places.words(*place), place)
+    for index, (words, place) in enumerate(list(named.items())[:_LISTED]):
+        line.add(" · " if index else "").add(words, ToPlace(*place))
+    return line.add(f" · and {len(named) - _LISTED} more" if len(named) > _LISTED else "").step("¶")
+
+
+def _noted(places: Places, place: tuple[int, int], note: str, lead: str, sign: str) -> Step:
+    return _Line(lead).add(places.words(*place), ToPlace(*place)).add(f": {note}").step(sign)
+
+
+def _refused(refused: events.Refused) -> str:
+    what = _pages_and_places(refused.pages, len(refused.places))
+    said = f"{what} refused by you" if what else "not answered yet, as you chose"
+    instead = _pages_and_places(refused.instead, len(refused.instead_at))
+    return f"{said}, {instead} instead" if instead else said
+
+
+def _pages_and_places(pages: Sequence[int], places: int = 0) -> str:
+    """`sections 3, 5 and 2 places`; empty for none."""
+    said = [pages_words(pages)] if pages else []
+    return " and ".join([*said, *([counted(places, "place")] if places else [])])

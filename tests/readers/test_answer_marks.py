@@ -1,0 +1,99 @@
+"""What of an answer is marked: names, numbers and quotations that the text lacks, and nothing else."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gistread.readers.answer_marks import find_marks
+from gistread.readers.answering import says_not_found, says_only_not_found
+from tests.engine.remote.server import Asked
+from tests.memory.books import make_book
+from tests.replies import RECORDED, Recorded
+
+TEXT = (
+    "“For the love of Heaven!” she whispered, “get away from here before it is too late!” Fortunato, a Roman, laughed.",
+    "For the half of a century no mortal has disturbed them. On the third day four men came from Montresor’s house.",
+    "“I drink,” he said, “to the buried.” The road to Chicago was twenty-one miles long, and it’s a long, long way.",
+)
+ELSEWHERE = (
+    "In the vault of the Medoc house there were twenty-seven casks. On a Monday, late in February, he drank there."
+)
+HEADING = "Chapter 43"
+BOOK = make_book([f"# {HEADING}", *TEXT, ELSEWHERE], title="The Cask")
+
+
+def marked(answer: str, question: str = "What happened?") -> list[str]:
+    return [answer[one.start : one.end] for one in find_marks(answer, question, "\n".join((HEADING, *TEXT)), BOOK)]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "She begged him, “For the love of Heaven! get away from here before it is too late!”",
+        'She said "get away from here … it is too late" to him.',
+        "He toasts the dead: ‘I drink to the buried’.",
+        "It lasted 50 years. Fifty years later the bones still lay there.",
+        "On day 3 the 4 men came; it was 21 miles.",
+        "Greed and pride destroy a vain connoisseur, who is outwitted by his rival.",
+        "Mr. Fortunato was proud. Italian pride! In the carnival the Montresors rejoiced.",
+        "Jealousy ruins him. Loneliness, too, had a part in it; overwork as well. Poverty taught him nothing.",
+        "On Monday he drank in Chicago, Illinois, and on the third day in February they drank.",
+        "Twenty-seven men lay in the vault of the Medoc house.",
+        "There are five people: the two men, the lady and others.",
+        'The game "score in hand was his.\nThe score at the end, as the "others" knew, was never told.',
+        "1. He laughs.\n2. He drinks.\n3. He dies.",
+        "| who | what |\n|---|---|\n| Fortunato | laughs |",
+        "Fortunato lachte, und die vier Männer kamen aus dem Haus in Chicago.",
+        "About 20 miles, on the road to Chicago [1].",
+    ],
+)
+def test_a_fair_answer_is_not_marked(answer: str) -> None:
+    assert marked(answer) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        ("It was Luchesi who laughed.", ["Luchesi"]),
+        ("The men served Captain Jonas Petulengro there.", ["Jonas Petulengro"]),
+        ("Wellington.", ["Wellington"]),
+        ("Rosenthal taught him. Harrington married her.", ["Rosenthal", "Harrington"]),
+        ("They came on a Thursday in October.", ["Thursday", "October"]),
+        ("He laughed in Springfield, and 27 guests wept.", ["Springfield", "27"]),
+        ("Seventeen men came, and 99 stayed.", ["Seventeen", "99"]),
+        ("Forty-three men came from the house.", ["Forty-three"]),
+        ("He said, “I shall never forgive you for this.”", ["“I shall never forgive you for this.”"]),
+        ("Fortunato lachte, und dann kam Luchesi mit 88 Mann.", ["88"]),
+    ],
+)
+def test_words_that_the_text_lacks_are_marked(answer: str, words: list[str]) -> None:
+    assert marked(answer, "Who laughed?") == words
+
+
+def test_names_of_the_question_are_not_marked() -> None:
+    assert marked("No, Luchesi did not come in 1805.", "Did Luchesi come in 1805?") == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "begins", "alone"),
+    [
+        ("The book does not say.", True, True),
+        ("the book does not say", True, True),
+        ("The book does not say what the insult was; he only vows revenge.", True, False),
+        ("The text does not mention a wife.", True, False),
+        ("He said, “I do not know.”", False, False),
+        ("It did not mention a regiment; it gave only the name.", False, False),
+        ("Because the book does not tell the truth about the king, he burns it.", False, False),
+    ],
+)
+def test_not_found_is_the_agreed_phrase_at_the_beginning(answer: str, begins: bool, alone: bool) -> None:
+    assert (says_not_found(answer), says_only_not_found(answer)) == (begins, alone)
+
+
+@pytest.mark.skipif(not RECORDED.exists(), reason="the recorded replies are not there")
+def test_a_recorded_model_says_again_what_it_said() -> None:
+    exchanges = [json.loads(line) for line in Path(RECORDED).read_text("utf-8").splitlines()]
+    replay = Recorded()
+    for one in exchanges[40:400:60]:
+        assert replay(Asked({"messages": one["messages"]}, {})) == one["reply"]

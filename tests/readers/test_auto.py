@@ -1,0 +1,84 @@
+"""Which method answers: by the model, the question, the length of the text and the pace of the machine."""
+
+import pytest
+
+from gistread.engine.protocol import Trust
+from gistread.readers import budget
+from gistread.readers.events import Answered, LookedUp, ReaderEvent, Shown, Started
+from gistread.readers.protocol import ReaderOptions
+from gistread.readers.registry import METHODS
+from gistread.readers.steering import Steering
+from tests.fake_engine import FakeEngine
+from tests.readers.memories import make_memory
+
+QUESTION = "Who stole the brass key?"
+
+
+async def ask(
+    question: str = QUESTION, *, pages: int = 8, engine: FakeEngine | None = None, options: ReaderOptions | None = None
+) -> list[ReaderEvent]:
+    engine = engine or FakeEngine(says=lambda _: "Ferrand stole it.", chooses=lambda _, options: len(options) - 1)
+    memory = make_memory(pages)
+    reader = METHODS["auto"].reader()
+    return [event async for event in reader(question, memory, engine, Steering(), options or ReaderOptions())]
+
+
+def choice(events: list[ReaderEvent]) -> tuple[str, str]:
+    assert isinstance(events[0], Started)
+    return events[0].reader, events[0].choice
+
+
+@pytest.fixture
+def long_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The text of the memory is longer than what may be shown at once."""
+    monkeypatch.setattr(budget, "_COMFORTABLE", 0.05)
+
+
+async def test_a_text_that_fits_is_shown_as_a_whole() -> None:
+    events = await ask()
+    assert choice(events) == ("gistread", "The whole text: it fits the model's window.")
+    assert [event.places for event in events if isinstance(event, Shown)] == [((0, len(make_memory().book.text)),)]
+    assert not any(isinstance(event, LookedUp) for event in events)
+
+
+@pytest.mark.usefixtures("long_text")
+@pytest.mark.parametrize(
+    ("trust", "pages", "reader", "why"),
+    [
+        (Trust.PASSED, 8, "readagent-s", "Look-ups in the whole memory."),
+        (Trust.UNKNOWN, 8, "readagent-s", "Look-ups in the whole memory."),
+        (Trust.FAILED, 8, "gistread", "Ranked passages: this model does not choose reliably."),
+        (Trust.PASSED, 3, "gistread", "Ranked passages: the book is not read to its end yet."),
+        (Trust.PASSED, 0, "gistread", "Ranked passages: the book is not read to its end yet."),
+    ],
+)
+async def test_models_that_choose_look_pages_up_and_others_get_ranked_passages(
+    trust: Trust, pages: int, reader: str, why: str
+) -> None:
+    assert choice(await ask(pages=pages, options=ReaderOptions(trust=trust))) == (reader, why)
+
+
+@pytest.mark.usefixtures("long_text")
+@pytest.mark.parametrize("question", ["What has happened so far?", "Summarise the story so far."])
+async def test_the_story_so_far_is_told_from_the_gists(question: str) -> None:
+    engine = FakeEngine(says=lambda _: "Ferrand stole it.")
+    events = await ask(question, engine=engine)
+    assert choice(events) == ("gistread", "The story so far, from the gists.")
+    assert all(f"(gist {number})" in engine.calls[-1].text for number in range(1, 9))
+
+
+@pytest.mark.usefixtures("long_text")
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many storms are there?",
+        "Which of the fishermen play cards?",
+        "List the people on the island.",
+        "Compare Martha and Ferrand.",
+        "Who are all the people in it?",
+    ],
+)
+async def test_a_question_about_all_of_it_reads_the_whole_book_and_says_so_first(question: str) -> None:
+    events = await ask(question)
+    assert choice(events) == ("notes", "The whole text, part by part: the question is about all of it.")
+    assert isinstance(events[-1], Answered)

@@ -1,0 +1,76 @@
+"""A fact is asked of an unreliable model over each near passage alone, and most votes decide."""
+
+import pytest
+
+from gistread.book.builder import BookBuilder
+from gistread.engine.protocol import Trust
+from gistread.memory.sizes import unread_memory
+from gistread.readers.events import Answered
+from gistread.readers.gistread import gistread
+from gistread.readers.protocol import ReaderOptions
+from gistread.readers.shortlist import MOST_PASSAGES, Vote, asks_for_a_fact, choose
+from gistread.readers.steering import Steering
+from tests.fake_engine import FakeEngine
+
+
+def votes(*answers: str) -> list[Vote]:
+    return [Vote((at, at + 1), answer) for at, answer in enumerate(answers)]
+
+
+@pytest.mark.parametrize(
+    ("question", "answers", "right"),
+    [
+        ("Who commands the brig?", ("The mate.", "Hoseason.", "Captain Hoseason."), "Hoseason."),
+        ("What is the name of the inn?", ("A village.", "The Coach and Horses."), "The Coach and Horses."),
+        ("How many years does he swear not to drink?", ("Wine.", "A long time.", "Twenty-one."), "Twenty-one."),
+        ("What did Helen take?", ("Helen.", "The umbrella."), "The umbrella."),
+        ("What did Helen take?", ("A hat.", "A coat."), "A hat."),
+    ],
+)
+def test_the_answer_that_fits_and_that_others_share_wins(question: str, answers: tuple[str, ...], right: str) -> None:
+    assert choose(question, votes(*answers))[0].answer == right
+
+
+@pytest.mark.parametrize(
+    ("question", "is_fact"),
+    [
+        ("Who commands the brig?", True),
+        ("To whom did she leave the house?", True),
+        ("How many were there?", True),
+        ("Why did he go?", False),
+        ("How did she die?", False),
+        ("What happened at the inn?", False),
+        ("What does the letter mean?", False),
+    ],
+)
+def test_only_questions_for_a_few_words_are_asked_so(question: str, is_fact: bool) -> None:
+    assert asks_for_a_fact(question) is is_fact
+
+
+async def test_a_long_book_is_asked_passage_by_passage() -> None:
+    noise = [f"The brig lay at anchor for {number} days, and nobody commanded her." for number in range(400)]
+    told = ["Hoseason commanded the brig.", "The brig was commanded by Captain Hoseason, of Dysart."]
+    builder = BookBuilder()
+    for text in (*noise[:200], told[0], *noise[200:], told[1]):
+        builder.add(f"{text} {'The wind was in the east and the rain came down upon the deck. ' * 6}")
+    memory = unread_memory(builder.build(title="The Brig", source_format="text"))
+
+    def says(prompt: str) -> str:
+        return "Hoseason." if "Hoseason" in prompt else "The book does not say."
+
+    engine = FakeEngine(says=says)
+    events = [
+        event
+        async for event in gistread(
+            "Who commanded the brig?", memory, engine, Steering(), ReaderOptions(trust=Trust.FAILED)
+        )
+    ]
+    answered = events[-1]
+    assert isinstance(answered, Answered)
+    assert answered.answer == "Hoseason."
+    assert any("Hoseason" in citation.quote for citation in answered.citations)
+    assert len(engine.calls) == MOST_PASSAGES
+    reliable = FakeEngine(says=says)
+    async for _ in gistread("Who commanded the brig?", memory, reliable, Steering(), ReaderOptions()):
+        pass
+    assert len(reliable.calls) == 1, "a capable model reads all passages together"

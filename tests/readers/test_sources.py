@@ -1,0 +1,46 @@
+"""The sources of an answer whose model cited none."""
+
+from gistread.engine.protocol import Choice, Trust
+from gistread.errors import EngineError
+from gistread.readers.events import Answered
+from gistread.readers.protocol import ReaderOptions
+from gistread.readers.registry import METHODS
+from gistread.readers.steering import Steering
+from tests.fake_engine import FakeEngine
+from tests.readers.memories import FACTS, make_memory
+
+DOUBTFUL = "He drank, and he had a leg of wood."
+OPEN = "Ferrand confessed that he had stolen the key to find the ledger that would hang him."
+
+
+class Failing(FakeEngine):
+    async def choose(self, *_: object) -> Choice:  # type: ignore[override]
+        raise EngineError("It stopped.")
+
+
+async def sources(engine: FakeEngine, said: str = DOUBTFUL) -> list[str]:
+    engine._says = lambda _: said
+    events = METHODS["gistread"].reader()(
+        "What did Ferrand do?", make_memory(), engine, Steering(), ReaderOptions(trust=Trust.UNKNOWN)
+    )
+    answered = [event async for event in events][-1]
+    assert isinstance(answered, Answered)
+    assert answered.answer == said
+    return [one.quote for one in answered.citations]
+
+
+async def test_the_model_names_the_first_source_where_several_sentences_are_as_near() -> None:
+    by_words, engine = await sources(FakeEngine()), FakeEngine()
+    assert len(by_words) > 1
+    engine.source = 1
+    assert (await sources(engine))[0] == by_words[1]
+
+
+async def test_an_answer_is_kept_if_its_model_fails_when_it_is_asked_for_the_source() -> None:
+    assert await sources(Failing()) == await sources(FakeEngine())
+
+
+async def test_the_model_is_not_asked_where_one_sentence_is_much_nearer() -> None:
+    engine = FakeEngine()
+    engine.source = 1
+    assert await sources(engine, OPEN) == [FACTS[7]]

@@ -1,0 +1,63 @@
+"""What a model that reads well says to a prompt: prepared answers to known questions, or the nearest recorded reply."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.engine.remote.server import Asked
+
+RECORDED = Path(__file__).parents[2] / "shared" / "replies" / "exchanges.jsonl"
+_TASK_CHARACTERS = 600  # The end of a prompt, where its question and its task are
+_LISTED = re.compile(r"^(\d+)\. (.*)", re.MULTILINE)
+_NUMBERED = re.compile(r"^\[(\d+)\] (.*?)(?=\n\n\[|\n\n---|\Z)", re.MULTILINE | re.DOTALL)
+
+
+def folded(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.casefold()))
+
+
+@dataclass
+class Prepared:
+    """Gives known questions their answers. It knows the words that tell each, and names the sentence that has them.
+
+    `cites`: its answers end with the number of the passage.
+    """
+
+    answers: Mapping[str, str]
+    telling: Mapping[str, str] = field(default_factory=dict)
+    cites: bool = False
+
+    def __call__(self, asked: Asked) -> str:
+        question = next((one for one in self.answers if one in asked.text), None)
+        if question is None:
+            return "The book does not say."
+        tell = [folded(words) for words in self.telling.get(question, "").split("|")]
+        if "tells this answer?" in asked.text:
+            return self._number(_LISTED, asked.text, tell) or "1"
+        number = self._number(_NUMBERED, asked.text, tell) if self.cites else ""
+        return f"{self.answers[question]} [{number}]" if number else self.answers[question]
+
+    @staticmethod
+    def _number(form: re.Pattern[str], text: str, tell: Sequence[str]) -> str:
+        """The number of the first text with the first words found."""
+        texts = {number: folded(said) for number, said in form.findall(text)}
+        return next((number for words in tell for number, said in texts.items() if words in said), "")
+
+
+class Recorded:
+    """Replays the reply to the recorded prompt whose task is most alike; needs `RECORDED`."""
+
+    def __init__(self) -> None:
+        lines = RECORDED.read_text("utf-8").splitlines()
+        self._replies = [
+            (set(self._words(one["messages"][-1]["content"])), one["reply"]) for one in map(json.loads, lines)
+        ]
+
+    def __call__(self, asked: Asked) -> str:
+        words = set(self._words(asked.body["messages"][-1]["content"]))
+        return str(max(self._replies, key=lambda one: len(words & one[0]) / len(words | one[0]))[1])
+
+    def _words(self, prompt: str) -> Iterator[str]:
+        yield from folded(prompt[-_TASK_CHARACTERS:]).split()
