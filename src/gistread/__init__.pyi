@@ -12,7 +12,6 @@ from gistread.exporting.model import Export as Export
 from gistread.exporting.model import ExportFormat as ExportFormat
 from gistread.memory.model import GistMemory as GistMemory
 from gistread.paths import Paths as Paths
-from gistread.readers.events import Citation as Citation
 from gistread.readers.events import Proposed as Proposed
 from gistread.readers.steering import Decision as Decision
 from gistread.readers.steering import Steps as Steps
@@ -24,5 +23,6 @@ from gistread.session.answer import Answer as Answer
 from gistread.session.estimate import seconds_to_answer as seconds_to_answer
 from gistread.session.session import Session as Session
 from gistread.session.sync import SyncSession as SyncSession
+from gistread.store.evidence import Citation as Citation
 
 __version__: str

@@ -9,24 +9,23 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from gistread.atomic_write import make_folder, replace_file
 from gistread.errors import StorageError, UsageError
-from gistread.journal import locked
+from gistread.store.files import make_folder, replace_file
+from gistread.store.journal import locked
 
 _WAIT_S = 2.0  # Seconds to wait for another process's write
 
 Value = str | int | bool
-FastWeights = Literal["ask", "always", "never"]
 Images = Literal["auto", "kitty", "sixel", "blocks", "dots"]
 LibraryView = Literal["covers", "list"]
 KvCache = Literal["auto", "f16", "q8_0", "q4_0"]
-FlashAttention = Literal["auto", "on", "off"]
 ReadingMode = Literal["", "careful", "single-pass"]
 Prepare = Literal["auto", "when asked"]
 Steps = Literal["alone", "announce", "ask"]
 Highlight = Literal["yellow", "green", "blue", "red"]
-Paragraphs = Literal["gap", "indent"]
+Paragraphs = Literal["auto", "gap", "indent"]
 Bidi = Literal["auto", "on", "off"]
+Notify = Literal["on", "bell", "off"]
 
 PROGRESS_PARTS = ("title", "chapter", "chapter-left", "book-left", "page", "percent")  # What the header line can show
 
@@ -46,21 +45,18 @@ class Config:
 
     theme: str = ""  # Name of a theme
     model: str = ""
-    """The model that reads, and answers unless `asking_model` is set; as `--model` takes it. Empty: the only one
-    installed."""
+    """The model that reads, and answers unless `asking_model` is set; as `--model` takes it. Empty: the
+    starter, else the only one installed."""
     read_along: bool = False  # Whether the model reads every opened book; else only books chosen for it
     asking_model: str = ""  # The model that answers questions, as `--asking-model` takes it. Empty: the reading model.
     context_tokens: Annotated[int | None, _Range(256, 10_000_000)] = None  # Context length to load the model with
-    connections: Annotated[int | None, _Range(1, 1000)] = None  # Most concurrent requests to a server
-    # Which models may be requantised to run faster: `ask` only small ones, `always` any, `never` none.
-    fast_weights: FastWeights = "ask"
+    connections: Annotated[int | None, _Range(1, 1000)] = None  # Concurrent requests to a server
+    # Seconds without a reply after which a request to a server is sent again.
+    server_timeout_s: Annotated[int, _Range(5, 3600)] = 300
     kv_cache: KvCache = "auto"  # Type of the KV cache. `auto`: f16, or q8_0 when memory is short.
     # Layers to offload to the GPU, counting the output layer. None: as many as fit.
     gpu_layers: Annotated[int | None, _Range(0, 10_000)] = None
-    flash_attention: FlashAttention = "auto"  # Flash attention. `auto`: on where the device supports it well.
-    batch_tokens: Annotated[int | None, _Range(64, 8192)] = None  # Prompt tokens evaluated in one batch
     threads: Annotated[int | None, _Range(1, 1024)] = None  # Threads of the engine. None: the number of physical cores.
-    embedding_model: str = ""  # The embedding model, as `--embedding-model` takes it. Empty: the only one installed.
     model_folders: tuple[str, ...] = ()  # More folders to look for models in
     reading: ReadingMode = ""  # How books are read; see `memory/model.py`
     preset: str = "auto"  # What gists keep, as `--preset` takes it. `auto`: chosen from the form of the book.
@@ -72,22 +68,24 @@ class Config:
     steps: Steps = "alone"
     # When to build what a reader needs besides gists: `auto`, after the book has been read, or `when asked`.
     prepare: Prepare = "auto"
+    memory: bool = True  # Whether the memory stands beside the book
     follow: bool = True  # Whether book and memory scroll together
     # What the header line shows, separated by spaces.
     progress: Annotated[str, _Words(PROGRESS_PARTS)] = "title chapter chapter-left book-left page percent"
-    reading_goal: Annotated[int, _Range(0, 1440)] = 0  # Daily reading goal in minutes; 0: no goal
     images: Images = "auto"  # How pictures are drawn. `auto`: by the terminal's abilities.
     pictures: bool = True  # Whether covers and pictures are shown among the text
     library_view: LibraryView = "covers"  # How the library shows its books
     # A command that reads aloud, with `{text}` and `{language}`. Empty: one found on this machine.
     speech_command: str = ""
+    # Whether the terminal tells, or its bell, that an answer or a book is done while its window has no focus
+    notify: Notify = "on"
+    terminal_progress: bool = True  # Whether the terminal's tab shows progress, where it can
     text_width: Annotated[int, _Range(20, 400)] = 72  # Longest line of a book, in columns
     highlight: Highlight = "yellow"  # Colour of the next highlight
-    mark_names: bool = False  # Whether the names of people and places are underlined in a book
     lookup_command: str = ""  # A dictionary command such as `dict {word}`. Empty: one found on this machine.
     side_margin: Annotated[int, _Range(0, 40)] = 2  # Fewest empty columns on each side of a book's text
-    line_spacing: Annotated[int, _Range(0, 2)] = 0  # Empty rows between the lines of a book
-    paragraphs: Paragraphs = "gap"  # How paragraphs are separated: an empty row, or an indented first line
+    # How paragraphs are separated: an empty row, or an indented first line; by default the latter in stories
+    paragraphs: Paragraphs = "auto"
     justify: bool = False  # Whether lines are justified
     hyphenate: bool = True  # Whether words may be hyphenated, by the rules of their language
     columns: Annotated[int, _Range(1, 2)] = 1  # Columns of text side by side, where there is room
@@ -96,6 +94,10 @@ class Config:
 
 
 _KEYS = "keys"
+# Settings of earlier versions: ignored in a file
+_RETIRED = frozenset(
+    ("batch_tokens", "embedding_model", "fast_weights", "flash_attention", "line_spacing", "mark_names", "reading_goal")
+)
 _UNWRITABLE = re.compile("[\n\ud800-\udfff]")  # A line break, and bytes of a path that are not UTF-8
 
 
@@ -144,6 +146,7 @@ def load_config(path: Path) -> Config:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{path} is not valid TOML: {error}.", "Correct the file or move it away.") from None
+    table = {key: value for key, value in table.items() if key not in _RETIRED}
     for key, value in table.items():
         where = f"{path}, line {_line_of(text, key)}"
         if key == _KEYS:

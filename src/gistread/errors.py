@@ -3,8 +3,28 @@
 import re
 from enum import IntEnum
 
-# File names in a message may contain control and invisible characters.
+# File names and replies of servers may contain them.
 _INVISIBLE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+
+
+_LEAST_SECRET = 4  # Characters; local servers take any key, such as `x`
+_secrets: set[str] = set()
+
+
+def conceal(secret: str) -> None:
+    """Leave this key out of every message from now on, also where a server or a URL repeats it."""
+    import json  # imported here: for servers only
+    from urllib.parse import quote
+
+    if len(secret) >= _LEAST_SECRET:
+        _secrets.update((secret, quote(secret), quote(secret, safe=""), json.dumps(secret)[1:-1]))
+
+
+def clean(text: str) -> str:
+    """Text for a message: without keys, and with U+FFFD for control and invisible characters; line breaks stay."""
+    for secret in sorted(_secrets, key=len, reverse=True):
+        text = text.replace(secret, "…")
+    return _INVISIBLE.sub("\ufffd", text)
 
 
 def traceback_text(error: BaseException) -> str:
@@ -32,10 +52,9 @@ class GistreadError(Exception):
     exit_status = ExitStatus.FAILED
 
     def __init__(self, message: str, hint: str = "") -> None:
-        message = _INVISIBLE.sub("\ufffd", message)
-        super().__init__(message)
-        self.message = message
-        self.hint = _INVISIBLE.sub("\ufffd", hint)
+        self.message = clean(message)
+        self.hint = clean(hint)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return f"{self.message}\n{self.hint}" if self.hint else self.message
@@ -60,17 +79,11 @@ class EngineError(GistreadError):
 
 
 class NotReadyError(GistreadError):
-    """A question cannot be asked yet: there is no model, nothing has been read, or another question is running."""
+    """There is no model, nothing has been read yet, or the session is closed."""
 
 
-class NoEmbeddingModelError(EngineError):
-    """The reader needs an embedding model and none is installed."""
-
-    def __init__(self, reader: str) -> None:
-        super().__init__(
-            f"The reader {reader} needs an embedding model, and none is installed.",
-            "Give a GGUF file with --embedding-model (all-minilm-l6-v2, nomic-embed-text-v1.5, bge-small-en-v1.5 …).",
-        )
+class NoChoiceError(EngineError):
+    """A model on a server named none of the options that it was offered."""
 
 
 class PromptTooLongError(EngineError):

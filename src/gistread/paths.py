@@ -1,10 +1,9 @@
 """Where gistread keeps its files. XDG variables work on every system; nothing is created here."""
 
+import contextlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
-
-from gistread.atomic_write import make_private
 
 _APP = "gistread"
 WEIGHTS = "weights"
@@ -35,27 +34,22 @@ class Paths:
     config_file = PathWithin("config", "config.toml")
     themes = PathWithin("config", "themes")
     presets = PathWithin("config", "presets")
-    own_models = PathWithin("config", "models.toml")
     models = PathWithin("data", "models")
-    books = PathWithin("data", "books")
-    marks = PathWithin("data", "marks")
-    library = PathWithin("data", "library.jsonl")
-    reading_speed = PathWithin("data", "pace.jsonl")
+    store = PathWithin("data", "gistread.db")
     memories = PathWithin("cache", "memories")
     texts = PathWithin("cache", "texts")
+    index = PathWithin("cache", "index")
     covers = PathWithin("cache", "covers")
     weights = PathWithin("cache", WEIGHTS)
     snapshots = PathWithin("cache", SNAPSHOTS)
     measurements = PathWithin("cache", MEASUREMENTS)
-    check_results = PathWithin("cache", "tried.json")
-    recent_commands = PathWithin("state", "recent-commands")
     log_file = PathWithin("state", "gistread.log")
     worker_log = PathWithin("state", "worker.log")
 
     def make_private(self) -> None:
         """Remove the access of other users to files of earlier versions."""
         for folder in (self.config, self.data, self.cache, self.state):
-            make_private(folder)
+            _make_private(folder)
 
 
 def default_paths() -> Paths:
@@ -72,3 +66,14 @@ def default_paths() -> Paths:
         cache=directory("XDG_CACHE_HOME", platformdirs.user_cache_dir(_APP, appauthor=False)),
         state=directory("XDG_STATE_HOME", platformdirs.user_state_dir(_APP, appauthor=False)),
     )
+
+
+def _make_private(folder: Path) -> None:
+    """Remove the access of other users to a folder, if it exists, and to all in it. Skips what it cannot change."""
+    with contextlib.suppress(OSError):
+        if not folder.stat().st_mode & 0o077:
+            return
+        for path in (*folder.rglob("*"), folder):
+            with contextlib.suppress(OSError):  # of another owner, or gone since
+                if not path.is_symlink() or path is folder:
+                    path.chmod(path.stat().st_mode & 0o700)

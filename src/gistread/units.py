@@ -1,4 +1,4 @@
-"""Sizes, durations, lists and shares as people read them, and times as programs do."""
+"""Sizes, durations, lists and short texts as people read them, and times as programs do."""
 
 from collections.abc import Iterable, Sequence
 
@@ -41,6 +41,17 @@ def format_list(names: Sequence[str], most: int) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
+def short(text: str, limit: int) -> str:
+    """A text on one line, cut at a word."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[:limit].rsplit(" ", 1)[0] + " …"
+
+
+def in_quotes(text: str) -> str:
+    """The text in double quotation marks, with single ones for those in it."""
+    return f"“{text.translate(str.maketrans('“”', '‘’'))}”"
+
+
 def counted(number: int, what: str) -> str:
     """`1 question`, `4 questions`."""
     return f"{number} {what}{'' if number == 1 else 's'}"
@@ -70,9 +81,12 @@ def ranges_words(numbers: Iterable[int]) -> str:
     return ", ".join(str(first) if first == last else f"{first}–{last}" for first, last in ranges(numbers))
 
 
-def bars(counts: Sequence[int], most: int) -> str:
-    """A bar for each count, at most `most` bars: more counts share one. A dot stands for 0."""
+def bars(counts: Sequence[int], most: int, highest: int = 0) -> str:
+    """A bar for each count, at most `most` bars: more counts share one. A dot stands for 0.
+
+    `highest`: the count of a full bar; 0: the highest of these.
+    """
     step = -(-len(counts) // most) or 1
     parts = [sum(counts[at : at + step]) for at in range(0, len(counts), step)]
-    highest = max(parts, default=0)
+    highest = highest or max(parts, default=0)
     return "".join(_BARS[(count * len(_BARS) - 1) // highest] if count else "·" for count in parts)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from gistread.readers.registry import DEFAULT_READER
-from gistread.session import answer
+from gistread.session import artifacts, questions
 from gistread.session import session as session_module
 from tests.tui.scripted import ScriptedReader
 
@@ -19,6 +19,6 @@ def scripted_reader(monkeypatch: pytest.MonkeyPatch) -> ScriptedReader:
     """In place of every reader."""
     scripted = ScriptedReader()
     method = SimpleNamespace(reader=lambda: scripted, needs_memory=True, artifacts=())
-    for module in (answer, session_module):
+    for module in (artifacts, questions, session_module):
         monkeypatch.setattr(module, "METHODS", {DEFAULT_READER: method})
     return scripted

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 
-import pytest
 import pytest_asyncio
 
 from gistread.session.actor import Actor
@@ -49,29 +48,10 @@ async def work() -> AsyncIterator[Work]:
     await work.actor.close()
 
 
-async def test_a_job_ends_before_the_next_begins(work: Work) -> None:
-    await work.want(Job.READ)
-    await work.want(Job.ANSWER)
-    assert work.log == ["read begins", "read ends", "answer begins"]
-    assert (work.actor.runs(Job.READ), work.actor.runs(Job.ANSWER)) == (False, True)
-
-
 async def test_a_failed_job_is_reported_and_not_restarted(work: Work) -> None:
     await work.want(Job.CHECK)
     await work.told.wait()
     assert work.log == ["check begins", "check ends", "check: ValueError"]
-
-
-async def test_an_error_reaches_the_awaiting_caller_and_the_next_command_runs(work: Work) -> None:
-    def fail() -> None:
-        raise ZeroDivisionError
-
-    work.actor.post(fail)
-    with pytest.raises(ZeroDivisionError):
-        await work.actor.do(fail)
-    assert [type(error) for error in work.crashes] == [ZeroDivisionError]
-    await work.want(Job.READ)
-    assert work.actor.runs(Job.READ)
 
 
 async def test_commands_never_overlap_even_if_their_callers_are_gone(work: Work) -> None:

@@ -5,17 +5,16 @@ from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
-from gistread.engine.protocol import EmbedderInfo, EngineState, Phase, Priority
+from gistread.engine.protocol import Priority
 from gistread.session import events
+from gistread.session.estimate import artifacts_left
 from gistread.session.session import Session
-from tests.fake_embedder import FakeEmbedder
 from tests.session.told import CONFIG, Told, session_on, settle
 from tests.tui.books import long_book
 from tests.tui.scripted import SteppedEngine
 
 FACTS = "atomic facts"
 GRAPHREADER = replace(CONFIG, reader="graphreader")
-LONGAGENT = replace(CONFIG, reader="longagent")
 
 
 def says(text: str) -> str:
@@ -60,16 +59,7 @@ async def test_a_question_goes_first_and_nothing_is_built_twice(tmp_path: Path) 
     # What was under way when the question came is asked for again, with the question's priority.
     assert sum(count > 1 for count in extractions(engine).values()) <= engine.info.parallel
     assert Priority.INTERACTIVE in {call.priority for call in engine.calls if FACTS in call.text}
-    assert (await session.artifacts_left())["facts"].complete
-    await session.close()
-
-
-async def test_artifacts_can_wait_for_the_first_question(tmp_path: Path) -> None:
-    engine = SteppedEngine(says=says)
-    session, told = session_on(tmp_path, engine, long_book(40), replace(GRAPHREADER, prepare="when asked"))
-    await session.use_model("fake")
-    await all_built(session, told)
-    assert not extractions(engine)
+    assert (await artifacts_left(session))["facts"].complete
     await session.close()
 
 
@@ -103,62 +93,6 @@ async def test_building_artifacts_can_be_paused_and_resumed(tmp_path: Path) -> N
     session.resume()
     await settle(session)
     await told.until(lambda: not session.building)
-    assert (await session.artifacts_left())["facts"].complete
+    assert (await artifacts_left(session))["facts"].complete
     assert session.activity.artifact is None
-    await session.close()
-
-
-async def test_counting_what_is_left_loads_no_embedding_model(tmp_path: Path) -> None:
-    class Unloaded(FakeEmbedder):
-        @property
-        def state(self) -> EngineState:
-            return EngineState(Phase.STOPPED)
-
-        async def start(self) -> EmbedderInfo:
-            raise AssertionError("nobody has asked for vectors")
-
-    session, told = session_on(tmp_path, SteppedEngine(says=says), long_book(40), GRAPHREADER, embedder=Unloaded())
-    await session.use_model("fake")
-    await all_built(session, told)
-    left = await session.artifacts_left()
-    assert left["facts"].complete
-    assert (left["vectors"].done, left["vectors"].total) == (0, 0)
-    await session.close()
-
-
-def parts_read(engine: SteppedEngine) -> Counter[str]:
-    """How often each part was evaluated ahead."""
-    return Counter(call.text for call in engine.calls if call.kind == "hold")
-
-
-async def test_chunks_for_longagent_are_prefetched_before_the_first_question(tmp_path: Path) -> None:
-    engine = SteppedEngine(says=says, pinnable_tokens=100_000)
-    session, told = session_on(tmp_path, engine, long_book(), LONGAGENT)
-    await session.use_model("fake")
-    await all_built(session, told)
-    assert set(parts_read(engine).values()) == {1}
-    assert (await session.artifacts_left("members"))["members"].complete
-    known = len(engine.calls)
-    session.start_question("Who walked the road?")
-    await told.until(lambda: told.of(events.QuestionEnded))
-    assert not any(call.kind == "hold" for call in engine.calls[known:])
-    mentions = [call for call in engine.calls[known:] if call.options == ("yes", "no")]
-    assert {call.text.partition("\n\n---\n")[0] for call in mentions} == set(parts_read(engine))
-    await session.close()
-
-
-async def test_chunks_are_prefetched_only_for_the_answering_model(tmp_path: Path) -> None:
-    engines = {
-        name: SteppedEngine(says=says, pinnable_tokens=100_000, name=name, fingerprint=name)
-        for name in ("reads", "answers")
-    }
-    session, told = session_on(tmp_path, engines.__getitem__, long_book(), LONGAGENT)
-    await session.use_asking_model("answers")
-    await session.use_model("reads")
-    await all_built(session, told)
-    assert (await session.artifacts_left("members"))["members"].needless
-    assert not parts_read(engines["reads"])
-    await session.use_asking_model("")
-    await told.until(lambda: told.of(events.ArtifactGrown) and not session.building)
-    assert parts_read(engines["reads"])
     await session.close()

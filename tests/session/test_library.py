@@ -1,8 +1,10 @@
 """The session as a library: awaited, streamed, without `async`; its answers and its errors."""
 
 import ast
+import asyncio
 import subprocess
 import sys
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +14,7 @@ import pytest
 import gistread
 from gistread import Decision, NotReadyError, Proposed, Session, Steps, SyncSession
 from gistread.errors import EngineError, UsageError
-from gistread.readers.events import Answered, LookedUp, SteppedBack
+from gistread.readers.events import AnswerDelta, Answered, LookedUp, ReaderEvent, SteppedBack
 from gistread.session import events
 from tests.session.told import CONFIG
 from tests.tui.books import small_book
@@ -53,7 +55,7 @@ async def test_nothing_is_loaded_or_read_before_it_is_needed(tmp_path: Path) -> 
         assert session.activity.reading is events.ReadingState.IDLE
         with pytest.raises(NotReadyError, match="Nothing of this book has been read yet"):
             await session.ask("Who?")
-        assert session.info is None or not engine.calls
+        assert session.models.reading.info is None or not engine.calls
     assert not engine.calls
 
 
@@ -103,23 +105,13 @@ async def test_a_missing_model_is_an_error_and_no_other_model_reads(tmp_path: Pa
         Session(small_book(), "fake", reader="nobody", **given)  # type: ignore[arg-type]
 
 
-async def test_an_unexpected_exception_is_raised_unchanged(tmp_path: Path) -> None:
-    def says(_: str) -> str:
-        raise ZeroDivisionError
-
-    engine = SteppedEngine(says=says)
-    async with Session(small_book(), "fake", **options(tmp_path, engine)) as session:  # type: ignore[arg-type]
-        with pytest.raises(ZeroDivisionError):
-            await session.read()
-
-
 async def test_a_memory_of_another_model_answers_until_the_model_has_read(tmp_path: Path) -> None:
     async with Session(small_book(), "fake", **options(tmp_path, library_engine())) as session:  # type: ignore[arg-type]
         await session.read()
     other = SteppedEngine(name="other", fingerprint="other-1", says=lambda _: "Ada.")
     async with Session(small_book(), "other", **options(tmp_path, other)) as session:  # type: ignore[arg-type]
         assert (await session.ask("Who kept the lamp?")).model.name == "other"
-        assert session.read_by == "fake"
+        assert session.activity.read_by == "fake"
         assert (await session.read()).model_name == "other"
 
 
@@ -149,3 +141,78 @@ def test_the_public_names_are_typed_and_imported_lazily() -> None:
     assert typed | {"__version__"} == set(gistread.__all__)
     script = "import gistread, sys; print({'asyncio', 'textual', 'llama_cpp'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "set()\n"
+
+
+async def test_concurrent_questions_get_their_own_answers(tmp_path: Path) -> None:
+    engine = SteppedEngine(says=lambda text: "The key." if "What was lost?" in text else "Ada kept the lamp.")
+    async with Session(small_book(), "fake", **options(tmp_path, engine)) as session:  # type: ignore[arg-type]
+        await session.read()
+        asked = ("Who kept the lamp?", "What was lost?")
+        first, second = await asyncio.gather(*(session.ask(question, reader="gistread") for question in asked))
+        assert [one.thread[0].question for one in (first, second)] == list(asked)
+        assert first.text != second.text
+        streams = [session.stream_answer(question, reader="gistread") for question in asked]
+        ends = await asyncio.gather(*(_last(stream) for stream in streams))
+        assert [end.answer for end in ends] == [first.text, second.text]
+
+
+async def _last(stream: AsyncGenerator[ReaderEvent, None]) -> Answered:
+    told = [event async for event in stream]
+    assert "".join(event.text for event in told if isinstance(event, AnswerDelta)), "every answer is streamed"
+    assert isinstance(told[-1], Answered)
+    return told[-1]
+
+
+@pytest.mark.parametrize(
+    ("question", "asked", "said"),
+    [
+        ("  ", {}, "The question is empty"),
+        ("Who?", {"reader": "foo"}, "Unknown reader 'foo'"),
+        ("Who?", {"pined": [1]}, "Unknown option 'pined'"),
+        ("Who?", {"pinned": [99]}, "There is no section 99: the model has read"),
+        ("Who?", {"pinned": [0]}, "There is no section 0"),
+        ("Who?", {"passage": (10**9, 10**9 + 5)}, "is not in the book"),
+        ("Who?", {"passage": (5, 5)}, "is not in the book"),
+        ("Who?", {"upto": -1}, "before the beginning of the book"),
+        ("Who?", {"upto": "nowhere"}, "is not a place in a book"),
+    ],
+)
+async def test_what_cannot_be_asked_is_a_usage_error_and_the_next_question_is_answered(
+    tmp_path: Path, question: str, asked: dict[str, object], said: str
+) -> None:
+    async with Session(small_book(), "fake", **options(tmp_path, library_engine())) as session:  # type: ignore[arg-type]
+        await session.read()
+        for ask in (session.ask, session.stream_answer, session.question):
+            with pytest.raises(UsageError, match=said):
+                await ask(question, **asked)  # type: ignore[operator]
+        assert (await session.ask("Who kept the lamp?")).text
+
+
+async def test_leaving_the_stream_of_a_waiting_question_takes_it_out_of_the_queue(tmp_path: Path) -> None:
+    async with Session(small_book(), "fake", **options(tmp_path, library_engine())) as session:  # type: ignore[arg-type]
+        await session.read()
+        first = session.stream_answer("Who kept the lamp?", reader="readagent-s", steps=Steps.ASK)
+        assert await anext(first)
+        waiting = asyncio.create_task(_last(session.stream_answer("What was lost?")))
+        await asyncio.sleep(0)
+        await session.show_saved_memory()  # a command after that of the question
+        assert len(session.questions._queue) == 2
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        assert len(session.questions._queue) == 1
+        session.steering.answer_now()
+        assert isinstance([event async for event in first][-1], Answered)
+        assert not session.answering
+
+
+async def test_a_defect_while_answering_is_raised_to_its_caller_and_the_next_question_is_answered(
+    tmp_path: Path,
+) -> None:
+    engine = library_engine()
+    async with Session(small_book(), "fake", **options(tmp_path, engine)) as session:  # type: ignore[arg-type]
+        await session.read()
+        says, engine._says = engine._says, lambda _: 1 // 0
+        with pytest.raises(ZeroDivisionError):
+            await session.ask("Who kept the lamp?")
+        engine._says = says
+        assert (await session.ask("Who kept the lamp?")).text

@@ -10,6 +10,7 @@ from gistread.memory.focus import GistFocus
 from gistread.memory.model import GistMemory, PageSize
 from gistread.memory.store import MemoryRequest, MemoryStore
 from gistread.presets import built_in_presets
+from gistread.prompts import TRAINED
 from gistread.session.memory_choice import resolve_memory
 from tests.memory.test_model import make_memory
 
@@ -45,25 +46,6 @@ def begin(store: MemoryStore, memory: GistMemory, fingerprint: str, focus: GistF
             writer.add(entry)
 
 
-def test_a_named_preset_is_used_whatever_the_book_looks_like(store: MemoryStore, memory: GistMemory) -> None:
-    assert resolve(store, memory, preset="paper").focus.preset.name == "paper"
-    assert resolve(store, memory).focus.preset.name == "fiction"
-
-
-def test_a_memory_that_lost_its_first_page_is_continued(store: MemoryStore, memory: GistMemory) -> None:
-    with store.open(memory.book, MemoryRequest("fake", "f", SIZE, focus=GistFocus(task="x"))) as writer:
-        writer.add(memory.entries[1])
-    assert resolve(store, memory, chosen=None).focus.task == "x"
-
-
-def test_auto_continues_with_the_preset_of_the_models_own_memory(store: MemoryStore, memory: GistMemory) -> None:
-    begin(store, memory, "f", GistFocus(PRESETS["paper"]))
-    begin(store, memory, "other", GistFocus(PRESETS["code"]))
-    begin(store, memory, "g", GistFocus(task="x"))
-    chosen = [resolve(store, memory, *who).focus.preset.name for who in (("f",), ("f", "x"), ("other",), ("nobody",))]
-    assert chosen == ["paper", "paper", "code", "fiction"]
-
-
 def test_without_a_choice_the_furthest_memory_is_continued_with_its_task(
     store: MemoryStore, memory: GistMemory
 ) -> None:
@@ -81,3 +63,14 @@ def test_a_model_continues_under_the_alias_it_began_with(store: MemoryStore, mem
     assert resolve(store, memory, "weights", aliases=("name",)).fingerprint == "name"
     begin(store, memory, "weights", GistFocus())
     assert resolve(store, memory, "weights", aliases=("name",)).fingerprint == "weights"
+
+
+def test_a_memory_goes_on_in_the_wording_of_prompts_that_it_was_begun_in(
+    store: MemoryStore, memory: GistMemory
+) -> None:
+    assert resolve(store, memory, chosen=None).focus.wording == ""
+    begin(store, memory, "f", GistFocus(wording=TRAINED))  # as 0.2.0 began all of them
+    focus = resolve(store, memory, chosen=None).focus
+    assert focus.wording == TRAINED
+    with store.open(memory.book, MemoryRequest("fake", "f", SIZE, focus=focus)) as writer:
+        assert len(writer.memory.entries) == 1

@@ -1,23 +1,22 @@
 """The model that reads is checked beside its reading: when, how often, and what a question does to it."""
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gistread.engine.llama.library import installed_version
-from gistread.engine.protocol import EngineInfo, Placement
+from gistread.engine.protocol import EngineInfo, Placement, Trust
 from gistread.errors import EngineError
-from gistread.memory import model_check
-from gistread.memory.check_results import CheckResult, CheckResults, Worth
+from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.session import events, models
-from tests.session.told import session_on, settle
+from tests.memory.test_model_check import good
+from tests.session.told import session_on
 from tests.tui.books import long_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine, paths_in
 
-GOOD = CheckResult(Worth.READING, "good for reading", 6, 6)
+GOOD = CheckResult(Trust.PASSED, "good for reading")
 LOCAL = EngineInfo("local", "local-1", 8192, "CPU", placement=Placement(0, 3, 8192, "f16", 64, 1, True))
 
 
@@ -53,7 +52,7 @@ class Check:
 
 
 def results(folder: Path) -> CheckResults:
-    return CheckResults(paths_in(folder).check_results, installed_version())
+    return CheckResults(paths_in(folder), installed_version())
 
 
 async def test_a_model_is_checked_once_after_the_first_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -90,60 +89,26 @@ async def test_a_question_interrupts_the_check_which_restarts_afterwards(
     await session.close()
 
 
-@pytest.mark.parametrize("choice", [0, "right"])
+@pytest.mark.parametrize("trust", [Trust.PASSED, Trust.FAILED])
 async def test_a_model_is_checked_briefly_before_its_first_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: ScriptedReader, choice: int | str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reader: ScriptedReader, trust: Trust
 ) -> None:
     Check(monkeypatch)
-    rights = [(question, answer) for question, answer, *_ in model_check._QUESTIONS]
-
-    def chooses(prompt: str, options: Sequence[str]) -> int | str:
-        lines = [line for line in prompt.splitlines() if line[:2] in ("A.", "B.", "C.")]
-        right = next(answer for question, answer in rights if question in prompt)
-        return next(line[0] for line in lines if line[3:] == right) if choice == "right" else 0
-
     engine = local_engine()
-    engine._chooses = chooses
+    if trust is Trust.PASSED:
+        engine._says = good
     session, told = session_on(tmp_path, engine, long_book(40))
     await session.use_model("local")
     await told.until(lambda: told.of(events.PageRead))
     states: list[events.AskingState] = []
-    session._core.listeners.append(lambda event: states.append(session.activity.asking))
+    session._listeners.append(lambda event: states.append(session.activity.asking))
     for is_first in (True, False):
         states.clear()
         reader.asked.clear()
         session.start_question("who")
         await reader.asked.wait()
         assert (events.AskingState.CHECK in states) is is_first
-        assert reader.options.is_reliable is (choice == "right")
+        assert reader.options.trust is trust
         await session.cancel_question()
     assert results(tmp_path).get("local-1") is None, "the whole check is still due"
-    await session.close()
-
-
-@pytest.mark.parametrize("known", [True, False], ids=["known", "elsewhere"])
-async def test_checked_models_and_models_on_servers_are_not_checked(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, known: bool
-) -> None:
-    check = Check(monkeypatch)
-    if known:
-        results(tmp_path).save("local-1", None, GOOD)
-    session, told = session_on(tmp_path, local_engine() if known else SteppedEngine())
-    await session.use_model("some")
-    await told.until(lambda: told.of(events.ReadingEnded))
-    await settle(session)
-    assert check.begun == 0
-    await session.close()
-
-
-async def test_a_failed_check_is_silent_and_reading_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    check = Check(monkeypatch)
-    check.error = EngineError("It was too slow.")
-    check.end.set()
-    session, told = session_on(tmp_path, local_engine())
-    await session.use_model("local")
-    await told.until(lambda: told.of(events.ReadingEnded))
-    await check.running.wait()
-    assert told.of(events.MemoryComplete)
-    assert not told.of(events.Notice)
     await session.close()

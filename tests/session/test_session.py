@@ -7,14 +7,17 @@ from pathlib import Path
 import pytest
 
 from gistread.engine.llama.library import installed_version
-from gistread.engine.protocol import EngineState, Phase, Rates
+from gistread.engine.protocol import NO_USAGE, Trust
 from gistread.errors import EngineError
 from gistread.memory.artifacts import ALL_SUMMARIES
-from gistread.memory.check_results import CheckResult, CheckResults, Worth
+from gistread.memory.check_results import CheckResult, CheckResults
+from gistread.memory.model import DEFAULT_READING_MODE
 from gistread.memory.tree import current_tree, nodes
 from gistread.readers.events import Answered
-from gistread.session import core, events
+from gistread.session import events, models
+from gistread.session.estimate import seconds_to_answer
 from gistread.session.events import ReadingState
+from gistread.store.pace import ModelPaces
 from tests.session.told import CONFIG, session_on, settle
 from tests.tui.books import long_book, small_book
 from tests.tui.scripted import ScriptedReader, SteppedEngine, paths_in
@@ -39,18 +42,19 @@ async def test_the_book_is_read_to_its_end_and_stored(tmp_path: Path) -> None:
     assert "is damaged" in told_again.of(events.Notice)[0].text
 
 
-async def test_before_the_first_page_the_engines_rates_estimate_the_time(tmp_path: Path) -> None:
+async def test_a_pace_learned_in_other_books_estimates_reading_and_questions_up_to_the_bound(tmp_path: Path) -> None:
     engine = SteppedEngine()
-    engine._info = replace(engine.info, rates=Rates(100.0, ((1, 10.0),)))
     engine.stop_after = 0
+    ModelPaces(paths_in(tmp_path)).add(engine.info.fingerprint, DEFAULT_READING_MODE.value, 1000, 100.0)
     session, told = session_on(tmp_path, engine)
     await session.use_model("fake")
     await engine.stopped.wait()
     assert not told.of(events.PageRead)
-    assert session.activity.seconds_left
-    for _ in range(2):
-        engine.be(EngineState(Phase.LOADING, fraction=0.5, notice="The process ended.", is_fault=True))
-    assert [one.text for one in told.of(events.Notice)] == ["The process ended."], "once"
+    whole = session.book.words / 10
+    assert session.activity.seconds_left == pytest.approx(whole, rel=0.1)
+    assert await seconds_to_answer(session, "notes") == pytest.approx(whole, rel=0.1)
+    half = await seconds_to_answer(session, "notes", upto=len(session.book.text) // 2)
+    assert half == pytest.approx(whole / 2, rel=0.1)
     await session.close()
 
 
@@ -91,7 +95,7 @@ async def test_choosing_another_model_closes_the_first_and_cancels_its_question(
 async def test_a_model_that_nothing_uses_is_unloaded_and_loaded_again_for_a_question(
     tmp_path: Path, reader: ScriptedReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(core, "IDLE_S", 0.0)
+    monkeypatch.setattr(models, "IDLE_S", 0.0)
     engines: list[SteppedEngine] = []
 
     def make(_: str) -> SteppedEngine:
@@ -102,7 +106,7 @@ async def test_a_model_that_nothing_uses_is_unloaded_and_loaded_again_for_a_ques
     await session.use_model("fake")
     await told.until(lambda: engines and engines[0].closed)
     assert told.of(events.MemoryComplete)
-    assert session.info is None
+    assert session.models.reading.info is None
     assert session.has_model
     session.start_question("who")
     await reader.asked.wait()
@@ -151,53 +155,22 @@ async def test_a_waiting_question_fails_if_the_model_cannot_be_loaded(tmp_path: 
     await session.close()
 
 
-async def test_loading_can_be_paused_and_resumed(tmp_path: Path, reader: ScriptedReader) -> None:
-    engine = SteppedEngine()
-    engine.load_gate.clear()
-    session, told = session_on(tmp_path, engine)
-    await session.use_model("fake")
-    session.start_question("who")
-    await session.pause()
-    assert session.activity.reading is events.ReadingState.PAUSED
-    assert "Nothing of this book has been read yet" in told.of(events.QuestionEnded)[0].problem
-    assert session.question_obstacle() is events.Obstacle.NOTHING_READ
-    engine.load_gate.set()
-    session.resume()
-    await told.until(lambda: told.of(events.MemoryComplete))
-    await session.close()
-
-
-async def test_a_second_question_is_refused_while_one_is_running(tmp_path: Path, reader: ScriptedReader) -> None:
+async def test_questions_queue_and_each_gets_its_own_answer(tmp_path: Path, reader: ScriptedReader) -> None:
     session, told = session_on(tmp_path, SteppedEngine())
     await session.use_model("fake")
     await told.until(lambda: told.of(events.MemoryComplete))
-    session.start_question("who")
+    for question in ("who", "what", "where"):
+        session.start_question(question)
     await reader.asked.wait()
-    assert session.question_obstacle() is events.Obstacle.BUSY
-    session.start_question("what")
-    await settle(session)
-    assert reader.questions == ["who"]
+    assert [event.question for event in told.of(events.QuestionAsked)] == ["who"]
+    await session.cancel_question()
+    await told.until(lambda: reader.questions == ["who", "what"])
+    reader.say(Answered("A lamp.", True, (), (), (), 90.0, NO_USAGE))
+    await told.until(lambda: reader.questions == ["who", "what", "where"])
+    assert [event.problem for event in told.of(events.QuestionEnded)] == ["Cancelled.", ""]
+    assert session.answering
     await session.close()
-
-
-async def test_a_window_too_small_for_a_page_is_reported(tmp_path: Path) -> None:
-    session, told = session_on(tmp_path, SteppedEngine(context_tokens=300))
-    await session.use_model("fake")
-    await told.until(lambda: told.of(events.Notice))
-    assert "context" in told.of(events.Notice)[0].text
-    assert session.activity.problem
-    await session.close()
-
-
-async def test_an_unexpected_exception_in_a_task_is_reported(tmp_path: Path) -> None:
-    def says(_: str) -> str:
-        raise ZeroDivisionError
-
-    session, told = session_on(tmp_path, SteppedEngine(says=says))
-    await session.use_model("fake")
-    await told.until(lambda: told.of(events.Crashed))
-    assert isinstance(told.of(events.Crashed)[0].error, ZeroDivisionError)
-    await session.close()
+    assert not session.answering
 
 
 async def test_summaries_are_built_in_the_background_stopped_and_resumed(tmp_path: Path) -> None:
@@ -216,8 +189,8 @@ async def test_summaries_are_built_in_the_background_stopped_and_resumed(tmp_pat
     await engine.stopped.wait()
     assert session.activity.artifact is not None
     assert 0 < session.activity.artifact.done < session.activity.artifact.total
-    await session.drop_artifacts()
-    assert session.activity.artifact is None
+    await session.pause()
+    assert session.activity.artifact.paused
     engine.gate.set()
     begun = len(engine.calls)
     session.build_artifacts(ALL_SUMMARIES)
@@ -243,8 +216,8 @@ async def test_the_stored_check_decides_whether_a_model_is_reliable(tmp_path: Pa
         assert isinstance(answered, Answered)
         assert answered.found is not believed
         told.clear()
-        guesses = CheckResult(Worth.SOME, "it guesses", chosen=2, choices=6)
-        results = CheckResults(paths_in(tmp_path).check_results, installed_version())
+        guesses = CheckResult(Trust.FAILED, "it guesses")
+        results = CheckResults(paths_in(tmp_path), installed_version())
         results.save(engine.info.fingerprint, None, guesses)
     await session.close()
 
@@ -258,9 +231,9 @@ async def test_the_chapter_at_hand_is_read_alone_and_then_the_others(tmp_path: P
     session.read_here(alone=True)
     await told.until(lambda: told.of(events.ReadingEnded))
     assert told.of(events.ReadingEnded)[-1].state is ReadingState.PAUSED
-    assert session.pages_ahead[0].page.start == third.start
-    assert session.activity.pages_read == len(session.pages_ahead)
+    assert session.reading.pages_ahead[0].page.start == third.start
+    assert session.activity.pages_read == len(session.reading.pages_ahead)
     session.resume()
     await told.until(lambda: told.of(events.MemoryComplete))
-    assert not session.pages_ahead
+    assert not session.reading.pages_ahead
     await session.close()

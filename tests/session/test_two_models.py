@@ -9,7 +9,7 @@ import pytest_asyncio
 from gistread.book.model import Book
 from gistread.engine.protocol import NO_USAGE, EngineInfo
 from gistread.errors import EngineError
-from gistread.readers.events import AnswerDelta, Answered
+from gistread.readers.events import Answered
 from gistread.session import events, models
 from gistread.session.session import Session
 from tests.session.told import Told, session_on, settle
@@ -148,18 +148,23 @@ async def test_reading_pauses_for_an_answer_and_resumes(machine: Machine, reader
     assert pages == list(range(1, len(pages) + 1))
 
 
-async def test_a_question_before_the_first_page_waits_for_it(machine: Machine, reader: ScriptedReader) -> None:
-    machine.stop_after = 0
-    session, told = machine.session(long_book(40))
-    await session.use_asking_model("large")
-    await session.use_model("small")
-    session.start_question("who")
-    small = machine.named("small")
-    await small.stopped.wait()
-    assert not reader.questions
-    small.gate.set()
-    await reader.asked.wait()
-    assert told.of(events.PageRead)
+async def test_reading_can_be_paused_and_resumed_while_another_model_answers(
+    machine: Machine, reader: ScriptedReader
+) -> None:
+    session, told = await machine.reading(asking="large")
+    await asked(session, reader)
+    assert session.busy
+    await session.pause()
+    assert session.activity.reading is events.ReadingState.PAUSED
+    machine.named("small").gate.set()
+    session.resume()
+    await settle(session)
+    assert session.activity.reading is events.ReadingState.WAITING
+    await session.pause()
+    await answered(session, reader, told)
+    assert session.activity.reading is events.ReadingState.PAUSED
+    await asked(session, reader)
+    session.resume()
     await answered(session, reader, told)
     await told.until(lambda: told.of(events.MemoryComplete))
 
@@ -188,24 +193,6 @@ async def test_if_both_do_not_fit_the_idle_model_is_unloaded_with_a_notice(
     assert machine.loaded == []
 
 
-async def test_a_model_that_fails_to_fit_gets_the_memory_of_the_other(machine: Machine, reader: ScriptedReader) -> None:
-    session, told = await machine.read(asking="large")
-    large = machine.named("large")
-    first, tries = large.start, []
-
-    async def start() -> EngineInfo:
-        tries.append(list(machine.loaded))
-        if len(tries) == 1:
-            raise EngineError("There is no memory for a window of 8192 tokens.")
-        return await first()
-
-    large.start = start  # type: ignore[method-assign]
-    await asked(session, reader)
-    assert tries == [["small"], []]
-    assert told.of(events.QuestionStarted) == [events.QuestionStarted("large", "small")]
-    await answered(session, reader, told)
-
-
 @pytest.mark.parametrize("name", ["absent", "broken"])
 async def test_if_the_answering_model_cannot_be_used_the_reading_model_answers_with_a_notice(
     machine: Machine, reader: ScriptedReader, name: str
@@ -224,50 +211,6 @@ async def test_if_the_answering_model_cannot_be_used_the_reading_model_answers_w
     assert len(told.of(events.Notice)) == 1 + sum("unloaded" in item.text for item in told.of(events.Notice))
 
 
-async def test_without_a_reading_model_the_existing_memory_is_asked(machine: Machine, reader: ScriptedReader) -> None:
-    session, told = await machine.read()
-    await session.close()
-    again, told = machine.session()
-    await again.show_saved_memory()
-    assert again.question_obstacle()
-    await again.use_asking_model("large")
-    assert again.question_obstacle() is None
-    await asked(again, reader)
-    assert told.of(events.QuestionStarted) == [events.QuestionStarted("large", "small")]
-    await answered(again, reader, told)
-    assert machine.loaded == ["large"]
-
-
-async def test_choosing_another_reading_model_keeps_a_running_answer(machine: Machine, reader: ScriptedReader) -> None:
-    session, told = await machine.read(asking="large")
-    await asked(session, reader)
-    reader.say(AnswerDelta("She "))
-    await session.use_model("middle")
-    assert session.answering
-    shown = session.memory
-    await settle(session)
-    assert session.memory is shown
-    assert "middle" not in machine.loaded
-    await answered(session, reader, told)
-    assert told.of(events.QuestionEnded)[-1].problem == ""
-    await told.until(lambda: session.activity.reading is events.ReadingState.OFFERED)
-    assert machine.loaded == ["large", "middle"]
-
-
-async def test_choosing_the_answering_model_for_reading_cancels_the_question(
-    machine: Machine, reader: ScriptedReader
-) -> None:
-    session, told = await machine.read(asking="large")
-    await asked(session, reader)
-    await session.use_model("large")
-    assert told.of(events.QuestionEnded)[-1].problem == "Cancelled."
-    await told.until(lambda: machine.loaded == ["large"])
-    assert not session.activity.asking_model
-    await session.use_model("small")  # and what was chosen for questions holds again
-    await told.until(lambda: machine.loaded == ["small"])
-    assert session.activity.asking_model == "large"
-
-
 async def test_a_model_without_a_memory_answers_over_that_of_another_with_a_notice(
     machine: Machine, reader: ScriptedReader
 ) -> None:
@@ -279,40 +222,17 @@ async def test_a_model_without_a_memory_answers_over_that_of_another_with_a_noti
     assert told.of(events.Notice)[-1].text.startswith(
         f"large has not read this book; small has, {pages} pages. Questions are asked over that memory."
     )
-    assert session.read_by == "small"
+    assert session.activity.read_by == "small"
     await asked(session, reader)
     await answered(session, reader, told)
     assert told.of(events.QuestionStarted) == [events.QuestionStarted("large", "small")]
     session.resume()
     await told.until(lambda: told.of(events.MemoryComplete))
-    assert session.read_by == ""
-    assert {header.model_name for header in session.memories()} == {"small", "large"}
-
-
-async def test_cancelling_a_question_stops_the_load_of_the_answering_model(
-    machine: Machine, reader: ScriptedReader
-) -> None:
-    session, told = await machine.reading(asking="large")
-    machine.named("large").load_gate.clear()
-    session.start_question("who")
-    await told.until(lambda: session.activity.reading is events.ReadingState.WAITING)
-    machine.named("small").gate.set()
-    await session.cancel_question()
-    assert told.of(events.QuestionEnded)[-1].problem == "Cancelled."
-    await told.until(lambda: told.of(events.MemoryComplete))
+    assert session.activity.read_by == ""
+    assert {header.model_name for header in session.reading.choice.memories()} == {"small", "large"}
 
 
 SERVER = "http://localhost:1/v1"
-
-
-async def test_reading_continues_while_a_server_answers(machine: Machine, reader: ScriptedReader) -> None:
-    session, told = await machine.reading(asking=SERVER)
-    await asked(session, reader)
-    assert session.activity.reading is events.ReadingState.RUNNING
-    machine.named("small").gate.set()
-    await told.until(lambda: told.of(events.MemoryComplete))
-    assert session.answering
-    await answered(session, reader, told)
 
 
 async def test_the_memory_behind_an_answer_stays_until_the_answer_is_complete(

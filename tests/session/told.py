@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from gistread.book.model import Book
 from gistread.config import Config
-from gistread.engine.protocol import Embedder, Engine
+from gistread.engine.protocol import Engine
 from gistread.session.events import SessionEvent
 from gistread.session.session import Session
 from tests.tui.books import small_book
@@ -44,7 +44,6 @@ def session_on(
     engine: Engine | Callable[[str], Engine],
     book: Book | None = None,
     config: Config = CONFIG,
-    embedder: Embedder | None = None,
     place: Callable[[], int] = lambda: 0,
 ) -> tuple[Session, Told]:
     """A session that reads on by itself, as a screen's does."""
@@ -56,7 +55,6 @@ def session_on(
         listener=told.append,
         background=True,
         make_engine=engine if callable(engine) else lambda _: engine,
-        embedder=embedder,
         place=place,
     )
     return session, told

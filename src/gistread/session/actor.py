@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from gistread.errors import EngineError
+from gistread.errors import EngineError, NotReadyError
 from gistread.session.machine import Job
 
 
@@ -33,6 +34,12 @@ class Actor:
         self._inbox: asyncio.Queue[_Command] = asyncio.Queue()
         self._tasks: dict[Job, asyncio.Task[None]] = {}
         self._loop: asyncio.Task[None] | None = None
+        self.closed = False
+
+    def check_open(self) -> None:
+        """Raises NotReadyError after `close`."""
+        if self.closed:
+            raise NotReadyError("The session is closed.", "Open a new one.")
 
     def runs(self, job: Job) -> bool:
         return job in self._tasks
@@ -59,8 +66,9 @@ class Actor:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def close(self) -> None:
-        """Stop every job and the loop, and cancel queued commands."""
+        """Stop every job and the loop, and cancel queued commands. Later commands raise NotReadyError."""
         await self.do(lambda: self.stop(*Job))
+        self.closed = True
         if self._loop is not None:
             self._loop.cancel()
             self._loop = None
@@ -69,6 +77,7 @@ class Actor:
                 done.cancel()
 
     def _put(self, command: _Command) -> None:
+        self.check_open()
         if self._loop is None:
             self._loop = asyncio.create_task(self._run(), name="session")
         self._inbox.put_nowait(command)
@@ -108,3 +117,23 @@ class Actor:
             del self._tasks[job]
             failure = EngineError("The model was stopped.") if task.cancelled() else task.exception()
             self._ended(job, failure if isinstance(failure, Exception) else None)
+
+
+class _HasActor(Protocol):
+    _actor: Actor
+
+
+P = ParamSpec("P")
+Owner = TypeVar("Owner", bound=_HasActor)
+
+
+def command(
+    method: Callable[Concatenate[Owner, P], Awaitable[None]],
+) -> Callable[Concatenate[Owner, P], Coroutine[Any, Any, None]]:
+    """Run a method as a command of its object's actor, and wait for it."""
+
+    async def queued(self: Owner, /, *arguments: P.args, **options: P.kwargs) -> None:
+        await self._actor.do(partial(method, self, *arguments, **options))
+
+    queued.__doc__ = method.__doc__
+    return queued

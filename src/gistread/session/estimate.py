@@ -1,9 +1,16 @@
-"""Estimates how long an answer takes."""
+"""Estimates how long reading, artifacts and answers take."""
 
+import asyncio
+
+from gistread.engine.protocol import Trust
+from gistread.errors import GistreadError
+from gistread.memory.artifacts import ARTIFACTS
+from gistread.memory.estimate import RemainingWork, seconds_to_read
 from gistread.memory.model import GistMemory
 from gistread.memory.sizes import unread_memory
 from gistread.readers.cost import BUILT_FIRST, LONG_S, QUICK, WHOLE_BOOK, answer_work
 from gistread.readers.registry import METHODS
+from gistread.session.events import ReadingState
 from gistread.session.session import Session
 
 _MANY_PAGES = 10  # Pages of a book that no model on a usual machine reads within `LONG_S`
@@ -19,21 +26,42 @@ def is_long(reader: str, seconds: float | None, memory: GistMemory) -> bool:
 
 async def seconds_to_answer(session: Session, reader: str = "", upto: int | None = None) -> float | None:
     """Estimated time of an answer up to `upto`, including artifacts to build first; None if unknown."""
-    reader, info = reader or session.reader, session.asking_info
+    reader, info = reader or session.reader, session.models.answering.info
     if info is None or info.rates is None:  # Before the model is measured, use its reading pace.
-        return session.seconds_to_read() if info is not None and reader in WHOLE_BOOK else None
+        seconds = seconds_to_read_all(session) if info is not None and reader in WHOLE_BOOK else None
+        return seconds if seconds is None or upto is None else seconds * upto / max(1, len(session.book.text))
     memory = session.memory or unread_memory(session.book, info.name)
     built = BUILT_FIRST.intersection(METHODS[reader].artifacts)
-    left = (await session.artifacts_left(*built)).values() if built else ()
-    check = await session.check_result()
-    own = answer_work(reader, memory, info, upto, is_reliable=check is None or check.is_reliable)
+    left = (await artifacts_left(session, *built, upto=upto)).values() if built else ()
+    check = await session.reading.checks.stored(info)
+    own = answer_work(reader, memory, info, upto, trust=check.trust if check else Trust.UNKNOWN)
     return sum(work.seconds(info) or 0.0 for work in (*left, own))
 
 
 async def find_cheaper(session: Session, seconds: float | None, upto: int | None) -> tuple[str, float | None] | None:
     """The quickest reader and its time, if it takes less than half of `seconds` or both times are unknown."""
     if seconds is None:
-        return QUICK[0], None
-    times = {name: await seconds_to_answer(session, name, upto) for name in QUICK}
-    known = [(name, time) for name, time in times.items() if time is not None and time < seconds / 2]
-    return min(known, key=lambda one: one[1], default=None)
+        return QUICK, None
+    quick = await seconds_to_answer(session, QUICK, upto)
+    return (QUICK, quick) if quick is not None and quick < seconds / 2 else None
+
+
+def seconds_to_read_all(session: Session) -> float | None:
+    """Estimated time to read the whole book with this model; None if its speed is unknown."""
+    if (info := session.models.reading.info) is None:
+        return None
+    return seconds_to_read(unread_memory(session.book, info.name), session.reading.pace)
+
+
+async def artifacts_left(session: Session, *names: str, upto: int | None = None) -> dict[str, RemainingWork]:
+    """The work left for these artifacts (default: all used) up to `upto`, by name. Empty without a loaded model."""
+    memory, engine = session.memory, session.models.reading.engine
+    if engine is None or memory is None or session.reading.state is ReadingState.LOADING:
+        return {}
+    if upto is not None:
+        memory = await asyncio.to_thread(memory.upto, upto)
+    try:
+        wanted = names or [name for method in METHODS.values() for name in method.artifacts]
+        return {name: await ARTIFACTS[name].remaining(memory, engine) for name in dict.fromkeys(wanted)}
+    except GistreadError:
+        return {}

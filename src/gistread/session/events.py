@@ -21,7 +21,7 @@ class ReadingState(StrEnum):
     # The memory shown was made by another model or with another focus; this model reads only when resumed.
     OFFERED = "offered"
     RUNNING = "running"
-    PAUSED = "paused"  # By the person
+    PAUSED = "paused"  # By the user
     WAITING = "waiting"  # Another model on this machine is answering; continues after the answer
     FAILED = "failed"
     DONE = "done"
@@ -35,7 +35,7 @@ class AskingState(StrEnum):
     CHECK = "check"  # For a brief check of the model
     ARTIFACTS = "needs"  # For artifacts that the reader needs
     PAGE = "page"  # For the model to choose a page
-    PERSON = "person"  # For the person to decide about a look-up
+    PERSON = "person"  # For the user to decide about a look-up
     TEXT = "text"  # For the model to read the book's text
     ANSWER = "answer"
 
@@ -47,18 +47,17 @@ class Obstacle(StrEnum):
     NO_READING_MODEL = "no reading model"  # Nothing has been read, and no reading model is chosen
     LOADING = "loading"
     NOTHING_READ = "nothing read"  # Nothing has been read, and the model is not reading
-    BUSY = "busy"  # A question is running; one is answered at a time
 
 
 @dataclass(frozen=True, slots=True)
-class ArtifactProgress:
+class ArtifactBuilding:
     """An artifact that is being built in the background (see `memory/artifacts.py`)."""
 
     name: str
     done: int = 0
     total: int = 0  # 0: unknown
     seconds_left: float | None = None
-    paused: bool = False  # By the person
+    paused: bool = False  # By the user
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ class Activity:
     pages_total: int = 0  # An estimate until the whole book is read
     seconds_left: float | None = None
     asking: AskingState = AskingState.IDLE
-    artifact: ArtifactProgress | None = None
+    artifact: ArtifactBuilding | None = None
     problem: str = ""  # Why the model or the reading stopped; one line
 
 

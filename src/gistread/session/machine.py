@@ -34,7 +34,7 @@ TRANSITIONS: Mapping[Signal, Mapping[R, R]] = MappingProxyType(
         Signal.OPENED: {R.LOADING: R.RUNNING},
         Signal.OPENED_OTHER: {R.LOADING: R.OFFERED},
         Signal.COMPLETE: dict.fromkeys((R.LOADING, R.RUNNING), R.DONE),
-        Signal.PAUSE: dict.fromkeys((R.LOADING, R.RUNNING), R.PAUSED),
+        Signal.PAUSE: dict.fromkeys((R.LOADING, R.RUNNING, R.WAITING), R.PAUSED),
         Signal.YIELD: dict.fromkeys((R.LOADING, R.RUNNING), R.WAITING),
         Signal.REGAIN: {R.WAITING: R.LOADING},
         Signal.FAIL: dict.fromkeys((R.LOADING, R.RUNNING), R.FAILED),

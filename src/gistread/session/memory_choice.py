@@ -1,13 +1,13 @@
 """Selects the memory for a model by the user's choice, the settings and the memories on disk. Call it in a thread."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from gistread.book.model import Book
 from gistread.config import Config
 from gistread.engine.protocol import EngineInfo
-from gistread.memory.estimate import Pace
 from gistread.memory.focus import GistFocus
-from gistread.memory.model import DEFAULT_READING_MODE, GistMemory, ReadingMethod, ReadingMode
+from gistread.memory.model import DEFAULT_READING_MODE, GistMemory, ReadingMode
 from gistread.memory.preset_detection import detect_preset
 from gistread.memory.sizes import choose_sizes
 from gistread.memory.store import MemoryRequest, MemoryStore
@@ -65,9 +65,6 @@ class MemoryChoice:
             writer = self._store.reopen(self._book, wanted, request.size)
         return writer or self._store.open(self._book, request)
 
-    def past_pace(self, info: EngineInfo, method: ReadingMethod) -> Pace:
-        return self._store.past_pace(info.fingerprint, method.mode)
-
     def keeps_shown(self, shown: GistMemory | None, own: GistMemory) -> bool:
         """Whether to keep the memory shown: any model can answer over it (D5), and rereading may take hours."""
         if isinstance(self._wanted, MemoryHeader):
@@ -105,8 +102,9 @@ def resolve_memory(
     else:
         task = chosen or ""
         focus = GistFocus(_preset(config.preset, own_presets, book, own, task), task)
-    method = ReadingMethod(ReadingMode(config.reading or DEFAULT_READING_MODE))
-    return MemoryRequest(info.name, fingerprint, sizes, method, focus)
+    mode = ReadingMode(config.reading or DEFAULT_READING_MODE)
+    focus = replace(focus, wording=focus.wording or info.wording)
+    return MemoryRequest(info.name, fingerprint, sizes, mode, focus)
 
 
 def _preset(name: str, own_presets: Path, book: Book, begun: list[MemoryHeader], task: str) -> Preset:

@@ -2,16 +2,15 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from gistread.config import Config
-from gistread.engine.model_source import find_source, fits_in_memory, is_local, new_engine, same_model
-from gistread.engine.models import default_model, find_embedding_model
-from gistread.engine.protocol import Embedder, Engine, EngineInfo, EngineState, Phase
+from gistread.engine.model_source import find_source, fits_in_memory, is_local, naming_setting, new_engine, same_model
+from gistread.engine.models import default_spec
+from gistread.engine.protocol import Engine, EngineInfo, EngineState, Phase
 from gistread.engine.remote.address import is_address
 from gistread.errors import EngineError, GistreadError
-from gistread.memory.artifacts import ArtifactModels
 from gistread.memory.check_results import CheckResult, CheckResults
 from gistread.memory.model_check import check_answering, check_model
 from gistread.paths import Paths
@@ -20,18 +19,12 @@ from gistread.session.events import ActivityChanged, ModelLoaded, Notice, Sessio
 # Returns an unloaded engine for a model's path or name. Called in a thread; raises GistreadError.
 MakeEngine = Callable[[str], Engine]
 
+IDLE_S = 900.0  # Time without work after which models are unloaded; they are loaded again when needed
 UNLOADED = (Phase.STOPPED, Phase.LOADING, Phase.FAILED)
 
 
 def engine_maker(config: Config, paths: Paths) -> MakeEngine:
     return lambda spec: new_engine(find_source(spec), config, paths)
-
-
-def lazy_embedder(config: Config, paths: Paths) -> Embedder:
-    """The embedding model of the settings, located when first needed."""
-    from gistread.engine.llama.embedder import LlamaEmbedder
-
-    return LlamaEmbedder(lambda: find_embedding_model(config.embedding_model, "dense"), log=paths.worker_log)
 
 
 class ChosenModel:
@@ -139,6 +132,7 @@ class ModelPair:
         self._wanted = ""
         self._falls_back = True
         self._notice = ""
+        self._unloading: asyncio.TimerHandle | None = None
         self.reading = ChosenModel(make_engine, self._on_state)
         self.asking = ChosenModel(make_engine, self._on_state)  # Not chosen if the reading model also answers
 
@@ -154,21 +148,13 @@ class ModelPair:
     def share_cores(self) -> bool:
         return self.apart and is_local(self.reading.spec) and is_local(self.asking.spec)
 
-    @property
-    def loaded(self) -> bool:
-        return self.reading.loaded or self.asking.loaded
-
-    def for_artifacts(self, embedder: Embedder | None) -> ArtifactModels | None:
-        """The models that build artifacts; None while the reading model has no engine."""
-        engine = self.reading.engine
-        return ArtifactModels(engine, embedder, answers=not self.apart) if engine is not None else None
-
     async def choose(self, model: str, asking_model: str) -> None:
         """Choose both by name; empty: by the settings, or the only model. With only `model`, it reads and answers."""
         asking = asking_model or ("" if model else self._config.asking_model)
         missing: EngineError | None = None
         try:
-            await self.choose_reading(model or self._config.model or str(await asyncio.to_thread(default_model)))
+            with naming_setting("model", "" if model else self._config.model):
+                await self.choose_reading(model or self._config.model or await asyncio.to_thread(default_spec))
         except EngineError as error:
             if model or not asking:
                 raise
@@ -212,6 +198,14 @@ class ModelPair:
                     raise
                 await self._fall_back(error)
         return await self._load(self.reading, self.asking)
+
+    def unload_later(self, post: Callable[[Callable[[], Awaitable[None]]], None], *, in_use: bool) -> None:
+        """Post `unload_idle` as a command after `IDLE_S` without use."""
+        if self._unloading is not None:
+            self._unloading.cancel()
+            self._unloading = None
+        if not in_use:  # A model may still be loading
+            self._unloading = asyncio.get_running_loop().call_later(IDLE_S, post, self.unload_idle)
 
     async def unload_idle(self) -> None:
         """Unload the idle models on this machine."""

@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Coroutine, Iterator
 from typing import Any, Self, TypeVar, Unpack
 
 from gistread.book.model import Book
+from gistread.errors import NotReadyError, UsageError
 from gistread.memory.model import GistMemory
 from gistread.readers.events import ReaderEvent
 from gistread.readers.steering import Steering
@@ -16,11 +17,12 @@ T = TypeVar("T")
 
 
 class SyncSession:
-    """Like `Session`, with blocking calls. Use with `with`, not inside a running event loop."""
+    """Like `Session`, with blocking calls. Use with `with`. In a running event loop, its calls raise UsageError."""
 
     def __init__(self, book: Book, model: str = "", **options: Any) -> None:
         self._session = Session(book, model, **options)
         self._runner = asyncio.Runner()
+        self._closed = False
 
     def __enter__(self) -> Self:
         try:
@@ -35,6 +37,7 @@ class SyncSession:
             self._run(self._session.close())
         finally:
             self._runner.close()
+            self._closed = True
 
     @property
     def memory(self) -> GistMemory | None:
@@ -62,6 +65,16 @@ class SyncSession:
         return self._iterate(self._session.stream_answer(question, **options))
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        in_loop = True
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            in_loop = False
+        if in_loop or self._closed:
+            work.close()
+            if self._closed:
+                raise NotReadyError("The session is closed.", "Open a new one.")
+            raise UsageError("SyncSession cannot run inside an event loop.", "Use `async with Session(…)` there.")
         return self._runner.run(work)
 
     def _iterate(self, stream: AsyncGenerator[T, None]) -> Iterator[T]:

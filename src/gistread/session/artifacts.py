@@ -1,0 +1,105 @@
+"""Builds the artifacts of a memory one after another in the background. Stopping keeps everything finished."""
+
+import time
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import replace
+
+from gistread.engine.protocol import Engine, Priority
+from gistread.memory.artifacts import ARTIFACTS
+from gistread.memory.model import GistMemory
+from gistread.readers.registry import METHODS
+from gistread.session.events import (
+    ActivityChanged,
+    ArtifactBuilding,
+    ArtifactGrown,
+    Obstacle,
+    ReadingState,
+    SessionEvent,
+)
+from gistread.session.reading import Reading
+
+
+class Artifacts:
+    def __init__(self, reading: Reading, emit: Callable[[SessionEvent], None], *, automatic: bool) -> None:
+        """`automatic`: build what a reader uses without being asked."""
+        self._reading = reading
+        self._emit = emit
+        self._automatic = automatic
+        self._wanted: dict[str, None] = {}
+        self.paused = False  # Paused by the user
+        self.progress: ArtifactBuilding | None = None
+
+    @property
+    def obstacle(self) -> Obstacle | None:
+        """Why nothing can be built now; None if it can."""
+        if not self._reading.models.reading.spec:
+            return Obstacle.NO_MODEL
+        if self._reading.state is ReadingState.LOADING:
+            return Obstacle.LOADING
+        return None if self._reading.has_pages else Obstacle.NOTHING_READ
+
+    @property
+    def due(self) -> bool:
+        return bool(self._wanted) and not self.paused
+
+    def want(self, *names: str) -> None:
+        """Add these artifacts (`memory/artifacts.py`) to the queue."""
+        self._wanted.update(dict.fromkeys(names))
+
+    def want_for(self, reader: str) -> None:
+        """Queue what this reader uses once reading is over, unless it should wait for a question."""
+        memory, state = self._reading.memory, self._reading.state
+        is_over = state in (ReadingState.DONE, ReadingState.OFFERED) and not self._reading.prompt_due
+        if is_over and self._automatic and memory is not None and memory.complete:
+            self.want(*METHODS[reader].artifacts)
+
+    def forget(self) -> None:
+        self._wanted.clear()
+        self.paused = False
+        self._set(None)
+
+    def pause(self) -> None:
+        """Pause until `resume`; progress stays visible."""
+        self.paused = bool(self._wanted)
+        self._set(replace(self.progress, paused=True, seconds_left=None) if self.progress else None)
+
+    def resume(self) -> None:
+        self.paused = False
+        self._set(replace(self.progress, paused=False) if self.progress else None)
+
+    async def run(self) -> None:
+        """The job: build the missing parts of all queued artifacts. Raises GistreadError."""
+        memory = self._reading.memory
+        assert memory is not None
+        engine = await self._reading.models.load_reading()
+        try:
+            while self._wanted:
+                name = next(iter(self._wanted))
+                await self._build(name, memory, engine)
+                self._wanted.pop(name, None)
+        finally:
+            if not self.paused:
+                self._set(None)
+
+    async def _build(self, name: str, memory: GistMemory, engine: Engine) -> None:
+        artifact = ARTIFACTS[name]
+        left = await artifact.remaining(memory, engine)
+        if left.complete:
+            return
+        expected = left.seconds(engine.info)
+        self._set(ArtifactBuilding(name, left.done, left.total, expected))
+        begun = time.monotonic()
+        done = left.done
+        async with aclosing(artifact.build(memory, engine, Priority.BACKGROUND)) as growing:
+            async for grown in growing:
+                done = max(done, grown.done)
+                built = done - left.done
+                seconds = (time.monotonic() - begun) / built * max(0, grown.total - done) if built > 0 else expected
+                self._set(ArtifactBuilding(name, done, grown.total, seconds))
+                self._emit(ArtifactGrown(name))
+
+    def _set(self, progress: ArtifactBuilding | None) -> None:
+        if progress != self.progress:
+            self.progress = progress
+            self._emit(ActivityChanged())

@@ -1,0 +1,225 @@
+"""A question about the whole library: names the books that may answer it, then answers from their best passages.
+
+The passages become one book, a chapter for each book that was named, and each passage under the title of its book. So
+the reader, its checks and its citations are those of any question, and no text behind a bound can reach them.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, replace
+
+from gistread.book.model import Book, Chapter, Paragraph, ParagraphKind
+from gistread.config import Config
+from gistread.engine.protocol import Engine, Trust, choose_or
+from gistread.errors import GistreadError, StorageError, UsageError
+from gistread.library.index import Matches, places_in
+from gistread.library.shelf import LibraryHit, Shelf, ShelfBook, hit_in
+from gistread.memory.passages import Span
+from gistread.memory.sizes import unread_memory
+from gistread.memory.store import MemoryStore
+from gistread.readers.answering import user_prompt
+from gistread.readers.budget import QUICK_S
+from gistread.readers.events import Answered, ReaderEvent
+from gistread.readers.gistread import NAME as READER
+from gistread.readers.protocol import ReaderOptions
+from gistread.readers.registry import METHODS
+from gistread.readers.steering import Steering
+from gistread.search.book_search import best_sentence
+from gistread.session.models import ModelChecks
+from gistread.store.evidence import Citation
+from gistread.units import counted
+
+MOST_BOOKS = 3
+_CANDIDATES = 6  # Books among which the model chooses
+_LEAST = 0.5  # Of the best book's score, for a book to be named
+_PASSAGES = 180  # Of all books; enough for `readers/shortlist.py`
+_GIST_WEIGHT = 0.5  # Of the words of the question in one gist, relative to those in one passage
+# "Which of my books has" says nothing about the book.
+_ASKS_WHICH = re.compile(
+    r"^\W*(?:in )?(?:which|what)(?: one)?(?: of)?(?: my| the| these)?(?: books?| novels?| story| stories)\b",
+    re.IGNORECASE,
+)
+_PARAGRAPH = re.compile(r"[^\n](?:.|\n(?!\n))*")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedBook:
+    """A book that may answer, and why."""
+
+    best: LibraryHit  # Its passage with most of the words of the question
+    passages: int  # How many have most of them
+    words: tuple[str, ...]  # The rarest of them in the best passage
+
+    @property
+    def book(self) -> ShelfBook:
+        return self.best.book
+
+    @property
+    def reason(self) -> str:
+        return f"{counted(self.passages, 'passage')}, {', '.join(f'“{word}”' for word in self.words)}"
+
+
+@dataclass(frozen=True, slots=True)
+class BooksNamed:
+    """The books that the answer is from, the likeliest first."""
+
+    books: tuple[NamedBook, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """`Book.text[start:end]` of the passages stands at `offset` of its own book."""
+
+    start: int
+    end: int
+    book: ShelfBook
+    offset: int
+
+
+class LibraryQuestion:
+    """Raises UsageError for an empty question."""
+
+    def __init__(self, question: str, shelf: Shelf, config: Config, *, unread: bool = False) -> None:
+        """`unread`: whether books that were not begun are asked too."""
+        if not question.strip():
+            raise UsageError("The question is empty.", "Ask for example “Which book has a man with bandages?”.")
+        self.question = question
+        self._shelf = shelf
+        self._config = config
+        self.asked = [book for book in shelf.books if unread or book.begun]
+        self.left_out = len(shelf.books) - len(self.asked)
+        self._pieces: list[_Piece] = []
+
+    async def stream(
+        self, load: Callable[[], Awaitable[Engine]], checks: ModelChecks
+    ) -> AsyncGenerator[BooksNamed | ReaderEvent, None]:
+        """`BooksNamed`, before a model is loaded and again if the model prefers another book; then the reader's events.
+
+        Raises GistreadError, also if no book has words of the question.
+        """
+        named, matches = await asyncio.to_thread(self.candidates)
+        if not named:
+            raise GistreadError(f"None of {counted(len(self.asked), 'book')} has words of this question.")
+        yield BooksNamed(tuple(named[:MOST_BOOKS]))
+        engine = await load()
+        result = await checks.for_answer(engine, lambda: None)
+        trust = result.trust if result else Trust.UNKNOWN
+        if trust is not Trust.FAILED and len(named) > 1 and (first := await self._preferred(named, engine)):
+            named.insert(0, named.pop(first))
+            yield BooksNamed(tuple(named[:MOST_BOOKS]))
+        # An unreliable model mixes books up.
+        sources = named[: 1 if trust is Trust.FAILED else MOST_BOOKS]
+        text = await asyncio.to_thread(self._passages, sources, matches)
+        options = ReaderOptions(
+            max_pages=self._config.max_pages,
+            first_word_s=QUICK_S,
+            trust=trust,
+            abstains_reliably=bool(result and result.abstains_reliably),
+        )
+        reader = METHODS[READER].reader()
+        async with aclosing(reader(self.question, unread_memory(text), engine, Steering(), options)) as events:
+            async for event in events:
+                yield self._quoting(event, text, matches) if isinstance(event, Answered) else event
+
+    def source(self, citation: Citation) -> tuple[ShelfBook, Span]:
+        """The book that a citation is from, and the place in it."""
+        piece = next(one for one in self._pieces if citation.start < one.end)
+        shift = piece.offset - piece.start
+        return piece.book, (citation.start + shift, min(citation.end, piece.end) + shift)
+
+    def _quoting(self, answered: Answered, text: Book, matches: Matches) -> Answered:
+        """Cite the sentence nearest to the question where the title above its passage is cited."""
+        cited: dict[Span, Citation] = {}
+        for one in answered.citations:
+            piece = next((piece for piece in self._pieces if one.start < piece.end), None)
+            if piece is None:
+                continue
+            start, end = one.start, one.end
+            if start < piece.start:
+                passage = text.text[piece.start : piece.end]
+                places = places_in(passage, matches.weights, piece.book.indexed.language)
+                sentence = best_sentence(passage, places, matches.weights.__getitem__)
+                start, end = (piece.start + offset for offset in sentence)
+            cited[start, end] = replace(one, page=0, start=start, end=end, quote=text.text[start:end])
+        return replace(answered, citations=tuple(cited.values()))
+
+    def candidates(self) -> tuple[list[NamedBook], Matches]:
+        """The likeliest books, by the words of the question. Raises StorageError."""
+        matches = self._shelf.find(_ASKS_WHICH.sub("", self.question, count=1), self.asked)
+        by_id = {book.indexed.id: book for book in self.asked}
+        scores = matches.book_scores()
+        likely = sorted(scores, key=lambda book: -scores[book])[: 2 * _CANDIDATES]
+        for book in likely:
+            scores[book] += _GIST_WEIGHT * self._gist_score(by_id[book], matches)
+        likely = sorted(likely, key=lambda book: -scores[book])[:_CANDIDATES]
+        named = []
+        for book in likely:
+            if scores[book] >= _LEAST * scores[likely[0]] and (text := self._shelf.text_of(by_id[book])) is not None:
+                hits = matches.in_book(book)
+                best = hits[0].words
+                words = [word for word, weight in best.items() if weight > _LEAST * max(best.values())]
+                words = sorted(words, key=lambda word: (-best[word], word))[:2]
+                count = sum(hit.score >= _LEAST * hits[0].score for hit in hits)
+                named.append(NamedBook(hit_in(by_id[book], text, hits[0]), count, tuple(words)))
+        return named, matches
+
+    def _gist_score(self, book: ShelfBook, matches: Matches) -> float:
+        """The score of the best gist up to the bound; 0 without a memory."""
+        store, text = MemoryStore(self._shelf.paths.memories), self._shelf.text_of(book)
+        whole = Book(text or "", "", (), (Chapter("", 0, len(text or "")),))
+        with suppress(StorageError):
+            for header in store.find(whole)[:1]:
+                entries = store.load(whole, header).entries
+                known = [entry.gist.text for entry in entries if book.bound is None or entry.page.end <= book.bound]
+                found = ({word for *_, word in places_in(one, matches.weights, book.indexed.language)} for one in known)
+                return max((sum(matches.weights[word] for word in words) for words in found), default=0.0)
+        return 0.0
+
+    async def _preferred(self, named: Sequence[NamedBook], engine: Engine) -> int:
+        """Index of the book that the model takes the question to be about. Raises EngineError."""
+        told = []
+        for number, one in enumerate(named, start=1):
+            entry, passage = one.book.entry, f"{one.best.before}{one.best.text}{one.best.after}"
+            by = f" by {', '.join(entry.authors)}" if entry.authors else ""
+            told.append(f"{number}. {entry.title}{by}: “{' '.join(passage.split())}”")
+        prompt = user_prompt("choose_book", engine.info.wording, text="\n\n".join(told), question=self.question)
+        options = [str(number) for number in range(1, len(named) + 1)]
+        return (await choose_or(engine, prompt, options, 0)).index
+
+    def _passages(self, named: Sequence[NamedBook], matches: Matches) -> Book:
+        """The best passages as one book."""
+        text = ""
+        paragraphs: list[Paragraph] = []
+        chapters: list[Chapter] = []
+        self._pieces = []
+        most = _PASSAGES // len(named)
+        for one in named:
+            began, title = len(text), " ".join(one.book.entry.title.split())
+            own = self._shelf.text_of(one.book) or ""
+            for start, end in _joined(
+                sorted(hit.number for hit in matches.in_book(one.book.indexed.id)[:most]), one.book
+            ):
+                paragraphs.append(Paragraph(len(text), len(text) + len(title), ParagraphKind.HEADING, 1))
+                text += f"{title}\n\n"
+                found = (Paragraph(*match.span()) for match in _PARAGRAPH.finditer(own, start, end))
+                shift = len(text) - start
+                paragraphs += [replace(each, start=each.start + shift, end=each.end + shift) for each in found]
+                self._pieces.append(_Piece(len(text), len(text) + end - start, one.book, start))
+                text += f"{own[start:end]}\n\n"
+            chapters.append(Chapter(title, began, len(text)))
+        language = named[0].book.indexed.language
+        return Book(text, "", tuple(paragraphs), tuple(chapters), language="" if language == "en" else language)
+
+
+def _joined(numbers: Sequence[int], book: ShelfBook) -> list[Span]:
+    """The passages with these numbers; consecutive ones as one."""
+    spans: list[Span] = []
+    for at, number in enumerate(numbers):
+        start, end = book.indexed.span(number)
+        if at and numbers[at - 1] == number - 1:
+            spans[-1] = spans[-1][0], end
+        else:
+            spans.append((start, end))
+    return spans

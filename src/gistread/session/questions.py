@@ -1,0 +1,302 @@
+"""The questions of a session, answered one after another: what is asked, when it can be answered, and its events."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import dataclass, field
+
+from gistread.book.model import Book
+from gistread.config import Config
+from gistread.engine.protocol import EngineInfo, Trust
+from gistread.errors import GistreadError, NotReadyError, UsageError
+from gistread.memory.model import GistMemory
+from gistread.memory.sizes import unread_memory
+from gistread.readers import events as reader_events
+from gistread.readers.bound import offset_of
+from gistread.readers.budget import QUICK_S
+from gistread.readers.events import AnswerDelta, Answered, ReaderEvent, Started
+from gistread.readers.protocol import ReaderOptions
+from gistread.readers.registry import METHODS, find_method
+from gistread.readers.selection import extend_bound, question_about
+from gistread.readers.steering import Steering, Steps
+from gistread.readers.thread import QuestionAnswer, Thread
+from gistread.session import events
+from gistread.session.actor import Actor
+from gistread.session.answer import Answer, AskOptions
+from gistread.session.events import AskingState, Obstacle, ReadingState, SessionEvent
+from gistread.session.machine import UNDER_WAY, Job
+from gistread.session.reading import Reading
+from gistread.store.user_data import UserData
+from gistread.system import free_unused_memory
+from gistread.units import counted
+
+NOT_READY = {
+    Obstacle.NO_MODEL: "No model is chosen.",
+    Obstacle.NO_READING_MODEL: "Nothing of this book has been read yet, and no model is chosen to read it.",
+    Obstacle.NOTHING_READ: "Nothing of this book has been read yet.",
+}
+
+
+@dataclass(slots=True, eq=False)
+class Question:
+    """A question about a book or its beginning, and the state of the answer."""
+
+    text: str
+    reader: str
+    steering: Steering = field(default_factory=Steering)
+    upto: int | None = None  # Offset in the book; the model sees no text after it
+    choices: tuple[str, ...] = ()
+    thread: Thread = ()  # The questions and answers before it
+    passage: tuple[int, int] | None = None  # Start and end of the book's text that it is about
+    state: AskingState = AskingState.WAITING
+    admitted: bool = False  # Its model and memory are ready, or being loaded for it
+    apart: bool = False  # A model other than the reading one answers
+    ended: bool = False
+    model: EngineInfo | None = None  # The model that answers, once it is loaded
+    events: asyncio.Queue[SessionEvent] = field(default_factory=asyncio.Queue)  # Its own events, for one consumer
+
+    @property
+    def needs_memory(self) -> bool:
+        return METHODS[self.reader].needs_memory and self.passage is None
+
+    def shown(self, book: Book) -> str:
+        """The question as it is shown and saved, with its passage."""
+        return question_about(self.passage, self.text, book) if self.passage else self.text
+
+    async def stream(self) -> AsyncGenerator[ReaderEvent, None]:
+        """The reader's events. Raises what ends the answer early."""
+        while True:
+            match await self.events.get():
+                case events.QuestionProgress(event=event):
+                    yield event
+                case events.QuestionEnded(error=None):
+                    return
+                case events.QuestionEnded(error=Exception() as error) | events.Crashed(error=error):
+                    raise error
+
+    def answer(self, told: list[ReaderEvent], book: Book) -> Answer:
+        """The answer from all events of `stream`."""
+        answered = told[-1]
+        assert isinstance(answered, Answered), "a reader ends with Answered"
+        assert self.model is not None
+        exchange = QuestionAnswer(self.shown(book), answered.answer, self.upto, answered.seen)
+        return Answer(
+            text=answered.answer,
+            found=answered.found,
+            citations=answered.citations,
+            steps=tuple(event for event in told if not isinstance(event, AnswerDelta | Answered)),
+            marks=answered.marks,
+            quoted=answered.quoted,
+            thread=(*self.thread, exchange),
+            lookups=answered.lookups,
+            choice=answered.choice,
+            compression_rate=answered.compression_rate,
+            usage=answered.usage,
+            reader=next(event.reader for event in told if isinstance(event, Started)),
+            model=self.model,
+        )
+
+
+def question_of(
+    text: str,
+    options: AskOptions,
+    memory: GistMemory,
+    reader: str,
+    user_data: UserData,
+    objection: Callable[[], Awaitable[None]],
+) -> Question:
+    """The question with these options about the book of `memory`. Raises UsageError for what cannot be asked.
+
+    `reader`: unless the options name one. `user_data`: for how far the user has read. `objection`: see `Steering`.
+    """
+    book = memory.book
+    if unknown := sorted(options.keys() - AskOptions.__annotations__.keys()):
+        raise UsageError(f"Unknown option {unknown[0]!r}.", f"Use {', '.join(AskOptions.__annotations__)}.")
+    if not text.strip():
+        raise UsageError("The question is empty.", "Ask for example “Who is Justine?”.")
+    reader = find_method(options.get("reader") or reader).name
+    pinned, read = set(options.get("pinned", ())), len(memory.entries)
+    if beyond := [page for page in sorted(pinned) if not 1 <= page <= read]:
+        hint = "`gistread pages BOOK` shows them."
+        raise UsageError(f"There is no section {beyond[0]}: the model has read {counted(read, 'section')}.", hint)
+    passage = options.get("passage")
+    if passage and not 0 <= passage[0] < passage[1] <= len(book.text):
+        start, end = passage
+        raise UsageError(f"The passage {start} to {end} is not in the book, which has {len(book.text)} characters.")
+    upto = options.get("upto")
+    if isinstance(upto, str):
+        upto = offset_of(upto, memory, user_data.reading_place(book.sha256).furthest)
+    if upto is not None and upto < 0:
+        raise UsageError(f"The bound is {upto}, which is before the beginning of the book.")
+    steering = Steering(
+        pinned=pinned, here=options.get("here"), steps=options.get("steps", Steps.ALONE), objection=objection
+    )
+    upto = extend_bound(passage, upto, book)
+    choices, thread = options.get("choices", ()), tuple(options.get("thread", ()))
+    return Question(text, reader, steering, upto, choices, thread, passage)
+
+
+def _asking_state(event: ReaderEvent, before: AskingState) -> AskingState:
+    """What a question waits for after this event of its reader."""
+    match event:
+        case reader_events.Proposed():
+            return AskingState.PERSON
+        case reader_events.Prepared():
+            return AskingState.ARTIFACTS
+        case reader_events.TeamFormed() | reader_events.PartRead():
+            return AskingState.TEXT
+        case reader_events.Stopped() | AnswerDelta():
+            return AskingState.ANSWER
+        case reader_events.Branched() | reader_events.Planned():
+            return AskingState.PAGE
+    return AskingState.PAGE if before is AskingState.PERSON else before
+
+
+class Questions:
+    def __init__(
+        self,
+        reading: Reading,
+        actor: Actor,
+        emit: Callable[[SessionEvent], None],
+        config: Config,
+        book: Book,
+    ) -> None:
+        self._reading = reading
+        self._actor = actor
+        self._emit = emit
+        self._config = config
+        self._book = book
+        self._queue: list[Question] = []  # The first is being answered, or waits for its model or memory
+        self.steering = Steering()  # Of the running or last question: pin or refuse pages, stop, decide look-ups
+
+    @property
+    def current(self) -> Question | None:
+        """The question that is being answered, or waits for its model or memory."""
+        return self._queue[0] if self._queue else None
+
+    @property
+    def state(self) -> AskingState:
+        return self._queue[0].state if self._queue else AskingState.IDLE
+
+    @property
+    def answered_apart(self) -> bool:
+        """Whether a model other than the reading one is answering."""
+        return bool(self._queue and self._queue[0].apart)
+
+    def obstacle(self, reader: str, *, about_selection: bool = False) -> Obstacle | None:
+        """Why no question to this reader can be answered; None if one can, now or later."""
+        models, reading = self._reading.models, self._reading
+        if not (models.reading.spec or models.apart):
+            return Obstacle.NO_MODEL
+        if about_selection or not METHODS[reader].needs_memory or reading.has_pages or reading.state in UNDER_WAY:
+            return None
+        return Obstacle.NOTHING_READ if models.reading.spec else Obstacle.NO_READING_MODEL
+
+    def start(self, question: Question) -> None:
+        """Answer this question after those asked before; listeners get its events."""
+        self._actor.post(lambda: self._add(question))
+
+    async def stream(self, question: Question) -> AsyncGenerator[ReaderEvent, None]:
+        """Answer this question, yielding the reader's events. Leaving the stream cancels it. Raises GistreadError."""
+        self._actor.check_open()
+        if obstacle := self.obstacle(question.reader, about_selection=question.passage is not None):
+            raise NotReadyError(NOT_READY[obstacle])
+        self.start(question)
+        try:
+            async for event in question.stream():
+                yield event
+        finally:
+            if not question.ended:
+                await self._actor.do(lambda: self.cancel(question))
+
+    async def cancel(self, question: Question | None = None) -> None:
+        """End this question, or the first one. Call from commands only."""
+        question = question or self.current
+        if question is not None and question is self.current:
+            await self._actor.stop(Job.ANSWER)
+        if question in self._queue:
+            self._end(question, GistreadError("Cancelled."))
+
+    def ended(self, error: Exception | None) -> None:
+        """The job that answers has ended."""
+        question = self._queue[0]
+        if error is not None and not isinstance(error, GistreadError):
+            question.events.put_nowait(events.Crashed(error))
+            error = GistreadError("Internal error; see the log.")
+        self._end(question, error)
+        asyncio.get_running_loop().run_in_executor(None, free_unused_memory)
+
+    def admit(self) -> None:
+        """Let the first question begin once its model and memory are ready; end it if they never will be."""
+        while self._queue and not self._queue[0].admitted:
+            question, models = self._queue[0], self._reading.models
+            if self.obstacle(question.reader, about_selection=question.passage is not None):
+                self._end(question, self._reading.failure or NotReadyError(NOT_READY[Obstacle.NOTHING_READ]))
+                continue
+            if self._reading.has_pages or not question.needs_memory:
+                question.apart = models.apart
+                question.admitted = question.apart or self._reading.state is not ReadingState.LOADING
+            return
+
+    async def answer(self) -> None:
+        """The job: answer the first question. Raises GistreadError."""
+        question, memory = self._queue[0], self._reading.memory or unread_memory(self._book)
+        if question.upto is not None:
+            memory = memory.upto(question.upto)
+        engine = await self._reading.models.load_asking()
+        question.model = engine.info
+        self._tell(question, events.QuestionStarted(engine.info.name, memory.model_name if memory.entries else ""))
+        checks = self._reading.checks
+        result = await checks.for_answer(engine, lambda: self._set_state(question, AskingState.CHECK))
+        options = ReaderOptions(
+            max_pages=self._config.max_pages,
+            first_word_s=QUICK_S,
+            choices=question.choices,
+            thread=question.thread,
+            selection=question.passage,
+            trust=result.trust if result else Trust.UNKNOWN,
+            abstains_reliably=bool(result and result.abstains_reliably),
+        )
+        self._set_state(question, AskingState.PAGE)
+        reader = METHODS[question.reader].reader()
+        streamed = False  # Whether the answer has been told in parts
+        async for event in reader(question.text, memory, engine, question.steering, options):
+            match event:
+                case AnswerDelta():
+                    streamed = True
+                case reader_events.Restarted() | reader_events.SteppedBack():
+                    streamed = False
+                case Answered(answer=answer) if not streamed:
+                    self._tell(question, events.QuestionProgress(AnswerDelta(answer)))
+            self._set_state(question, _asking_state(event, question.state))
+            self._tell(question, events.QuestionProgress(event))
+
+    def _add(self, question: Question) -> None:
+        self._queue.append(question)
+        if len(self._queue) == 1:
+            self._begin()
+
+    def _begin(self) -> None:
+        self.steering = self._queue[0].steering
+        self._tell(self._queue[0], events.QuestionAsked(self._queue[0].shown(self._book)))
+        self._emit(events.ActivityChanged())
+
+    def _end(self, question: Question, error: GistreadError | None) -> None:
+        was_first = question is self._queue[0]
+        self._queue.remove(question)
+        question.ended = True
+        if was_first:
+            self._emit(events.ActivityChanged())
+            self._tell(question, events.QuestionEnded(error))
+            if self._queue:
+                self._begin()
+        else:  # Listeners have not heard of it.
+            question.events.put_nowait(events.QuestionEnded(error))
+
+    def _tell(self, question: Question, event: SessionEvent) -> None:
+        question.events.put_nowait(event)
+        self._emit(event)
+
+    def _set_state(self, question: Question, state: AskingState) -> None:
+        if state is not question.state:
+            question.state = state
+            self._emit(events.ActivityChanged())

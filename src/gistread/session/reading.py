@@ -1,0 +1,267 @@
+"""Reading along: the state of reading, the memory shown, and the memory that the model continues."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from gistread.engine.llama.library import installed_version
+from gistread.errors import GistreadError, StorageError
+from gistread.memory.check_results import CheckResults
+from gistread.memory.estimate import UNKNOWN_PACE, Pace, expected_pace, learned_pace, pace_of, seconds_to_read
+from gistread.memory.focus import GistFocus
+from gistread.memory.guard import clean
+from gistread.memory.model import GistMemory, MemoryEntry, Page
+from gistread.memory.reading import PageAhead, PageFound, PageRead, ReadingPlan, characters_left, read_book
+from gistread.memory.writer import MemoryHeader, MemoryWriter
+from gistread.paths import Paths
+from gistread.readers.lookups import prepare
+from gistread.session import events
+from gistread.session.events import ReadingState, SessionEvent
+from gistread.session.machine import UNDER_WAY, Signal, next_state
+from gistread.session.memory_choice import MemoryChoice
+from gistread.session.models import ModelChecks, ModelPair
+from gistread.store.pace import ModelPaces
+
+_DAMAGED = "A memory of this book is damaged. The model reads its lost pages again when it reads along."
+
+
+class Reading:
+    """Its methods run as commands and jobs of the session's actor, except the properties."""
+
+    def __init__(
+        self,
+        choice: MemoryChoice,
+        models: ModelPair,
+        paths: Paths,
+        emit: Callable[[SessionEvent], None],
+        place: Callable[[], int],
+        *,
+        background: bool,
+    ) -> None:
+        """`place`: where the model begins. `background`: start by itself, and report errors as notices only."""
+        self.choice = choice
+        self.models = models
+        self.checks = ModelChecks(CheckResults(paths, installed_version()))
+        self._paces = ModelPaces(paths)
+        self._emit = emit
+        self._place = place
+        self._background = background
+        self.state = ReadingState.NO_MODEL
+        self.failure: GistreadError | None = None
+        self.memory: GistMemory | None = None  # The memory shown, which questions are answered from
+        self.writer: MemoryWriter | None = None  # Of the memory that the model continues; None before it is loaded
+        self.page: Page | None = None  # The next page, while its gist is being made
+        self._drafts: dict[int, str] = {}  # By the start of their page
+        self.seconds_left: float | None = None  # For the rest of the plan
+        self.prompt_due = self.check_due = self._checked = False
+        self._plan = ReadingPlan()
+        self._alone = False  # Whether to read only the chapter at the place
+        self._expected: Pace = UNKNOWN_PACE
+        self._end_reported = True
+
+    @property
+    def has_pages(self) -> bool:
+        return bool(self.memory and self.memory.entries)
+
+    @property
+    def pace(self) -> Pace:
+        """How fast the model reads: as in earlier books or by its measured rates, then as in this one."""
+        return pace_of(self.writer.all_entries() if self.writer else (), self._expected)
+
+    @property
+    def saves_pages(self) -> bool:
+        return self.writer is not None and self.writer.is_saved
+
+    @property
+    def draft(self) -> str:
+        """The unfinished gist of `page`; empty between two attempts."""
+        return clean(self._drafts.get(self.page.start, ""))[0] if self.page else ""
+
+    @property
+    def pages_ahead(self) -> tuple[MemoryEntry, ...]:
+        """Finished pages of the memory shown whose earlier pages are not read yet, by place."""
+        return self.writer.pages_ahead if self.writer is not None and self.writer.memory is self.memory else ()
+
+    def signal(self, signal: Signal) -> None:
+        if (state := next_state(self.state, signal)) is not self.state:
+            self.state = state
+            self._emit(events.ActivityChanged())
+
+    def model_chosen(self, *, read: bool = True) -> None:
+        self.signal(Signal.MODEL_CHOSEN)
+        if read and self._background:
+            self.signal(Signal.READ)
+
+    def resume(self, *, alone: bool) -> None:
+        self._end_reported, self._alone = False, alone
+        if self.state is ReadingState.OFFERED and self.writer is not None:
+            self.choice.want(self.writer.memory.focus)
+        elif self.state is ReadingState.IDLE:
+            self.choice.want_own()
+        self.failure = None
+        self.signal(Signal.READ)
+
+    def report_end(self, *, preparing: bool) -> None:
+        """Tell once that reading has ended."""
+        has_ended = self.state not in UNDER_WAY and not preparing
+        if has_ended and not self._end_reported:
+            self._emit(events.ReadingEnded(self.state, self.failure))
+        self._end_reported = has_ended
+
+    async def use_memory(self, wanted: GistFocus | MemoryHeader) -> None:
+        self.choice.want(wanted)
+        self.signal(Signal.MEMORY_CHOSEN)
+        with self.reported():
+            if isinstance(wanted, MemoryHeader):
+                self._show(await asyncio.to_thread(self.choice.load, wanted))
+            if self._background:
+                self.signal(Signal.READ)
+
+    async def show_saved_memory(self) -> None:
+        try:
+            memory = await asyncio.to_thread(self.choice.latest)
+            if memory is not None and self.memory is None:
+                self._show(memory)
+            if self._background and await asyncio.to_thread(self.choice.is_damaged):
+                self._emit(events.Notice(_DAMAGED, is_problem=True))
+        except GistreadError as error:
+            self._emit(events.Notice(str(error), is_problem=True))
+
+    def stop(self) -> None:
+        """Close the memory of this model. Its jobs must have stopped."""
+        self.failure, self.prompt_due = None, False
+        if self.writer is not None:
+            self.writer.close()
+        self.writer = None
+
+    def model_dropped(self) -> None:
+        self.check_due = self._checked = False
+        self.signal(Signal.MODEL_DROPPED)
+
+    # The jobs, and what follows them
+
+    async def load(self) -> None:
+        """Load the reading model and open the memory that it continues. Raises GistreadError."""
+        engine = await self.models.load_reading()
+        if self.writer is None:
+            self.writer = await asyncio.to_thread(self.choice.open, engine.info)
+            if self.writer.notice:
+                self._emit(events.Notice(self.writer.notice))
+        memory = self.writer.memory
+        self._plan = ReadingPlan(self._place(), self._alone)
+        self._expected = expected_pace(engine.info, memory.mode)
+        with suppress(StorageError):
+            if learned := await asyncio.to_thread(self._paces.pace, engine.info.fingerprint, memory.mode.value):
+                self._expected = learned_pace(learned)
+        self._estimate(self.writer)
+
+    def loaded(self, *, answering_apart: bool) -> None:
+        """Continue the memory just opened, or keep the one shown."""
+        assert self.writer is not None
+        own = self.writer.memory
+        if self.choice.keeps_shown(self.memory, own):
+            self.signal(Signal.OPENED_OTHER)
+            if note := self.choice.note(self.memory, own.model_name):
+                self._emit(events.Notice(note))
+        elif answering_apart:
+            self.signal(Signal.YIELD)  # Keep the memory shown until the answer is complete.
+        else:
+            if self.memory is not own:
+                self._show(own)
+            self._emit(events.ReadingStarted(self.writer.pages, self.seconds_left))
+            if own.complete:
+                self._complete()
+            else:
+                self.signal(Signal.OPENED)
+
+    async def read(self) -> None:
+        """Read according to the plan. Raises EngineError."""
+        engine, writer = await self.models.load_reading(), self.writer
+        assert writer is not None
+        notice, found = writer.notice, list[Page]()
+        words = seconds = 0.0
+        self._drafts.clear()
+        try:
+            place = None if self._plan.alone else self._place
+            async for event in read_book(writer, engine, plan=self._plan, place=place, on_draft=self._on_draft):
+                match event:
+                    case PageFound(page=page):
+                        found.append(page)
+                        if page.number:
+                            self._emit(event)
+                    case PageRead(entry=entry) | PageAhead(entry=entry):
+                        found = [page for page in found if page.start != entry.page.start]
+                        self._drafts.pop(entry.page.start, None)
+                        words, seconds = words + entry.page.words, seconds + entry.usage.seconds
+                        self.page = None
+                        self._estimate(writer)
+                        self.check_due = not self._checked
+                        self._emit(event)
+                        self._emit(events.ActivityChanged())
+                if writer.notice != notice:
+                    notice = writer.notice
+                    self._emit(events.Notice(notice, is_problem=True))
+                if found and self.page is None:
+                    self.page = found[0]
+                    self._emit(events.PageStarted(self.page))
+        finally:
+            self.page = None
+            if seconds:
+                with suppress(StorageError):
+                    mode = writer.memory.mode.value
+                    await asyncio.to_thread(self._paces.add, engine.info.fingerprint, mode, words, seconds)
+
+    def read_to_end(self) -> None:
+        """The plan has been carried out."""
+        if self.writer is None or not self.writer.memory.complete:
+            self.signal(Signal.PAUSE)
+            self._emit(events.Notice("The chapter has been read."))
+        else:
+            self._complete()
+            self._emit(events.MemoryComplete())
+
+    async def prepare(self) -> None:
+        """Evaluate the common beginning of all questions."""
+        assert self.memory is not None
+        with suppress(GistreadError):  # Without it the first question only takes longer.
+            await prepare(self.memory, await self.models.load_reading())
+
+    async def check(self) -> None:
+        if result := await self.checks.check(self.models.reading):
+            self._emit(events.Notice(f"{self.models.reading.name}: {result.line}."))
+
+    def checked(self, error: Exception | None) -> None:
+        self._checked, self.check_due = error is None, False
+
+    def fail(self, error: GistreadError) -> None:
+        self.failure = error
+        self.signal(Signal.FAIL)
+        if self._background:  # Without a screen, whoever awaits the job gets the error.
+            self._emit(events.Notice(str(error), is_problem=True))
+        self._emit(events.ActivityChanged())
+
+    @contextmanager
+    def reported(self) -> Iterator[None]:
+        """Report errors as notices; without a screen, raise them as well."""
+        try:
+            yield
+        except GistreadError as error:
+            self.fail(error)
+            if not self._background:
+                raise
+
+    def _complete(self) -> None:
+        self.signal(Signal.COMPLETE)
+        self.prompt_due = not self.models.apart
+
+    def _show(self, memory: GistMemory) -> None:
+        self.memory = memory
+        self._emit(events.MemoryOpened(memory))
+
+    def _on_draft(self, start: int, text: str) -> None:
+        self._drafts[start] = text
+        if self.page and self.page.start == start:
+            self._emit(events.ActivityChanged())
+
+    def _estimate(self, writer: MemoryWriter) -> None:
+        self.seconds_left = seconds_to_read(writer.memory, self.pace, characters_left(writer, self._plan))

@@ -1,0 +1,170 @@
+"""A question about the whole library: the books named, the answer from their passages, and no text behind a bound."""
+
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gistread.book.open import open_book
+from gistread.config import Config
+from gistread.engine.protocol import Trust
+from gistread.errors import GistreadError, UsageError
+from gistread.library.indexing import update_index
+from gistread.library.shelf import open_shelf
+from gistread.memory.check_results import CheckResult, CheckResults
+from gistread.memory.model import Gist, GistSource, MemoryEntry, Page, PageSize
+from gistread.memory.store import MemoryRequest, MemoryStore
+from gistread.paths import Paths
+from gistread.readers.events import Answered
+from gistread.session.library import BooksNamed, LibraryQuestion, NamedBook
+from gistread.session.models import ModelChecks
+from tests.fake_engine import FakeEngine
+from tests.folders import paths_in
+from tests.library.conftest import Books
+
+INN = "The stranger had bandages round his head. He took a room. "
+FARM = "The farmer had a bandage in a drawer. She went to the sea with him. "
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> Paths:
+    return paths_in(tmp_path / "home")
+
+
+@pytest.fixture
+def books(tmp_path: Path) -> Books:
+    return Books(tmp_path / "home")
+
+
+Add = Callable[..., Path]
+
+
+@pytest.fixture
+def add(books: Books, tmp_path: Path) -> Add:
+    """Add a book that was read to its end, or up to a share."""
+
+    def write(title: str, text: str, share: float = 1.0) -> Path:
+        path = tmp_path / f"{title}.txt"
+        path.write_text(f"{title}\n\n\n{text}\n")
+        books.open(path, round(share * len(open_book(path).text)))
+        return path
+
+    return write
+
+
+async def ask(
+    paths: Paths, question: str, engine: FakeEngine, *, unread: bool = False
+) -> tuple[list[tuple[NamedBook, ...]], Answered, LibraryQuestion]:
+    asked = LibraryQuestion(question, open_shelf(paths), Config(), unread=unread)
+
+    async def load() -> FakeEngine:
+        return engine
+
+    told = [event async for event in asked.stream(load, ModelChecks(CheckResults(paths, "1")))]
+    assert isinstance(told[-1], Answered)
+    return [event.books for event in told if isinstance(event, BooksNamed)], told[-1], asked
+
+
+def titles(named: tuple[NamedBook, ...]) -> list[str]:
+    return [one.book.entry.title for one in named]
+
+
+async def test_the_answer_is_from_the_likeliest_books_and_its_sources_name_them(paths: Paths, add: Add) -> None:
+    add("The Inn", f"It was cold. {INN}\n\nNobody came. " * 3)
+    add("The Farm", FARM * 3)
+    add("The Sea", "They sailed on. " * 9)
+    update_index(paths)
+    engine = FakeEngine(says=lambda prompt: "It is The Inn.")
+    named, answered, asked = await ask(paths, "Which book has a man with bandages round his head?", engine)
+    assert titles(named[0])[0] == "The Inn"
+    assert "The Sea" not in titles(named[0])
+    assert named[0][0].reason == "1 passage, “head”, “round”"
+    prompt = engine.calls[-1].text
+    assert "The Inn\n\n" in prompt
+    assert INN.strip() in prompt
+    assert answered.citations
+    for citation in answered.citations:
+        book, (start, end) = asked.source(citation)
+        assert (asked._shelf.text_of(book) or "")[start:end] == citation.quote
+    assert "bandages round his head" in answered.citations[0].quote, "not the title that the answer names"
+
+
+async def test_the_model_chooses_among_the_likeliest_unless_it_failed_its_check(paths: Paths, add: Add) -> None:
+    add("The Inn", INN * 9)
+    add("The Yard", "The dog had bandages round its head. " * 4)
+    update_index(paths)
+    engine = FakeEngine(chooses=lambda prompt, options: 1)
+    named, *_ = await ask(paths, "bandages round a head", engine)
+    assert titles(named[1]) == titles(named[0])[::-1]
+    assert [call.options for call in engine.calls if call.options] == [("1", "2")]
+    unreliable = CheckResult(Trust.FAILED, "guesses")
+    CheckResults(paths, "1").save("fake-1", None, unreliable)
+    engine = FakeEngine(chooses=lambda prompt, options: 1)
+    named, *_ = await ask(paths, "bandages round a head", engine)
+    assert len(named) == 1
+    assert not [call for call in engine.calls if call.options]
+
+
+async def test_a_gist_speaks_for_its_book_up_to_the_bound(paths: Paths, add: Add) -> None:
+    text = "She saw the lamp and he saw the lamp with her. " * 40
+    add("One", text, 0.5)
+    other = add("Two", "He went home with her. " * 30 + text, 0.6)
+    update_index(paths)
+    book = open_book(other)
+    with MemoryStore(paths.memories).open(book, MemoryRequest("fake", "1", PageSize(50, 150))) as writer:
+        for number, gist in enumerate(("A lighthouse in a storm.", "The murderer is caught with a lamp."), 1):
+            page = Page(number, 900 * (number - 1), 900 * number, 90)
+            writer.add(MemoryEntry(page, Gist(gist, 5, GistSource.MODEL)))
+    for question, first in (("the lamp in the lighthouse", "Two"), ("the lamp of the murderer", "One")):
+        named, *_ = await ask(paths, question, FakeEngine(chooses=lambda prompt, options: 0))
+        assert titles(named[0])[0] == first, question
+
+
+async def test_books_not_begun_are_asked_only_if_wanted(paths: Paths, add: Add) -> None:
+    add("The Inn", INN * 5, 0)
+    update_index(paths)
+    asked = LibraryQuestion("bandages?", open_shelf(paths), Config())
+    assert (asked.asked, asked.left_out) == ([], 1)
+    named, *_ = await ask(paths, "bandages?", FakeEngine(), unread=True)
+    assert titles(named[0]) == ["The Inn"]
+    with pytest.raises(GistreadError, match="None of 1 book has words"):
+        await ask(paths, "zebras?", FakeEngine(), unread=True)
+    with pytest.raises(UsageError, match="empty"):
+        LibraryQuestion(" ", open_shelf(paths), Config())
+
+
+@pytest.mark.parametrize(
+    ("count", "places"), [pytest.param(3, 4, id="some"), pytest.param(20, 50, id="all", marks=pytest.mark.slow)]
+)
+async def test_no_sentence_behind_a_bound_reaches_a_hit_a_prompt_or_an_answer(
+    paths: Paths, books: Books, add: Add, count: int, places: int
+) -> None:
+    """Each sentence names its book and number; the words of the question stand in all of them."""
+    dice = random.Random(5)
+    for book in range(count):
+        sentences = [f"He saw lantern b{book}s{n}e when she was by the sea." for n in range(dice.randrange(200, 400))]
+        pieces = [" ".join(sentences[at : at + 7]) for at in range(0, len(sentences), 7)]
+        chapters = ["\n\n".join(pieces[at : at + 9]) for at in range(0, len(pieces), 9)]
+        add(f"Book {book}", "\n\n\n".join(f"Chapter {n}\n\n{text}" for n, text in enumerate(chapters, 1)))
+    update_index(paths)
+    texts = {book.indexed.sha256: open_shelf(paths).text_of(book) or "" for book in open_shelf(paths).books}
+    assert len(texts) == count
+    for _ in range(places):
+        known = set()
+        for sha256, text in texts.items():
+            bound = dice.randrange(2000, len(text) - 2000)
+            books.user_data.set_position(sha256, bound)
+            known.update(re.findall(r"b\d+s\d+e", text[:bound]))
+        found = open_shelf(paths).search("lantern by the sea", 10_000)
+        engine = FakeEngine(
+            says=lambda prompt: " ".join(prompt.split()[-90:-30]), chooses=lambda _, options: len(options) - 1
+        )
+        named, answered, _ = await ask(paths, "Who saw the lantern by the sea?", engine)
+        shown = repr([(hit.before, hit.text, hit.after) for hit in found.hits])
+        shown += repr([named, answered, [call.text for call in engine.calls]])
+        told = set(re.findall(r"b\d+s\d+e", shown))
+        assert len(told) > count
+        assert told <= known
+        assert len(found.beyond) == count
